@@ -1,0 +1,73 @@
+// One build: the engine (no Spark on its class path) and the plugin that puts it into Spark.
+
+ThisBuild / organization := "io.joinless"
+ThisBuild / version := "0.1.0"
+ThisBuild / scalaVersion := "2.13.18"
+
+val sparkVersion = "4.2.0"
+
+val common = Seq(
+  javacOptions ++= Seq("--release", "17"),
+  scalacOptions ++= Seq(
+    "-release:17",
+    "-deprecation",
+    "-feature",
+    "-unchecked",
+    "-Xlint:_,-missing-interpolator",
+    "-Wunused:_",
+    "-Wdead-code",
+    "-Wvalue-discard",
+    "-Werror"
+  ),
+  libraryDependencies ++= Seq(
+    "org.scalatest" %% "scalatest" % "3.2.19" % Test,
+    "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
+  ),
+  Test / fork := true,
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
+)
+
+lazy val engine = (project in file("spark-plugin/engine"))
+  .settings(common)
+  .settings(
+    name := "joinless-engine",
+    // Small thread stacks on purpose: nothing in the engine may recurse over data.
+    Test / javaOptions ++= Seq("-Xmx3g")
+  )
+
+lazy val plugin = (project in file("spark-plugin/plugin"))
+  .dependsOn(engine % "compile->compile;test->test")
+  .settings(common)
+  .settings(
+    name := "joinless-spark",
+    libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
+    Test / javaOptions ++= sparkJavaOptions ++ Seq("-Xmx4g"),
+    assembly / assemblyJarName := "joinless-spark-4.2_2.13-" + version.value + ".jar",
+    assembly / assemblyOption ~= (_.withIncludeScala(false)),
+    assembly / test := {}
+  )
+
+lazy val root = (project in file("."))
+  .aggregate(engine, plugin)
+  .settings(name := "joinless", publish / skip := true)
+
+/** What Spark's own launcher opens for Java 17 and later. */
+val sparkJavaOptions = Seq(
+  "java.lang",
+  "java.lang.invoke",
+  "java.lang.reflect",
+  "java.io",
+  "java.net",
+  "java.nio",
+  "java.util",
+  "java.util.concurrent",
+  "java.util.concurrent.atomic"
+).map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") ++ Seq(
+  "sun.nio.ch",
+  "sun.nio.cs",
+  "sun.security.action",
+  "sun.util.calendar"
+).map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") ++ Seq(
+  "-Djdk.reflect.useDirectMethodHandle=false",
+  "-Dio.netty.tryReflectionSetAccessible=true"
+)

@@ -1,0 +1,33 @@
+package io.joinless.spark.plans
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** A block of streaming inner equi-joins, as one node.
+  *
+  * Everything is positional, so that rules which rename or prune attributes below cannot change its meaning:
+  *   - `scans(i)` yields the stored columns of its relations' input, in order; where it stands for several relations
+  *     (`rolesOfScan(i)`), one BOOLEAN column per role follows: true where that relation accepts the row;
+  *   - `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`;
+  *   - `output` matches `spec.output` position by position.
+  */
+final case class JoinFreeJoin(
+    scans: Seq[LogicalPlan],
+    rolesOfScan: Seq[Seq[Int]],
+    spec: BlockSpec,
+    residuals: Seq[Expression],
+    output: Seq[Attribute]
+) extends LogicalPlan {
+
+  override def children: Seq[LogicalPlan] = scans
+
+  /** All of the scans' columns are needed; without this, column pruning would empty them. */
+  override lazy val references: AttributeSet = AttributeSet(scans.flatMap(_.output))
+
+  override def producedAttributes: AttributeSet = AttributeSet(output)
+
+  override def nodeName: String = "JoinFreeJoin"
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[LogicalPlan]): JoinFreeJoin =
+    copy(scans = newChildren)
+}
