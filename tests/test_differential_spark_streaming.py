@@ -1,6 +1,8 @@
 """Spark's own streaming joins agree with both oracles on cases of the same generator, as ours do.
 
-So all three of them (Spark streaming, Spark batch, DuckDB) give one answer, and that answer is ours.
+So all three of them (Spark streaming, Spark batch, DuckDB) give one answer, and that answer is ours. Without NULLs:
+Spark 4.2's streaming joins rely on inferred IS NOT NULL filters, lose them in batches where a source is idle, and then
+let NULL keys match.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ SEEDS = range(1000, 1012)
 
 
 def small_case(seed: int) -> Case:
-    return random_case(seed, relations=(3, 3), batches=3, connected=True)
+    return random_case(seed, relations=(3, 3), batches=3, connected=True, nulls=False)
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,9 @@ PARTITIONS = (1, 2, 4, 6, 7)
 MAX_RESULTS = 6_000
 
 
-def random_case(seed: int, relations: tuple[int, int] = (3, 6), batches: int = 4, connected: bool = False) -> Case:
+def random_case(
+    seed: int, relations: tuple[int, int] = (3, 6), batches: int = 4, connected: bool = False, nulls: bool = True
+) -> Case:
     """The case of a seed: the same in every run and on every machine.
 
     Args:
@@ -30,12 +32,13 @@ def random_case(seed: int, relations: tuple[int, int] = (3, 6), batches: int = 4
         relations: fewest and most relations of the query.
         batches: how often something arrives.
         connected: leave out cross products.
+        nulls: let values be NULL.
     """
     rng = Random(seed)
     count = rng.randint(*relations)
     rows = rng.choice((12, 25, 60, 120))
     for attempt in range(40):
-        tables = _random_tables(rng, seed, count, rows, batches)
+        tables = _random_tables(rng, seed, count, rows, batches, nulls)
         sql = random_query(rng, tables, count, connected)
         case = Case(f"seed-{seed}", tables, sql, PARTITIONS[seed % len(PARTITIONS)], 1 if rng.random() < 0.4 else None)
         results = oracles.duckdb_count(case, MAX_RESULTS + 1)
@@ -46,11 +49,13 @@ def random_case(seed: int, relations: tuple[int, int] = (3, 6), batches: int = 4
     raise AssertionError(f"seed {seed}: no query with at most {MAX_RESULTS} results found")
 
 
-def _random_tables(rng: Random, seed: int, relations: int, rows: int, batches: int) -> tuple[Table, ...]:
+def _random_tables(
+    rng: Random, seed: int, relations: int, rows: int, batches: int, with_nulls: bool
+) -> tuple[Table, ...]:
     count = rng.randint(1, min(4, relations))
     key_family = rng.choices(["integer", "string", "floating", "decimal", "time"], weights=[8, 3, 2, 2, 2])[0]
     domain = max(3, int(rows * rng.uniform(0.2, 0.8)))
-    nulls = rng.choice((0.0, 0.05, 0.2))
+    nulls = rng.choice((0.0, 0.05, 0.2)) if with_nulls else 0.0
     return tuple(
         _random_table(
             rng, f"t{i}", key_family, rows, domain, nulls, [_idle(seed, b, batches, i, count) for b in range(batches)]
