@@ -16,13 +16,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from picture import draw
-from power_law import write_edges
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 import joinless
+from picture import draw
+from power_law import write_edges
 
 OUTPUT = Path(__file__).parent.parent / "demo-output"
 EDGES, VERTICES, BATCHES = 20_000, 3_000, 10

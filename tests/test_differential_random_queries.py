@@ -33,7 +33,8 @@ def ahead(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[int, Future[None]]]:
     """Two seeds at a time run ahead of the tests that report them: a micro-batch is mostly waiting."""
-    seeds = [i.callspec.params["seed"] for i in request.session.items if "seed" in getattr(i, "fixturenames", ())]
+    functions = (item for item in request.session.items if isinstance(item, pytest.Function))
+    seeds = [int(str(item.callspec.params["seed"])) for item in functions if "seed" in item.fixturenames]
     folder = tmp_path_factory.mktemp("random")
 
     def run(seed: int) -> None:

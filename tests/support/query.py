@@ -64,7 +64,7 @@ class _Query:
     # -- relations ---------------------------------------------------------------------------------------------
 
     def relation(self, ordinal: int) -> Group:
-        table = self.rng.choice(self.tables)
+        table = self.tables[ordinal] if ordinal < len(self.tables) else self.rng.choice(self.tables)
         alias = f"r{ordinal}"
         refs = [Ref(f"{alias}.{column.name}", column.type, ordinal) for column in table.columns]
         group = Group(f"{table.name} {alias}", refs)

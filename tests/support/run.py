@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from support import oracles
 from support.cases import Case, Table
@@ -53,15 +54,26 @@ class Feed:
 
 
 class Run:
-    """A streaming query of a case with a memory sink, in a session of its own."""
+    """A streaming query of a case, in a session of its own, writing to memory or (durable) to Parquet files."""
 
-    def __init__(self, spark: SparkSession, case: Case, folder: Path, *, native: bool = False) -> None:
-        self.case, self.native = case, native
+    def __init__(
+        self,
+        spark: SparkSession,
+        case: Case,
+        folder: Path,
+        *,
+        native: bool = False,
+        durable: bool = False,
+        confs: Mapping[str, str] | None = None,
+    ) -> None:
+        self.case, self.durable = case, durable
         self.feed = Feed(case, folder / "feed")
-        self.checkpoint = folder / "checkpoint"
+        self.checkpoint, self.sink = folder / "checkpoint", folder / "output"
         self.session = spark.newSession()
         self.session.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
         self.session.conf.set("spark.joinless.enabled", str(not native).lower())
+        for key, value in (confs or {}).items():
+            self.session.conf.set(key, value)
         self.batch_session = spark.newSession()
         for key, value in _ORACLE_CONFS.items():
             self.batch_session.conf.set(key, value)
@@ -71,14 +83,26 @@ class Run:
                 reader = reader.option("maxFilesPerTrigger", case.max_files_per_trigger)
             reader.parquet(str(self.feed.path(table))).createOrReplaceTempView(table.name)
 
-    def start(self) -> StreamingQuery:
-        """Starts the query; its output so far is the table `output` of the session."""
-        writer = self.session.sql(self.case.sql).writeStream.format("memory").queryName("output")
-        return writer.option("checkpointLocation", str(self.checkpoint)).start()
+    def start(self, sql: str | None = None) -> StreamingQuery:
+        """Starts the case's query, or another one over the same checkpoint."""
+        writer = self.session.sql(sql or self.case.sql).writeStream
+        writer = writer.option("checkpointLocation", str(self.checkpoint))
+        if self.durable:
+            return writer.format("parquet").option("path", str(self.sink)).start()
+        return writer.format("memory").queryName("output").start()
 
     def output(self) -> oracles.Bag:
-        """All rows the query has written."""
-        return oracles.bag(self.session.table("output").collect())
+        """All rows the query has written, in this run and earlier ones."""
+        if not self.durable:
+            return oracles.bag(self.session.table("output").collect())
+        schema = self.session.sql(self.case.sql).schema
+        return oracles.bag(self.batch_session.read.schema(schema).parquet(str(self.sink)).collect())
+
+    def check(self, batch: int) -> None:
+        """Fails where the output differs from an oracle."""
+        actual = self.output()
+        _check(self.case, batch, "DuckDB", actual, self.feed.oracle.result())
+        _check(self.case, batch, "Spark batch SQL", actual, self.spark_batch())
 
     def spark_batch(self) -> oracles.Bag:
         """Spark's batch SQL over the files there are."""
@@ -96,15 +120,18 @@ def check_case(spark: SparkSession, case: Case, folder: Path, *, native: bool = 
         for batch in range(case.batches):
             run.feed.arrive(batch)
             query.processAllAvailable()
-            actual = run.output()
-            _check(case, batch, "DuckDB", actual, run.feed.oracle.result())
-            _check(case, batch, "Spark batch SQL", actual, run.spark_batch())
-        operators = {o.operatorName for p in query.recentProgress for o in p.stateOperators}
+            run.check(batch)
+        operators = operators_of(query)
         expected = "symmetricHashJoin" if native else OPERATOR
         assert operators == {expected}, f"{case.name} ran as {operators}, not as {expected}\n{case.sql}"
     finally:
         query.stop()
     shutil.rmtree(folder)
+
+
+def operators_of(query: StreamingQuery) -> set[str]:
+    """Names of the stateful operators that a query's batches ran."""
+    return {operator.operatorName for progress in query.recentProgress for operator in progress.stateOperators}
 
 
 def _check(case: Case, batch: int, oracle: str, actual: oracles.Bag, expected: oracles.Bag) -> None:

@@ -35,6 +35,11 @@ def why_not_json(df: DataFrame) -> str:
     return str(_api(df, "joinless.why_not").whyNotJson(df._jdf))
 
 
+def running_version(session: SparkSession) -> str:
+    """Version of the plugin inside the running session."""
+    return str(_python_api(session._jvm).version())
+
+
 def check_running_session() -> None:
     """Raises `ExtensionNotInstalledError` where a JVM already runs that a builder can no longer give the extension."""
     context = SparkContext._active_spark_context
@@ -58,20 +63,19 @@ def _api(df: DataFrame, what: str) -> Any:
         raise ExtensionNotInstalledError("The Joinless jar is not on the class path of this session.", _REMEDY)
     if EXTENSION_CLASS not in _extensions(session.sparkContext):
         raise ExtensionNotInstalledError("The Joinless jar is there, but its extension is not switched on.", _REMEDY)
-    return session._jvm.io.joinless.spark.api.PythonApi
+    return _python_api(session._jvm)
+
+
+def _python_api(jvm: Any) -> Any:
+    return jvm.io.joinless.spark.api.PythonApi
 
 
 def _is_loaded(jvm: Any) -> bool:
-    return isinstance(jvm.io.joinless.spark.api.PythonApi, JavaClass)
+    return isinstance(_python_api(jvm), JavaClass)
 
 
 def _extensions(context: SparkContext) -> list[str]:
     return [name.strip() for name in context.getConf().get("spark.sql.extensions", "").split(",")]
-
-
-def running_version(session: SparkSession) -> str:
-    """Version of the plugin inside the running session."""
-    return str(session._jvm.io.joinless.spark.api.PythonApi.version())
 
 
 _REMEDY = (

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, fields
 
 from pyspark.errors import PySparkException
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless.errors import JoinlessError
 
