@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--queries", type=int, default=60, help="how many seeded random queries to run (60)")
     parser.addoption("--first-seed", type=int, default=0, help="the first of those seeds (0)")
+    parser.addoption("--update", action="store_true", help="write generated docs anew instead of comparing them")
 
 
 def quiet_builder() -> SparkSession.Builder:
