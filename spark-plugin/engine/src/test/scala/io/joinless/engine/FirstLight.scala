@@ -1,6 +1,6 @@
 package io.joinless.engine
 
-import io.joinless.engine.enumerate.{DeltaEnumeration, FullEnumeration}
+import io.joinless.engine.enumerate.{ChangeBatch, DeltaEnumeration, FullEnumeration, Membership}
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.engine.tuples.KeyField
 import io.joinless.engine.view._
@@ -69,4 +69,46 @@ class FirstLight extends AnyFunSuite {
         assert(tree.isEmpty, s"${tree.rows} ${tree.keys} ${tree.counters.alive} ${tree.counters.marked}")
       }
     }
+
+  for ((jt, i) <- trees.zipWithIndex) test(s"random netted batches with invariants, tree $i") {
+    val rnd = new scala.util.Random(7 + i)
+    val tree = new ViewTree(l3(jt, changelog = true))
+    val batch = new ChangeBatch(tree, IndexedSeq.empty)
+    val member = new Membership(tree)
+    val now = new scala.collection.mutable.HashMap[(Int, (Long, Long)), Long].withDefaultValue(0L)
+    val result = new scala.collection.mutable.HashMap[Seq[(Long, Long)], Long].withDefaultValue(0L)
+    val arena = tree.arena(0)
+    def edge(id: Int) = (arena.page(id)(arena.start(id) + 1), arena.page(id)(arena.start(id) + 2))
+    for (round <- 1 to 600) {
+      val drain = round % 100 == 0
+      val changes = if (drain) now.toSeq.map { case ((r, e), m) => (1L << r, e, -m) }
+      else Seq.fill(rnd.nextInt(12)) {
+        val mask = 1L + rnd.nextInt(7)
+        (mask, (rnd.nextInt(4).toLong, rnd.nextInt(4).toLong), if (rnd.nextBoolean()) 1L else -1L)
+      }
+      val next = now.clone().withDefaultValue(0L)
+      for ((mask, e, w) <- changes; r <- 0 until 3 if (mask >> r & 1) == 1) next((r, e)) += w
+      next.filterInPlace((_, w) => w != 0)
+      changes.foreach { case (mask, (s, d), w) => batch.add(0, mask, w, Array(0L, s, d), 3) }
+      if (next.values.exists(_ < 0)) { val _ = intercept[io.joinless.engine.algebra.DeleteOfAbsentRow](batch.next()) }
+      else {
+        while (batch.next()) {
+          val k = batch.rows.take(3).toSeq.map(edge)
+          result(k) += batch.weight
+          if (result(k) == 0) result -= k
+        }
+        now.clear(); now ++= next
+      }
+      val rel = (0 until 3).map(r => now.toSeq.collect { case ((`r`, e), m) => e -> m })
+      val expected = (for ((a, x) <- rel(0); (b, y) <- rel(1) if a._2 == b._1; (c, z) <- rel(2) if b._2 == c._1)
+        yield Seq(a, b, c) -> x * y * z).toMap
+      assert(result.toMap == expected, s"round $round")
+      Invariants.check(tree)
+      for (_ <- 1 to 5) {
+        val k = Seq.fill(3)((rnd.nextInt(4).toLong, rnd.nextInt(4).toLong))
+        assert(member.weight(k.map { case (s, d) => Array(0L, s, d) }.toIndexedSeq) == expected.getOrElse(k, 0L))
+      }
+      if (drain) assert(tree.isEmpty)
+    }
+  }
 }

@@ -20,6 +20,9 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   /** Number of keys. */
   def size: Int = keys.live
 
+  /** All ids are below this. */
+  def limit: Int = keys.limit
+
   /** Id of the one-word key, −1 where there is none. */
   def find(key: Long): Int = {
     var s = KeyIndex.hash(key) & mask

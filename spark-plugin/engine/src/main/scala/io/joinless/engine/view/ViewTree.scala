@@ -88,6 +88,16 @@ final class ViewTree(val block: BlockDef) {
     }
   }
 
+  /** The tuple of a generalized node on which given rows (ids per relation) meet, −1 where there is none. */
+  private[engine] def keyOf(node: GeneralizedNode, rows: Array[Int]): Int = {
+    @scala.annotation.tailrec
+    def find(n: ViewNode, level: Int): Int = n.child(0) match {
+      case r: RelationNode => r.upReaders(level).find(node.domain, rows(r.id))
+      case g: GeneralizedNode => find(g, level + 1)
+    }
+    find(node, 0)
+  }
+
   /** Rows stored, over all inputs. */
   def rows: Long = arenas.iterator.map(_.live.toLong).sum
 
