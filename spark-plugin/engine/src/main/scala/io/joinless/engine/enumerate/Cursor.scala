@@ -18,6 +18,9 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
   private[this] var last = -1
   private[this] var active = false
   private[this] var opened = false
+
+  /** The last level while it needs nothing but its list: no weights, no residuals. */
+  private[this] var innermost: Level = null
   private[this] val allRelations = (1L << tree.block.relations.size) - 1
 
   val tuples = new Array[Int](tree.nodes.length)
@@ -33,7 +36,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     tuples(node.id) = tuple
     val conditions = atStart(node.id)
     open(base)
-    if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) active = false
+    if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) stop()
   }
 
   /** All results. */
@@ -47,22 +50,43 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     weights(0) = base
     active = true
     opened = false
+    innermost = null
     changed = allRelations
   }
 
   /** No more results. */
-  def stop(): Unit = active = false
+  def stop(): Unit = {
+    active = false
+    innermost = null
+  }
 
-  def next(): Boolean =
-    if (!active) false
+  def next(): Boolean = {
+    val level = innermost
+    if (level != null) {
+      // the common case: the next tuple of the innermost list, nothing else moves
+      counters.moves += 1
+      val reference = level.lists.next(tuples(level.node))
+      if (reference != 0) {
+        tuples(level.node) = reference - 1
+        changed = level.bit
+        counters.results += 1
+        return true
+      }
+      changed = 0L
+      advance(last - 1, fresh = false)
+    } else if (!active) false
     else if (!opened) {
       opened = true
       if (last < 0) { active = false; counters.results += 1; true }
-      else advance(0, fresh = true)
+      else {
+        if (!weighted && levels(last).lists != null && levels(last).residuals == null) innermost = levels(last)
+        advance(0, fresh = true)
+      }
     } else {
       changed = 0L
       advance(last, fresh = false)
     }
+  }
 
   private def advance(from: Int, fresh: Boolean): Boolean = {
     var l = from
@@ -94,7 +118,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
       }
     }
     counters.moves += moves
-    active = false
+    stop()
     false
   }
 
