@@ -1,0 +1,150 @@
+package io.joinless.engine.enumerate
+
+import io.joinless.engine.view.{ViewNode, ViewTree}
+
+/** An odometer over the levels of a plan: constant delay between results, no recursion, nothing materialised (A.5).
+  *
+  * After `next()` returned true, `tuples(r)` is the row of relation r and `changed` has a bit for each relation whose row
+  * differs from the result before; `weight` is the product of the rows' multiplicities and the base.
+  */
+final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
+  private[this] val counters = tree.counters
+  private[this] val weighted = tree.block.retractable
+  private[this] val contexts = new Array[Array[Level]](tree.nodes.length)
+  private[this] val rootLevels = Level.full(tree, residuals)
+  private[this] val atStart: Array[Array[Residual]] =
+    tree.nodes.map(n => residuals.filter(_.relations.forall(_ == n.id)).toArray)
+  private[this] var levels: Array[Level] = rootLevels
+  private[this] var last = -1
+  private[this] var active = false
+  private[this] var opened = false
+
+  /** The last level while it needs nothing but its list: no weights, no residuals. */
+  private[this] var innermost: Level = null
+  private[this] val allRelations = (1L << tree.block.relations.size) - 1
+
+  val tuples = new Array[Int](tree.nodes.length)
+  private[this] val slots = new Array[Int](tree.nodes.length)
+  private[this] val weights = new Array[Long](tree.nodes.length + 1)
+  var changed: Long = 0L
+
+  def weight: Long = if (weighted) weights(last + 1) else 1L
+
+  /** The results that contain `tuple` of `node`, each with the weight `base` times the multiplicities of the other rows. */
+  def start(node: ViewNode, tuple: Int, base: Long): Unit = {
+    if (contexts(node.id) == null) contexts(node.id) = Level.context(node, residuals)
+    levels = contexts(node.id)
+    tuples(node.id) = tuple
+    val conditions = atStart(node.id)
+    open(base)
+    if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) stop()
+  }
+
+  /** All results. */
+  def startFull(): Unit = {
+    levels = rootLevels
+    open(1L)
+  }
+
+  private def open(base: Long): Unit = {
+    last = levels.length - 1
+    weights(0) = base
+    active = true
+    opened = false
+    innermost = null
+    changed = allRelations
+  }
+
+  /** No more results. */
+  def stop(): Unit = {
+    active = false
+    innermost = null
+  }
+
+  def next(): Boolean = {
+    val level = innermost
+    if (level != null) {
+      // the common case: the next tuple of the innermost list, nothing else moves
+      counters.moves += 1
+      val slot = level.lists.next(slots(last))
+      if (slot != 0) {
+        slots(last) = slot
+        tuples(level.node) = level.lists.tuple(slot)
+        changed = level.bit
+        counters.results += 1
+        return true
+      }
+      changed = 0L
+      advance(last - 1, fresh = false)
+    } else if (!active) false
+    else if (!opened) {
+      opened = true
+      if (last < 0) { active = false; counters.results += 1; true }
+      else {
+        if (!weighted && levels(last).lists != null && levels(last).residuals == null) innermost = levels(last)
+        advance(0, fresh = true)
+      }
+    } else {
+      changed = 0L
+      advance(last, fresh = false)
+    }
+  }
+
+  private def advance(from: Int, fresh: Boolean): Boolean = {
+    var l = from
+    var enter = fresh
+    var moves = 0L
+    while (l >= 0) {
+      val level = levels(l)
+      moves += 1
+      if (!(if (enter) first(level, l) else following(level, l))) {
+        l -= 1
+        enter = false
+      } else {
+        changed |= level.bit
+        if (level.residuals != null && !accepts(level.residuals)) enter = false
+        else {
+          if (weighted)
+            weights(l + 1) = if (level.relation == null) weights(l)
+            else Math.multiplyExact(weights(l), level.relation.weight(tuples(level.node)))
+          if (l == last) {
+            counters.moves += moves
+            counters.results += 1
+            return true
+          }
+          l += 1
+          enter = true
+        }
+      }
+    }
+    counters.moves += moves
+    stop()
+    false
+  }
+
+  /** Binds the first candidate of level `l`; false where there is none. */
+  private def first(level: Level, l: Int): Boolean = {
+    val key = if (level.from < 0) 0 else if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
+    if (level.lists == null) { tuples(level.node) = key; true }
+    else bind(level, l, level.lists.first(key))
+  }
+
+  private def following(level: Level, l: Int): Boolean =
+    level.lists != null && bind(level, l, level.lists.next(slots(l)))
+
+  private def bind(level: Level, l: Int, slot: Int): Boolean =
+    slot != 0 && {
+      slots(l) = slot
+      tuples(level.node) = level.lists.tuple(slot)
+      true
+    }
+
+  private def accepts(conditions: Array[Residual]): Boolean = {
+    var i = 0
+    while (i < conditions.length) {
+      if (!conditions(i).accept(tuples)) return false
+      i += 1
+    }
+    true
+  }
+}
