@@ -1,4 +1,4 @@
-"""Queries around a join block, written by hand: what stands below it, above it and beside it. Oracle: Spark batch SQL."""
+"""Queries around a join block, written by hand: what stands below, above and beside it. Oracle: Spark batch SQL."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def test_a_static_table_belongs_to_the_stream_it_is_joined_with(edges: Edges) ->
 
 def test_a_static_table_may_stand_between_the_streams(edges: Edges) -> None:
     edges.check(
-        "SELECT a.src, s.name, c.dst FROM e a JOIN s ON a.src = s.id JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+        "SELECT a.src, s.name, c.dst "
+        "FROM e a JOIN s ON a.src = s.id JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
     )
 
 
