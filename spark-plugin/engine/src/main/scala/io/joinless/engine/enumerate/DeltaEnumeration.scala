@@ -1,0 +1,107 @@
+package io.joinless.engine.enumerate
+
+import io.joinless.engine.view.{Propagation, RelationNode, ViewTree}
+
+/** The changes of the result that one change of one relation causes, row by row with constant delay.
+  *
+  * {{{
+  * val row = tree.arena(input).reserve(words)      // and write the row's words
+  * delta.insert(relation, row)
+  * while (delta.next()) emit(delta.rows, delta.weight)
+  * }}}
+  *
+  * Changes are applied one after the other, role by role; each state in between is that of a legal database, so
+  * self-joins need no correction terms (A.7). A change whose results were not drained is completed without them.
+  */
+final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
+  private[this] val propagation = new Propagation(tree)
+  private[this] val cursor = new Cursor(tree, residuals)
+  private[this] val weighted = tree.block.retractable
+
+  // the pending change
+  private[this] var pending = false
+  private[this] var witness = 0
+  private[this] var sign = 1L
+  private[this] var node: RelationNode = null
+  private[this] var row = 0
+  private[this] var newWeight = 0L
+
+  /** Row id per relation; holds until the next call of `next`. */
+  val rows: Array[Int] = cursor.tuples
+
+  /** Relations (bit set) whose row differs from that of the result before; all after `insert`. */
+  def changed: Long = cursor.changed
+
+  /** Signed number of copies of the row that come or go. */
+  def weight: Long = cursor.weight
+
+  /** `row`, which lies in the arena of the relation's input, is now a row of the relation. */
+  def insert(relation: Int, row: Int): Unit = insert(relation, row, 1L)
+
+  /** Changelog inputs: the row is now there `weight` > 0 times. */
+  def insert(relation: Int, row: Int, weight: Long): Unit = {
+    begin(relation, row, 1L)
+    if (node.multiplicity != null) node.multiplicity(row) = weight
+    propagation.insert(node, row)
+    newWeight = weight
+  }
+
+  /** Changelog inputs: the row, there any number of times, is gone. Its id may be freed once the results are drained. */
+  def delete(relation: Int, row: Int): Unit = {
+    begin(relation, row, -1L)
+    propagation.delete(node, row)
+    newWeight = 0L
+  }
+
+  /** Changelog inputs: the row, which is there, is now there `weight` > 0 times. Nothing propagates. */
+  def reweigh(relation: Int, row: Int, weight: Long): Unit = {
+    begin(relation, row, 0L)
+    newWeight = weight
+    if (node.isAlive(row) && (node.isRoot || node.isLiveAbove(node.key(row))))
+      cursor.start(node, row, Math.subtractExact(weight, node.multiplicity(row)))
+  }
+
+  /** As `insert`, without results: for rebuilding a tree. */
+  def load(relation: Int, row: Int): Unit = {
+    insert(relation, row)
+    finish()
+  }
+
+  def next(): Boolean = {
+    if (cursor.next()) return true
+    while (pending) {
+      if (witness < propagation.witnessNodes.size) {
+        val n = tree.nodes(propagation.witnessNodes(witness))
+        val t = propagation.witnessTuples(witness)
+        witness += 1
+        val base = if (!weighted) 1L
+        else
+          n match {
+            case r: RelationNode => Math.multiplyExact(sign, r.weight(t))
+            case _ => sign
+          }
+        cursor.start(n, t, base)
+        if (cursor.next()) return true
+      } else finish()
+    }
+    false
+  }
+
+  private def begin(relation: Int, row: Int, sign: Long): Unit = {
+    if (pending) finish()
+    this.node = tree.relation(relation)
+    this.row = row
+    this.sign = sign
+    witness = 0
+    pending = true
+  }
+
+  /** Completes the pending change, enumerated or not. */
+  private def finish(): Unit = {
+    cursor.stop()
+    if (sign == 0L) node.multiplicity(row) = newWeight
+    else propagation.finish()
+    if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = 0L
+    pending = false
+  }
+}

@@ -1,0 +1,140 @@
+package io.joinless.engine.tuples
+
+/** Key → dense int id, by open addressing with linear probing; the keys themselves lie in an arena.
+  *
+  * A key is a run of words (see [[KeyReader]]); keys of one word, the common case, are compared as primitives. Each tree
+  * edge has one index for both of its sides; the children of a generalized node share one, whose ids are that node's
+  * tuples. With `counted`, `retain`/`release` count references and the last release frees the id for another key;
+  * otherwise keys stay. One probe costs O(1) expected.
+  *
+  * Over the arena of an input it serves as the identity of rows: row → row id.
+  *
+  * @param keys where the keys lie; an id is an id of this arena
+  * @param keyWords words of every key, 0 where keys vary
+  */
+final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
+  private[this] val references = if (counted) new PagedInts else null
+  private[this] var slots = new Array[Int](16) // id + 1
+  private[this] var mask = 15
+
+  /** Number of keys. */
+  def size: Int = keys.live
+
+  /** All ids are below this. */
+  def limit: Int = keys.limit
+
+  /** Id of the one-word key, −1 where there is none. */
+  def find(key: Long): Int = {
+    var s = KeyIndex.hash(key) & mask
+    while (true) {
+      val id = slots(s) - 1
+      if (id < 0) return -1
+      if (keys.page(id)(keys.start(id)) == key) return id
+      s = (s + 1) & mask
+    }
+    -1
+  }
+
+  def findOrAdd(key: Long): Int = {
+    var s = KeyIndex.hash(key) & mask
+    while (true) {
+      val id = slots(s) - 1
+      if (id < 0) {
+        val added = keys.reserve(1)
+        keys.page(added)(keys.start(added)) = key
+        return occupy(s, added)
+      }
+      if (keys.page(id)(keys.start(id)) == key) return id
+      s = (s + 1) & mask
+    }
+    -1
+  }
+
+  def find(key: Array[Long], words: Int): Int = {
+    var s = KeyIndex.hash(key, 0, words) & mask
+    while (true) {
+      val id = slots(s) - 1
+      if (id < 0 || keys.sameWords(id, key, 0, words)) return id
+      s = (s + 1) & mask
+    }
+    -1
+  }
+
+  def findOrAdd(key: Array[Long], words: Int): Int = {
+    var s = KeyIndex.hash(key, 0, words) & mask
+    while (true) {
+      val id = slots(s) - 1
+      if (id < 0) return occupy(s, keys.append(key, 0, words))
+      if (keys.sameWords(id, key, 0, words)) return id
+      s = (s + 1) & mask
+    }
+    -1
+  }
+
+  def retain(id: Int): Unit = if (references != null) { val _ = references.add(id, 1) }
+
+  /** True where this was the last reference: the key is gone and its id free. */
+  def release(id: Int): Boolean =
+    references != null && references.add(id, -1) == 0 && { vacate(id); keys.free(id); true }
+
+  private def occupy(slot: Int, id: Int): Int = {
+    slots(slot) = id + 1
+    if (2 * keys.live > slots.length) rehash()
+    id
+  }
+
+  private def slotHash(id: Int): Int =
+    if (keyWords == 1) KeyIndex.hash(keys.page(id)(keys.start(id)))
+    else KeyIndex.hash(keys.page(id), keys.start(id), keys.words(id))
+
+  private def rehash(): Unit = {
+    val old = slots
+    slots = new Array[Int](2 * old.length)
+    mask = slots.length - 1
+    var i = 0
+    while (i < old.length) {
+      if (old(i) != 0) {
+        var s = slotHash(old(i) - 1) & mask
+        while (slots(s) != 0) s = (s + 1) & mask
+        slots(s) = old(i)
+      }
+      i += 1
+    }
+  }
+
+  /** Empties the slot of `id` and moves later keys of its run back, so that no run has a hole. */
+  private def vacate(id: Int): Unit = {
+    var hole = slotHash(id) & mask
+    while (slots(hole) != id + 1) hole = (hole + 1) & mask
+    var s = (hole + 1) & mask
+    while (slots(s) != 0) {
+      val home = slotHash(slots(s) - 1) & mask
+      if (((s - home) & mask) >= ((s - hole) & mask)) { slots(hole) = slots(s); hole = s }
+      s = (s + 1) & mask
+    }
+    slots(hole) = 0
+  }
+
+  /** Without the arena of the keys. */
+  def bytes: Long = 4L * slots.length + (if (references == null) 0 else references.bytes)
+}
+
+private object KeyIndex {
+
+  /** Upper half of a Fibonacci product: consecutive keys spread, and so do keys that differ in high bits only. */
+  def hash(key: Long): Int = {
+    val h = (key ^ (key >>> 32)) * 0x9e3779b97f4a7c15L
+    (h >>> 32).toInt
+  }
+
+  def hash(words: Array[Long], from: Int, count: Int): Int = {
+    var h = count.toLong
+    var i = from
+    while (i < from + count) {
+      h = (h ^ words(i)) * 0x9e3779b97f4a7c15L
+      h ^= h >>> 29
+      i += 1
+    }
+    hash(h)
+  }
+}

@@ -1,0 +1,69 @@
+package io.joinless.engine.tuples
+
+import java.util.Arrays
+
+/** Where an attribute's value stands in a row: field `ordinal`; `variable` where the field's word holds (byte offset of
+  * the data from the start of the row << 32 | byte size), as in Spark's UnsafeRow.
+  */
+final case class KeyField(ordinal: Int, variable: Boolean)
+
+/** Reads the key of a row on some of its attributes, as words that are equal exactly when the keys are.
+  *
+  * Row format: null bits in ⌈fields/64⌉ words, one word per field, then the data of variable fields, 8-byte aligned and
+  * zero padded. Key format: a word of null bits if some attribute is `nullSafe` (NULL is a value there), then per
+  * attribute its word, or for a variable field its size in bytes and its data. A NULL counts as a zero word.
+  */
+final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField], nullSafe: Array[Boolean]) {
+  private[this] val nullWords = (rowFields + 63) / 64
+  private[this] val anyNullSafe = nullSafe.contains(true)
+  private[this] var buffer = new Array[Long](math.max(4, 2 * fields.length + 1))
+  private[this] val singleWord = if (fields.length == 1) nullWords + fields(0).ordinal else -1
+
+  /** Words of every key, 0 where they vary. */
+  val keyWords: Int = KeyReader.keyWords(fields.map(_.variable), nullSafe)
+
+  /** Id of the row's key in `index`; added where it is new. */
+  def findOrAdd(index: KeyIndex, row: Int): Int =
+    if (keyWords == 1) index.findOrAdd(arena.page(row)(arena.start(row) + singleWord))
+    else { val n = fill(row); index.findOrAdd(buffer, n) }
+
+  /** Id of the row's key in `index`, −1 where it is not there. */
+  def find(index: KeyIndex, row: Int): Int =
+    if (keyWords == 1) index.find(arena.page(row)(arena.start(row) + singleWord))
+    else { val n = fill(row); index.find(buffer, n) }
+
+  private def fill(row: Int): Int = {
+    val page = arena.page(row)
+    val start = arena.start(row)
+    var n = 0
+    if (anyNullSafe) { buffer(0) = 0L; n = 1 }
+    var f = 0
+    while (f < fields.length) {
+      val ordinal = fields(f).ordinal
+      val isNull = (page(start + (ordinal >>> 6)) >>> (ordinal & 63) & 1L) != 0
+      val word = if (isNull) 0L else page(start + nullWords + ordinal)
+      if (isNull && anyNullSafe) buffer(0) |= 1L << f
+      if (fields(f).variable) {
+        val size = word.toInt
+        val dataWords = (size + 7) >>> 3
+        if (n + 1 + dataWords + 2 * fields.length > buffer.length)
+          buffer = Arrays.copyOf(buffer, 2 * (n + 1 + dataWords + 2 * fields.length))
+        buffer(n) = size.toLong
+        System.arraycopy(page, start + ((word >>> 32) >>> 3).toInt, buffer, n + 1, dataWords)
+        n += 1 + dataWords
+      } else {
+        buffer(n) = word
+        n += 1
+      }
+      f += 1
+    }
+    n
+  }
+}
+
+object KeyReader {
+
+  /** Words of a key over attributes of these kinds, 0 where they vary from key to key. */
+  def keyWords(variable: Array[Boolean], nullSafe: Array[Boolean]): Int =
+    if (variable.contains(true)) 0 else variable.length + (if (nullSafe.contains(true)) 1 else 0)
+}

@@ -1,0 +1,109 @@
+package io.joinless.engine.tuples
+
+import java.util.Arrays
+
+/** Growable arrays of primitives in pages: what every list, key and count of a view tree stands on.
+  *
+  * An index that was never set reads as 0, so 0 means "none" throughout the engine and references are stored plus one.
+  * Growing copies the first page at most (it starts small, so that an empty tree is small too); `clear` gives all back.
+  */
+sealed abstract class Paged(elementBytes: Int) {
+  import Paged._
+
+  protected[this] var capacity = 0
+
+  /** Makes page `p` hold `size` elements, keeping what it has. */
+  protected[this] def resizePage(p: Int, size: Int): Unit
+
+  protected[this] def dropPages(): Unit
+
+  final protected[this] def grow(i: Int): Unit =
+    if (i < PageSize) {
+      val size = math.max(16, Integer.highestOneBit(i) << 1)
+      resizePage(0, size)
+      capacity = size
+    } else {
+      if (capacity < PageSize) resizePage(0, PageSize)
+      val needed = (i >>> Shift) + 1
+      var p = math.max(1, capacity >>> Shift)
+      while (p < needed) { resizePage(p, PageSize); p += 1 }
+      capacity = needed << Shift
+    }
+
+  final def clear(): Unit = { dropPages(); capacity = 0 }
+
+  final def bytes: Long = elementBytes.toLong * capacity
+}
+
+final class PagedInts extends Paged(4) {
+  import Paged._
+
+  private[this] var pages = new Array[Array[Int]](1)
+
+  def apply(i: Int): Int = if (i < capacity) pages(i >>> Shift)(i & Mask) else 0
+
+  def update(i: Int, value: Int): Unit = {
+    if (i >= capacity) grow(i)
+    pages(i >>> Shift)(i & Mask) = value
+  }
+
+  /** Adds `delta` and returns the new value. */
+  def add(i: Int, delta: Int): Int = {
+    val value = apply(i) + delta
+    update(i, value)
+    value
+  }
+
+  protected[this] def resizePage(p: Int, size: Int): Unit = {
+    if (p >= pages.length) pages = Arrays.copyOf(pages, math.max(p + 1, 2 * pages.length))
+    pages(p) = if (pages(p) == null) new Array[Int](size) else Arrays.copyOf(pages(p), size)
+  }
+
+  protected[this] def dropPages(): Unit = pages = new Array[Array[Int]](1)
+}
+
+final class PagedLongs extends Paged(8) {
+  import Paged._
+
+  private[this] var pages = new Array[Array[Long]](1)
+
+  def apply(i: Int): Long = if (i < capacity) pages(i >>> Shift)(i & Mask) else 0L
+
+  def update(i: Int, value: Long): Unit = {
+    if (i >= capacity) grow(i)
+    pages(i >>> Shift)(i & Mask) = value
+  }
+
+  protected[this] def resizePage(p: Int, size: Int): Unit = {
+    if (p >= pages.length) pages = Arrays.copyOf(pages, math.max(p + 1, 2 * pages.length))
+    pages(p) = if (pages(p) == null) new Array[Long](size) else Arrays.copyOf(pages(p), size)
+  }
+
+  protected[this] def dropPages(): Unit = pages = new Array[Array[Long]](1)
+}
+
+final class PagedBytes extends Paged(1) {
+  import Paged._
+
+  private[this] var pages = new Array[Array[Byte]](1)
+
+  def apply(i: Int): Int = if (i < capacity) pages(i >>> Shift)(i & Mask).toInt else 0
+
+  def update(i: Int, value: Int): Unit = {
+    if (i >= capacity) grow(i)
+    pages(i >>> Shift)(i & Mask) = value.toByte
+  }
+
+  protected[this] def resizePage(p: Int, size: Int): Unit = {
+    if (p >= pages.length) pages = Arrays.copyOf(pages, math.max(p + 1, 2 * pages.length))
+    pages(p) = if (pages(p) == null) new Array[Byte](size) else Arrays.copyOf(pages(p), size)
+  }
+
+  protected[this] def dropPages(): Unit = pages = new Array[Array[Byte]](1)
+}
+
+private object Paged {
+  final val Shift = 14
+  final val PageSize = 1 << Shift
+  final val Mask = PageSize - 1
+}

@@ -1,0 +1,31 @@
+package io.joinless.engine.view
+
+import io.joinless.engine.query.JoinTree
+import io.joinless.engine.tuples.KeyField
+
+/** What a view tree is built from: the join block as data (architecture D1). All references are ordinals. */
+final case class BlockDef(
+    inputs: IndexedSeq[InputDef],
+    attributes: IndexedSeq[AttributeDef],
+    relations: IndexedSeq[RelationDef],
+    tree: JoinTree
+) {
+  require(relations.size <= 63, "a block has at most 63 relations: sets of relations are bits of a long")
+
+  /** Rows can disappear: some input is a changelog. */
+  def retractable: Boolean = inputs.exists(_.changelog)
+}
+
+/** Rows of `fields` fields (format: [[io.joinless.engine.tuples.KeyReader]]).
+  *
+  * @param fixedWords words of every row, 0 where rows vary
+  * @param changelog rows are inserted and deleted, equal rows are one row with a multiplicity; otherwise rows are only
+  *   appended and equal rows stay separate, which saves a probe per row
+  */
+final case class InputDef(fields: Int, fixedWords: Int, changelog: Boolean)
+
+/** A class of equated columns; `nullSafe`: NULL equals NULL. Elsewhere a row with NULL there must not be inserted. */
+final case class AttributeDef(nullSafe: Boolean)
+
+/** One role of an input in the block; several relations may share an input (self-joins). */
+final case class RelationDef(input: Int, keys: IndexedSeq[(Int, KeyField)])

@@ -1,0 +1,98 @@
+package io.joinless.engine.view
+
+import io.joinless.engine.tuples.IntLists
+
+/** Recomputes every view from the rows and compares: the invariants of `docs/internals/correctness.md`, for debug runs.
+  *
+  *   - I1 count(t) = number of children with an alive tuple under t's key;
+  *   - I2 t is alive exactly when it is in V_s;
+  *   - I3 live_c(k) = the live tuples of the node whose key towards child c is k;
+  *   - I4 t is marked live exactly when it is alive and a live tuple of the parent joins it (any, at the root);
+  *   - I5 V_s(e) is the projection of the join of e's subtree: by I1 and I2 from the leaves upwards, so checked by those.
+  *
+  * Costs O(stored rows). I6 and I7 speak about deltas: tests check them against a recomputed result.
+  */
+object Invariants {
+
+  /** @throws IllegalStateException naming the invariant, node and tuple */
+  def check(tree: ViewTree): Unit = {
+    var alive = 0L
+    var marked = 0L
+    for (node <- tree.nodes) {
+      val inViews = members(node.vs, if (node.isRoot) 1 else node.up.limit)
+      for ((key, tuple) <- inViews)
+        ensure(node.isRoot || node.key(tuple) == key, "I2", node, tuple, "stands in V_s under another key")
+      val views = inViews.map(_._2).toSet
+      ensure(views.size == inViews.size, "I2", node, -1, "a tuple stands twice in V_s")
+      alive += views.size
+      for (tuple <- tuples(node, views)) {
+        val supported = (0 until node.childCount).count(c => !node.child(c).vs.isEmpty(keyTowards(node, c, tuple)))
+        ensure(
+          node.count(tuple) == supported,
+          "I1",
+          node,
+          tuple,
+          s"count ${node.count(tuple)}, supported by $supported"
+        )
+        ensure(views(tuple) == (supported == node.childCount), "I2", node, tuple, s"in V_s: ${views(tuple)}")
+        if (node.childCount > 0) {
+          val live = views(tuple) && (node.isRoot || node.isLiveAbove(node.key(tuple)))
+          ensure(node.isMarked(tuple) == live, "I4", node, tuple, s"marked ${node.isMarked(tuple)}, live $live")
+          if (live) marked += 1
+        }
+      }
+      checkLiveLists(node)
+    }
+    ensure(
+      alive == tree.counters.alive,
+      "I2",
+      tree.root,
+      -1,
+      s"counted ${tree.counters.alive} alive tuples, found $alive"
+    )
+    ensure(
+      marked == tree.counters.marked,
+      "I4",
+      tree.root,
+      -1,
+      s"counted ${tree.counters.marked} live tuples, found $marked"
+    )
+  }
+
+  private def checkLiveLists(node: ViewNode): Unit = node match {
+    case r: RelationNode =>
+      for (c <- 0 until r.childCount) {
+        val all = members(r.idx(c), r.child(c).up.limit)
+        val live = members(r.live(c), r.child(c).up.limit)
+        for ((key, tuple) <- all) ensure(r.down(c)(tuple) == key, "I3", r, tuple, "is indexed under another key")
+        ensure(live.size == live.toSet.size, "I3", r, -1, "a live list holds a tuple twice")
+        ensure(
+          live.toSet == all.filter { case (_, t) => r.isMarked(t) }.toSet,
+          "I3",
+          r,
+          -1,
+          s"live lists differ for child $c"
+        )
+      }
+    case _: GeneralizedNode =>
+  }
+
+  private def keyTowards(node: ViewNode, child: Int, tuple: Int): Int = node match {
+    case r: RelationNode => r.down(child)(tuple)
+    case _: GeneralizedNode => tuple
+  }
+
+  private def tuples(node: ViewNode, views: Set[Int]): Iterable[Int] = node match {
+    case r: RelationNode if r.childCount > 0 => members(r.idx(0), r.child(0).up.limit).map(_._2)
+    case _: RelationNode => views
+    case g: GeneralizedNode => 0 until g.domain.limit
+  }
+
+  private def members(lists: IntLists, keys: Int): IndexedSeq[(Int, Int)] =
+    (0 until keys).flatMap { key =>
+      Iterator.iterate(lists.head(key))(t => lists.next(t - 1)).takeWhile(_ != 0).map(t => (key, t - 1))
+    }
+
+  private def ensure(holds: Boolean, invariant: String, node: ViewNode, tuple: Int, what: => String): Unit =
+    if (!holds) throw new IllegalStateException(s"$invariant broken at node ${node.id}, tuple $tuple: $what")
+}

@@ -1,0 +1,73 @@
+package io.joinless.engine.view
+
+import io.joinless.engine.tuples.IntStack
+
+/** Keeps the live views: `live_c(k)` = the live tuples whose key towards child c is k (invariant I3).
+  *
+  * A tuple that becomes live makes live, below it, the alive tuples of each key that had no live tuple before; and the
+  * other way round. Cost O(1) per mark set or taken plus O(1) per child; work lists instead of recursion.
+  */
+final private[engine] class Liveness(tree: ViewTree) {
+  private[this] val pendingNodes = new IntStack
+  private[this] val pendingTuples = new IntStack
+
+  /** `tuple`, alive and with a live parent (or at the root), becomes live. */
+  def mark(node: ViewNode, tuple: Int): Unit = {
+    push(node, tuple)
+    while (!pendingNodes.isEmpty) {
+      val n = tree.nodes(pendingNodes.pop())
+      val t = pendingTuples.pop()
+      n.state(t) = n.state(t) | ViewNode.LiveMark
+      tree.counters.marked += 1
+      n match {
+        case r: RelationNode =>
+          var c = 0
+          while (c < r.childCount) {
+            val key = r.down(c)(t)
+            val first = r.live(c).isEmpty(key)
+            r.live(c).push(key, t)
+            if (first) pushAll(r.child(c), key)
+            c += 1
+          }
+        case g: GeneralizedNode =>
+          var c = 0
+          while (c < g.childCount) { pushAll(g.child(c), t); c += 1 }
+      }
+    }
+  }
+
+  /** `tuple` was live and is not any longer. The views V_s are still those in which it was. */
+  def unmark(node: ViewNode, tuple: Int): Unit = {
+    if (node.isMarked(tuple)) push(node, tuple)
+    while (!pendingNodes.isEmpty) {
+      val n = tree.nodes(pendingNodes.pop())
+      val t = pendingTuples.pop()
+      if (n.isMarked(t)) {
+        n.state(t) = n.state(t) & ~ViewNode.LiveMark
+        tree.counters.marked -= 1
+        n match {
+          case r: RelationNode =>
+            var c = 0
+            while (c < r.childCount) {
+              val key = r.down(c)(t)
+              r.live(c).remove(key, t)
+              if (r.live(c).isEmpty(key)) pushAll(r.child(c), key)
+              c += 1
+            }
+          case g: GeneralizedNode =>
+            var c = 0
+            while (c < g.childCount) { pushAll(g.child(c), t); c += 1 }
+        }
+      }
+    }
+  }
+
+  private def push(node: ViewNode, tuple: Int): Unit =
+    if (node.childCount > 0) { pendingNodes.push(node.id); pendingTuples.push(tuple) }
+
+  private def pushAll(node: ViewNode, key: Int): Unit =
+    if (node.childCount > 0) {
+      var t = node.vs.head(key)
+      while (t != 0) { push(node, t - 1); t = node.vs.next(t - 1) }
+    }
+}

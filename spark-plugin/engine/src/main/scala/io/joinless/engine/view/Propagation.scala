@@ -1,0 +1,179 @@
+package io.joinless.engine.view
+
+import io.joinless.engine.tuples.IntStack
+
+/** Change propagation without joins (CROWN, algorithms A.3 and A.4): one row comes or goes in one relation.
+  *
+  * A tuple that becomes alive under a key without alive tuples counts up the parent's tuples of that key, and so on
+  * towards the root; only one node is touched per level, so levels are work lists and nothing recurses. Each result that
+  * appears (disappears) contains exactly one ''witness'': a tuple that became alive (dies) whose parent is live and stays, or
+  * that is at the root. The caller enumerates the results of all witnesses, then calls `finish`, which brings the live
+  * views up to date (and for a deletion removes what died):
+  *   - insertion: V_s and counts are changed first, witnesses are enumerated on the new V_s and the old live views;
+  *   - deletion: simulated first, witnesses are enumerated on the unmodified views, then applied (pitfall P3).
+  *
+  * Cost: O(1) per iteration of the P-update loop (`counters.steps`), amortised as the papers say.
+  */
+final private[engine] class Propagation(tree: ViewTree) {
+  private[this] val liveness = new Liveness(tree)
+  private[this] val counters = tree.counters
+  private[this] var level = new IntStack
+  private[this] var above = new IntStack
+
+  /** Witnesses of the pending change: node ids and tuples. */
+  val witnessNodes = new IntStack
+  val witnessTuples = new IntStack
+
+  // a pending deletion: what dies (REM), whose count falls (DEC), who may be a witness (CAND)
+  private[this] val dyingNodes = new IntStack
+  private[this] val dyingTuples = new IntStack
+  private[this] val fallingNodes = new IntStack
+  private[this] val fallingTuples = new IntStack
+  private[this] val candidateNodes = new IntStack
+  private[this] val candidateTuples = new IntStack
+  private[this] var deleted: RelationNode = null
+  private[this] var deletedRow = 0
+
+  def insert(node: RelationNode, row: Int): Unit = {
+    tree.link(node, row)
+    if (node.isAlive(row)) rise(node, row)
+  }
+
+  private def rise(from: ViewNode, tuple: Int): Unit = {
+    var node = from
+    level.clear()
+    level.push(tuple)
+    while (!level.isEmpty) {
+      above.clear()
+      var i = 0
+      while (i < level.size) { appear(node, level(i)); i += 1 }
+      val swap = level; level = above; above = swap
+      node = node.parent
+    }
+  }
+
+  /** `tuple` of `node` is alive now: into V_s; either it is a witness, or dead, or its key is new in V_p. */
+  private def appear(node: ViewNode, tuple: Int): Unit = {
+    counters.alive += 1
+    if (node.isRoot) {
+      node.vs.push(0, tuple)
+      witness(node, tuple)
+    } else {
+      val key = node.key(tuple)
+      val first = node.vs.isEmpty(key)
+      node.vs.push(key, tuple)
+      if (!first) { if (node.isLiveAbove(key)) witness(node, tuple) }
+      else
+        node.parent match {
+          case r: RelationNode =>
+            val list = r.idx(node.position)
+            var u = list.head(key)
+            while (u != 0) { countUp(r, u - 1); u = list.next(u - 1) }
+          case g: GeneralizedNode => countUp(g, key)
+        }
+    }
+  }
+
+  private def countUp(node: ViewNode, tuple: Int): Unit = {
+    counters.steps += 1
+    node.state(tuple) = node.state(tuple) + 1
+    if (node.isAlive(tuple)) above.push(tuple)
+  }
+
+  private def witness(node: ViewNode, tuple: Int): Unit = {
+    witnessNodes.push(node.id)
+    witnessTuples.push(tuple)
+  }
+
+  /** Simulates the deletion of `row` from `node`: fills the witnesses, changes no view. */
+  def delete(node: RelationNode, row: Int): Unit = {
+    deleted = node
+    deletedRow = row
+    if (node.isAlive(row)) fall(node, row)
+    var i = 0
+    while (i < candidateNodes.size) {
+      val n = tree.nodes(candidateNodes(i))
+      val key = n.key(candidateTuples(i))
+      // the key must survive the whole update: several of its tuples may die in it (P3)
+      if (n.vs.count(key) > n.gone(key) && n.isLiveAbove(key)) witness(n, candidateTuples(i))
+      i += 1
+    }
+  }
+
+  private def fall(from: ViewNode, tuple: Int): Unit = {
+    var node = from
+    level.clear()
+    level.push(tuple)
+    while (!level.isEmpty) {
+      above.clear()
+      var i = 0
+      while (i < level.size) { disappear(node, level(i)); i += 1 }
+      val swap = level; level = above; above = swap
+      node = node.parent
+    }
+  }
+
+  private def disappear(node: ViewNode, tuple: Int): Unit = {
+    dyingNodes.push(node.id)
+    dyingTuples.push(tuple)
+    if (node.isRoot) witness(node, tuple)
+    else {
+      val key = node.key(tuple)
+      if (node.vs.count(key) > node.gone.add(key, 1)) {
+        candidateNodes.push(node.id)
+        candidateTuples.push(tuple)
+      } else
+        node.parent match {
+          case r: RelationNode =>
+            val list = r.idx(node.position)
+            var u = list.head(key)
+            while (u != 0) { countDown(r, u - 1); u = list.next(u - 1) }
+          case g: GeneralizedNode => countDown(g, key)
+        }
+    }
+  }
+
+  private def countDown(node: ViewNode, tuple: Int): Unit = {
+    counters.steps += 1
+    fallingNodes.push(node.id)
+    fallingTuples.push(tuple)
+    if (node.isAlive(tuple)) above.push(tuple)
+  }
+
+  /** Ends the pending change, once its witnesses are enumerated. */
+  def finish(): Unit = {
+    if (deleted == null) {
+      var i = 0
+      while (i < witnessNodes.size) { liveness.mark(tree.nodes(witnessNodes(i)), witnessTuples(i)); i += 1 }
+    } else {
+      var i = 0
+      while (i < witnessNodes.size) { liveness.unmark(tree.nodes(witnessNodes(i)), witnessTuples(i)); i += 1 }
+      applyDeletion()
+    }
+    witnessNodes.clear()
+    witnessTuples.clear()
+  }
+
+  private def applyDeletion(): Unit = {
+    var i = 0
+    while (i < dyingNodes.size) {
+      val n = tree.nodes(dyingNodes(i))
+      val t = dyingTuples(i)
+      if (n.isRoot) n.vs.remove(0, t)
+      else { n.gone(n.key(t)) = 0; n.vs.remove(n.key(t), t) }
+      counters.alive -= 1
+      i += 1
+    }
+    i = 0
+    while (i < fallingNodes.size) {
+      val n = tree.nodes(fallingNodes(i))
+      n.state(fallingTuples(i)) = n.state(fallingTuples(i)) - 1
+      i += 1
+    }
+    tree.unlink(deleted, deletedRow)
+    deleted = null
+    dyingNodes.clear(); dyingTuples.clear()
+    fallingNodes.clear(); fallingTuples.clear()
+    candidateNodes.clear(); candidateTuples.clear()
+  }
+}

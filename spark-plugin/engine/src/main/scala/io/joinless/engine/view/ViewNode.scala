@@ -1,0 +1,83 @@
+package io.joinless.engine.view
+
+import io.joinless.engine.tuples.{IntLists, KeyIndex, KeyReader, PagedBytes, PagedInts, PagedLongs, TupleArena}
+
+/** The views of one node of the join tree, over its tuples (dense int ids).
+  *
+  * `key(t)` = the tuple's key on the separator to the parent, an id of `up`; the root has the one key 0. A tuple is
+  * ''alive'' when each child has an alive tuple for it: `count(t)` = number of such children = all. It is ''live'' when it is
+  * part of some result: alive, and some live tuple of the parent (any, at the root) joins it.
+  *
+  *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
+  *   - `state`: count, and a mark on live tuples of nodes that have children (leaves need none).
+  */
+sealed abstract class ViewNode(val id: Int, removable: Boolean) {
+  private[view] var parentNode: ViewNode = null
+  private[view] var childNodes: Array[ViewNode] = Array.empty
+
+  /** Position among the parent's children. */
+  private[view] var place: Int = -1
+
+  def parent: ViewNode = parentNode
+  def position: Int = place
+  def childCount: Int = childNodes.length
+  def child(i: Int): ViewNode = childNodes(i)
+  def isRoot: Boolean = parentNode == null
+
+  /** Keys of the edge to the parent; null at the root. */
+  private[engine] var up: KeyIndex = null
+
+  private[engine] val upKeys = new PagedInts
+  private[engine] val vs = new IntLists(removable, counted = removable)
+  private[engine] val state = new PagedBytes
+
+  /** During a deletion: how many alive tuples of a key die. */
+  private[engine] val gone = if (removable) new PagedInts else null
+
+  final def key(tuple: Int): Int = upKeys(tuple)
+  final def count(tuple: Int): Int = state(tuple) & ViewNode.CountMask
+  final def isAlive(tuple: Int): Boolean = count(tuple) == childNodes.length
+  final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
+
+  /** Some live tuple of the parent has this key. At the root always. */
+  final def isLiveAbove(key: Int): Boolean = parentNode match {
+    case r: RelationNode => !r.live(place).isEmpty(key)
+    case g: GeneralizedNode => g.isMarked(key)
+    case null => true
+  }
+
+  def bytes: Long = upKeys.bytes + vs.bytes + state.bytes + (if (gone == null) 0 else gone.bytes)
+}
+
+private object ViewNode {
+  final val LiveMark = 0x80
+  final val CountMask = 0x7f
+}
+
+/** Views of a relation: tuples are row ids of its input.
+  *
+  * Per child c: `down(c)(t)` the tuple's key on the separator, `idx(c)` all tuples by that key, `live(c)` the live ones.
+  * `multiplicity` only where the input is a changelog; elsewhere each row counts once.
+  */
+final class RelationNode(id: Int, val input: Int, val arena: TupleArena, removable: Boolean, changelog: Boolean)
+    extends ViewNode(id, removable) {
+
+  private[engine] var down: Array[PagedInts] = Array.empty
+  private[engine] var idx: Array[IntLists] = Array.empty
+  private[engine] var live: Array[IntLists] = Array.empty
+  private[engine] val multiplicity = if (changelog) new PagedLongs else null
+
+  /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
+  private[view] var upReaders: Array[KeyReader] = Array.empty
+  private[view] var downReaders: Array[KeyReader] = Array.empty
+
+  def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
+
+  override def bytes: Long =
+    super.bytes + (down.iterator.map(_.bytes) ++ idx.iterator.map(_.bytes) ++ live.iterator.map(_.bytes)).sum +
+      (if (multiplicity == null) 0 else multiplicity.bytes)
+}
+
+/** Views of a generalized node: a tuple is a key of `domain`, on which all its children meet. */
+final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex, removable: Boolean)
+    extends ViewNode(id, removable)
