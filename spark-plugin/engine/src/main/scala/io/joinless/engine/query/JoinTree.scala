@@ -7,6 +7,7 @@ import scala.collection.immutable.BitSet
   * Every node has a set of attributes; `separator(child) = child.attributes ∩ parent.attributes`. For each attribute the
   * nodes that contain it are connected. A [[RelationNode]] stands for one relation of the join block; a
   * [[GeneralizedNode]] stands for no relation: its attributes are contained in each of its children, which meet in it.
+  * So the separator below a generalized node is the node's own attributes, and its parent, if any, is generalized too.
   *
   * Height counts relation nodes on a path from a leaf to the root, generalized nodes are free; depth counts relation
   * nodes strictly above (algorithms B.2).
@@ -15,20 +16,80 @@ sealed trait JoinTree {
   def attributes: BitSet
   def children: IndexedSeq[JoinTree]
 
+  /** The attributes by which a child meets this node. */
+  def separator(child: JoinTree): BitSet = child.attributes & attributes
+
   /** All nodes, parents before children. */
   def preorder: IndexedSeq[JoinTree] = this +: children.flatMap(_.preorder)
+
+  /** All pairs of parent and child. */
+  def edges: IndexedSeq[(JoinTree, JoinTree)] = preorder.flatMap(node => node.children.map(node -> _))
 
   /** The relations below and at this node, in ascending order. */
   def relations: IndexedSeq[Int] = preorder.collect { case RelationNode(r, _, _) => r }.sorted
 
-  def height: Int = this match {
-    case _: RelationNode => 1 + below
-    case _: GeneralizedNode => below
+  def generalizedNodes: Int = preorder.count(_.isInstanceOf[GeneralizedNode])
+
+  def height: Int = {
+    val below = if (children.isEmpty) 0 else children.map(_.height).max
+    this match {
+      case _: RelationNode => 1 + below
+      case _: GeneralizedNode => below
+    }
   }
 
-  private def below: Int = if (children.isEmpty) 0 else children.map(_.height).max
+  /** Depth of every relation. */
+  def depths: Map[Int, Int] = this match {
+    case RelationNode(relation, _, _) =>
+      children.flatMap(_.depths).map { case (r, depth) => r -> (depth + 1) }.toMap + (relation -> 0)
+    case _: GeneralizedNode => children.flatMap(_.depths).toMap
+  }
+
+  /** Σ depth(e) · sizes(e). */
+  def cost(sizes: IndexedSeq[Double]): Double = depths.map { case (r, depth) => depth * sizes(r) }.sum
+
+  /** In one line: `[C]{G2·G1, G3}`, `parent·child` for an only child and `parent{child, child}` for several. */
+  def notation(relation: Int => String, attribute: Int => String): String = {
+    val node = this match {
+      case RelationNode(r, _, _) => relation(r)
+      case GeneralizedNode(shared, _) => shared.toIndexedSeq.map(attribute).mkString("[", ",", "]")
+    }
+    val below = children.map(_.notation(relation, attribute))
+    if (below.isEmpty) node else if (below.size == 1) s"${node}·${below.head}" else below.mkString(s"$node{", ", ", "}")
+  }
 }
 
 final case class RelationNode(relation: Int, attributes: BitSet, children: IndexedSeq[JoinTree]) extends JoinTree
 
 final case class GeneralizedNode(attributes: BitSet, children: IndexedSeq[JoinTree]) extends JoinTree
+
+object JoinTree {
+
+  /** Why `tree` is not a join tree of `graph`, one sentence each; empty if it is one. */
+  def violations(tree: JoinTree, graph: Hypergraph): IndexedSeq[String] = {
+    val nodes = tree.preorder
+    val edges = tree.edges
+    val wrongRelations =
+      if (tree.relations == graph.edges.indices) IndexedSeq.empty
+      else IndexedSeq(s"The tree has the relations ${tree.relations.mkString(", ")}, the query ${graph.size} of them.")
+    val wrongAttributes = nodes.collect {
+      case RelationNode(r, attributes, _) if !graph.edges.lift(r).contains(attributes) =>
+        s"Relation $r has other attributes than in the query."
+    }
+    val unguarded = edges.collect {
+      case (parent: GeneralizedNode, child) if !parent.attributes.subsetOf(child.attributes) =>
+        s"A child of the generalized node ${parent.attributes} has the attributes ${child.attributes} only."
+    }
+    val misplaced = edges.collect { case (RelationNode(r, _, _), child: GeneralizedNode) =>
+      s"The generalized node ${child.attributes} is below relation $r."
+    }
+    val idle = nodes.collect {
+      case node: GeneralizedNode if node.children.size < 2 => s"Fewer than two children meet in ${node.attributes}."
+    }
+    val starts = tree.attributes.toIndexedSeq ++ edges.flatMap { case (p, c) =>
+      (c.attributes &~ p.attributes).toIndexedSeq
+    }
+    val torn = starts.diff(starts.distinct).distinct.map(x => s"The nodes with attribute $x are not connected.")
+    wrongRelations ++ wrongAttributes ++ unguarded ++ misplaced ++ idle ++ torn
+  }
+}

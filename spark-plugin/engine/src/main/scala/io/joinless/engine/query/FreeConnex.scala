@@ -1,0 +1,26 @@
+package io.joinless.engine.query
+
+import scala.collection.immutable.BitSet
+
+/** The reduction to a full join over the output attributes y (algorithms A.1), and the free-connex test that it is.
+  *
+  * Relations that share an attribute outside y form an existential component `C`; it stands for one reduced relation
+  * over `b(C) = attributes(C) ∩ y`. The query is free-connex iff it is acyclic, some relation of every `C` contains
+  * `b(C)`, and the graph of the `b(C)` is acyclic. The usual definition, that the graph is acyclic with and without an
+  * additional edge y, is equivalent.
+  */
+object FreeConnex {
+
+  /** An existential component and the attributes it shows. */
+  final case class Component(relations: BitSet, shown: BitSet)
+
+  def components(graph: Hypergraph, output: BitSet): IndexedSeq[Component] =
+    graph.components(graph.relations, output).map(c => Component(c, graph.attributesOf(c) & output))
+
+  def isFreeConnex(graph: Hypergraph, output: BitSet): Boolean = {
+    val reduced = components(graph, output)
+    reduced.forall(c => c.relations.exists(r => c.shown.subsetOf(graph.edges(r)))) &&
+    GyoReduction.isAcyclic(graph) &&
+    GyoReduction.isAcyclic(Hypergraph(reduced.map(_.shown)))
+  }
+}

@@ -1,0 +1,75 @@
+package io.joinless.engine.query
+
+/** A tree with what it is judged by. The order is (cost, generalized nodes, tie) at equal height; each of the three adds
+  * up over disjoint parts, so a worse part never belongs to a better whole of the same height.
+  */
+final private[query] case class Candidate(height: Int, cost: Double, generalized: Int, tie: Long, tree: JoinTree) {
+
+  /** Whether this one may take the other's place: neither higher nor later in the order. */
+  def covers(other: Candidate): Boolean = height <= other.height && Candidate.rank.lteq(this, other)
+}
+
+private[query] object Candidate {
+
+  private val rank: Ordering[Candidate] =
+    Ordering.by[Candidate, Double](_.cost)(Ordering.Double.TotalOrdering).orElseBy(_.generalized).orElseBy(_.tie)
+
+  /** What one step down costs a relation in the tie-break: four bits each, the lowest relation in front. */
+  private def stepDown(relation: Int): Long = if (relation < 15) 1L << (4 * (14 - relation)) else 0L
+
+  /** A relation over the best trees of what is below it: all of that moves one step down. */
+  def relation(
+      node: RelationNode,
+      parts: IndexedSeq[Candidate],
+      below: IndexedSeq[Int],
+      sizes: Int => Double
+  ): Candidate =
+    Candidate(
+      1 + parts.map(_.height).maxOption.getOrElse(0),
+      parts.map(_.cost).sum + below.map(sizes).sum,
+      parts.map(_.generalized).sum,
+      parts.map(_.tie).sum + below.map(stepDown).sum,
+      node
+    )
+
+  /** A generalized node moves nothing down. */
+  def generalized(node: GeneralizedNode, parts: IndexedSeq[Candidate]): Candidate =
+    Candidate(
+      parts.map(_.height).max,
+      parts.map(_.cost).sum,
+      1 + parts.map(_.generalized).sum,
+      parts.map(_.tie).sum,
+      node
+    )
+}
+
+/** The candidates of a subproblem that no other covers, by ascending height: at most one per height.
+  *
+  * All of them are kept, not only the lowest: where a sibling is high anyway, the cheaper one wins.
+  */
+final private[query] case class ParetoFront private (candidates: IndexedSeq[Candidate]) {
+
+  def best: Candidate = candidates.head
+
+  def isEmpty: Boolean = candidates.isEmpty
+}
+
+private[query] object ParetoFront {
+
+  /** Earlier candidates win among equals. */
+  def of(all: Iterable[Candidate]): ParetoFront = {
+    val kept = all.foldLeft(IndexedSeq.empty[Candidate]) { (front, next) =>
+      if (front.exists(_.covers(next))) front else front.filterNot(next.covers) :+ next
+    }
+    ParetoFront(kept.sortBy(_.height))
+  }
+
+  /** Every way to take one candidate of each front, made into one candidate, as a front. */
+  def product(fronts: IndexedSeq[ParetoFront])(node: IndexedSeq[Candidate] => Candidate): ParetoFront = {
+    val heights = fronts.flatMap(_.candidates.map(_.height)).distinct.sorted
+    val choices =
+      if (fronts.isEmpty) IndexedSeq(IndexedSeq.empty)
+      else heights.map(limit => fronts.flatMap(_.candidates.findLast(_.height <= limit))).filter(_.size == fronts.size)
+    of(choices.map(node))
+  }
+}

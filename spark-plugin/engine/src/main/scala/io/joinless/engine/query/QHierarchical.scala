@@ -1,0 +1,28 @@
+package io.joinless.engine.query
+
+import scala.collection.immutable.BitSet
+
+/** The q-hierarchical test (algorithms B.1): exactly these queries can be kept up to date in constant time per change,
+  * whatever the changes, and exactly these have a join tree of height 1.
+  *
+  * Hierarchical: the sets `at(x)` of the relations with attribute x are pairwise nested or disjoint. With output
+  * attributes y in addition: if x is in y and `at(x) ⊊ at(z)`, then z is in y.
+  *
+  * Cost: O(attributes²) set operations.
+  */
+object QHierarchical {
+
+  /** With all attributes in the output, as in rows mode. */
+  def isHierarchical(graph: Hypergraph): Boolean = isQHierarchical(graph, graph.attributes)
+
+  def isQHierarchical(graph: Hypergraph, output: BitSet): Boolean = {
+    val places = graph.attributes.toIndexedSeq.map(x => (x, graph.at(x)))
+    places.forall { case (x, atX) =>
+      places.forall { case (z, atZ) =>
+        val nested = atX.subsetOf(atZ) || atZ.subsetOf(atX) || !atX.exists(atZ)
+        val shown = !output(x) || output(z) || !atX.subsetOf(atZ) || atX == atZ
+        nested && shown
+      }
+    }
+  }
+}

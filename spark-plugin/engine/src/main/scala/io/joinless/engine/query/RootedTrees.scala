@@ -1,0 +1,28 @@
+package io.joinless.engine.query
+
+/** A join tree over relations only, hung up at its best root: what very large queries get.
+  *
+  * From the neighbours of a join tree, each connected component is hung up at each of its relations; the best is taken
+  * by (height, cost, lowest root). Several components meet in the root [].
+  *
+  * Cost: O(relations²).
+  */
+private[query] object RootedTrees {
+
+  def best(graph: Hypergraph, sizes: IndexedSeq[Double], neighbours: IndexedSeq[(Int, Int)]): JoinTree = {
+    val links = (neighbours ++ neighbours.map(_.swap)).groupMap(_._1)(_._2).withDefaultValue(IndexedSeq.empty)
+
+    def hung(relation: Int, from: Option[Int]): JoinTree = {
+      val edge = graph.edges(relation)
+      val below = links(relation).filter(other => !from.contains(other) && edge.exists(graph.edges(other))).sorted
+      RelationNode(relation, edge, below.map(hung(_, Some(relation))))
+    }
+
+    val trees = graph.components.map { component =>
+      component.toIndexedSeq.map(hung(_, None)).minBy(tree => (tree.height, tree.cost(sizes)))(order)
+    }
+    if (trees.size == 1) trees.head else GeneralizedNode(scala.collection.immutable.BitSet.empty, trees)
+  }
+
+  private val order: Ordering[(Int, Double)] = Ordering.Tuple2(Ordering.Int, Ordering.Double.TotalOrdering)
+}

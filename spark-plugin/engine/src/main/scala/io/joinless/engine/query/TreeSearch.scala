@@ -1,0 +1,116 @@
+package io.joinless.engine.query
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+import scala.util.control.NoStackTrace
+
+/** The best join tree of a query in rows mode, where every join attribute is output (algorithms B.2).
+  *
+  * Best: least height, then least cost Σ depth(e)·sizes(e), then fewest generalized nodes, then the lowest relations
+  * nearest to the root (the depths of relations 0, 1, 2, … compared one after the other). What is still equal is decided
+  * by the fixed order of the search, so the same query gives the same tree everywhere. Relations of size 0 let height and
+  * cost decide alone: a sibling that could sink for nothing stays where it is.
+  *
+  * A query of several connected components has the root [], and below it the best tree of each.
+  *
+  * The search is a dynamic program over sets of relations. It is exact within `workBound` candidates; a query that needs
+  * more gets its GYO tree, hung up at its best relation.
+  */
+object TreeSearch {
+
+  /** Candidates looked at before the search gives up: some tenths of a second. All ordinary queries need thousands. */
+  val WorkBound: Long = 100000
+
+  final case class Found(tree: JoinTree, work: Long, exact: Boolean)
+
+  /** `sizes(r)`: how often relation `r` changes, relative to the others; 1 where nothing is known. */
+  def best(graph: Hypergraph, sizes: IndexedSeq[Double]): Either[CyclicCore, JoinTree] =
+    search(graph, sizes, WorkBound).map(_.tree)
+
+  def best(graph: Hypergraph): Either[CyclicCore, JoinTree] = best(graph, IndexedSeq.fill(graph.size)(1.0))
+
+  def search(graph: Hypergraph, sizes: IndexedSeq[Double], workBound: Long): Either[CyclicCore, Found] = {
+    require(graph.size > 0, "A query has at least one relation.")
+    require(sizes.size == graph.size, s"${sizes.size} sizes for ${graph.size} relations.")
+    GyoReduction.reduce(graph).map { neighbours =>
+      val search = new TreeSearch(graph, sizes, workBound)
+      try Found(search.tree(), search.work, exact = true)
+      catch { case OutOfWork => Found(RootedTrees.best(graph, sizes, neighbours), search.work, exact = false) }
+    }
+  }
+
+  private object OutOfWork extends RuntimeException with NoStackTrace
+}
+
+final private class TreeSearch(graph: Hypergraph, sizes: IndexedSeq[Double], workBound: Long) {
+
+  var work: Long = 0L
+
+  private val anyRoot = mutable.HashMap.empty[(BitSet, BitSet), ParetoFront]
+  private val relationRoot = mutable.HashMap.empty[(Int, BitSet), ParetoFront]
+
+  def tree(): JoinTree = {
+    val components = graph.components
+    val front =
+      if (components.size == 1) under(components.head, BitSet.empty)
+      else meeting(BitSet.empty, components)
+    front.best.tree
+  }
+
+  /** Trees over `some` relations whose root contains `shared`: GEN(S, K). */
+  private def under(some: BitSet, shared: BitSet): ParetoFront =
+    anyRoot.getOrElse(
+      (some, shared), {
+        val relationRoots = some.toIndexedSeq.filter(r => shared.subsetOf(graph.edges(r))).map(rooted(_, some))
+        val front = ParetoFront.of((relationRoots ++ generalizedRoots(some, shared)).flatMap(_.candidates))
+        anyRoot.update((some, shared), front)
+        front
+      }
+    )
+
+  /** Trees with a generalized root G ⊋ `shared` where at least two groups of `some` relations meet.
+    *
+    * The groups are the components outside G. One without a relation that contains G cannot stand below G; it goes below
+    * any relation of another group, all of them one step down: the first group takes it.
+    *
+    * Outside G two groups have nothing in common, and each has a relation that contains G; so G is the intersection of
+    * two relations, and no other sets need be tried.
+    */
+  private def generalizedRoots(some: BitSet, shared: BitSet): IndexedSeq[ParetoFront] =
+    for {
+      meet <- graph.meets(some)
+      if meet != shared && shared.subsetOf(meet)
+      (groups, homeless) = components(some, meet).partition(_.exists(r => meet.subsetOf(graph.edges(r))))
+      if groups.size >= 2
+    } yield meeting(meet, groups.updated(0, homeless.foldLeft(groups.head)(_ | _)))
+
+  private def meeting(meet: BitSet, parts: IndexedSeq[BitSet]): ParetoFront =
+    ParetoFront.product(parts.map(under(_, meet))) { below =>
+      Candidate.generalized(GeneralizedNode(meet, below.map(_.tree)), below)
+    }
+
+  /** Trees over relations only, with the root `root`: ROOT(e, S − e). */
+  private def rooted(root: Int, some: BitSet): ParetoFront =
+    relationRoot.getOrElse(
+      (root, some), {
+        val edge = graph.edges(root)
+        val fronts = components(some - root, edge).map { part =>
+          val separator = graph.attributesOf(part) & edge
+          val heads = part.toIndexedSeq.filter(r => separator.subsetOf(graph.edges(r)))
+          ParetoFront.of(heads.flatMap(rooted(_, part).candidates))
+        }
+        val front = ParetoFront.product(fronts) { below =>
+          val node = RelationNode(root, edge, below.map(_.tree))
+          Candidate.relation(node, below, (some - root).toIndexedSeq, sizes)
+        }
+        relationRoot.update((root, some), front)
+        front
+      }
+    )
+
+  private def components(some: BitSet, cut: BitSet): IndexedSeq[BitSet] = {
+    work += 1
+    if (work > workBound) throw TreeSearch.OutOfWork
+    graph.components(some, cut)
+  }
+}
