@@ -24,6 +24,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
   private[this] val allRelations = (1L << tree.block.relations.size) - 1
 
   val tuples = new Array[Int](tree.nodes.length)
+  private[this] val slots = new Array[Int](tree.nodes.length)
   private[this] val weights = new Array[Long](tree.nodes.length + 1)
   var changed: Long = 0L
 
@@ -65,9 +66,10 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     if (level != null) {
       // the common case: the next tuple of the innermost list, nothing else moves
       counters.moves += 1
-      val reference = level.lists.next(tuples(level.node))
-      if (reference != 0) {
-        tuples(level.node) = reference - 1
+      val slot = level.lists.next(slots(last))
+      if (slot != 0) {
+        slots(last) = slot
+        tuples(level.node) = level.lists.tuple(slot)
         changed = level.bit
         counters.results += 1
         return true
@@ -95,18 +97,16 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     while (l >= 0) {
       val level = levels(l)
       moves += 1
-      val reference = if (enter) first(level) else if (level.lists == null) 0 else level.lists.next(tuples(level.node))
-      if (reference == 0) {
+      if (!(if (enter) first(level, l) else following(level, l))) {
         l -= 1
         enter = false
       } else {
-        tuples(level.node) = reference - 1
         changed |= level.bit
         if (level.residuals != null && !accepts(level.residuals)) enter = false
         else {
           if (weighted)
             weights(l + 1) = if (level.relation == null) weights(l)
-            else Math.multiplyExact(weights(l), level.relation.weight(reference - 1))
+            else Math.multiplyExact(weights(l), level.relation.weight(tuples(level.node)))
           if (l == last) {
             counters.moves += moves
             counters.results += 1
@@ -122,12 +122,21 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     false
   }
 
-  /** First candidate of a level plus one. */
-  private def first(level: Level): Int =
-    if (level.from < 0) level.lists.head(0)
-    else {
-      val key = if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
-      if (level.lists == null) key + 1 else level.lists.head(key)
+  /** Binds the first candidate of level `l`; false where there is none. */
+  private def first(level: Level, l: Int): Boolean = {
+    val key = if (level.from < 0) 0 else if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
+    if (level.lists == null) { tuples(level.node) = key; true }
+    else bind(level, l, level.lists.first(key))
+  }
+
+  private def following(level: Level, l: Int): Boolean =
+    level.lists != null && bind(level, l, level.lists.next(slots(l)))
+
+  private def bind(level: Level, l: Int, slot: Int): Boolean =
+    slot != 0 && {
+      slots(l) = slot
+      tuples(level.node) = level.lists.tuple(slot)
+      true
     }
 
   private def accepts(conditions: Array[Residual]): Boolean = {
