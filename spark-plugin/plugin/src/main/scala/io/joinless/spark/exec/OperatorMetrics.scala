@@ -58,6 +58,7 @@ final private class TaskMetrics {
   var commitNanos = 0L
   var rebuildNanos = 0L
   var cacheHit = false
+  var rebuilt = false
   private[this] var steps = 0L
   private[this] var moves = 0L
   private[this] var results = 0L
@@ -69,7 +70,7 @@ final private class TaskMetrics {
     results = tree.counters.results
   }
 
-  def report(tree: ViewTree, bytes: Long, rebuilt: Boolean, metric: String => SQLMetric): Unit = {
+  def report(tree: ViewTree, bytes: Long, metric: String => SQLMetric): Unit = {
     import OperatorMetrics._
     metric(RowsIn) += rowsIn
     metric(RowsOut) += rowsOut
