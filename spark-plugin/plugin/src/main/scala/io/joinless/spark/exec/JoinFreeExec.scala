@@ -3,6 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.plans.BlockSpec
 import io.joinless.spark.state._
 import io.joinless.spark.strategy.SpecComparison
@@ -12,9 +13,15 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
+import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOpStateStoreCheckpointInfo, StatefulOperatorCustomMetric, StatefulOperatorStateInfo, StateStoreWriter}
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  StateStoreWriter,
+  StatefulOpStateStoreCheckpointInfo,
+  StatefulOperatorCustomMetric,
+  StatefulOperatorStateInfo
+}
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.joinless.StateStores
 import scala.jdk.CollectionConverters._
@@ -46,6 +53,10 @@ final case class JoinFreeExec(
 
   override protected def stringArgs: Iterator[Any] =
     Iterator(spec.relations.map(_.name).mkString("[", ", ", "]"), s"${spec.cells} cells") ++ stateInfo
+
+  /** The views, each with its columns: plan texts print them below the operator. */
+  override def innerChildren: Seq[QueryPlan[_]] =
+    if (new JoinlessConf(conf).explainEnabled) Seq(ViewTreePlan.of(spec)) else Nil
 
   override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] = OperatorMetrics.definitions
 
@@ -147,7 +158,8 @@ final case class JoinFreeExec(
   private def rebuild(store: StateStore, cell: Int, version: Long, checkSize: Long => Unit): CachedTree =
     if (version == 0) CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L)
     else {
-      val reader = new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
+      val reader =
+        new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
       val blocks = store.iterator()
       try CellTask.rebuild(spec, reader, blocks.map(pair => (pair.key, pair.value)), checkSize)
       finally blocks.close()

@@ -21,7 +21,8 @@ object JoinBlocks {
   def roots(plan: LogicalPlan): IndexedSeq[BlockRoot] = roots(plan, plan.outputSet)
 
   private def roots(plan: LogicalPlan, needed: AttributeSet): IndexedSeq[BlockRoot] =
-    if (holdsBlock(plan)) BlockRoot(plan, needed) +: leaves(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet))
+    if (holdsBlock(plan))
+      BlockRoot(plan, needed) +: leaves(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet))
     else plan.children.toIndexedSeq.flatMap(child => roots(child, neededOf(child, plan)))
 
   private def neededOf(child: LogicalPlan, parent: LogicalPlan): AttributeSet = parent match {
