@@ -2,7 +2,10 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.view.ViewTree
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorCustomMetric, StatefulOperatorCustomSumMetric}
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  StatefulOperatorCustomMetric,
+  StatefulOperatorCustomSumMetric
+}
 
 /** What the operator reports in `progress.stateOperators[].customMetrics`; every figure is a sum over the cells.
   *
@@ -58,6 +61,7 @@ final private class TaskMetrics {
   var commitNanos = 0L
   var rebuildNanos = 0L
   var cacheHit = false
+  var rebuilt = false
   private[this] var steps = 0L
   private[this] var moves = 0L
   private[this] var results = 0L
@@ -69,7 +73,7 @@ final private class TaskMetrics {
     results = tree.counters.results
   }
 
-  def report(tree: ViewTree, bytes: Long, rebuilt: Boolean, metric: String => SQLMetric): Unit = {
+  def report(tree: ViewTree, bytes: Long, metric: String => SQLMetric): Unit = {
     import OperatorMetrics._
     metric(RowsIn) += rowsIn
     metric(RowsOut) += rowsOut

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Expression, Pre
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.Platform
-import org.apache.spark.unsafe.types.{CalendarInterval, GeographyVal, GeometryVal, UTF8String, VariantVal}
+import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String, VariantVal}
 
 /** Conditions over several relations, compiled by Spark and evaluated in place on rows of the arenas.
   *
@@ -68,8 +68,7 @@ object ResidualPredicates {
     override def getBinary(i: Int): Array[Byte] = view(i).getBinary(at(i))
     override def getInterval(i: Int): CalendarInterval = view(i).getInterval(at(i))
     override def getVariant(i: Int): VariantVal = view(i).getVariant(at(i))
-    override def getGeography(i: Int): GeographyVal = view(i).getGeography(at(i))
-    override def getGeometry(i: Int): GeometryVal = view(i).getGeometry(at(i))
+    override def getBinaryView(i: Int): BinaryView = view(i).getBinaryView(at(i))
     override def getStruct(i: Int, fields: Int): InternalRow = view(i).getStruct(at(i), fields)
     override def getArray(i: Int): ArrayData = view(i).getArray(at(i))
     override def getMap(i: Int): MapData = view(i).getMap(at(i))
