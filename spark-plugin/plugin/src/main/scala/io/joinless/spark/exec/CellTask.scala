@@ -114,7 +114,7 @@ final private class CellTask(
 }
 
 private object CellTask {
-  private final val RowsBetweenSizeChecks = 8192
+  final private val RowsBetweenSizeChecks = 8192
 
   /** A new row of the arena with these bytes. */
   def append(arena: TupleArena, base: AnyRef, offset: Long, bytes: Int): Int = {

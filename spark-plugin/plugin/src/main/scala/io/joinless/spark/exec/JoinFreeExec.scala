@@ -14,7 +14,12 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOpStateStoreCheckpointInfo, StatefulOperatorCustomMetric, StatefulOperatorStateInfo, StateStoreWriter}
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  StateStoreWriter,
+  StatefulOpStateStoreCheckpointInfo,
+  StatefulOperatorCustomMetric,
+  StatefulOperatorStateInfo
+}
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.joinless.StateStores
 import scala.jdk.CollectionConverters._
@@ -147,7 +152,8 @@ final case class JoinFreeExec(
   private def rebuild(store: StateStore, cell: Int, version: Long, checkSize: Long => Unit): CachedTree =
     if (version == 0) CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L)
     else {
-      val reader = new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
+      val reader =
+        new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
       val blocks = store.iterator()
       try CellTask.rebuild(spec, reader, blocks.map(pair => (pair.key, pair.value)), checkSize)
       finally blocks.close()

@@ -2,7 +2,10 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.view.ViewTree
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperatorCustomMetric, StatefulOperatorCustomSumMetric}
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  StatefulOperatorCustomMetric,
+  StatefulOperatorCustomSumMetric
+}
 
 /** What the operator reports in `progress.stateOperators[].customMetrics`; every figure is a sum over the cells.
   *

@@ -23,24 +23,30 @@ final class OutputRow(spec: BlockSpec, arena: Int => TupleArena) {
   private[this] val fields = spec.output.size
   private[this] val nullWords = RowCodec.nullWords(fields)
   private[this] val fixedBytes = 8 * (nullWords + fields)
-  private[this] val sources: Array[Source] = spec.output.indices.groupBy(spec.output(_).relation).toArray.sortBy(_._1).map {
-    case (relation, columns) =>
-      val layout = spec.inputs(spec.relations(relation).input).columns
-      val (fixed, variable) = columns.partition(c => UnsafeRow.isFixedLength(layout(spec.output(c).ordinal).dataType))
-      new Source(
-        relation,
-        arena(relation),
-        RowCodec.nullWords(layout.size),
-        fixed.map(spec.output(_).ordinal).toArray,
-        fixed.toArray,
-        variable.nonEmpty
-      )
-  }
+  private[this] val sources: Array[Source] =
+    spec.output.indices.groupBy(spec.output(_).relation).toArray.sortBy(_._1).map {
+      case (relation, columns) =>
+        val layout = spec.inputs(spec.relations(relation).input).columns
+        val (fixed, variable) = columns.partition(c => UnsafeRow.isFixedLength(layout(spec.output(c).ordinal).dataType))
+        new Source(
+          relation,
+          arena(relation),
+          RowCodec.nullWords(layout.size),
+          fixed.map(spec.output(_).ordinal).toArray,
+          fixed.toArray,
+          variable.nonEmpty
+        )
+    }
   private[this] val variable: Array[Variable] = spec.output.indices.flatMap { c =>
     val ref = spec.output(c)
     val columnType = spec.inputs(spec.relations(ref.relation).input).columns(ref.ordinal).dataType
     if (UnsafeRow.isFixedLength(columnType)) None
-    else Some(new Variable(sources.find(_.relation == ref.relation).get, ref.ordinal, c, columnType.isInstanceOf[DecimalType]))
+    else Some(new Variable(
+      sources.find(_.relation == ref.relation).get,
+      ref.ordinal,
+      c,
+      columnType.isInstanceOf[DecimalType]
+    ))
   }.toArray
   private[this] val variableRelations: Long =
     sources.iterator.filter(_.hasVariable).map(s => 1L << s.relation).foldLeft(0L)(_ | _)
@@ -122,7 +128,10 @@ final class OutputRow(spec: BlockSpec, arena: Int => TupleArena) {
 
   private def reserve(at: Int, bytes: Int): Unit =
     if (buffer.length - at < bytes)
-      buffer = java.util.Arrays.copyOf(buffer, math.max(math.addExact(at, bytes), math.min(2L * buffer.length, Int.MaxValue - 15L).toInt))
+      buffer = java.util.Arrays.copyOf(
+        buffer,
+        math.max(math.addExact(at, bytes), math.min(2L * buffer.length, Int.MaxValue - 15L).toInt)
+      )
 
   private def setNull(column: Int, isNull: Boolean): Unit = {
     val at = Platform.BYTE_ARRAY_OFFSET + 8L * (column >> 6)

@@ -74,7 +74,7 @@ final class Cells(spec: BlockSpec) {
 }
 
 object Cells {
-  private final val Seed = 0x4a4c0000
+  final private val Seed = 0x4a4c0000
 
   final private class Relation(
       required: Array[Int],

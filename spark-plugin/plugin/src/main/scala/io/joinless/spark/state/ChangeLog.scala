@@ -29,13 +29,13 @@ object ChangeLog {
   final val BlockBytes = 64 * 1024
   final val HeaderBytes = 32
 
-  private[state] final val VersionAt = 4
-  private[state] final val FlagsAt = 6
-  private[state] final val SequenceAt = 8
-  private[state] final val CellAt = 16
-  private[state] final val EntriesAt = 20
-  private[state] final val ChecksumAt = 24
-  private[state] final val ReservedAt = 28
+  final private[state] val VersionAt = 4
+  final private[state] val FlagsAt = 6
+  final private[state] val SequenceAt = 8
+  final private[state] val CellAt = 16
+  final private[state] val EntriesAt = 20
+  final private[state] val ChecksumAt = 24
+  final private[state] val ReservedAt = 28
 
   require(ByteOrder.nativeOrder == ByteOrder.LITTLE_ENDIAN, "rows and blocks are little-endian")
 
@@ -56,7 +56,7 @@ final class ChangeLogWriter(cell: Int, private var sequence: Long, put: (UnsafeR
   import ChangeLog._
 
   // the value row itself: null word, offset and size of the block, block, padding
-  private[this] final val BlockAt = 16
+  final private[this] val BlockAt = 16
   private[this] var buffer = new Array[Byte](BlockAt + BlockBytes)
   private[this] var length = HeaderBytes
   private[this] var entries = 0

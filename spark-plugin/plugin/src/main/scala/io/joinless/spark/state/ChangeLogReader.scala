@@ -81,8 +81,10 @@ final class ChangeLogReader(spec: BlockSpec, cell: Int, corrupt: (Long, String) 
         if (role >= inputOf.length || (roles & ~rolesOfInput(inputOf(role))) != 0L)
           fail(s"the roles ${roles.toHexString} of entry $n are not of one input")
         val input = inputOf(role)
-        if (size > end - at - 16 || size < leastBytes(input) || (size & 7) != 0L ||
-          fixedBytes(input) != 0 && size != fixedBytes(input)) fail(s"the row of entry $n has $size bytes")
+        if (
+          size > end - at - 16 || size < leastBytes(input) || (size & 7) != 0L ||
+          fixedBytes(input) != 0 && size != fixedBytes(input)
+        ) fail(s"the row of entry $n has $size bytes")
       } else entry.read(roles, inputOf(role), bytes, at + 16, size.toInt)
       at += 16 + size
       n += 1

@@ -33,7 +33,8 @@ final class ViewTreeCache {
   def checkOut(cell: CellId, at: StateVersion): Lease = synchronized {
     val found = idle.remove(cell).filter(_.at == at)
     val stale = idle.iterator.collect {
-      case (id, i) if id.checkpoint == cell.checkpoint && id.operator == cell.operator &&
+      case (id, i)
+          if id.checkpoint == cell.checkpoint && id.operator == cell.operator &&
             (i.at.run != at.run || i.at.version < at.version) => id
     }.toList
     stale.foreach(idle.remove)
