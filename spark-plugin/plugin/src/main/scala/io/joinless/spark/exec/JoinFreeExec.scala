@@ -3,6 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.plans.BlockSpec
 import io.joinless.spark.state._
 import io.joinless.spark.strategy.SpecComparison
@@ -12,6 +13,7 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
+import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{
@@ -51,6 +53,10 @@ final case class JoinFreeExec(
 
   override protected def stringArgs: Iterator[Any] =
     Iterator(spec.relations.map(_.name).mkString("[", ", ", "]"), s"${spec.cells} cells") ++ stateInfo
+
+  /** The views, each with its columns: plan texts print them below the operator. */
+  override def innerChildren: Seq[QueryPlan[_]] =
+    if (new JoinlessConf(conf).explainEnabled) Seq(ViewTreePlan.of(spec)) else Nil
 
   override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] = OperatorMetrics.definitions
 

@@ -22,7 +22,7 @@ import org.apache.spark.unsafe.Platform
   *
   * With one role, every row of the child is a row of that relation and its bytes are the stored row. With several, the
   * child's last columns are one BOOLEAN per role, in order; the columns before them are the stored row. A row that no role
-  * takes goes nowhere. The same output row object is handed out every time, so the parent must be an exchange (whose
+  * takes goes nowhere; a scan without roles (a placeholder for a leaf merged into another) sends nothing. The same output row object is handed out every time, so the parent must be an exchange (whose
   * writers copy bytes at once, or copy the row where they would buffer it).
   *
   * Cost: one copy of the row's bytes per input row, two words per cell.
@@ -46,7 +46,10 @@ final case class RolesAndCellsExec(
   override protected def stringArgs: Iterator[Any] =
     Iterator(roles.map(spec.relations(_).name).mkString("[", ", ", "]"), s"${spec.cells} cells")
 
-  override protected def doExecute(): RDD[InternalRow] = {
+  override protected def doExecute(): RDD[InternalRow] =
+    if (roles.isEmpty) sparkContext.emptyRDD else sent
+
+  private def sent: RDD[InternalRow] = {
     val (block, scanRoles) = (spec, roles.toArray)
     val width = spec.inputs(spec.relations(roles.head).input).columns.size
     val types = child.output.map(_.dataType)
