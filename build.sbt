@@ -47,8 +47,13 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
     assembly / test := {}
   )
 
+lazy val bench = (project in file("spark-plugin/bench"))
+  .dependsOn(engine)
+  .settings(common)
+  .settings(name := "joinless-bench", publish / skip := true, run / fork := true, run / javaOptions += "-Xmx3g")
+
 lazy val root = (project in file("."))
-  .aggregate(engine, plugin)
+  .aggregate(engine, plugin, bench)
   .settings(name := "joinless", publish / skip := true)
 
 /** What Spark's own launcher opens for Java 17 and later. */

@@ -18,9 +18,13 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
   private[this] var last = -1
   private[this] var active = false
   private[this] var opened = false
+
+  /** The last level while it needs nothing but its list: no weights, no residuals. */
+  private[this] var innermost: Level = null
   private[this] val allRelations = (1L << tree.block.relations.size) - 1
 
   val tuples = new Array[Int](tree.nodes.length)
+  private[this] val slots = new Array[Int](tree.nodes.length)
   private[this] val weights = new Array[Long](tree.nodes.length + 1)
   var changed: Long = 0L
 
@@ -33,7 +37,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     tuples(node.id) = tuple
     val conditions = atStart(node.id)
     open(base)
-    if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) active = false
+    if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) stop()
   }
 
   /** All results. */
@@ -47,22 +51,44 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     weights(0) = base
     active = true
     opened = false
+    innermost = null
     changed = allRelations
   }
 
   /** No more results. */
-  def stop(): Unit = active = false
+  def stop(): Unit = {
+    active = false
+    innermost = null
+  }
 
-  def next(): Boolean =
-    if (!active) false
+  def next(): Boolean = {
+    val level = innermost
+    if (level != null) {
+      // the common case: the next tuple of the innermost list, nothing else moves
+      counters.moves += 1
+      val slot = level.lists.next(slots(last))
+      if (slot != 0) {
+        slots(last) = slot
+        tuples(level.node) = level.lists.tuple(slot)
+        changed = level.bit
+        counters.results += 1
+        return true
+      }
+      changed = 0L
+      advance(last - 1, fresh = false)
+    } else if (!active) false
     else if (!opened) {
       opened = true
       if (last < 0) { active = false; counters.results += 1; true }
-      else advance(0, fresh = true)
+      else {
+        if (!weighted && levels(last).lists != null && levels(last).residuals == null) innermost = levels(last)
+        advance(0, fresh = true)
+      }
     } else {
       changed = 0L
       advance(last, fresh = false)
     }
+  }
 
   private def advance(from: Int, fresh: Boolean): Boolean = {
     var l = from
@@ -71,18 +97,16 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     while (l >= 0) {
       val level = levels(l)
       moves += 1
-      val reference = if (enter) first(level) else if (level.lists == null) 0 else level.lists.next(tuples(level.node))
-      if (reference == 0) {
+      if (!(if (enter) first(level, l) else following(level, l))) {
         l -= 1
         enter = false
       } else {
-        tuples(level.node) = reference - 1
         changed |= level.bit
         if (level.residuals != null && !accepts(level.residuals)) enter = false
         else {
           if (weighted)
             weights(l + 1) = if (level.relation == null) weights(l)
-            else Math.multiplyExact(weights(l), level.relation.weight(reference - 1))
+            else Math.multiplyExact(weights(l), level.relation.weight(tuples(level.node)))
           if (l == last) {
             counters.moves += moves
             counters.results += 1
@@ -94,16 +118,25 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
       }
     }
     counters.moves += moves
-    active = false
+    stop()
     false
   }
 
-  /** First candidate of a level plus one. */
-  private def first(level: Level): Int =
-    if (level.from < 0) level.lists.head(0)
-    else {
-      val key = if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
-      if (level.lists == null) key + 1 else level.lists.head(key)
+  /** Binds the first candidate of level `l`; false where there is none. */
+  private def first(level: Level, l: Int): Boolean = {
+    val key = if (level.from < 0) 0 else if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
+    if (level.lists == null) { tuples(level.node) = key; true }
+    else bind(level, l, level.lists.first(key))
+  }
+
+  private def following(level: Level, l: Int): Boolean =
+    level.lists != null && bind(level, l, level.lists.next(slots(l)))
+
+  private def bind(level: Level, l: Int, slot: Int): Boolean =
+    slot != 0 && {
+      slots(l) = slot
+      tuples(level.node) = level.lists.tuple(slot)
+      true
     }
 
   private def accepts(conditions: Array[Residual]): Boolean = {

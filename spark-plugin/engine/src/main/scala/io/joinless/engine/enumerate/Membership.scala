@@ -40,10 +40,10 @@ final class Membership(tree: ViewTree) {
         if (tuple >= 0 && r.weight(tuple) > 0 && r.isAlive(tuple) && (r.isRoot || r.key(tuple) == key))
           count = r.weight(tuple)
       } else {
-        var t = r.vs.head(key)
-        while (t != 0) {
-          if (r.arena.sameWords(t - 1, words, 0, words.length)) { count += 1; tuple = t - 1 }
-          t = r.vs.next(t - 1)
+        var slot = r.vs.first(key)
+        while (slot != 0) {
+          if (r.arena.sameWords(r.vs.tuple(slot), words, 0, words.length)) { count += 1; tuple = r.vs.tuple(slot) }
+          slot = r.vs.next(slot)
         }
       }
       if (count == 0) 0L else product(r, c => r.down(c)(tuple), count, rows, probes)

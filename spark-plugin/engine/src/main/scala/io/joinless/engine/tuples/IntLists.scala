@@ -1,48 +1,97 @@
 package io.joinless.engine.tuples
 
-/** For each key a list of tuples, threaded through arrays indexed by tuple: `idx_c`, `vs` and `live_c` of a view tree.
+/** For each key a list of tuples: `idx_c`, `vs` and `live_c` of a view tree.
   *
-  * A tuple is in at most one list of a family. Push and remove cost O(1); walking a list meets no holes, which constant
-  * delay needs. Without `removable` there are no back links (half the memory) and nothing can be removed.
+  * A tuple is in at most one list of a family. A list is a chain of chunks in one shared pool of ints, the newest chunk
+  * first; chunks hold 1, 3, 7, 15, 31, then 63 tuples each, so walking a long list is walking memory in order, and
+  * a list wastes less than it holds. Lists have no holes (constant delay needs that): `remove` moves the last tuple into the
+  * gap. Push and remove cost O(1); removal needs a place per tuple, which lists that are only appended to do without.
+  *
+  * Slots, which `first` and `next` hand out, hold until the next push or remove; 0 is none.
   */
-final class IntLists(removable: Boolean, counted: Boolean) {
-  private[this] val heads = new PagedInts
-  private[this] val nexts = new PagedInts
-  private[this] val previous = if (removable) new PagedInts else null
-  private[this] val counts = if (counted) new PagedInts else null
+final class IntLists(removable: Boolean) {
+  import IntLists._
 
-  def isEmpty(key: Int): Boolean = heads(key) == 0
+  // a chunk of size s: its header, then s - 1 tuples. header = ~(slot where the chain goes on, 0 at its end)
+  private[this] val pool = new PagedInts
+  private[this] var poolEnd = 0
+  private[this] val ends = new PagedInts // key -> slot of the last tuple
+  private[this] val counts = new PagedInts // key -> length
+  private[this] val places = if (removable) new PagedInts else null // tuple -> its slot
+  private[this] val freed =
+    if (removable) Array.fill(Classes)(new IntStack) else null // headers of free chunks by class
 
-  /** First tuple of the list plus one, 0 where the list is empty. */
-  def head(key: Int): Int = heads(key)
+  def isEmpty(key: Int): Boolean = counts(key) == 0
 
-  /** Tuple after `tuple` plus one, 0 at the end. */
-  def next(tuple: Int): Int = nexts(tuple)
-
-  /** Length of the list; only where `counted`. */
   def count(key: Int): Int = counts(key)
 
+  def first(key: Int): Int = ends(key)
+
+  def tuple(slot: Int): Int = pool(slot)
+
+  def next(slot: Int): Int = if (pool(slot - 1) >= 0) slot - 1 else ~pool(slot - 1)
+
   def push(key: Int, tuple: Int): Unit = {
-    val head = heads(key)
-    nexts(tuple) = head
-    if (previous != null) {
-      previous(tuple) = 0
-      if (head != 0) previous(head - 1) = tuple + 1
-    }
-    heads(key) = tuple + 1
-    if (counts != null) { val _ = counts.add(key, 1) }
+    val count = counts(key)
+    val slot =
+      if (!isBorder(count)) ends(key) + 1
+      else {
+        val header = allocate(classAt(count))
+        pool(header) = ~ends(key)
+        header + 1
+      }
+    pool(slot) = tuple
+    ends(key) = slot
+    counts(key) = count + 1
+    if (places != null) places(tuple) = slot
   }
 
   def remove(key: Int, tuple: Int): Unit = {
-    val before = previous(tuple)
-    val after = nexts(tuple)
-    if (before == 0) heads(key) = after else nexts(before - 1) = after
-    if (after != 0) previous(after - 1) = before
-    nexts(tuple) = 0
-    previous(tuple) = 0
-    if (counts != null) { val _ = counts.add(key, -1) }
+    val end = ends(key)
+    val last = pool(end)
+    val slot = places(tuple)
+    pool(slot) = last
+    places(last) = slot
+    places(tuple) = 0
+    val count = counts(key) - 1
+    counts(key) = count
+    if (isBorder(count)) {
+      ends(key) = ~pool(end - 1)
+      freed(classAt(count)).push(end - 1)
+    } else ends(key) = end - 1
   }
 
-  def bytes: Long = heads.bytes + nexts.bytes + (if (previous == null) 0 else previous.bytes) + (if (counts == null) 0
-                                                                                                 else counts.bytes)
+  private def allocate(chunkClass: Int): Int =
+    if (freed != null && !freed(chunkClass).isEmpty) freed(chunkClass).pop()
+    else {
+      val header = poolEnd
+      poolEnd += 2 << chunkClass
+      header
+    }
+
+  def bytes: Long =
+    pool.bytes + ends.bytes + counts.bytes + (if (places == null) 0 else places.bytes + freed.iterator.map(_.bytes).sum)
+}
+
+private object IntLists {
+  final val Classes = 6
+  final val LargestChunk = (1 << Classes) - 1 // tuples
+  // lengths at which a list of small chunks is full: 0, 1, 1+3, 1+3+7, …
+  private val SmallBorders =
+    Array.iterate((0, 0), Classes + 1) { case (length, c) => (length + (2 << c) - 1, c + 1) }.map(_._1)
+  private val Small = SmallBorders.last
+
+  // class of the chunk that begins at a length below Small; −1 where none begins
+  private val Begins = {
+    val table = Array.fill(Small)(-1)
+    for (c <- 0 until Classes) table(SmallBorders(c)) = c
+    table
+  }
+
+  /** A list of this length fills its chunks exactly. */
+  def isBorder(length: Int): Boolean =
+    if (length < Small) Begins(length) >= 0 else (length - Small) % LargestChunk == 0
+
+  /** Class of the chunk that begins at a border: it holds (2 << class) − 1 tuples. */
+  def classAt(border: Int): Int = if (border < Small) Begins(border) else Classes - 1
 }

@@ -90,7 +90,12 @@ object Invariants {
 
   private def members(lists: IntLists, keys: Int): IndexedSeq[(Int, Int)] =
     (0 until keys).flatMap { key =>
-      Iterator.iterate(lists.head(key))(t => lists.next(t - 1)).takeWhile(_ != 0).map(t => (key, t - 1))
+      val tuples = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(slot =>
+        (key, lists.tuple(slot))
+      ).toIndexedSeq
+      if (tuples.size != lists.count(key))
+        throw new IllegalStateException(s"a list of ${lists.count(key)} tuples holds ${tuples.size}")
+      tuples
     }
 
   private def ensure(holds: Boolean, invariant: String, node: ViewNode, tuple: Int, what: => String): Unit =

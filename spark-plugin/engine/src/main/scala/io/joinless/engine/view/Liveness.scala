@@ -67,7 +67,7 @@ final private[engine] class Liveness(tree: ViewTree) {
 
   private def pushAll(node: ViewNode, key: Int): Unit =
     if (node.childCount > 0) {
-      var t = node.vs.head(key)
-      while (t != 0) { push(node, t - 1); t = node.vs.next(t - 1) }
+      var slot = node.vs.first(key)
+      while (slot != 0) { push(node, node.vs.tuple(slot)); slot = node.vs.next(slot) }
     }
 }

@@ -67,8 +67,8 @@ final private[engine] class Propagation(tree: ViewTree) {
         node.parent match {
           case r: RelationNode =>
             val list = r.idx(node.position)
-            var u = list.head(key)
-            while (u != 0) { countUp(r, u - 1); u = list.next(u - 1) }
+            var slot = list.first(key)
+            while (slot != 0) { countUp(r, list.tuple(slot)); slot = list.next(slot) }
           case g: GeneralizedNode => countUp(g, key)
         }
     }
@@ -126,8 +126,8 @@ final private[engine] class Propagation(tree: ViewTree) {
         node.parent match {
           case r: RelationNode =>
             val list = r.idx(node.position)
-            var u = list.head(key)
-            while (u != 0) { countDown(r, u - 1); u = list.next(u - 1) }
+            var slot = list.first(key)
+            while (slot != 0) { countDown(r, list.tuple(slot)); slot = list.next(slot) }
           case g: GeneralizedNode => countDown(g, key)
         }
     }

@@ -28,7 +28,7 @@ sealed abstract class ViewNode(val id: Int, removable: Boolean) {
   private[engine] var up: KeyIndex = null
 
   private[engine] val upKeys = new PagedInts
-  private[engine] val vs = new IntLists(removable, counted = removable)
+  private[engine] val vs = new IntLists(removable)
   private[engine] val state = new PagedBytes
 
   /** During a deletion: how many alive tuples of a key die. */

@@ -155,8 +155,8 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
     node match {
       case r: RelationNode =>
         r.down = Array.fill(r.childCount)(new PagedInts)
-        r.idx = Array.fill(r.childCount)(new IntLists(removable, counted = false))
-        r.live = Array.fill(r.childCount)(new IntLists(removable, counted = false))
+        r.idx = Array.fill(r.childCount)(new IntLists(removable))
+        r.live = Array.fill(r.childCount)(new IntLists(removable))
         r.downReaders = tree.children.map(c => reader(r.id, c.attributes & tree.attributes)).toArray
         // the path of generalized nodes above is read from the row, too
         for (c <- r.childNodes) c.asInstanceOf[RelationNode].upReaders = Array(reader(c.id, separatorOf(tree, c.place)))
