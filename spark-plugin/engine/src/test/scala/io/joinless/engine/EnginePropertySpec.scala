@@ -9,14 +9,18 @@ import org.scalatest.funsuite.AnyFunSuite
   */
 class EnginePropertySpec extends AnyFunSuite {
 
-  test("oracle_batches: results, deltas, weights, membership and invariants of at least 100,000 batches") {
+  test("oracle_batches: results, deltas, weights, membership and invariants of at least 200,000 batches") {
     var batches = 0
     var seed = 0L
-    while (batches < 100000) {
-      batches += play(seed)
+    while (batches < 200000) {
+      batches += play(seed, Generators.draw(seed))
       seed += 1
     }
     info(s"$batches batches over $seed queries")
+  }
+
+  test("oracle_batches: hundreds of rows, batches of up to 1,000 changes") {
+    for (seed <- 0L until 60L) play(seed, Generators.drawLarge(seed))
   }
 
   for (path <- CaseFile.all) test(s"regression: ${path.getFileName}") {
@@ -30,8 +34,7 @@ class EnginePropertySpec extends AnyFunSuite {
     }
   }
 
-  private def play(seed: Long): Int = {
-    val query = Generators.draw(seed)
+  private def play(seed: Long, query: Case): Int = {
     val run = new EngineRun(query)
     try { run.run(); run.batchesDone }
     catch {

@@ -30,6 +30,7 @@ final class EngineRun(query: Case) {
       def accept(rows: Array[Int]): Boolean = condition.accept(r => stockRow(r, rows(r)))
     }
   }
+  private[this] var appended = 0L
   private[this] val slots = query.tree.preorder.size
   fresh()
 
@@ -64,6 +65,7 @@ final class EngineRun(query: Case) {
       val difference = next.clone()
       for ((key, weight) <- current) add(difference, key, -weight)
       current = next
+      appended += changes.count(c => !query.inputs(c.input).changelog)
       val handedOut =
         if (appendOnly && random.nextBoolean()) insertOneByOne(changes, once) else playBatch(changes, once)
       expectSame("delta", difference, handedOut)
@@ -148,8 +150,20 @@ final class EngineRun(query: Case) {
   private def expectDelay(moves: Long, levels: Int): Unit =
     expect(residuals.nonEmpty || moves <= 2L * levels, s"$moves moves between two results, with $levels levels")
 
+  private def changelog(relation: Int): Boolean = query.inputs(query.relations(relation).input).changelog
+
+  /** An append-only row is stored once per change, a changelog row once, whatever its roles and copies. */
+  private def storedRows: Long = {
+    val distinct = for {
+      r <- 0 until relations if changelog(r)
+      row <- oracle.multiplicity(r).indices if oracle.multiplicity(r)(row) > 0
+    } yield (query.relations(r).input, row)
+    appended + distinct.distinct.size
+  }
+
   private def checkState(): Unit = {
     Invariants.check(tree)
+    expect(tree.rows == storedRows, s"${tree.rows} rows stored, not $storedRows")
     if (random.nextInt(4) == 0) {
       val full = new FullEnumeration(tree, residuals)
       val all = collect(
@@ -197,6 +211,7 @@ final class EngineRun(query: Case) {
       row <- oracle.multiplicity(r).indices if oracle.multiplicity(r)(row) > 0
     } yield (r, row, oracle.multiplicity(r)(row))
     fresh()
+    appended = rows.map { case (r, _, count) => if (changelog(r)) 0 else count }.sum
     for ((r, row, count) <- random.shuffle(rows)) {
       val input = query.relations(r).input
       if (appendOnly) {

@@ -7,10 +7,13 @@ import scala.util.Random
 /** Random queries with random batches, small and dense so that everything collides. A case is a function of its seed. */
 object Generators {
 
-  def draw(seed: Long): Case = new Generators(new Random(seed)).draw()
+  def draw(seed: Long): Case = new Generators(new Random(seed), large = false).draw()
+
+  /** Fewer relations, but hundreds of rows: long lists, large batches, keys that come and go. */
+  def drawLarge(seed: Long): Case = new Generators(new Random(seed), large = true).draw()
 }
 
-final private class Generators(random: Random) {
+final private class Generators(random: Random, large: Boolean) {
 
   def draw(): Case = {
     val graph = drawGraph()
@@ -24,19 +27,20 @@ final private class Generators(random: Random) {
       case 1 | 2 => columns.map(_ => true)
       case 3 => columns.map(_ => random.nextBoolean())
     }
-    val domain = 1 + random.nextInt(4)
+    val domain = 1 + random.nextInt(if (large) 60 else 4)
     val inputs = columns.indices.map(i => CaseInput(changelog(i), columns(i), drawStock(columns(i), domain)))
     val residuals = IndexedSeq.fill(if (chance(0.2)) 1 + random.nextInt(2) else 0) {
       CaseResidual(random.shuffle(graph.edges.indices.toVector).take(1 + random.nextInt(3)).sorted, random.nextInt())
     }
     val query = Case(attributes, inputs, relations, drawTree(graph), residuals, IndexedSeq.empty)
-    query.copy(batches = new BatchGenerator(random, query).draw())
+    query.copy(batches = new BatchGenerator(random, query, large).draw())
   }
 
   private def chance(p: Double): Boolean = random.nextDouble() < p
 
   private def drawGraph(): Hypergraph =
-    if (chance(0.3)) {
+    if (large) Seq(ShapesOfQueries.line(2), ShapesOfQueries.line(3), ShapesOfQueries.equal(2))(random.nextInt(3))
+    else if (chance(0.3)) {
       import ShapesOfQueries._
       val shapes = Seq(line(2), line(3), line(4), line(5), line(6), star(2), star(3), star(4), star(6), comb, snowflake)
       val more =
@@ -74,10 +78,10 @@ final private class Generators(random: Random) {
   }
 
   private def drawStock(columns: IndexedSeq[Boolean], domain: Int): IndexedSeq[IndexedSeq[Option[Long]]] =
-    IndexedSeq.fill(2 + random.nextInt(14)) {
+    IndexedSeq.fill(if (large) 200 + random.nextInt(400) else 2 + random.nextInt(14)) {
       columns.indices.map { c =>
         if (chance(0.07)) None
-        else if (c < 6) Some(if (chance(0.3)) 0L else random.nextInt(domain).toLong)
+        else if (c < 6) Some(if (chance(if (large) 0.1 else 0.3)) 0L else random.nextInt(domain).toLong)
         else Some(0L)
       }
     }.distinct
@@ -98,16 +102,17 @@ final private class Generators(random: Random) {
 /** Batches for a query: inserts and deletes of rows of the stock, with multiplicities, hubs, drains and refills, changes
   * that cancel within a batch, batches that delete what is not there.
   */
-final private class BatchGenerator(random: Random, query: Case) {
+final private class BatchGenerator(random: Random, query: Case, large: Boolean) {
   private[this] val relations = query.relations.indices
   private[this] val present = query.relations.map(r => new Array[Long](query.inputs(r.input).rows.size)).toArray
   private[this] val setMode = random.nextBoolean()
-  private[this] val cap = IndexedSeq(0, 30, 20, 10, 7, 5, 4)(math.min(6, relations.size))
+  private[this] val cap =
+    if (large) IndexedSeq(0, 500, 400, 150)(relations.size) else IndexedSeq(0, 30, 20, 10, 7, 5, 4)(relations.size)
   private[this] val maximum = if (setMode) 1 else 3
 
-  def draw(): IndexedSeq[IndexedSeq[CaseChange]] = IndexedSeq.fill(10 + random.nextInt(60)) {
+  def draw(): IndexedSeq[IndexedSeq[CaseChange]] = IndexedSeq.fill(if (large) 12 else 10 + random.nextInt(60)) {
     val before = present.map(_.clone())
-    val size = Seq(0, 1, 1, 2, 2, 5, 12)(random.nextInt(7))
+    val size = (if (large) Seq(1, 100, 1000) else Seq(0, 1, 1, 2, 2, 5, 12)).apply(random.nextInt(if (large) 3 else 7))
     val batch =
       if (random.nextInt(25) == 0) drain()
       else IndexedSeq.fill(size)(change()).flatten ++ (if (random.nextInt(40) == 0) absent() else None)
