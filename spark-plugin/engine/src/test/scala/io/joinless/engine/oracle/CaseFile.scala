@@ -20,11 +20,15 @@ import scala.jdk.CollectionConverters._
   */
 object CaseFile {
 
-  val folder: Path = {
+  /** The root of the project. */
+  val root: Path = {
     val here = Paths.get("").toAbsolutePath
-    Iterator.iterate(here)(_.getParent).takeWhile(_ != null).find(p => Files.exists(p.resolve("build.sbt")))
-      .getOrElse(here).resolve("tests").resolve("regressions").resolve("engine")
+    Iterator.iterate(here)(_.getParent).takeWhile(_ != null).find(p => Files.exists(p.resolve("build.sbt"))).getOrElse(
+      here
+    )
   }
+
+  val folder: Path = root.resolve("tests").resolve("regressions").resolve("engine")
 
   def all: Seq[Path] =
     if (!Files.isDirectory(folder)) Nil
