@@ -1,0 +1,20 @@
+package io.joinless.spark.errors
+
+import org.apache.spark.BreakingChangeInfo
+import org.apache.spark.sql.AnalysisException
+
+/** An error in the query, a conf or the checkpoint, known when a batch is planned.
+  *
+  * A Spark exception in every respect but that its condition stands in our file: Python's `getCondition`,
+  * `getMessageParameters` and `getSqlState` ask the exception itself.
+  */
+final class JoinlessAnalysisException(condition: String, parameters: Map[String, String])
+    extends AnalysisException(
+      message = JoinlessErrors.sentence(condition, parameters),
+      errorClass = Some(condition),
+      messageParameters = parameters,
+      sqlState = Some(JoinlessErrors.sqlState(condition)),
+      messageTemplate = Some(JoinlessErrors.template(condition))
+    ) {
+  override def getBreakingChangeInfo: BreakingChangeInfo = null
+}

@@ -1,0 +1,89 @@
+package io.joinless.spark.errors
+
+import org.apache.spark.ErrorClassesJsonReader
+import org.apache.spark.sql.joinless.JoinlessRuntimeException
+
+/** One method per error condition; each returns the exception to throw.
+  *
+  * Conditions, sentences and SQLSTATEs are in `error/joinless-error-conditions.json`. Errors in the query or its
+  * checkpoint are [[JoinlessAnalysisException]]s, errors of a running task are [[JoinlessRuntimeException]]s.
+  */
+object JoinlessErrors {
+
+  private lazy val reader: ErrorClassesJsonReader =
+    new ErrorClassesJsonReader(Seq(getClass.getClassLoader.getResource("error/joinless-error-conditions.json")))
+
+  /** As Spark writes its own: condition, sentence, SQLSTATE. */
+  def sentence(condition: String, parameters: Map[String, String]): String =
+    s"[$condition] ${reader.getErrorMessage(condition, parameters)} SQLSTATE: ${sqlState(condition)}"
+
+  def sqlState(condition: String): String = reader.getSqlState(condition)
+
+  def template(condition: String): String = reader.getMessageTemplate(condition)
+
+  def notRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
+    analysis(
+      "JOINLESS_NOT_REWRITTEN",
+      "reason" -> reason,
+      "sentence" -> sentence,
+      "advice" -> (if (advice.isEmpty) "" else advice + " ")
+    )
+
+  /** @param what a sentence that says what differs, in words of columns */
+  def stateMismatch(kind: Mismatch, checkpoint: String, what: String): JoinlessAnalysisException =
+    analysis("JOINLESS_STATE_MISMATCH." + kind.subclass, "checkpoint" -> checkpoint, "what" -> what)
+
+  def invalidShares(shares: String, what: String): JoinlessAnalysisException =
+    analysis("JOINLESS_INVALID_SHARES", "shares" -> shares, "what" -> what)
+
+  def notStreaming(): JoinlessAnalysisException = analysis("JOINLESS_NOT_STREAMING")
+
+  def extensionNotInstalled(): JoinlessAnalysisException =
+    analysis("JOINLESS_EXTENSION_NOT_INSTALLED", "extension" -> "io.joinless.spark.JoinlessExtension")
+
+  def sparkVersion(found: String, built: String, what: String): JoinlessAnalysisException =
+    analysis("JOINLESS_SPARK_VERSION", "found" -> found, "built" -> built, "what" -> what)
+
+  /** @param block sequence number of the block in its cell's log */
+  def corruptBlock(block: Long, cell: Int, batch: Long, what: String): JoinlessRuntimeException =
+    runtime(
+      "JOINLESS_CORRUPT_STATE",
+      "block" -> block.toString,
+      "cell" -> cell.toString,
+      "batch" -> batch.toString,
+      "what" -> what
+    )
+
+  def stateTooLarge(cell: Int, bytes: Long, limit: Long): JoinlessRuntimeException =
+    runtime("JOINLESS_STATE_TOO_LARGE", "cell" -> cell.toString, "bytes" -> bytes.toString, "limit" -> limit.toString)
+
+  private def analysis(condition: String, parameters: (String, String)*): JoinlessAnalysisException =
+    new JoinlessAnalysisException(condition, parameters.toMap)
+
+  private def runtime(condition: String, parameters: (String, String)*): JoinlessRuntimeException =
+    new JoinlessRuntimeException(condition, parameters.toMap)
+}
+
+/** What of a checkpoint does not fit; the subclass of `JOINLESS_STATE_MISMATCH`. */
+sealed abstract class Mismatch(val subclass: String)
+
+object Mismatch {
+
+  /** Other join blocks, relations, attributes or equations. */
+  case object Query extends Mismatch("QUERY")
+
+  /** The recorded join tree is no join tree of the recorded relations. */
+  case object Tree extends Mismatch("TREE")
+
+  /** A version of the layout that this release does not know. */
+  case object Format extends Mismatch("FORMAT")
+
+  /** Cells or shares that cannot be had. */
+  case object Cells extends Mismatch("CELLS")
+
+  /** Other stored columns, or other types. */
+  case object Columns extends Mismatch("COLUMNS")
+
+  /** Not what this or any release has written. */
+  case object Unreadable extends Mismatch("UNREADABLE")
+}

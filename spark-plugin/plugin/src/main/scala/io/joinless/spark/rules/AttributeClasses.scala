@@ -1,0 +1,88 @@
+package io.joinless.spark.rules
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo, Expression, Literal}
+
+/** An attribute of the hypergraph: terms that every result equates, at most one per leaf, leaves ascending.
+  *
+  * @param nullSafe all of its equations are `<=>`, so NULL is a value; one `=` suffices to keep NULLs out
+  */
+final case class AttributeClass(members: IndexedSeq[Term], nullSafe: Boolean) {
+  def in(leaf: Int): Option[Term] = members.find(_.leaf == leaf)
+}
+
+/** The equations of a block, closed under transitivity.
+  *
+  * @param filters per leaf, the equations that turned out to lie within it
+  */
+final case class AttributeClasses(attributes: IndexedSeq[AttributeClass], filters: IndexedSeq[Seq[Expression]])
+
+/** Groups equated terms into classes (algorithms P10–P12).
+  *
+  * A class keeps one term per leaf; every further term of the leaf must equal it, which is a filter of the leaf. A class
+  * whose leaves all fix it to one constant joins nothing that their filters do not already say, and is dropped: the
+  * graph may fall apart, or lose a cycle.
+  *
+  * The order of classes and members depends on the leaves and their columns, not on the order of conditions.
+  */
+object AttributeClasses {
+
+  def apply(block: JoinBlock): AttributeClasses = {
+    val classes = united(block.equations).map(new Members(block, _)).filterNot(_.fixed).sortBy(_.place)(lexicographic)
+    AttributeClasses(
+      classes.map(_.attribute),
+      block.leaves.indices.map(leaf => classes.flatMap(_.filters(leaf)))
+    )
+  }
+
+  /** Classes of terms, each with its equations. */
+  private def united(equations: IndexedSeq[Equation]): IndexedSeq[IndexedSeq[Equation]] = {
+    def terms(some: Iterable[Equation]) = some.flatMap(e => Seq(e.left.identity, e.right.identity)).toSet
+    equations.foldLeft(IndexedSeq.empty[IndexedSeq[Equation]]) { (classes, equation) =>
+      val (linked, others) = classes.partition(c => terms(c).intersect(terms(Seq(equation))).nonEmpty)
+      others :+ (linked.flatten :+ equation)
+    }
+  }
+
+  final private class Members(block: JoinBlock, equations: IndexedSeq[Equation]) {
+
+    private val nullSafe = equations.forall(_.nullSafe)
+
+    private val terms: IndexedSeq[Term] =
+      equations.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity).sortBy(placeOf)
+
+    private def placeOf(term: Term): (Int, Int, String) = {
+      val column = block.leaves(term.leaf).attributes.indexWhere(_.semanticEquals(term.expression))
+      (term.leaf, if (column < 0) Int.MaxValue else column, Names.of(term.expression))
+    }
+
+    def place: Seq[(Int, Int, String)] = terms.map(placeOf)
+
+    def attribute: AttributeClass = AttributeClass(terms.distinctBy(_.leaf), nullSafe)
+
+    def filters(leaf: Int): Seq[Expression] = {
+      val own = terms.filter(_.leaf == leaf).map(_.expression)
+      own.drop(1).map(other => if (nullSafe) EqualNullSafe(own.head, other) else EqualTo(own.head, other))
+    }
+
+    def fixed: Boolean = {
+      val constants = terms.map(term => constantOf(block, term))
+      constants.forall(_.isDefined) && constants.distinct.size == 1
+    }
+  }
+
+  /** The constant that a term equals in every row of its leaf. */
+  private def constantOf(block: JoinBlock, term: Term): Option[Literal] = {
+    val leaf = block.leaves(term.leaf)
+    val own = leaf.own(term.expression)
+    (block.filters(term.leaf).map(leaf.own) ++ leaf.plan.constraints).collectFirst {
+      case EqualTo(e, constant: Literal) if e.semanticEquals(own) => constant
+      case EqualTo(constant: Literal, e) if e.semanticEquals(own) => constant
+    }
+  }
+
+  private val lexicographic: Ordering[Seq[(Int, Int, String)]] =
+    Ordering.Implicits.seqOrdering[Seq, (Int, Int, String)]
+
+  /** Whether a term is a column as it stands. */
+  def isColumn(term: Term): Boolean = term.expression.isInstanceOf[Attribute]
+}

@@ -1,0 +1,123 @@
+package io.joinless.spark.rules
+
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query.{Hypergraph, JoinTree}
+import io.joinless.spark.plans._
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.joinless.KeyBytes
+
+/** What is stored of each leaf, and where everything else finds it.
+  *
+  * The stored columns of a leaf are those that the output, the residuals and the late conditions need, and its join
+  * keys; a key whose equal values can differ in their bytes, or that is computed, is a column of its own. Leaves whose
+  * columns have the same names and types share an input.
+  *
+  * @param columns per leaf: attributes of the leaf as they are, computed keys as aliases
+  * @param output what each needed attribute of the root is, over stored columns
+  */
+final case class BlockLayout(
+    block: JoinBlock,
+    classes: AttributeClasses,
+    columns: IndexedSeq[IndexedSeq[NamedExpression]],
+    keys: IndexedSeq[IndexedSeq[KeySpec]],
+    residuals: IndexedSeq[Expression],
+    late: IndexedSeq[Expression],
+    output: IndexedSeq[(Attribute, Expression)]
+) {
+
+  private val schemas: IndexedSeq[IndexedSeq[ColumnSpec]] =
+    columns.map(_.map(c => ColumnSpec(c.name, KeyBytes.asNullable(c.dataType))))
+
+  private val inputs: IndexedSeq[IndexedSeq[ColumnSpec]] = schemas.distinct
+
+  private val places: Map[ExprId, ColumnRef] =
+    (for ((stored, leaf) <- columns.zipWithIndex; (column, i) <- stored.zipWithIndex)
+      yield column.exprId -> ColumnRef(leaf, i)).toMap
+
+  def place(attribute: Attribute): ColumnRef = places(attribute.exprId)
+
+  def hypergraph: Hypergraph = Hypergraph(keys.map(_.map(_.attribute).to(BitSet)))
+
+  /** The residual conditions over positions of their columns. */
+  def boundResiduals: IndexedSeq[Expression] = residuals.map { residual =>
+    val columns = columnsOf(residual)
+    residual.transform { case a: Attribute =>
+      BoundReference(columns.indexWhere(_.exprId == a.exprId), a.dataType, nullable = true)
+    }
+  }
+
+  /** @param columns the columns that the block yields, in order */
+  def spec(ordinal: Int, tree: JoinTree, columns: Seq[Attribute]): BlockSpec =
+    BlockSpec(
+      ordinal = ordinal,
+      inputs = inputs.map(InputSpec(_, changelog = false)),
+      attributes = classes.attributes.zipWithIndex.map { case (c, i) =>
+        AttributeSpec(Names.of(c.members.head, block.leaves), typeOfKey(i), c.nullSafe)
+      },
+      relations = block.leaves.indices.map { i =>
+        RelationSpec(block.leaves(i).name, inputs.indexOf(schemas(i)), keys(i))
+      },
+      tree = tree,
+      shares = IndexedSeq.empty,
+      residuals = residuals.map { residual =>
+        ResidualSpec(Names.of(residual, block.leaves), columnsOf(residual).map(place))
+      },
+      output = columns.map(place).toIndexedSeq
+    )
+
+  private def columnsOf(expression: Expression): IndexedSeq[Attribute] =
+    expression.collect { case a: Attribute => a }.distinctBy(_.exprId).toIndexedSeq
+
+  private def typeOfKey(attribute: Int) = {
+    val leaf = keys.indexWhere(_.exists(_.attribute == attribute))
+    schemas(leaf)(keys(leaf).find(_.attribute == attribute).get.ordinal).dataType
+  }
+}
+
+object BlockLayout {
+
+  def apply(block: JoinBlock, classes: AttributeClasses): BlockLayout = {
+    val keys = for {
+      (attribute, number) <- classes.attributes.zipWithIndex
+      member <- attribute.members
+    } yield Key(number, member.leaf, column(member), member.expression)
+
+    // What a leaf computes for a key need not be computed again above.
+    val computed = keys.collect { case Key(_, _, Alias(value, _), plain) if value eq plain => plain }
+    def reuse(e: Expression): Expression = e.transformDown {
+      case part if computed.exists(_.semanticEquals(part)) =>
+        keys.find(k => k.plain.semanticEquals(part)).get.column.toAttribute
+    }
+
+    val output = block.output.map { case (attribute, meaning) => attribute -> reuse(meaning) }
+    val residuals = block.residuals.map(reuse)
+    val late = block.late.map(reuse)
+    val used = AttributeSet(output.map(_._2) ++ residuals ++ late ++ keys.collect { case Key(_, _, a: Attribute, _) => a })
+
+    val columns = block.leaves.zipWithIndex.map { case (leaf, i) =>
+      val stored = leaf.attributes.filter(used.contains) ++ keys.collect { case Key(_, `i`, c: Alias, _) => c }
+      if (stored.nonEmpty) stored else leaf.attributes.headOption.toIndexedSeq.appendedAll(noColumn(leaf))
+    }
+    val specs = columns.indices.map { i =>
+      keys.collect { case Key(attribute, `i`, column, _) =>
+        KeySpec(attribute, columns(i).indexWhere(_.exprId == column.exprId))
+      }
+    }
+    BlockLayout(block, classes, columns, specs, residuals, late, output)
+  }
+
+  /** @param plain the key as the query has it */
+  final private case class Key(attribute: Int, leaf: Int, column: NamedExpression, plain: Expression)
+
+  /** The column that stores a key. */
+  private def column(term: Term): NamedExpression = (KeyBytes.stored(term.expression), term.expression) match {
+    case (same, column: Attribute) if same.semanticEquals(column) => column
+    case (same, plain) if same.semanticEquals(plain) => Alias(plain, Names.of(plain))()
+    case (stored, plain) => Alias(stored, s"key(${Names.of(plain)})")()
+  }
+
+  /** A row needs at least one column. */
+  private def noColumn(leaf: Leaf): Option[NamedExpression] =
+    if (leaf.attributes.isEmpty) Some(Alias(Literal.TrueLiteral, "present")()) else None
+}

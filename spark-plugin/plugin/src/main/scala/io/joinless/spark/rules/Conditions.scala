@@ -1,0 +1,44 @@
+package io.joinless.spark.rules
+
+import org.apache.spark.sql.catalyst.expressions.{And, Expression, PredicateHelper, PythonUDF, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.InnerLike
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
+
+/** What the rules ask of expressions and nodes. */
+private[rules] object Conditions extends PredicateHelper {
+
+  /** The conjuncts of a condition. */
+  def conjuncts(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
+
+  def and(left: Expression, right: Expression): Expression = And(left, right)
+
+  /** Whether only a plan node of Spark's own can evaluate it. */
+  def isLate(expression: Expression): Boolean =
+    expression.exists(e => e.isInstanceOf[PythonUDF] || e.isInstanceOf[SubqueryExpression])
+
+  /** A node that a block looks through: it changes names, values or rows, each row by itself. */
+  object Transparent {
+    def unapply(plan: LogicalPlan): Option[LogicalPlan] = plan match {
+      case Project(list, child) if list.forall(_.deterministic) => Some(child)
+      case Filter(condition, child) if condition.deterministic => Some(child)
+      case _ => None
+    }
+  }
+
+  /** An inner join that belongs to a block: at least one side streams. */
+  object InnerJoin {
+    def unapply(join: Join): Option[(LogicalPlan, LogicalPlan, Seq[Expression])] = join.joinType match {
+      case _: InnerLike if join.isStreaming => Some((join.left, join.right, join.condition.toSeq.flatMap(conjuncts)))
+      case _ => None
+    }
+  }
+
+  def joinsStreams(join: Join): Boolean = join.left.isStreaming && join.right.isStreaming
+
+  /** The nondeterministic expression by which `plan` keeps a block above it from the block below. */
+  def nondeterministicSplit(plan: LogicalPlan): Option[Expression] = plan match {
+    case Project(list, child) if ExtractJoinBlock.holdsBlock(child) => list.find(!_.deterministic)
+    case Filter(condition, child) if ExtractJoinBlock.holdsBlock(child) => conjuncts(condition).find(!_.deterministic)
+    case _ => None
+  }
+}

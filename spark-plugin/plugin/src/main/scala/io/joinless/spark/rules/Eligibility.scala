@@ -1,0 +1,103 @@
+package io.joinless.spark.rules
+
+import io.joinless.engine.query.{CyclicCore, JoinTree, TreeSearch}
+import io.joinless.spark.JoinlessConf
+import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
+
+/** Decides whether a block is rewritten, and by which join tree; otherwise why not.
+  *
+  * @param recorded the block was rewritten before: only what makes it impossible counts, settings do not
+  */
+final class Eligibility(conf: JoinlessConf, recorded: Boolean) {
+
+  def apply(layout: BlockLayout): Either[Reason, JoinTree] = {
+    val reasons = Iterator(timeBound(layout), keyType(layout), tooMany(layout)).flatten
+    reasons.find(counts).toLeft(()).flatMap(_ => tree(layout)).flatMap { tree =>
+      Iterator(tooFew(layout), unlinked(layout)).flatten.find(counts).toLeft(tree)
+    }
+  }
+
+  private def counts(reason: Reason): Boolean = reason.code.needed || !recorded
+
+  private def timeBound(layout: BlockLayout): Option[Reason] =
+    layout.block.joins.iterator.flatMap(TimeBounds.of).nextOption().map { condition =>
+      Reason.of(Reason.TimeBoundedJoin, "condition" -> Names.of(condition))
+    }
+
+  private def keyType(layout: BlockLayout): Option[Reason] =
+    layout.classes.attributes.iterator.flatMap(_.members).find(term => !KeyBytes.comparable(term.expression.dataType)).map {
+      key =>
+        Reason.of(
+          Reason.UnsupportedKeyType,
+          "key" -> Names.of(key, layout.block.leaves),
+          "type" -> key.expression.dataType.sql
+        )
+    }
+
+  private def tooMany(layout: BlockLayout): Option[Reason] = {
+    val found = layout.block.leaves.size
+    val maximum = if (recorded) Eligibility.MaxRoles else conf.maxRelations.min(Eligibility.MaxRoles)
+    Option.when(found > maximum) {
+      Reason.of(Reason.TooManyRelations, "found" -> found.toString, "maximum" -> maximum.toString)
+    }
+  }
+
+  private def tooFew(layout: BlockLayout): Option[Reason] = {
+    val found = layout.block.leaves.size
+    Option.when(found < conf.minRelations) {
+      splitBy(layout).getOrElse(
+        Reason.of(Reason.TooFewRelations, "found" -> found.toString, "minimum" -> conf.minRelations.toString)
+      )
+    }
+  }
+
+  /** What keeps the block from reaching the joins below it. */
+  private def splitBy(layout: BlockLayout): Option[Reason] =
+    layout.block.leaves.iterator.flatMap(leaf => Conditions.nondeterministicSplit(leaf.plan)).nextOption().map { e =>
+      Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(e))
+    }
+
+  private def tree(layout: BlockLayout): Either[Reason, JoinTree] = {
+    val sizes = layout.block.leaves.map(leaf => conf.relationSizes.get(leaf.name).fold(1.0)(_.toDouble))
+    TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _))
+  }
+
+  private def cyclic(layout: BlockLayout, core: CyclicCore): Reason = {
+    val leaves = layout.block.leaves
+    Reason.of(
+      Reason.CyclicJoinGraph,
+      "relations" -> core.relations.toSeq.map(leaves(_).name).mkString(", "),
+      "attributes" -> core.attributes.toSeq
+        .map(layout.classes.attributes(_).members.map(Names.of(_, leaves)).mkString(" = "))
+        .mkString(", ")
+    )
+  }
+
+  /** Relations that no equation links with the others, where that is not wanted. */
+  private def unlinked(layout: BlockLayout): Option[Reason] = {
+    val components = Links(layout.block)
+    Option.when(!conf.crossProducts && components.size > 1) {
+      val leaves = layout.block.leaves
+      val left = components.head
+      val link = layout.block.residuals.find { residual =>
+        val touched = Links.leavesOf(layout.block, residual)
+        touched.exists(left) && !touched.subsetOf(left)
+      }
+      val sides = Seq(
+        "left" -> left.toSeq.sorted.map(leaves(_).name).mkString(", "),
+        "right" -> components.tail.flatten.sorted.map(leaves(_).name).mkString(", ")
+      )
+      link match {
+        case Some(condition) =>
+          Reason(Reason.NonEquiJoin, sides :+ ("condition" -> Names.of(condition, leaves)))
+        case None => Reason(Reason.CrossProduct, sides)
+      }
+    }
+  }
+}
+
+object Eligibility {
+
+  /** Roles of a row are the bits of a `Long`, of which one is the sign. */
+  val MaxRoles: Int = 63
+}

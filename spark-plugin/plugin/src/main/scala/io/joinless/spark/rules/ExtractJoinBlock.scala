@@ -1,0 +1,96 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.rules.Conditions._
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
+import org.apache.spark.sql.joinless.KeyBytes
+
+/** Reads a plan as join blocks: the maximal trees of streaming inner joins, with projections and filters between.
+  *
+  * Pure functions of the plan. A block's root is the topmost node of such a tree; whatever else stands below is a leaf,
+  * and may hold blocks of its own. Names are resolved by scope: each subtree maps its own output to expressions over the
+  * fresh attributes of its leaves, so nothing depends on expression ids being unique over the block.
+  */
+object ExtractJoinBlock {
+
+  /** Whether `plan` belongs to the inner part of a block: a join of streams, or what leads to one. */
+  def holdsBlock(plan: LogicalPlan): Boolean = plan match {
+    case join @ InnerJoin(left, right, _) => joinsStreams(join) || holdsBlock(left) || holdsBlock(right)
+    case Transparent(child) => holdsBlock(child)
+    case _ => false
+  }
+
+  /** Applies `f` to the leaves of the block whose root is `plan`, from left to right; `eq` where nothing changes. */
+  def mapLeaves(plan: LogicalPlan)(f: LogicalPlan => LogicalPlan): LogicalPlan =
+    if (holdsBlock(plan)) plan.mapChildren(mapLeaves(_)(f)) else f(plan)
+
+  /** The leaves of the block whose root is `plan`, from left to right. */
+  def leaves(plan: LogicalPlan): Seq[LogicalPlan] =
+    if (holdsBlock(plan)) plan.children.flatMap(leaves) else Seq(plan)
+
+  /** The topmost join of streams of the block whose root is `plan`: it carries the block's reason. */
+  def topJoin(plan: LogicalPlan): Join =
+    plan.collectFirst { case join @ InnerJoin(_, _, _) if joinsStreams(join) => join }.get
+
+  /** The block whose root is `root`, or why it cannot be read as one.
+    *
+    * @param needed the attributes of the root that are used above it
+    */
+  def apply(root: LogicalPlan, needed: AttributeSet): Either[Reason, JoinBlock] =
+    for {
+      part <- read(root)
+      streaming <- JoinStaticSides(part.copy(leaves = named(part)))
+    } yield block(root, streaming, needed)
+
+  private def read(plan: LogicalPlan): Either[Reason, Part] = plan match {
+    case join @ InnerJoin(left, right, conditions) if holdsBlock(join) =>
+      (left.outputSet.intersect(right.outputSet).headOption, conditions.find(!_.deterministic)) match {
+        case (Some(shared), _) => Left(Reason.of(Reason.AmbiguousColumns, "column" -> shared.name))
+        case (_, Some(random)) => Left(Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(random)))
+        case _ => for (l <- read(left); r <- read(right)) yield (l ++ r).where(conditions).joinedBy(join)
+      }
+    case Project(list, child) if holdsBlock(plan) => read(child).map(_.select(list))
+    case Filter(condition, child) if holdsBlock(plan) => read(child).map(_.where(conjuncts(condition)))
+    case _ => Right(Part.leaf(plan))
+  }
+
+  private def block(root: LogicalPlan, part: Part, needed: AttributeSet): JoinBlock = {
+    val owner = part.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
+    def leavesOf(e: Expression): Seq[Int] = e.references.toSeq.flatMap(a => owner.get(a.exprId)).distinct
+
+    // A condition on no column holds for all rows or for none: any leaf can check it.
+    val (single, several) = part.conditions.partition(leavesOf(_).size <= 1)
+    val filters = single.groupBy(leavesOf(_).headOption.getOrElse(0))
+    val split = several.map(condition => equation(condition, leavesOf).toRight(condition))
+    val (late, residuals) = split.collect { case Left(condition) => condition }.partition(isLate(_))
+    JoinBlock(
+      root,
+      part.joins,
+      part.leaves,
+      part.leaves.indices.map(filters.getOrElse(_, Nil)),
+      split.collect { case Right(equation) => equation },
+      residuals,
+      late,
+      part.output.filter { case (attribute, _) => needed.contains(attribute) }
+    )
+  }
+
+  private def equation(condition: Expression, leavesOf: Expression => Seq[Int]): Option[Equation] = condition match {
+    case Equality(l, r) =>
+      val (left, right) = KeyBytes.plain(l, r)
+      (leavesOf(left), leavesOf(right)) match {
+        case (Seq(i), Seq(j)) if i != j =>
+          Some(Equation(Term(i, left), Term(j, right), condition.isInstanceOf[EqualNullSafe]))
+        case _ => None
+      }
+    case _ => None
+  }
+
+  /** Leaves named by the aliases of the query, as far as the plan still shows them; each name once. */
+  private def named(part: Part): IndexedSeq[Leaf] = {
+    val wanted = part.leaves.zipWithIndex.map { case (leaf, i) =>
+      leaf.attributes.flatMap(a => part.qualifiers.get(a.exprId)).headOption.getOrElse(s"r${i + 1}")
+    }
+    part.leaves.zip(Names.distinct(wanted)).map { case (leaf, name) => leaf.copy(name = name) }
+  }
+}

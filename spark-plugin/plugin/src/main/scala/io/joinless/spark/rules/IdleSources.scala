@@ -1,0 +1,32 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.plans.IdleSource
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/** Hides sources without new data from the optimizer, so that a query has one shape in all its batches.
+  *
+  * Runs as a plan-normalization rule, which Spark applies to every micro-batch: `IncrementalExecution.optimizedPlan`
+  * starts from `withCachedData`, that from `QueryExecution.normalized`. [[RewriteStreamingJoins]] reveals them again
+  * before anything depends on statistics; Spark's later rules then fold what is empty.
+  *
+  * Plans that are not streaming or join no streams come back `eq`.
+  */
+final class HideIdleSources(enabled: () => Boolean) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (plan.isStreaming && enabled() && plan.exists(joinsStreams))
+      plan.transform { case LocalRelation(output, Seq(), true, None) => IdleSource(output) }
+    else plan
+
+  private def joinsStreams(plan: LogicalPlan): Boolean = plan match {
+    case join: Join => join.left.isStreaming && join.right.isStreaming
+    case _ => false
+  }
+}
+
+object RevealIdleSources {
+
+  /** The plan with Spark's own leaves; `eq` where nothing was hidden. */
+  def apply(plan: LogicalPlan): LogicalPlan = plan.transform { case idle: IdleSource => idle.relation }
+}

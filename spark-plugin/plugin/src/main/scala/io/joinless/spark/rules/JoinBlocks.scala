@@ -1,0 +1,44 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.rules.ExtractJoinBlock.{holdsBlock, leaves, mapLeaves}
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+
+/** The top of a block, and the attributes of it that are used above. */
+final case class BlockRoot(plan: LogicalPlan, needed: AttributeSet)
+
+/** What becomes of a block. */
+sealed trait Decision
+
+final case class Rewrite(block: RewriteBlock, spec: BlockSpec) extends Decision
+
+final case class Keep(reason: Reason) extends Decision
+
+/** All blocks of a plan in preorder: a block before those inside its leaves. Their positions are their ordinals. */
+object JoinBlocks {
+
+  def roots(plan: LogicalPlan): IndexedSeq[BlockRoot] = roots(plan, plan.outputSet)
+
+  private def roots(plan: LogicalPlan, needed: AttributeSet): IndexedSeq[BlockRoot] =
+    if (holdsBlock(plan)) BlockRoot(plan, needed) +: leaves(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet))
+    else plan.children.toIndexedSeq.flatMap(child => roots(child, neededOf(child, plan)))
+
+  private def neededOf(child: LogicalPlan, parent: LogicalPlan): AttributeSet = parent match {
+    case project: Project => project.references
+    case _ => child.outputSet
+  }
+
+  /** The plan with its blocks decided, in the order of [[roots]]; `eq` where all are kept. */
+  def replaced(plan: LogicalPlan, decisions: Seq[Decision]): LogicalPlan = replaced(plan, decisions.iterator)
+
+  private def replaced(plan: LogicalPlan, decisions: Iterator[Decision]): LogicalPlan = {
+    def inner(leaf: LogicalPlan): LogicalPlan = replaced(leaf, decisions)
+    if (!holdsBlock(plan)) plan.mapChildren(inner)
+    else
+      decisions.next() match {
+        case Keep(_) => mapLeaves(plan)(inner)
+        case Rewrite(block, spec) => block.plan(spec, inner)
+      }
+  }
+}

@@ -1,0 +1,84 @@
+package io.joinless.spark.rules
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LogicalPlan}
+
+/** Moves the static sides of a block below it: each joins the one streaming leaf that its conditions touch, and Spark
+  * runs that join as part of the leaf, wherever the static side stands in the FROM.
+  *
+  * Static sides that touch each other move together. A group that touches no streaming leaf, or several, is a reason.
+  */
+private[rules] object JoinStaticSides {
+
+  def apply(part: Part): Either[Reason, Part] =
+    if (part.leaves.forall(_.plan.isStreaming)) Right(part) else new JoinStaticSides(part).result
+}
+
+final private class JoinStaticSides(part: Part) {
+
+  private val owner = part.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
+  private val streaming = part.leaves.indices.filter(part.leaves(_).plan.isStreaming)
+  private val static = part.leaves.indices.diff(streaming)
+  private val touches: IndexedSeq[(Expression, Set[Int])] =
+    part.conditions.map(c => c -> c.references.toSeq.flatMap(a => owner.get(a.exprId)).toSet)
+
+  def result: Either[Reason, Part] = {
+    val homes = groups.map(group => group -> homesOf(group))
+    homes.collectFirst { case (group, home) if home.size != 1 => Left(reason(group, home)) }.getOrElse {
+      val guests = homes.groupMap { case (_, home) => home.head } { case (group, _) => group }
+      val moved = guests.map { case (home, groups) => home -> groups.flatten.sorted.toIndexedSeq }
+      Right(
+        part.copy(
+          leaves = streaming.map(i => moved.get(i).fold(part.leaves(i))(joined(i, _))),
+          conditions = touches.collect { case (c, on) if !moved.exists { case (i, s) => isMoved(on, i, s) } => c }
+        )
+      )
+    }
+  }
+
+  /** Static leaves linked by conditions, directly or by way of each other. */
+  private def groups: Seq[Set[Int]] = {
+    val links = touches.map(_._2.filter(static.contains)).filter(_.nonEmpty)
+    links.foldLeft(static.map(Set(_)).toSeq) { (groups, link) =>
+      val (linked, others) = groups.partition(_.exists(link))
+      linked.flatten.toSet +: others
+    }
+  }
+
+  private def homesOf(group: Set[Int]): Set[Int] =
+    touches.collect { case (_, on) if on.exists(group) => on.filter(streaming.contains) }.flatten.toSet
+
+  private def isMoved(on: Set[Int], home: Int, guests: Seq[Int]): Boolean =
+    on.exists(guests.contains) && on.subsetOf(guests.toSet + home)
+
+  /** A streaming leaf joined with its static ones, each as soon as a condition links it. */
+  private def joined(home: Int, guests: IndexedSeq[Int]): Leaf = {
+    def step(plan: LogicalPlan, inside: Set[Int], rest: IndexedSeq[Int]): LogicalPlan =
+      if (rest.isEmpty) plan
+      else {
+        val next = rest.find(i => on(inside, i).nonEmpty).getOrElse(rest.head)
+        val condition = on(inside, next).reduceOption(Conditions.and)
+        val join = Join(plan, renamed(part.leaves(next)), Inner, condition, JoinHint.NONE)
+        step(join, inside + next, rest.filterNot(_ == next))
+      }
+
+    def on(inside: Set[Int], next: Int): Seq[Expression] =
+      touches.collect { case (c, on) if on(next) && on.subsetOf(inside + next) => c }
+
+    val attributes = (home +: guests).flatMap(part.leaves(_).attributes)
+    Leaf(part.leaves(home).name, step(renamed(part.leaves(home)), Set(home), guests), attributes, attributes)
+  }
+
+  /** A leaf whose plan yields its fresh attributes. */
+  private def renamed(leaf: Leaf): LogicalPlan = leaf.scan(leaf.attributes, Nil)
+
+  private def reason(group: Set[Int], homes: Set[Int]): Reason = {
+    def names(leaves: Set[Int]) = leaves.toSeq.sorted.map(part.leaves(_).name).mkString(", ")
+    Reason.of(
+      Reason.StreamStaticJoin,
+      "static" -> names(group),
+      "relations" -> (if (homes.isEmpty) "none" else names(homes))
+    )
+  }
+}

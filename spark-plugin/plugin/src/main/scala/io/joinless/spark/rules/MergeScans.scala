@@ -1,0 +1,100 @@
+package io.joinless.spark.rules
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.planning.PhysicalOperation
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+
+/** A child of the block's node: a plan that yields stored columns, and the relations it stands for.
+  *
+  * Without roles it is a placeholder that yields nothing: Spark counts input rows per source by the sources' leaves.
+  */
+final case class Scan(plan: LogicalPlan, roles: Seq[Int])
+
+/** The scans of a block: one per leaf, but one for all leaves that read the same data of this batch.
+  *
+  * Leaves merge when their base relations are equal and they store the same columns at the same positions of it; their
+  * filters become one BOOLEAN column per role, and rows of no role are filtered out. Whether sources agree can differ
+  * from batch to batch; as stored rows say their relations and not their source, that changes nothing.
+  */
+object MergeScans {
+
+  def apply(layout: BlockLayout): Seq[Scan] = {
+    val leaves = layout.block.leaves.indices.map(leaf(layout, _))
+    val merged = leaves.groupBy(_.key).values.toSeq.sortBy(_.head.role)
+    merged.map(scan) ++ merged.flatMap(_.tail).sortBy(_.role).map(placeholder)
+  }
+
+  /** @param base what it reads, when that can be shared */
+  final private case class LeafScan(role: Int, plan: LogicalPlan, base: Option[Base]) {
+
+    /** Leaves of the same key merge. */
+    def key: Any = base.fold[Any](role)(_.key)
+  }
+
+  /** @param columns over positions of the relation
+    * @param conditions over positions of the relation, without what the block's operator checks itself
+    */
+  final private case class Base(
+      relation: LogicalRelation,
+      columns: Seq[NamedExpression],
+      conditions: Seq[Expression]
+  ) {
+    def key: Any =
+      (
+        relation.relation,
+        relation.output.map(a => (a.name, a.dataType)),
+        columns.map(c => (c.name, valueOf(c).canonicalized))
+      )
+  }
+
+  private def leaf(layout: BlockLayout, role: Int): LeafScan = {
+    val conditions = layout.block.filters(role) ++ layout.classes.filters(role)
+    val plan = layout.block.leaves(role).scan(layout.columns(role), conditions)
+    LeafScan(role, plan, base(plan, notNull(layout, role)))
+  }
+
+  /** The stored columns that the operator takes no NULLs of. */
+  private def notNull(layout: BlockLayout, role: Int): Set[Int] =
+    layout.keys(role).filterNot(key => layout.classes.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
+
+  private def base(plan: LogicalPlan, notNull: Set[Int]): Option[Base] = plan match {
+    case PhysicalOperation(fields, conditions, relation: LogicalRelation)
+        if relation.isStreaming && (fields ++ conditions).forall(e => e.deterministic && !Conditions.isLate(e)) =>
+      val positions = AttributeMap(relation.output.zipWithIndex)
+      def bound[E <: Expression](e: E): E =
+        e.transform { case a: Attribute if positions.contains(a) => BoundReference(positions(a), a.dataType, nullable = true) }
+          .asInstanceOf[E]
+      val columns = fields.map(bound)
+      val keys = notNull.map(i => valueOf(columns(i)))
+      val own = conditions.map(bound).filter {
+        case IsNotNull(e) => !keys.exists(_.semanticEquals(e))
+        case _ => true
+      }
+      Option.when((columns ++ own).forall(_.references.isEmpty))(Base(relation, columns, own))
+    case _ => None
+  }
+
+  private def valueOf(column: NamedExpression): Expression = column match {
+    case Alias(value, _) => value
+    case other => other
+  }
+
+  private def scan(leaves: Seq[LeafScan]): Scan = (leaves, leaves.head.base) match {
+    case (Seq(alone), _) => Scan(alone.plan, Seq(alone.role))
+    case (_, None) => throw new IllegalStateException("Leaves without a common base do not merge.")
+    case (_, Some(base)) =>
+      def unbound(e: Expression): Expression = e.transform { case BoundReference(i, _, _) => base.relation.output(i) }
+      val accepts = leaves.flatMap(_.base).map(_.conditions.map(unbound).reduceOption(And).getOrElse(Literal.TrueLiteral))
+      val roles = accepts.map(c => if (c.nullable) Coalesce(Seq(c, Literal.FalseLiteral)) else c)
+      val rows =
+        if (accepts.contains(Literal.TrueLiteral)) base.relation
+        else Filter(accepts.distinct.reduce[Expression](Or), base.relation)
+      val columns = base.columns.map(c => Alias(unbound(valueOf(c)), c.name)())
+      val marks = roles.zip(leaves).map { case (accepted, leaf) => Alias(accepted, s"role_${leaf.role}")() }
+      Scan(Project(columns ++ marks, rows), leaves.map(_.role))
+  }
+
+  private def placeholder(leaf: LeafScan): Scan =
+    Scan(LocalRelation(Nil, Nil, isStreaming = true, stream = leaf.base.flatMap(_.relation.stream)), Nil)
+}

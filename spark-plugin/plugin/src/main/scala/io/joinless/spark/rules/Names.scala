@@ -1,0 +1,25 @@
+package io.joinless.spark.rules
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+
+/** Names that users read: in explain, reasons and the recorded spec. */
+private[rules] object Names {
+
+  /** The same names, with a number where one comes again. */
+  def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
+    names.foldLeft(IndexedSeq.empty[String]) { (taken, name) =>
+      taken :+ Iterator.single(name).concat(Iterator.from(2).map(n => s"${name}_$n")).filterNot(taken.contains).next()
+    }
+
+  /** An expression over one leaf, in its column names. */
+  def of(expression: Expression): String =
+    expression.transform { case a: Attribute => a.withQualifier(Nil) }.sql
+
+  /** An expression over the leaves of a block, each column with the name of its relation. */
+  def of(expression: Expression, leaves: IndexedSeq[Leaf]): String = {
+    val owner = leaves.flatMap(leaf => leaf.attributes.map(_.exprId -> leaf.name)).toMap
+    expression.transform { case a: Attribute => a.withQualifier(owner.get(a.exprId).toSeq) }.sql
+  }
+
+  def of(term: Term, leaves: IndexedSeq[Leaf]): String = of(term.expression, leaves)
+}

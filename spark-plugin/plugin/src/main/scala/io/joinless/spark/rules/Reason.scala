@@ -1,0 +1,127 @@
+package io.joinless.spark.rules
+
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+
+/** Why a join was left to Spark: a stable code, its arguments, one sentence, and what the user can do.
+  *
+  * Reasons are data. They hang as a tag on the untouched join, where explain finds them, and become the error
+  * `JOINLESS_NOT_REWRITTEN` under `spark.joinless.mode=force`.
+  */
+final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
+
+  /** The code's sentence with the arguments filled in. */
+  def sentence: String = fill(code.sentence)
+
+  /** What the user can do, with the arguments filled in. */
+  def advice: String = fill(code.advice)
+
+  private def fill(template: String): String =
+    arguments.foldLeft(template) { case (text, (name, value)) => text.replace(s"<$name>", value) }
+
+  override def toString: String = s"${code.name}: $sentence"
+}
+
+object Reason {
+
+  /** Where a reason hangs: on the topmost join of the block. */
+  val tag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("joinless.reason")
+
+  /** @param needed the decision can never be overruled: what was recorded under other settings could not run either */
+  final case class Code(name: String, sentence: String, advice: String, needed: Boolean)
+
+  private def needed(name: String, sentence: String, advice: String) = Code(name, sentence, advice, needed = true)
+  private def chosen(name: String, sentence: String, advice: String) = Code(name, sentence, advice, needed = false)
+
+  val CyclicJoinGraph: Code = needed(
+    "CYCLIC_JOIN_GRAPH",
+    "The relations <relations> form a cycle through <attributes>, and a cyclic block has no join tree.",
+    "Turn one of the equations into a condition of another form, or materialise one of the joins."
+  )
+  val NonEquiJoin: Code = chosen(
+    "NON_EQUI_JOIN",
+    "Only the condition <condition> links <left> with <right>, and it is not an equation.",
+    "Add an equation between them, or set spark.joinless.crossProducts.enabled=true."
+  )
+  val CrossProduct: Code = chosen(
+    "CROSS_PRODUCT",
+    "Nothing links <left> with <right>, and cross products are switched off.",
+    "Add an equation between them, or set spark.joinless.crossProducts.enabled=true."
+  )
+  val OuterJoin: Code = needed(
+    "OUTER_JOIN",
+    "A join of type <type> is not an inner join.",
+    "Write an inner join where unmatched rows are not wanted."
+  )
+  val TooFewRelations: Code = chosen(
+    "TOO_FEW_RELATIONS",
+    "The block joins <found> relations, and blocks are rewritten from <minimum> on.",
+    "Set spark.joinless.minRelations=<found>."
+  )
+  val TooManyRelations: Code = chosen(
+    "TOO_MANY_RELATIONS",
+    "The block joins <found> relations, and blocks are rewritten up to <maximum>.",
+    "Set spark.joinless.maxRelations=<found>, at most 63."
+  )
+  val NondeterministicCondition: Code = needed(
+    "NONDETERMINISTIC_CONDITION",
+    "The expression <expression> between the joins is nondeterministic and splits them into blocks that are too small.",
+    "Evaluate it before the first join or after the last one."
+  )
+  val StreamStaticJoin: Code = needed(
+    "STREAM_STATIC_JOIN",
+    "The static side <static> must be joined with exactly one streaming relation, and is with <relations>.",
+    "Join it with one streaming relation, or once per streaming relation."
+  )
+  val TimeBoundedJoin: Code = needed(
+    "TIME_BOUNDED_JOIN",
+    "The condition <condition> bounds event time, and Spark can drop old state by it.",
+    "Leave it to Spark, or drop the watermark if all rows are to be kept."
+  )
+  val UnsupportedKeyType: Code = needed(
+    "UNSUPPORTED_KEY_TYPE",
+    "The join key <key> has the type <type>, whose equal values can differ in their bytes.",
+    "Cast the key to a type of simple values, such as STRING or BIGINT."
+  )
+  val UnsupportedOutputMode: Code = needed(
+    "UNSUPPORTED_OUTPUT_MODE",
+    "The output mode <mode> asks for more than new rows.",
+    "Use the output mode append or update."
+  )
+  val AmbiguousColumns: Code = needed(
+    "AMBIGUOUS_COLUMNS",
+    "Both sides of a join carry the column <column> under one id, so its side cannot be told.",
+    "Select the columns of one side under new names."
+  )
+  val ExistingSparkState: Code = needed(
+    "EXISTING_SPARK_STATE",
+    "The checkpoint was begun with Spark's own join here, and its state goes on.",
+    "Start the query with a new checkpoint location."
+  )
+  val Disabled: Code = chosen(
+    "DISABLED",
+    "spark.joinless.enabled is false.",
+    "Set spark.joinless.enabled=true."
+  )
+
+  /** All codes, in the order of the documentation. */
+  val codes: Seq[Code] = Seq(
+    CyclicJoinGraph,
+    NonEquiJoin,
+    CrossProduct,
+    OuterJoin,
+    TooFewRelations,
+    TooManyRelations,
+    NondeterministicCondition,
+    StreamStaticJoin,
+    TimeBoundedJoin,
+    UnsupportedKeyType,
+    UnsupportedOutputMode,
+    AmbiguousColumns,
+    ExistingSparkState,
+    Disabled
+  )
+
+  def apply(code: Code): Reason = Reason(code, Nil)
+
+  def of(code: Code, arguments: (String, String)*): Reason = Reason(code, arguments)
+}

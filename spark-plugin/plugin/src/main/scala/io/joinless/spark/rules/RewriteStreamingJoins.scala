@@ -1,0 +1,86 @@
+package io.joinless.spark.rules
+
+import io.joinless.engine.query.JoinTree
+import io.joinless.spark.JoinlessConf
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.plans.BlockSpec
+import org.apache.spark.sql.catalyst.plans.InnerLike
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/** Replaces blocks of streaming inner equi-joins by one node each.
+  *
+  * Runs once per batch, after Spark has pushed filters and pruned columns and before anything depends on statistics.
+  * Extract ([[ExtractJoinBlock]]), decide ([[Eligibility]]), rewrite ([[RewriteBlock]]) are separate. What was decided
+  * for a run holds for all its batches: `state` says it, and the first batch reports it through `decide`.
+  *
+  * A plan that is not streaming, or in which nothing is rewritten and nothing was hidden, comes back `eq`, with reasons
+  * as tags on its joins.
+  */
+final class RewriteStreamingJoins(
+    conf: () => JoinlessConf,
+    state: () => RunState,
+    decide: Map[Int, BlockSpec] => Unit
+) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case _: Subquery => plan
+    case _ if !plan.isStreaming => plan
+    case _ if !conf().enabled =>
+      JoinBlocks.roots(plan).foreach(leave(_, Reason(Reason.Disabled)))
+      plan
+    case _ => rewrite(plan)
+  }
+
+  private def rewrite(plan: LogicalPlan): LogicalPlan = {
+    val run = state()
+    val roots = JoinBlocks.roots(plan)
+    val decisions = roots.zipWithIndex.map { case (root, ordinal) => decision(root, ordinal, run) }
+    val others = plan.collect { case join: Join if isOuter(join) => join -> outer(join) }
+    if (run != RunState.NoQuery && conf().forced) refuse(decisions.collect { case Keep(r) => r } ++ others.map(_._2))
+
+    others.foreach { case (join, reason) => join.setTagValue(Reason.tag, reason) }
+    roots.zip(decisions).foreach {
+      case (root, Keep(reason)) => leave(root, reason)
+      case _ =>
+    }
+    if (run == RunState.Fresh) decide(decisions.collect { case Rewrite(_, spec) => spec.ordinal -> spec }.toMap)
+    RevealIdleSources(JoinBlocks.replaced(plan, decisions))
+  }
+
+  private def decision(root: BlockRoot, ordinal: Int, run: RunState): Decision = {
+    val recorded = run match {
+      case RunState.Decided(blocks, _) => blocks.get(ordinal)
+      case _ => None
+    }
+    val found = for {
+      block <- ExtractJoinBlock(root.plan, root.needed)
+      layout = BlockLayout(block, AttributeClasses(block))
+      best <- new Eligibility(conf(), recorded.isDefined)(layout)
+    } yield {
+      val rewrite = new RewriteBlock(layout)
+      Rewrite(rewrite, rewrite.spec(ordinal, recorded.flatMap(treeOf(_, layout)).getOrElse(best)))
+    }
+    (found, run) match {
+      case (Left(reason), _) => Keep(reason)
+      case (Right(_), _: RunState.Decided) if recorded.isEmpty => Keep(Reason(Reason.ExistingSparkState))
+      case (Right(rewrite), _) => rewrite
+    }
+  }
+
+  /** The recorded tree, where it is one of this block: which tree is best may change with the version. */
+  private def treeOf(recorded: BlockSpec, layout: BlockLayout): Option[JoinTree] =
+    Option.when(recorded.relations.map(_.keys.map(_.attribute)) == layout.keys.map(_.map(_.attribute)))(recorded.tree)
+
+  private def leave(root: BlockRoot, reason: Reason): Unit =
+    ExtractJoinBlock.topJoin(root.plan).setTagValue(Reason.tag, reason)
+
+  private def isOuter(join: Join): Boolean =
+    Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike]
+
+  private def outer(join: Join): Reason = Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql)
+
+  private def refuse(reasons: Seq[Reason]): Unit = reasons.headOption.foreach { reason =>
+    throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
+  }
+}

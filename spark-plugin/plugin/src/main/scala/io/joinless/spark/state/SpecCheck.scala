@@ -1,0 +1,59 @@
+package io.joinless.spark.state
+
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import io.joinless.spark.errors.Mismatch
+import io.joinless.spark.plans.{BlockSpec, ColumnRef}
+
+/** Whether a spec makes sense in itself: every position exists, and the tree is a join tree of the relations.
+  *
+  * A join tree: each relation stands for exactly one node, whose attributes are the relation's; a generalized node's
+  * attributes are contained in each of its children; the nodes with a given attribute are connected, that is, all but
+  * one of them have it in common with their parent.
+  */
+object SpecCheck {
+
+  /** What is wrong, as a sentence; nothing where all is well. */
+  def problem(spec: BlockSpec): Option[(Mismatch, String)] =
+    positions(spec).map(what => (Mismatch.Unreadable, s"Its recorded join block contradicts itself: $what."))
+      .orElse(joinTree(spec).map(what => (Mismatch.Tree, s"Its recorded join tree does not fit its relations: $what.")))
+
+  private def positions(spec: BlockSpec): Option[String] = {
+    def column(c: ColumnRef) = spec.relations.indices.contains(c.relation) && {
+      spec.inputs(spec.relations(c.relation).input).columns.indices.contains(c.ordinal)
+    }
+    val relations = spec.relations.indices.find { r =>
+      val relation = spec.relations(r)
+      !spec.inputs.indices.contains(relation.input) || relation.keys.map(_.attribute).distinct.size != relation.keys.size ||
+      !relation.keys.forall(k => spec.attributes.indices.contains(k.attribute) && column(ColumnRef(r, k.ordinal)))
+    }
+    if (spec.relations.isEmpty) Some("it has no relations")
+    else if (relations.isDefined) Some(s"relation ${spec.relations(relations.get).name} names what is not there")
+    else if (!(spec.output ++ spec.residuals.flatMap(_.columns)).forall(column))
+      Some("its output or a condition names a column that is not there")
+    else if (spec.shares.size != spec.attributes.size && spec.shares.nonEmpty || spec.shares.exists(_ < 1))
+      Some(s"it has ${spec.attributes.size} attributes and the shares ${spec.shares.mkString(", ")}")
+    else None
+  }
+
+  private def joinTree(spec: BlockSpec): Option[String] = {
+    val nodes = spec.tree.preorder
+    val stray = nodes.collectFirst {
+      case RelationNode(r, _, _) if !spec.relations.indices.contains(r) => s"relation $r is not there"
+      case RelationNode(r, attributes, _) if attributes != BitSet.fromSpecific(spec.relations(r).keys.map(_.attribute)) =>
+        s"the node of ${spec.relations(r).name} has other attributes"
+      case g: GeneralizedNode if !g.children.forall(c => g.attributes.subsetOf(c.attributes)) =>
+        "a generalized node has attributes that a child lacks"
+    }
+    def torn = spec.attributes.indices.find { x =>
+      nodes.count(_.attributes(x)) - edges(spec.tree).count { case (p, c) => p.attributes(x) && c.attributes(x) } > 1
+    }
+    stray
+      .orElse(Option.when(spec.tree.relations != spec.relations.indices)("a relation is missing or stands twice"))
+      .orElse(torn.map(x => s"the nodes with ${spec.attributes(x).name} are not connected"))
+  }
+
+  private def edges(tree: JoinTree): IndexedSeq[(JoinTree, JoinTree)] =
+    tree.preorder.flatMap(parent => parent.children.map(child => (parent, child)))
+}

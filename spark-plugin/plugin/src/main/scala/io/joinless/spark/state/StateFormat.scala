@@ -1,0 +1,175 @@
+package io.joinless.spark.state
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+
+import scala.collection.immutable.BitSet
+import scala.util.control.NonFatal
+
+import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.plans._
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
+import org.json4s.JsonAST._
+import org.json4s.jackson.JsonMethods.{compact, parse, render}
+
+/** A block's spec as it stands in the operator metadata of a checkpoint, for good (architecture D2).
+  *
+  * '''Durable format, version 1''': one JSON object with the fields below and `digest`, the SHA-256 of the compact text
+  * of all other fields: a spec that was changed by hand would send rows to other cells than those that lie in the store.
+  * Types are written as a Spark schema, which alone keeps collations.
+  *
+  * `fromJson(toJson(spec)) == spec`. Reading is strict: what this release has not written is refused by name.
+  */
+object StateFormat {
+
+  val SpecVersion = 1
+
+  /** The release that writes; recorded for people, never compared. */
+  val EngineVersion = "0.1.0"
+
+  /** What Spark calls our operator in metadata, progress and errors. */
+  val OperatorName = "joinFree"
+
+  def toJson(spec: BlockSpec): String = {
+    val fields = encode(spec)
+    compact(render(JObject(fields.obj :+ ("digest" -> JString(digest(fields))))))
+  }
+
+  /** @param checkpoint where the text was found, for the error */
+  def fromJson(json: String, checkpoint: String = "of the query"): BlockSpec =
+    read(json).fold(problem => throw JoinlessErrors.stateMismatch(problem._1, checkpoint, problem._2), identity)
+
+  /** The spec, or what is wrong with the text. */
+  def read(json: String): Either[(Mismatch, String), BlockSpec] =
+    try
+      parse(json) match {
+        case JObject(fields) => decode(fields)
+        case _ => unreadable("it is no JSON object")
+      }
+    catch { case NonFatal(e) => unreadable(e.getMessage.linesIterator.nextOption().getOrElse(e.toString)) }
+
+  private def decode(all: List[JField]): Either[(Mismatch, String), BlockSpec] = {
+    val (digests, fields) = all.partition(_._1 == "digest")
+    val o = JObject(fields)
+    if (int(o, "specVersion") != SpecVersion)
+      Left(
+        (
+          Mismatch.Format,
+          s"Its join block is recorded in format ${int(o, "specVersion")} by release ${text(o, "engineVersion")}, this " +
+            s"release reads format $SpecVersion."
+        )
+      )
+    else if (digests.map(_._2) != List(JString(digest(o)))) unreadable("its digest is wrong, so it was changed")
+    else {
+      val spec = BlockSpec(
+        int(o, "block"),
+        list(o, "inputs").map(input => InputSpec(columns(at(input, "columns")), at(input, "changelog") == JBool(true))),
+        columns(at(o, "attributes")).zip(list(o, "nullSafe")).map { case (a, nullSafe) =>
+          AttributeSpec(a.name, a.dataType, nullSafe == JBool(true))
+        },
+        list(o, "relations").map { r =>
+          val keys = list(r, "keys").map(pair).map { case (attribute, ordinal) => KeySpec(attribute, ordinal) }
+          RelationSpec(text(r, "name"), int(r, "input"), keys)
+        },
+        tree(at(o, "tree")),
+        list(o, "shares").map(number),
+        list(o, "residuals").map(r => ResidualSpec(text(r, "sql"), list(r, "columns").map(column))),
+        list(o, "output").map(column)
+      )
+      SpecCheck.problem(spec).toLeft(spec)
+    }
+  }
+
+  private def unreadable(what: String) =
+    Left((Mismatch.Unreadable, s"Its recorded join block cannot be read: $what."))
+
+  private def encode(spec: BlockSpec): JObject = JObject(
+    "specVersion" -> JInt(SpecVersion),
+    "engineVersion" -> JString(EngineVersion),
+    "block" -> JInt(spec.ordinal),
+    "inputs" -> array(spec.inputs) { input =>
+      JObject("changelog" -> JBool(input.changelog), "columns" -> schema(input.columns))
+    },
+    "attributes" -> schema(spec.attributes.map(a => ColumnSpec(a.name, a.dataType))),
+    "nullSafe" -> array(spec.attributes)(a => JBool(a.nullSafe)),
+    "relations" -> array(spec.relations) { r =>
+      JObject(
+        "name" -> JString(r.name),
+        "input" -> JInt(r.input),
+        "keys" -> array(r.keys)(k => numbers(k.attribute, k.ordinal))
+      )
+    },
+    "tree" -> encode(spec.tree),
+    "shares" -> numbers(spec.shares: _*),
+    "residuals" -> array(spec.residuals) { r =>
+      JObject("sql" -> JString(r.sql), "columns" -> array(r.columns)(encode))
+    },
+    "output" -> array(spec.output)(encode)
+  )
+
+  private def encode(column: ColumnRef): JValue = numbers(column.relation, column.ordinal)
+
+  private def encode(tree: JoinTree): JObject = {
+    val relation = tree match {
+      case RelationNode(r, _, _) => List("relation" -> JInt(r))
+      case _: GeneralizedNode => Nil
+    }
+    JObject(
+      relation ++ List("attributes" -> numbers(tree.attributes.toSeq: _*), "children" -> array(tree.children)(encode))
+    )
+  }
+
+  private def tree(json: JValue): JoinTree = {
+    val attributes = BitSet.fromSpecific(list(json, "attributes").map(number))
+    val children = list(json, "children").map(tree)
+    json \ "relation" match {
+      case JInt(r) => RelationNode(r.toInt, attributes, children)
+      case _ => GeneralizedNode(attributes, children)
+    }
+  }
+
+  private def schema(columns: Seq[ColumnSpec]): JValue =
+    parse(StructType(columns.map(c => StructField(c.name, c.dataType))).json)
+
+  private def columns(json: JValue): IndexedSeq[ColumnSpec] =
+    DataType.fromJson(compact(render(json))).asInstanceOf[StructType].fields.toIndexedSeq.map { f =>
+      ColumnSpec(f.name, f.dataType)
+    }
+
+  private def array[A](items: Seq[A])(encode: A => JValue): JArray = JArray(items.map(encode).toList)
+
+  private def numbers(items: Int*): JArray = array(items)(n => JInt(n))
+
+  private def at(json: JValue, field: String): JValue = json \ field match {
+    case JNothing => throw new IllegalArgumentException(s"the field $field is missing")
+    case value => value
+  }
+
+  private def list(json: JValue, field: String): IndexedSeq[JValue] = at(json, field) match {
+    case JArray(items) => items.toIndexedSeq
+    case _ => throw new IllegalArgumentException(s"the field $field is no list")
+  }
+
+  private def text(json: JValue, field: String): String = at(json, field) match {
+    case JString(value) => value
+    case _ => throw new IllegalArgumentException(s"the field $field is no text")
+  }
+
+  private def int(json: JValue, field: String): Int = number(at(json, field))
+
+  private def number(json: JValue): Int = json match {
+    case JInt(n) if n.isValidInt => n.toInt
+    case other => throw new IllegalArgumentException(s"${compact(render(other))} is no number")
+  }
+
+  private def pair(json: JValue): (Int, Int) = json match {
+    case JArray(List(a, b)) => (number(a), number(b))
+    case other => throw new IllegalArgumentException(s"${compact(render(other))} is no pair")
+  }
+
+  private def column(json: JValue): ColumnRef = pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }
+
+  private def digest(fields: JObject): String =
+    MessageDigest.getInstance("SHA-256").digest(compact(render(fields)).getBytes(UTF_8)).map("%02x".format(_)).mkString
+}

@@ -1,0 +1,42 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.spark.sql.catalyst.expressions.{CollationKey, Expression, KnownFloatingPointNormalized}
+import org.apache.spark.sql.catalyst.optimizer.{NormalizeFloatingNumbers, NormalizeNaNAndZero}
+import org.apache.spark.sql.types._
+
+/** Values whose bytes are equal exactly where `=` holds: what the engine needs of a join key.
+  *
+  * Uses `NormalizeFloatingNumbers.normalize` and `DataType.asNullable`, private to Spark; checked on 4.2.0.
+  */
+object KeyBytes {
+
+  /** The key as it must be stored: NaNs and zeros made one, collated strings replaced by their collation keys. The key
+    * itself where its bytes will do.
+    */
+  def stored(key: Expression): Expression =
+    CollationKey.injectCollationKey(NormalizeFloatingNumbers.normalize(key))
+
+  /** The key as the query has it, where Spark's own rules have already wrapped it for its hash joins. */
+  def plain(key: Expression): Expression = key match {
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(inner)) => plain(inner)
+    case _ => key
+  }
+
+  /** Both sides of an equation of collated strings, for which Spark has put their collation keys. */
+  def plain(left: Expression, right: Expression): (Expression, Expression) = (plain(left), plain(right)) match {
+    case (CollationKey(l), CollationKey(r)) if l.dataType == r.dataType => (l, r)
+    case sides => sides
+  }
+
+  /** Whether [[stored]] yields comparable bytes for this type. */
+  def comparable(dataType: DataType): Boolean = dataType match {
+    case StructType(fields) => fields.forall(field => comparable(field.dataType))
+    case ArrayType(element, _) => comparable(element)
+    case _: StringType | BinaryType | BooleanType | _: NumericType | DateType | _: DatetimeType => true
+    case _: YearMonthIntervalType | _: DayTimeIntervalType => true
+    case _ => false
+  }
+
+  /** The type with every part nullable: nullability of columns changes from batch to batch. */
+  def asNullable(dataType: DataType): DataType = dataType.asNullable
+}

@@ -1,0 +1,86 @@
+package org.apache.spark.sql.joinless
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.state.StateFormat
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+import org.apache.spark.sql.execution.streaming.state.{OperatorStateMetadataReader, OperatorStateMetadataV2}
+
+/** Which stateful operators a checkpoint holds, by the metadata that Spark keeps for each of them in
+  * `state/<operator>/_metadata`. Nothing is written.
+  *
+  *   - Metadata of version 2 with our operator name carries a block's spec; all else are Spark's operators.
+  *   - Metadata is written once, so what a batch wrote that then failed is in force too, batch 0 included.
+  *   - A folder without metadata belongs to a Spark that wrote none; or, in batch 0, to an attempt that failed before it
+  *     wrote any, which leaves no state behind.
+  *   - Version 2 metadata that cannot be read, or is gone while its schema files are there, may be ours: an error.
+  *
+  * Uses `OperatorStateMetadataReader` and `CheckpointFileManager`, internal to Spark; checked on 4.2.0.
+  */
+private[joinless] object OperatorMetadata {
+
+  final case class Found(ours: Seq[StreamContext.Recorded], sparkOperators: Boolean)
+
+  /** @param state the folder of all operators' state
+    * @param batch the batch that is being planned
+    */
+  def read(session: SparkSession, state: String, batch: Long): Found = {
+    val reader = new OperatorMetadata(session.asInstanceOf[classic.SparkSession], new Path(state), batch)
+    val operators = reader.operators.map(reader.read)
+    val ours = operators.collect { case Ours(block) => block }
+    ours.groupBy(_.spec.ordinal).values.find(_.size > 1).foreach { twice =>
+      reader.unreadable(s"Operators ${twice.map(_.operator).mkString(" and ")} claim to be the same join block.")
+    }
+    Found(ours, operators.contains(Sparks))
+  }
+
+  sealed trait Operator
+  final case class Ours(block: StreamContext.Recorded) extends Operator
+  case object Sparks extends Operator
+  case object Stateless extends Operator
+}
+
+final private class OperatorMetadata(session: classic.SparkSession, state: Path, batch: Long) {
+  import OperatorMetadata._
+
+  private val hadoop = session.sessionState.newHadoopConf()
+  private val files = CheckpointFileManager.create(state, hadoop)
+
+  def operators: Seq[Path] = if (files.exists(state)) {
+    files.list(state).toSeq.map(_.getPath).filter(p => Try(p.getName.toLong).isSuccess).sortBy(_.getName.toLong)
+  } else Nil
+
+  def read(operator: Path): Operator = {
+    val version2 = OperatorStateMetadataV2.metadataDirPath(operator)
+    val batches = if (files.exists(version2)) files.list(version2).toSeq.map(_.getPath.getName) else Nil
+    if (batches.exists(name => Try(name.toLong).toOption.exists(_ <= batch))) ofVersion2(operator)
+    else if (files.exists(new Path(operator, "_metadata/metadata"))) Sparks
+    else if (batch == 0) Stateless
+    else if (files.exists(new Path(operator, "_stateSchema")))
+      unreadable(s"The metadata of operator ${operator.getName} is gone, but its schema files are there.")
+    else Sparks
+  }
+
+  private def ofVersion2(operator: Path): Operator = {
+    val metadata =
+      try OperatorStateMetadataReader.createReader(operator, hadoop, 2, batch, createMetadataDir = false).read()
+      catch {
+        case NonFatal(e) =>
+          unreadable(s"The metadata of operator ${operator.getName} cannot be read: ${e.getMessage}.")
+      }
+    metadata match {
+      case Some(OperatorStateMetadataV2(info, stores, json)) if info.operatorName == StateFormat.OperatorName =>
+        val spec = StateFormat.fromJson(json, state.getParent.toString)
+        Ours(StreamContext.Recorded(spec, info.operatorId, stores.headOption.fold(0)(_.numPartitions)))
+      case _ => Sparks
+    }
+  }
+
+  def unreadable(what: String): Nothing =
+    throw JoinlessErrors.stateMismatch(Mismatch.Unreadable, state.getParent.toString, what)
+}

@@ -1,0 +1,135 @@
+package org.apache.spark.sql.joinless
+
+import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.rules.RunState
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution}
+
+/** The micro-batch that the calling thread plans, and what was decided for its run.
+  *
+  * A stream plans on a thread of its own, which names query and batch in local properties; `SharedState` leads from
+  * there to the running `IncrementalExecution`. What a checkpoint records is read once per run; from then on, and after
+  * the first planned batch of a new query, the answer is frozen.
+  *
+  * Private to Spark and used here: `SharedState.activeStreamingQueries`, `StreamExecution.lastExecution`, and
+  * `IncrementalExecution.nextStatefulOperationStateInfo`, which is private in Scala and public in the class file because
+  * an inner object calls it. Checked on 4.1.4 and 4.2.0; [[SparkVersion]] probes it at start-up.
+  */
+object StreamContext {
+
+  /** A block that the checkpoint holds.
+    *
+    * @param operator the id of its stateful operator
+    * @param partitions how many stores the operator's metadata counts
+    */
+  final case class Recorded(spec: BlockSpec, operator: Long, partitions: Int)
+
+  /** What is known of a run: `recorded` by its checkpoint, `blocks` once the first batch was planned. */
+  final private class Run(val recorded: Map[Int, Recorded], val sparkOperators: Boolean) {
+    @volatile var blocks: Option[Map[Int, BlockSpec]] =
+      Option.when(recorded.nonEmpty || sparkOperators)(recorded.map { case (ordinal, block) => ordinal -> block.spec })
+  }
+
+  private val runs = new ConcurrentHashMap[UUID, Run]
+  private val inspected = ThreadLocal.withInitial[java.lang.Boolean](() => false)
+
+  /** The batch that is being planned on this thread, if there is one. */
+  def current(session: SparkSession): Option[IncrementalExecution] = {
+    val context = session.sparkContext
+    for {
+      id <- Option(context.getLocalProperty(StreamExecution.QUERY_ID_KEY)) if !inspected.get
+      query <- Option(classicOf(session).sharedState.activeStreamingQueries.get(UUID.fromString(id)))
+      batch <- Option(query.lastExecution)
+      if batch.runId == query.runId &&
+        batch.currentBatchId.toString == context.getLocalProperty(MicroBatchExecution.BATCH_ID_KEY)
+    } yield batch
+  }
+
+  /** Runs `body`, which plans a streaming plan only to look at it: for it there is no running batch. */
+  def inspecting[A](body: => A): A = {
+    val outer = inspected.get
+    inspected.set(true)
+    try body
+    finally inspected.set(outer)
+  }
+
+  /** Draws the state info of the next stateful operator from the running batch's own counter. */
+  def nextStateInfo(session: SparkSession): Option[StatefulOperatorStateInfo] =
+    current(session).map(batch => NextStateInfo.invoke(batch).asInstanceOf[StatefulOperatorStateInfo])
+
+  private[joinless] lazy val NextStateInfo = classOf[IncrementalExecution].getMethods
+    .find(_.getName.endsWith("nextStatefulOperationStateInfo"))
+    .getOrElse(throw new NoSuchMethodException("IncrementalExecution.nextStatefulOperationStateInfo"))
+
+  /** What was decided for the running query: see [[RunState]]. */
+  def runState(session: SparkSession): RunState = current(session) match {
+    case None => RunState.NoQuery
+    case Some(batch) =>
+      val run = runOf(session, batch)
+      run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(_, run.sparkOperators))
+  }
+
+  /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise each recorded
+    * block must be among them.
+    */
+  def decide(session: SparkSession, blocks: Map[Int, BlockSpec]): Unit = current(session).foreach { batch =>
+    val run = runOf(session, batch)
+    run.blocks match {
+      case None => run.blocks = Some(blocks)
+      case Some(before) =>
+        (before.keySet -- blocks.keySet).minOption.foreach { ordinal =>
+          val relations = before(ordinal).relations.map(_.name).mkString(", ")
+          throw JoinlessErrors.stateMismatch(
+            Mismatch.Query,
+            checkpointOf(batch),
+            s"It holds the state of a join of $relations, which the query does not have, or not in a form that can run."
+          )
+        }
+    }
+  }
+
+  /** What the checkpoint holds of a block of the running query. */
+  def recorded(session: SparkSession, ordinal: Int): Option[Recorded] =
+    current(session).flatMap(runOf(session, _).recorded.get(ordinal))
+
+  /** The block's spec as it was completed by an earlier batch of this run. */
+  def completed(session: SparkSession, ordinal: Int): Option[BlockSpec] =
+    current(session).flatMap(runOf(session, _).blocks).flatMap(_.get(ordinal)).filter(_.shares.nonEmpty)
+
+  /** Takes down a block's spec with the shares that were chosen; later batches of the run get it back. */
+  def complete(session: SparkSession, spec: BlockSpec): Unit = current(session).foreach { batch =>
+    val run = runOf(session, batch)
+    run.blocks = Some(run.blocks.getOrElse(Map.empty) + (spec.ordinal -> spec))
+  }
+
+  /** Where the checkpoint of the running query is, for errors. */
+  def checkpoint(session: SparkSession): String = current(session).fold("of the query")(checkpointOf)
+
+  private def checkpointOf(batch: IncrementalExecution): String =
+    new Path(batch.checkpointLocation).getParent.toString
+
+  private def runOf(session: SparkSession, batch: IncrementalExecution): Run = {
+    def begin(runId: UUID): Run = {
+      val active = classicOf(session).sharedState.activeStreamingQueries.values.asScala.map(_.runId).toSet
+      runs.keySet.removeIf(id => id != runId && !active(id))
+      OperatorMetadata.read(session, batch.checkpointLocation, batch.currentBatchId) match {
+        case OperatorMetadata.Found(ours, others) => new Run(ours.map(r => r.spec.ordinal -> r).toMap, others)
+      }
+    }
+    Option(runs.get(batch.runId)).getOrElse {
+      val run = begin(batch.runId)
+      Option(runs.putIfAbsent(batch.runId, run)).getOrElse(run)
+    }
+  }
+
+  private def classicOf(session: SparkSession): classic.SparkSession = session.asInstanceOf[classic.SparkSession]
+}

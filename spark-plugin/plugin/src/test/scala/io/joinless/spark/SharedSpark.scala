@@ -1,0 +1,39 @@
+package io.joinless.spark
+
+import org.apache.spark.sql.SparkSession
+
+/** The one Spark session of all tests of a JVM, with the extension installed. A test that changes confs works on
+  * `spark.newSession()` or puts them back with `withConf`.
+  */
+trait SharedSpark {
+
+  def spark: SparkSession = SharedSpark.session
+
+  /** Runs `body` with some confs set, and puts them back after it. */
+  def withConf[A](confs: (String, String)*)(body: => A): A = {
+    val before = confs.map { case (key, _) => key -> spark.conf.getOption(key) }
+    confs.foreach { case (key, value) => spark.conf.set(key, value) }
+    try body
+    finally
+      before.foreach {
+        case (key, Some(value)) => spark.conf.set(key, value)
+        case (key, None) => spark.conf.unset(key)
+      }
+  }
+}
+
+object SharedSpark {
+
+  lazy val session: SparkSession =
+    SparkSession
+      .builder()
+      .master("local[2]")
+      .appName("joinless-tests")
+      .config("spark.sql.extensions", "io.joinless.spark.JoinlessExtension")
+      .config("spark.sql.shuffle.partitions", "2")
+      .config("spark.ui.enabled", "false")
+      .config("spark.sql.warehouse.dir", System.getProperty("java.io.tmpdir") + "/joinless-warehouse")
+      .config("spark.sql.streaming.forceDeleteTempCheckpointLocation", "true")
+      .config("spark.log.level", "WARN")
+      .getOrCreate()
+}

@@ -1,0 +1,49 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.SharedSpark
+import io.joinless.spark.plans.JoinFreeJoin
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.QueryExecution
+import org.scalatest.Suite
+
+/** Plans of streaming queries that never run: tables without data, and Spark's optimizer with the extension. */
+trait StreamingPlans extends SharedSpark { self: Suite =>
+
+  /** Registers a streaming table of these columns, as in `stream("e", "src BIGINT, dst BIGINT")`. */
+  def stream(name: String, schema: String): Unit = {
+    val directory = java.nio.file.Files.createTempDirectory("joinless-" + name)
+    spark.readStream.schema(schema).format("parquet").load(directory.toString).createOrReplaceTempView(name)
+  }
+
+  def optimized(sql: String): LogicalPlan = optimized(spark.sql(sql))
+
+  /** What Spark does for each micro-batch: normalize, optimize. */
+  def optimized(query: DataFrame): LogicalPlan = {
+    val execution = query.asInstanceOf[classic.DataFrame].queryExecution
+    val session = execution.sparkSession
+    session.withActive {
+      session.sessionState.optimizer.execute(QueryExecution.normalize(session, execution.analyzed.clone()))
+    }
+  }
+
+  def blocks(plan: LogicalPlan): Seq[JoinFreeJoin] = plan.collect { case block: JoinFreeJoin => block }
+
+  def block(sql: String): JoinFreeJoin = {
+    val plan = optimized(sql)
+    blocks(plan) match {
+      case Seq(one) => one
+      case other => throw new AssertionError(s"${other.size} blocks, reasons ${reasons(plan)}, in\n$plan")
+    }
+  }
+
+  def reasons(plan: LogicalPlan): Seq[Reason] = plan.collect { case join: Join => join.getTagValue(Reason.tag) }.flatten
+
+  /** The codes of all reasons in the optimized plan, which holds no block of ours. */
+  def codes(sql: String): Seq[String] = {
+    val plan = optimized(sql)
+    if (blocks(plan).nonEmpty) throw new AssertionError(s"rewritten:\n$plan")
+    reasons(plan).map(_.code.name)
+  }
+}
