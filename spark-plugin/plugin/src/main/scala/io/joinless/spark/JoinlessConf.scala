@@ -177,6 +177,9 @@ object JoinlessConf {
     .checkValues(Set("fail", "owe"))
     .createWithDefault("fail")
 
+  /** Makes `SET -v` list the confs, and Spark check their values, before the first is read. */
+  def register(): Unit = all.foreach(entry => require(entry.key.startsWith("spark.joinless.")))
+
   /** All confs, in the order of the docs page. */
   val all = Seq(
     ENABLED,

@@ -93,7 +93,9 @@ object BlockLayout {
     val output = block.output.map { case (attribute, meaning) => attribute -> reuse(meaning) }
     val residuals = block.residuals.map(reuse)
     val late = block.late.map(reuse)
-    val used = AttributeSet(output.map(_._2) ++ residuals ++ late ++ keys.collect { case Key(_, _, a: Attribute, _) => a })
+    val used = AttributeSet(output.map(_._2) ++ residuals ++ late ++ keys.collect { case Key(_, _, a: Attribute, _) =>
+      a
+    })
 
     val columns = block.leaves.zipWithIndex.map { case (leaf, i) =>
       val stored = leaf.attributes.filter(used.contains) ++ keys.collect { case Key(_, `i`, c: Alias, _) => c }

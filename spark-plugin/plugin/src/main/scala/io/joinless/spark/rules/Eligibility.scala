@@ -2,6 +2,7 @@ package io.joinless.spark.rules
 
 import io.joinless.engine.query.{CyclicCore, JoinTree, TreeSearch}
 import io.joinless.spark.JoinlessConf
+import org.apache.spark.sql.catalyst.expressions.Equality
 import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
 
 /** Decides whether a block is rewritten, and by which join tree; otherwise why not.
@@ -73,16 +74,18 @@ final class Eligibility(conf: JoinlessConf, recorded: Boolean) {
     )
   }
 
-  /** Relations that no equation links with the others, where that is not wanted. */
+  /** Relations that no equation of two relations links with the others, where that is not wanted: Spark may know an
+    * equation of more relations, by which it joins what it has joined before; and cross products can be switched off.
+    */
   private def unlinked(layout: BlockLayout): Option[Reason] = {
     val components = Links(layout.block)
-    Option.when(!conf.crossProducts && components.size > 1) {
+    val links =
+      layout.block.residuals.filter(residual => !components.exists(Links.leavesOf(layout.block, residual).subsetOf))
+    val equation = links.collectFirst { case e @ Equality(_, _) => e }
+    Option.when(components.size > 1 && (!conf.crossProducts || equation.isDefined)) {
       val leaves = layout.block.leaves
       val left = components.head
-      val link = layout.block.residuals.find { residual =>
-        val touched = Links.leavesOf(layout.block, residual)
-        touched.exists(left) && !touched.subsetOf(left)
-      }
+      val link = equation.orElse(links.headOption)
       val sides = Seq(
         "left" -> left.toSeq.sorted.map(leaves(_).name).mkString(", "),
         "right" -> components.tail.flatten.sorted.map(leaves(_).name).mkString(", ")

@@ -9,7 +9,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, P
   * because expression ids of the plan need not be unique over a block: a self-join that shares one source has the same
   * ids in several leaves.
   */
-final case class Leaf(name: String, plan: LogicalPlan, columns: IndexedSeq[Attribute], attributes: IndexedSeq[Attribute]) {
+final case class Leaf(
+    name: String,
+    plan: LogicalPlan,
+    columns: IndexedSeq[Attribute],
+    attributes: IndexedSeq[Attribute]
+) {
 
   private lazy val columnOf = attributes.map(_.exprId).zip(columns).toMap
 

@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import io.joinless.spark.plans.BlockSpec
 import io.joinless.spark.rules.ExtractJoinBlock.{holdsBlock, leaves, mapLeaves}
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 
 /** The top of a block, and the attributes of it that are used above. */
 final case class BlockRoot(plan: LogicalPlan, needed: AttributeSet)
@@ -21,11 +21,14 @@ object JoinBlocks {
   def roots(plan: LogicalPlan): IndexedSeq[BlockRoot] = roots(plan, plan.outputSet)
 
   private def roots(plan: LogicalPlan, needed: AttributeSet): IndexedSeq[BlockRoot] =
-    if (holdsBlock(plan)) BlockRoot(plan, needed) +: leaves(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet))
-    else plan.children.toIndexedSeq.flatMap(child => roots(child, neededOf(child, plan)))
+    if (holdsBlock(plan))
+      BlockRoot(plan, needed) +: leaves(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet))
+    else plan.children.toIndexedSeq.flatMap(child => roots(child, neededOf(child, plan, needed)))
 
-  private def neededOf(child: LogicalPlan, parent: LogicalPlan): AttributeSet = parent match {
+  /** @param needed what is used above the parent */
+  private def neededOf(child: LogicalPlan, parent: LogicalPlan, needed: AttributeSet): AttributeSet = parent match {
     case project: Project => project.references
+    case filter: Filter => filter.references ++ needed
     case _ => child.outputSet
   }
 

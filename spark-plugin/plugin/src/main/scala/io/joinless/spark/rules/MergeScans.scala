@@ -63,7 +63,9 @@ object MergeScans {
         if relation.isStreaming && (fields ++ conditions).forall(e => e.deterministic && !Conditions.isLate(e)) =>
       val positions = AttributeMap(relation.output.zipWithIndex)
       def bound[E <: Expression](e: E): E =
-        e.transform { case a: Attribute if positions.contains(a) => BoundReference(positions(a), a.dataType, nullable = true) }
+        e.transform {
+          case a: Attribute if positions.contains(a) => BoundReference(positions(a), a.dataType, nullable = true)
+        }
           .asInstanceOf[E]
       val columns = fields.map(bound)
       val keys = notNull.map(i => valueOf(columns(i)))
@@ -85,7 +87,8 @@ object MergeScans {
     case (_, None) => throw new IllegalStateException("Leaves without a common base do not merge.")
     case (_, Some(base)) =>
       def unbound(e: Expression): Expression = e.transform { case BoundReference(i, _, _) => base.relation.output(i) }
-      val accepts = leaves.flatMap(_.base).map(_.conditions.map(unbound).reduceOption(And).getOrElse(Literal.TrueLiteral))
+      val accepts =
+        leaves.flatMap(_.base).map(_.conditions.map(unbound).reduceOption(And).getOrElse(Literal.TrueLiteral))
       val roles = accepts.map(c => if (c.nullable) Coalesce(Seq(c, Literal.FalseLiteral)) else c)
       val rows =
         if (accepts.contains(Literal.TrueLiteral)) base.relation

@@ -67,7 +67,7 @@ private[rules] object Part {
       IndexedSeq.empty,
       IndexedSeq.empty,
       columns.zip(attributes),
-      attributes.flatMap(a => a.qualifier.lastOption.map(a.exprId -> _)).toMap
+      Map.empty
     )
   }
 }

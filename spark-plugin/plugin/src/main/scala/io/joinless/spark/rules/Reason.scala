@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
 /** Why a join was left to Spark: a stable code, its arguments, one sentence, and what the user can do.
@@ -23,8 +24,22 @@ final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
 
 object Reason {
 
-  /** Where a reason hangs: on the topmost join of the block. */
+  /** Hangs on the topmost join of a block, and on its condition: Spark's `RemoveRedundantAliases` makes joins anew and
+    * forgets their tags, but keeps conditions. Read it by [[at]].
+    */
   val tag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("joinless.reason")
+
+  /** Says why a join is left to Spark. The plan stays the same. */
+  def leave(join: Join, reason: Reason): Unit = synchronized {
+    join.setTagValue(tag, reason)
+    join.condition.foreach(_.setTagValue(tag, reason))
+  }
+
+  /** Why the join `plan` was left to Spark. */
+  def at(plan: LogicalPlan): Option[Reason] = plan match {
+    case join: Join => synchronized(join.getTagValue(tag).orElse(join.condition.flatMap(_.getTagValue(tag))))
+    case _ => None
+  }
 
   /** @param needed the decision can never be overruled: what was recorded under other settings could not run either */
   final case class Code(name: String, sentence: String, advice: String, needed: Boolean)
@@ -39,8 +54,9 @@ object Reason {
   )
   val NonEquiJoin: Code = chosen(
     "NON_EQUI_JOIN",
-    "Only the condition <condition> links <left> with <right>, and it is not an equation.",
-    "Add an equation between them, or set spark.joinless.crossProducts.enabled=true."
+    "Only the condition <condition> links <left> with <right>, and it is no equation of two relations.",
+    "Add an equation between columns of two relations; where Spark cannot run the join either, set " +
+      "spark.joinless.crossProducts.enabled=true."
   )
   val CrossProduct: Code = chosen(
     "CROSS_PRODUCT",

@@ -37,7 +37,8 @@ final class RewriteBlock(layout: BlockLayout) {
     val leaves = layout.block.leaves.map(leaf => leaf.copy(plan = inner(leaf.plan)))
     val scans = MergeScans(layout.copy(block = layout.block.copy(leaves = leaves)))
     val node = JoinFreeJoin(scans.map(_.plan), scans.map(_.roles), spec, layout.boundResiduals, attributes)
-    if (plain) node else Project(layout.output.map { case (attribute, meaning) => restored(attribute, meaning) }, filtered(node))
+    if (plain) node
+    else Project(layout.output.map { case (attribute, meaning) => restored(attribute, meaning) }, filtered(node))
   }
 
   private def filtered(node: JoinFreeJoin): LogicalPlan =

@@ -4,15 +4,17 @@ import io.joinless.engine.query.JoinTree
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.BlockSpec
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.joinless.StreamContext
 
 /** Replaces blocks of streaming inner equi-joins by one node each.
   *
   * Runs once per batch, after Spark has pushed filters and pruned columns and before anything depends on statistics.
   * Extract ([[ExtractJoinBlock]]), decide ([[Eligibility]]), rewrite ([[RewriteBlock]]) are separate. What was decided
-  * for a run holds for all its batches: `state` says it, and the first batch reports it through `decide`.
+  * for a run holds for all its batches: `state` says it, and each planned batch reports through `decide`.
   *
   * A plan that is not streaming, or in which nothing is rewritten and nothing was hidden, comes back `eq`, with reasons
   * as tags on its joins.
@@ -39,12 +41,12 @@ final class RewriteStreamingJoins(
     val others = plan.collect { case join: Join if isOuter(join) => join -> outer(join) }
     if (run != RunState.NoQuery && conf().forced) refuse(decisions.collect { case Keep(r) => r } ++ others.map(_._2))
 
-    others.foreach { case (join, reason) => join.setTagValue(Reason.tag, reason) }
+    others.foreach { case (join, reason) => Reason.leave(join, reason) }
     roots.zip(decisions).foreach {
       case (root, Keep(reason)) => leave(root, reason)
       case _ =>
     }
-    if (run == RunState.Fresh) decide(decisions.collect { case Rewrite(_, spec) => spec.ordinal -> spec }.toMap)
+    if (run != RunState.NoQuery) decide(decisions.collect { case Rewrite(_, spec) => spec.ordinal -> spec }.toMap)
     RevealIdleSources(JoinBlocks.replaced(plan, decisions))
   }
 
@@ -73,7 +75,7 @@ final class RewriteStreamingJoins(
     Option.when(recorded.relations.map(_.keys.map(_.attribute)) == layout.keys.map(_.map(_.attribute)))(recorded.tree)
 
   private def leave(root: BlockRoot, reason: Reason): Unit =
-    ExtractJoinBlock.topJoin(root.plan).setTagValue(Reason.tag, reason)
+    Reason.leave(ExtractJoinBlock.topJoin(root.plan), reason)
 
   private def isOuter(join: Join): Boolean =
     Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike]
@@ -83,4 +85,15 @@ final class RewriteStreamingJoins(
   private def refuse(reasons: Seq[Reason]): Unit = reasons.headOption.foreach { reason =>
     throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
   }
+}
+
+object RewriteStreamingJoins {
+
+  /** The rule of a session: under its confs, for whatever batch it plans. */
+  def apply(session: SparkSession): RewriteStreamingJoins =
+    new RewriteStreamingJoins(
+      () => JoinlessConf.active,
+      () => StreamContext.runState(session),
+      StreamContext.decide(session, _)
+    )
 }

@@ -41,7 +41,8 @@ object SpecCheck {
     val nodes = spec.tree.preorder
     val stray = nodes.collectFirst {
       case RelationNode(r, _, _) if !spec.relations.indices.contains(r) => s"relation $r is not there"
-      case RelationNode(r, attributes, _) if attributes != BitSet.fromSpecific(spec.relations(r).keys.map(_.attribute)) =>
+      case RelationNode(r, attributes, _)
+          if attributes != BitSet.fromSpecific(spec.relations(r).keys.map(_.attribute)) =>
         s"the node of ${spec.relations(r).name} has other attributes"
       case g: GeneralizedNode if !g.children.forall(c => g.attributes.subsetOf(c.attributes)) =>
         "a generalized node has attributes that a child lacks"

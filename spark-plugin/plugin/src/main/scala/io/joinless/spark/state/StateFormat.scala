@@ -168,7 +168,8 @@ object StateFormat {
     case other => throw new IllegalArgumentException(s"${compact(render(other))} is no pair")
   }
 
-  private def column(json: JValue): ColumnRef = pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }
+  private def column(json: JValue): ColumnRef =
+    pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }
 
   private def digest(fields: JObject): String =
     MessageDigest.getInstance("SHA-256").digest(compact(render(fields)).getBytes(UTF_8)).map("%02x".format(_)).mkString

@@ -1,14 +1,145 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.JoinlessConf
+import io.joinless.spark.plans.{BlockSpec, IdleSource}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan, Subquery}
+import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-class RewriteSpec extends AnyFunSuite with StreamingPlans {
+/** What the rule leaves alone, and what it follows: recorded decisions, scopes, idle sources. */
+class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
-  test("a chain of three joins is one block") {
+  override def beforeAll(): Unit = {
+    super.beforeAll()
     stream("e", "src BIGINT, dst BIGINT")
-    val found = block("SELECT a.src, b.src AS via, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src")
-    println(found.spec)
-    println(found.treeString)
-    assert(found.spec.relations.map(_.name) == Seq("a", "b", "c"))
+    stream("f", "src BIGINT, dst BIGINT")
+    spark.range(5).selectExpr("id AS src", "id + 1 AS dst").createOrReplaceTempView("batch")
+  }
+
+  private val l2 = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"
+  private val l3 =
+    "SELECT a.src, b.src AS via, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+  private val both = s"$l3 UNION ALL SELECT a.src, a.src, b.dst, b.dst FROM f a JOIN f b ON a.dst = b.src"
+
+  private def rule(state: RunState, decide: Map[Int, BlockSpec] => Unit = _ => ()) =
+    new RewriteStreamingJoins(() => JoinlessConf.active, () => state, decide)
+
+  /** The plan as Spark has it when our rule is asked. */
+  private def before(sql: String): LogicalPlan = withConf("spark.joinless.enabled" -> "false")(optimized(sql))
+
+  test("a batch plan comes back eq") {
+    val plan = optimized("SELECT a.src FROM batch a JOIN batch b ON a.dst = b.src JOIN batch c ON b.dst = c.src")
+    assert(rule(RunState.Fresh)(plan) eq plan)
+  }
+
+  test("a subquery's root comes back eq") {
+    val plan = Subquery(before(l3), correlated = false)
+    assert(rule(RunState.NoQuery)(plan) eq plan)
+  }
+
+  test("a streaming plan without joins comes back eq") {
+    val plan = before("SELECT src + 1 FROM e WHERE dst > 3")
+    assert(rule(RunState.Fresh)(plan) eq plan)
+  }
+
+  test("a block that is left to Spark comes back eq, with its reason") {
+    val plan = before(l2)
+    assert(rule(RunState.Fresh)(plan) eq plan)
+    assert(reasons(plan).map(_.code) == Seq(Reason.TooFewRelations))
+  }
+
+  test("with enabled=false the plan is exactly Spark's, sources without data included") {
+    withConf("spark.joinless.enabled" -> "false") {
+      val plan = idle(spark.sql(l3).queryExecution.analyzed)
+      assert(HideIdleSources(plan) eq plan)
+      assert(rule(RunState.Fresh)(plan) eq plan)
+      assert(optimized(l3).collect { case join: Join => join }.size == 2)
+    }
+  }
+
+  test("sources without data keep their shape through the optimizer") {
+    val analyzed = spark.sql(
+      "SELECT a.src, c.dst, 1 AS one FROM e a JOIN (SELECT src + 0 AS src, dst FROM e) b ON a.dst = b.src JOIN e c ON b.dst = c.src WHERE c.dst = 3"
+    ).queryExecution.analyzed
+    def spec(plan: LogicalPlan) = blocks(optimize(plan)).map(_.spec)
+    assert(spec(analyzed).size == 1)
+    assert(spec(idle(analyzed)) == spec(analyzed))
+    assert(!optimize(idle(analyzed)).exists(_.isInstanceOf[IdleSource]))
+  }
+
+  test("hidden sources are revealed where nothing is rewritten") {
+    val plan = optimize(idle(spark.sql(l2).queryExecution.analyzed))
+    assert(!plan.exists(_.isInstanceOf[IdleSource]))
+    assert(plan.collectLeaves().forall(_.isInstanceOf[LocalRelation]))
+  }
+
+  test("the first batch reports its decisions, by ordinal") {
+    var told = Seq.empty[Map[Int, BlockSpec]]
+    rule(RunState.Fresh, blocks => told = told :+ blocks)(before(both))
+    assert(told.map(_.keySet) == Seq(Set(0)))
+    assert(told.head(0).ordinal == 0)
+  }
+
+  test("recorded blocks are rewritten and no others, whatever the settings say now") {
+    val spec = block(l3).spec
+    def decided(ordinals: Int*) =
+      RunState.Decided(ordinals.map(i => i -> spec.copy(ordinal = i)).toMap, sparkOperators = true)
+    withConf("spark.joinless.minRelations" -> "2") {
+      val onlyFirst = rule(decided(0))(before(both))
+      assert(blocks(onlyFirst).map(_.spec.ordinal) == Seq(0))
+      assert(reasons(onlyFirst).map(_.code) == Seq(Reason.ExistingSparkState))
+      val none = before(both)
+      assert(rule(decided())(none) eq none)
+    }
+    withConf("spark.joinless.minRelations" -> "9", "spark.joinless.maxRelations" -> "1") {
+      assert(blocks(rule(decided(0, 1))(before(both))).map(_.spec.ordinal) == Seq(0, 1))
+    }
+  }
+
+  test("a recorded join tree is kept") {
+    val spec = block(l3).spec
+    val other = withConf("spark.joinless.relationSizes" -> "a=1000")(block(l3).spec.tree)
+    val plan = withConf("spark.joinless.relationSizes" -> "a=1000") {
+      rule(RunState.Decided(Map(0 -> spec), sparkOperators = false))(before(l3))
+    }
+    assert(blocks(plan).map(_.spec.tree) == Seq(spec.tree))
+    assert(other.relations == spec.tree.relations)
+  }
+
+  test("output attributes keep their ids and become nullable") {
+    val plan = before(l3)
+    val rewritten = rule(RunState.NoQuery)(plan)
+    assert(rewritten.output.map(a => (a.exprId, a.name, a.dataType)) == plan.output.map(a =>
+      (a.exprId, a.name, a.dataType)
+    ))
+    assert(rewritten.output.forall(_.nullable))
+  }
+
+  test("leaves that share expression ids are told apart by scope") {
+    // What Spark makes of a self-join whose leaves share one source: equal ids, renamed by projections.
+    val plan = before(
+      "SELECT p, r FROM (SELECT src AS p, dst AS q FROM e) JOIN (SELECT src AS s, dst AS t FROM e) ON q = s JOIN (SELECT src AS u, dst AS r FROM e) ON t = u"
+    )
+    val leaf = plan.collectLeaves().head
+    assert(
+      plan.collectLeaves().forall(_.output == leaf.output),
+      "the leaves no longer share their ids: choose another query"
+    )
+    val found = blocks(rule(RunState.NoQuery)(plan)).head
+    val keys = found.spec.relations.map(_.keys.map(k => k.attribute -> found.spec.inputs(0).columns.indices(k.ordinal)))
+    assert(found.spec.attributes.size == 2, keys)
+    assert(found.spec.relations.map(_.keys.size) == Seq(1, 2, 1))
+  }
+
+  test("the same plan gives the same spec every time") {
+    assert(Seq.fill(3)(block(l3).spec).distinct.size == 1)
+  }
+
+  test("relation sizes by alias reach the tree search") {
+    val chain =
+      "SELECT a.src, d.dst FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src JOIN e d ON c.dst = d.src"
+    val trees =
+      Seq("", "a=1000,d=1", "d=1000").map(s => withConf("spark.joinless.relationSizes" -> s)(block(chain).spec.tree))
+    assert(trees.forall(_.relations == IndexedSeq(0, 1, 2, 3)))
   }
 }

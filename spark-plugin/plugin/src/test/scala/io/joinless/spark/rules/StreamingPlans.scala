@@ -3,9 +3,10 @@ package io.joinless.spark.rules
 import io.joinless.spark.SharedSpark
 import io.joinless.spark.plans.JoinFreeJoin
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 import org.scalatest.Suite
 
 /** Plans of streaming queries that never run: tables without data, and Spark's optimizer with the extension. */
@@ -19,14 +20,19 @@ trait StreamingPlans extends SharedSpark { self: Suite =>
 
   def optimized(sql: String): LogicalPlan = optimized(spark.sql(sql))
 
-  /** What Spark does for each micro-batch: normalize, optimize. */
-  def optimized(query: DataFrame): LogicalPlan = {
-    val execution = query.asInstanceOf[classic.DataFrame].queryExecution
-    val session = execution.sparkSession
+  def optimized(query: DataFrame): LogicalPlan = optimize(query.queryExecution.analyzed)
+
+  /** What Spark does with an analyzed plan for each micro-batch: normalize, optimize. */
+  def optimize(analyzed: LogicalPlan): LogicalPlan = {
+    val session = spark.asInstanceOf[classic.SparkSession]
     session.withActive {
-      session.sessionState.optimizer.execute(QueryExecution.normalize(session, execution.analyzed.clone()))
+      session.sessionState.optimizer.execute(QueryExecution.normalize(session, analyzed.clone()))
     }
   }
+
+  /** The analyzed plan of a batch in which no source has data. */
+  def idle(analyzed: LogicalPlan): LogicalPlan =
+    analyzed.transform { case source: StreamingRelation => LocalRelation(source.output, isStreaming = true) }
 
   def blocks(plan: LogicalPlan): Seq[JoinFreeJoin] = plan.collect { case block: JoinFreeJoin => block }
 
@@ -38,7 +44,7 @@ trait StreamingPlans extends SharedSpark { self: Suite =>
     }
   }
 
-  def reasons(plan: LogicalPlan): Seq[Reason] = plan.collect { case join: Join => join.getTagValue(Reason.tag) }.flatten
+  def reasons(plan: LogicalPlan): Seq[Reason] = plan.collect { case join: Join => Reason.at(join) }.flatten
 
   /** The codes of all reasons in the optimized plan, which holds no block of ours. */
   def codes(sql: String): Seq[String] = {

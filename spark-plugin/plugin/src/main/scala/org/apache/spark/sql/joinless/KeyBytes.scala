@@ -1,6 +1,6 @@
 package org.apache.spark.sql.joinless
 
-import org.apache.spark.sql.catalyst.expressions.{CollationKey, Expression, KnownFloatingPointNormalized}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{NormalizeFloatingNumbers, NormalizeNaNAndZero}
 import org.apache.spark.sql.types._
 
@@ -18,7 +18,9 @@ object KeyBytes {
 
   /** The key as the query has it, where Spark's own rules have already wrapped it for its hash joins. */
   def plain(key: Expression): Expression = key match {
-    case KnownFloatingPointNormalized(NormalizeNaNAndZero(inner)) => plain(inner)
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(value)) => value
+    case KnownFloatingPointNormalized(If(IsNull(struct), Literal(null, _), _: CreateNamedStruct)) => struct
+    case KnownFloatingPointNormalized(ArrayTransform(array, _)) => array
     case _ => key
   }
 

@@ -1,0 +1,58 @@
+package io.joinless.spark.api
+
+import io.joinless.spark.JoinlessConf
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.explain.{ExtendedExplain, JoinTreeGraph, JoinTreeText}
+import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin}
+import io.joinless.spark.rules.Reason
+import io.joinless.spark.state.StateFormat
+import io.joinless.spark.strategy.ChosenShares
+import org.apache.spark.sql.{Dataset, SparkSession}
+import org.apache.spark.sql.joinless.{Inspection, SparkVersion}
+
+/** The only door for Python: static methods of plain types, called through py4j.
+  *
+  * They work without a running query: the plan is optimised here, only to be looked at, as the first batch of a query
+  * with a new checkpoint would be.
+  */
+object PythonApi {
+
+  def version(): String = StateFormat.EngineVersion
+
+  /** The Spark minor version this jar is built for. */
+  def sparkVersion(): String = SparkVersion.Built
+
+  /** Whether the session was created with the extension. */
+  def isInstalled(session: SparkSession): Boolean = Inspection.hasExtension(session)
+
+  def explainText(df: Dataset[_]): String = {
+    val plan = look(df)
+    val trees = plan.blocks.map(spec => JoinTreeText(spec, ChosenShares.sizes(spec, plan.conf)))
+    val kept = plan.reasons.map(ExtendedExplain.told)
+    if (trees.isEmpty && kept.isEmpty) "The query joins no streams."
+    else (trees ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
+  }
+
+  def explainMermaid(df: Dataset[_]): String = JoinTreeGraph.mermaid(look(df).blocks)
+
+  def explainJson(df: Dataset[_]): String = {
+    val plan = look(df)
+    JoinTreeGraph.json(plan.blocks, plan.reasons)
+  }
+
+  /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`, `arguments`. */
+  def whyNotJson(df: Dataset[_]): String = JoinTreeGraph.json(look(df).reasons)
+
+  final private case class Look(blocks: Seq[BlockSpec], reasons: Seq[Reason], conf: JoinlessConf)
+
+  private def look(df: Dataset[_]): Look = {
+    if (!isInstalled(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
+    if (!df.isStreaming) throw JoinlessErrors.notStreaming()
+    val optimized = Inspection.optimized(df)
+    val conf = Inspection.conf(df.sparkSession)
+    val partitions = Inspection.partitions(df.sparkSession)
+    val nodes = optimized.collect { case node => node }
+    val blocks = nodes.collect { case join: JoinFreeJoin => ChosenShares(join.spec, partitions, conf) }
+    Look(blocks.sortBy(_.ordinal), ExtendedExplain.reasons(nodes), conf)
+  }
+}

@@ -1,0 +1,150 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.enumerate.DeltaEnumeration
+import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.state.{CachedTree, ChangeLogReader, ChangeLogWriter}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
+import org.apache.spark.unsafe.Platform
+
+/** One batch in one cell: exchange rows in, result rows out, streaming.
+  *
+  * Each row is written to the arena and to the log, then inserted role by role; the results of each insertion are handed
+  * out before the next, so nothing is buffered. When all is drained, the log is flushed and `commit` called, once. A task
+  * that is not drained has committed nothing.
+  *
+  * @param start the cell's tree as of the version the batch starts from
+  * @param put stores a block of the log
+  * @param checkSize told the bytes of the tree now and then, and before the commit; throws where that is too much
+  * @param commit makes the batch durable; gets the tree as it then is
+  */
+final private class CellTask(
+    spec: BlockSpec,
+    residuals: Seq[Expression],
+    cell: Int,
+    start: CachedTree,
+    input: Iterator[InternalRow],
+    put: (UnsafeRow, UnsafeRow) => Unit,
+    checkSize: Long => Unit,
+    commit: CachedTree => Unit,
+    metrics: TaskMetrics
+) extends Iterator[InternalRow] {
+  import CellTask._
+
+  private[this] val tree = start.tree
+  private[this] val log = new ChangeLogWriter(cell, start.nextSequence, put)
+  private[this] val inputOf = spec.relations.map(_.input).toArray
+  private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
+  private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
+  private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
+  private[this] val output = new OutputRow(spec, arenaOf)
+
+  private[this] var roles = 0L // of the current row, not yet inserted
+  private[this] var row = 0
+  private[this] var enumerating = false
+  private[this] var current: UnsafeRow = null
+  private[this] var finished = false
+
+  metrics.start(tree)
+
+  override def hasNext: Boolean = current != null || advance()
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException("no more results")
+    val result = current
+    current = null
+    result
+  }
+
+  private def advance(): Boolean = {
+    while (!finished) {
+      if (enumerating) {
+        if (nextResult()) return true
+        enumerating = false
+      } else if (roles != 0L) insert()
+      else if (input.hasNext) take(input.next().asInstanceOf[UnsafeRow])
+      else finish()
+    }
+    false
+  }
+
+  private def nextResult(): Boolean = {
+    metrics.enumerate.begin()
+    val more = delta.next()
+    if (more) {
+      current = output.update(delta.rows, delta.changed)
+      metrics.rowsOut += 1
+    }
+    metrics.enumerate.end()
+    more
+  }
+
+  private def insert(): Unit = {
+    val role = java.lang.Long.numberOfTrailingZeros(roles)
+    roles &= roles - 1
+    metrics.propagate.begin()
+    delta.insert(role, row)
+    metrics.propagate.end()
+    enumerating = true
+  }
+
+  private def take(exchanged: UnsafeRow): Unit = {
+    val place = exchanged.getLong(2)
+    val (offset, bytes) = (exchanged.getBaseOffset + (place >>> 32), place.toInt)
+    roles = exchanged.getLong(1)
+    row = append(
+      arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))),
+      exchanged.getBaseObject,
+      offset,
+      bytes
+    )
+    log.append(roles, exchanged.getBaseObject, offset, bytes)
+    metrics.rowsIn += 1
+    if (metrics.rowsIn % RowsBetweenSizeChecks == 0) checkSize(tree.bytes)
+  }
+
+  private def finish(): Unit = {
+    finished = true
+    checkSize(tree.bytes)
+    log.flush()
+    commit(CachedTree(tree, log.nextSequence))
+  }
+}
+
+private object CellTask {
+  final private val RowsBetweenSizeChecks = 8192
+
+  /** A new row of the arena with these bytes. */
+  def append(arena: TupleArena, base: AnyRef, offset: Long, bytes: Int): Int = {
+    val row = arena.reserve(bytes >>> 3)
+    Platform.copyMemory(base, offset, arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), bytes)
+    row
+  }
+
+  /** The view tree of what the log holds. `read` hands each block to its argument. */
+  def rebuild(
+      spec: BlockSpec,
+      reader: ChangeLogReader,
+      blocks: Iterator[(UnsafeRow, UnsafeRow)],
+      checkSize: Long => Unit
+  ): CachedTree = {
+    val tree = new ViewTree(RowCodec.blockDef(spec))
+    val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+    var rows = 0L
+    for ((key, value) <- blocks)
+      reader.read(key, value) { (entryRoles, input, base, offset, bytes) =>
+        val row = append(tree.arena(input), base, offset, bytes)
+        var roles = entryRoles
+        while (roles != 0L) {
+          delta.load(java.lang.Long.numberOfTrailingZeros(roles), row)
+          roles &= roles - 1
+        }
+        rows += 1
+        if (rows % RowsBetweenSizeChecks == 0) checkSize(tree.bytes)
+      }
+    checkSize(tree.bytes)
+    CachedTree(tree, reader.finish())
+  }
+}

@@ -1,0 +1,189 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.JoinlessConf
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.explain.ViewTreePlan
+import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.state._
+import io.joinless.spark.strategy.SpecComparison
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.{InterruptibleIterator, TaskContext}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
+import org.apache.spark.sql.catalyst.plans.QueryPlan
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  StateStoreWriter,
+  StatefulOpStateStoreCheckpointInfo,
+  StatefulOperatorCustomMetric,
+  StatefulOperatorStateInfo
+}
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.joinless.StateStores
+import scala.jdk.CollectionConverters._
+
+/** The join-free operator: a join block's stateful node, one task per cell and batch.
+  *
+  * Child rows are `(cell INT, roles BIGINT, row BINARY)`, partitioned by cell ([[RolesAndCellsExec]] below one exchange).
+  * A task checks the cell's view tree out of the executor's cache, or rebuilds it from the cell's log; streams its rows
+  * through [[CellTask]]; when the output is drained it commits the log and checks the tree in. The state store holds the
+  * log of changes and nothing else; the spec lies in the operator metadata.
+  *
+  * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`; `output` matches `spec.output`.
+  * `stateInfo` is None where no query runs (explain). No row is dropped or expired by event time here: the output
+  * watermark is the input's.
+  */
+final case class JoinFreeExec(
+    spec: BlockSpec,
+    residuals: Seq[Expression],
+    output: Seq[Attribute],
+    stateInfo: Option[StatefulOperatorStateInfo],
+    child: SparkPlan
+) extends UnaryExecNode with StateStoreWriter {
+
+  override def shortName: String = StateFormat.OperatorName
+
+  override def producedAttributes: AttributeSet = AttributeSet(output)
+
+  override def outputPartitioning: Partitioning = UnknownPartitioning(spec.cells)
+
+  override protected def stringArgs: Iterator[Any] =
+    Iterator(spec.relations.map(_.name).mkString("[", ", ", "]"), s"${spec.cells} cells") ++ stateInfo
+
+  /** The views, each with its columns: plan texts print them below the operator. */
+  override def innerChildren: Seq[QueryPlan[_]] =
+    if (new JoinlessConf(conf).explainEnabled) Seq(ViewTreePlan.of(spec)) else Nil
+
+  override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] = OperatorMetrics.definitions
+
+  override def validateAndMaybeEvolveStateSchema(
+      hadoopConf: Configuration,
+      batchId: Long,
+      stateSchemaVersion: Int
+  ): List[StateSchemaValidationResult] = List(
+    StateStores.checkSchema(
+      getStateInfo,
+      session,
+      hadoopConf,
+      batchId,
+      stateSchemaDirPath(),
+      ChangeLog.KeySchema,
+      ChangeLog.ValueSchema
+    )
+  )
+
+  override def operatorStateMetadataVersion: Int = 2
+
+  override def operatorStateMetadata(stateSchemaPaths: List[List[String]]): OperatorStateMetadata = {
+    val info = getStateInfo
+    OperatorStateMetadataV2(
+      OperatorInfoV1(info.operatorId, shortName),
+      Array(StateStoreMetadataV2(StateStoreId.DEFAULT_STORE_NAME, 0, info.numPartitions, stateSchemaPaths.head)),
+      StateFormat.toJson(spec)
+    )
+  }
+
+  /** The strategy has compared both specs before anything was written; this only makes sure. */
+  override def validateNewMetadata(oldMetadata: OperatorStateMetadata, newMetadata: OperatorStateMetadata): Unit =
+    oldMetadata match {
+      case OperatorStateMetadataV2(_, _, json) =>
+        val checkpoint = new Path(getStateInfo.checkpointLocation).getParent.toString
+        val recorded = StateFormat.fromJson(json, checkpoint)
+        val difference = SpecComparison.difference(recorded, spec).orElse(
+          Option.when(recorded.tree != spec.tree || recorded.shares != spec.shares)(
+            Mismatch.Tree -> "Its join tree or shares are not those of the plan."
+          )
+        )
+        difference.foreach { case (kind, what) => throw JoinlessErrors.stateMismatch(kind, checkpoint, what) }
+      case _ =>
+    }
+
+  /** Each action of a `foreachBatch` commits anew; the last one is what the next batch starts from. */
+  override def getStateStoreCheckpointInfo(): Array[StatefulOpStateStoreCheckpointInfo] =
+    checkpointInfoAccumulator.value.asScala.toSeq.groupBy(_.partitionId).toSeq.sortBy(_._1).map(_._2.last).toArray
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    metrics // made on the driver
+    val confs = new JoinlessConf(conf)
+    val (cacheEnabled, cacheMaxBytes) = (confs.cacheEnabled, confs.cacheMaxBytes)
+    StateStores.mapPartitions(child.execute(), getStateInfo, session, ChangeLog.KeySchema, ChangeLog.ValueSchema) {
+      (store, rows) => runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes))
+    }
+  }
+
+  private def runCell(
+      store: StateStore,
+      rows: Iterator[InternalRow],
+      cacheEnabled: Boolean,
+      limit: Long
+  ): Iterator[InternalRow] = {
+    val context = TaskContext.get()
+    val info = getStateInfo
+    val cell = store.id.partitionId
+    val figures = new TaskMetrics
+    val base = StateVersion(info.queryRunId, info.storeVersion, info.getStateStoreCkptId(cell).map(_.head))
+    val lease = ViewTreeCache.executor.checkOut(CellId(info.checkpointLocation, info.operatorId, cell), base)
+    context.addTaskCompletionListener[Unit](_ => lease.release())
+
+    def checkSize(bytes: Long): Unit = {
+      lease.resize(bytes, limit)
+      if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
+    }
+
+    def commit(now: CachedTree): Unit = {
+      figures.commitNanos = nanosOf { val _ = store.commit() }
+      val bytes = now.tree.bytes
+      if (cacheEnabled) {
+        val id = store.getStateStoreCheckpointInfo().stateStoreCkptId
+        lease.checkIn(now, base.copy(version = base.version + 1, checkpointId = id), limit)
+      } else lease.release()
+      report(store, now.tree, bytes, figures)
+    }
+
+    val start = lease.cached.getOrElse {
+      var rebuilt: CachedTree = null
+      figures.rebuildNanos = nanosOf { rebuilt = rebuild(store, cell, info.storeVersion, checkSize) }
+      figures.rebuilt = info.storeVersion > 0
+      rebuilt
+    }
+    figures.cacheHit = lease.cached.isDefined
+    val task = new CellTask(spec, residuals, cell, start, rows, store.put(_, _), checkSize, commit, figures)
+    new InterruptibleIterator(context, task)
+  }
+
+  private def rebuild(store: StateStore, cell: Int, version: Long, checkSize: Long => Unit): CachedTree =
+    if (version == 0) CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L)
+    else {
+      val reader =
+        new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
+      val blocks = store.iterator()
+      try CellTask.rebuild(spec, reader, blocks.map(pair => (pair.key, pair.value)), checkSize)
+      finally blocks.close()
+    }
+
+  private def report(store: StateStore, tree: ViewTree, bytes: Long, figures: TaskMetrics): Unit = {
+    figures.report(tree, bytes, longMetric)
+    longMetric("numOutputRows") += figures.rowsOut
+    longMetric("numUpdatedStateRows") += figures.rowsIn
+    longMetric("allUpdatesTimeMs") += (figures.propagate.nanos + figures.enumerate.nanos) / 1000000
+    longMetric("commitTimeMs") += figures.commitNanos / 1000000
+    val stateRows = longMetric("numTotalStateRows")
+    val before = stateRows.value
+    setStoreMetrics(store)
+    // the store counts blocks; users count rows
+    stateRows += tree.rows - (stateRows.value - before)
+    setOperatorMetrics()
+  }
+
+  private def nanosOf(body: => Unit): Long = {
+    val start = System.nanoTime()
+    body
+    System.nanoTime() - start
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): JoinFreeExec = copy(child = newChild)
+}

@@ -1,0 +1,94 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.view.ViewTree
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  StatefulOperatorCustomMetric,
+  StatefulOperatorCustomSumMetric
+}
+
+/** What the operator reports in `progress.stateOperators[].customMetrics`; every figure is a sum over the cells.
+  *
+  * Counts are of this batch; `storedRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of the state after it. Times
+  * are task times in milliseconds; those of propagating and enumerating are estimated from samples.
+  */
+object OperatorMetrics {
+  final val RowsIn = "rowsIn"
+  final val RowsOut = "rowsOut"
+  final val PropagationSteps = "propagationSteps"
+  final val CursorMoves = "cursorMoves"
+  final val ResultsEnumerated = "resultsEnumerated"
+  final val StoredRows = "storedRows"
+  final val LiveTuples = "liveTuples"
+  final val Keys = "keys"
+  final val ArenaBytes = "arenaBytes"
+  final val CacheHits = "cacheHits"
+  final val Rebuilds = "rebuilds"
+  final val PropagateMs = "propagateMs"
+  final val EnumerateMs = "enumerateMs"
+  final val CommitMs = "commitMs"
+  final val RebuildMs = "rebuildMs"
+
+  /** Name and meaning, in the order of the documentation. */
+  val all: Seq[(String, String)] = Seq(
+    RowsIn -> "rows that came to cells",
+    RowsOut -> "result rows written",
+    PropagationSteps -> "propagation steps: counts changed because a key came or went below",
+    CursorMoves -> "moves of cursors: lists entered or advanced",
+    ResultsEnumerated -> "results enumerated, those that residual conditions reject not counted",
+    StoredRows -> "rows stored, each once per cell whatever its roles",
+    LiveTuples -> "tuples of inner nodes that are part of a result",
+    Keys -> "distinct keys on the edges of the join tree",
+    ArenaBytes -> "bytes held by view trees",
+    CacheHits -> "cells whose view tree was in the executor's cache",
+    Rebuilds -> "cells whose view tree was rebuilt from the log",
+    PropagateMs -> "time to propagate changes (sampled)",
+    EnumerateMs -> "time to enumerate results and write rows (sampled)",
+    CommitMs -> "time to commit the log",
+    RebuildMs -> "time to rebuild view trees from the log"
+  )
+
+  def definitions: Seq[StatefulOperatorCustomMetric] =
+    all.map { case (name, meaning) => StatefulOperatorCustomSumMetric(name, meaning) }
+}
+
+/** Collects one task's figures and adds them to the operator's metrics once, at its end. */
+final private class TaskMetrics {
+  val propagate = new SampledTimer(61)
+  val enumerate = new SampledTimer(251)
+  var rowsIn = 0L
+  var rowsOut = 0L
+  var commitNanos = 0L
+  var rebuildNanos = 0L
+  var cacheHit = false
+  var rebuilt = false
+  private[this] var steps = 0L
+  private[this] var moves = 0L
+  private[this] var results = 0L
+
+  /** Counters of a tree run on over batches: what they stand at before this batch. */
+  def start(tree: ViewTree): Unit = {
+    steps = tree.counters.steps
+    moves = tree.counters.moves
+    results = tree.counters.results
+  }
+
+  def report(tree: ViewTree, bytes: Long, metric: String => SQLMetric): Unit = {
+    import OperatorMetrics._
+    metric(RowsIn) += rowsIn
+    metric(RowsOut) += rowsOut
+    metric(PropagationSteps) += tree.counters.steps - steps
+    metric(CursorMoves) += tree.counters.moves - moves
+    metric(ResultsEnumerated) += tree.counters.results - results
+    metric(StoredRows) += tree.rows
+    metric(LiveTuples) += tree.liveTuples
+    metric(Keys) += tree.keys
+    metric(ArenaBytes) += bytes
+    metric(CacheHits) += (if (cacheHit) 1 else 0)
+    metric(Rebuilds) += (if (rebuilt) 1 else 0)
+    metric(PropagateMs) += propagate.nanos / 1000000
+    metric(EnumerateMs) += enumerate.nanos / 1000000
+    metric(CommitMs) += commitNanos / 1000000
+    metric(RebuildMs) += rebuildNanos / 1000000
+  }
+}

@@ -1,0 +1,80 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.tuples.TupleArena
+import io.joinless.spark.plans.{BlockSpec, ResidualSpec}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Expression, Predicate, UnsafeRow}
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
+import org.apache.spark.sql.types.{DataType, Decimal}
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String, VariantVal}
+
+/** Conditions over several relations, compiled by Spark and evaluated in place on rows of the arenas.
+  *
+  * A residual's expression reads `BoundReference(i)`; column i is a column of the row now bound to some relation. NULL is
+  * not accepted, as everywhere in SQL.
+  */
+object ResidualPredicates {
+
+  def compile(spec: BlockSpec, expressions: Seq[Expression], arena: Int => TupleArena): IndexedSeq[Residual] = {
+    require(expressions.size == spec.residuals.size, "one expression per residual")
+    spec.residuals.zip(expressions).map { case (residual, expression) =>
+      val predicate = Predicate.create(expression)
+      predicate.initialize(0)
+      new Compiled(predicate, new BoundRow(spec, residual, arena))
+    }
+  }
+
+  final private class Compiled(predicate: BasePredicate, row: BoundRow) extends Residual {
+    override val relations: IndexedSeq[Int] = row.relations
+    override def accept(rows: Array[Int]): Boolean = {
+      row.bind(rows)
+      predicate.eval(row)
+    }
+  }
+
+  /** The residual's columns as one row, each read from its relation's row where that lies. */
+  final private class BoundRow(spec: BlockSpec, residual: ResidualSpec, arena: Int => TupleArena) extends InternalRow {
+    val relations: IndexedSeq[Int] = residual.columns.map(_.relation).distinct.sorted
+    private[this] val ids = relations.toArray
+    private[this] val arenas = relations.map(arena).toArray
+    private[this] val views =
+      relations.map(r => new UnsafeRow(spec.inputs(spec.relations(r).input).columns.size)).toArray
+    private[this] val view = residual.columns.map(c => views(relations.indexOf(c.relation))).toArray
+    private[this] val at = residual.columns.map(_.ordinal).toArray
+
+    def bind(rows: Array[Int]): Unit = {
+      var i = 0
+      while (i < ids.length) {
+        val row = rows(ids(i))
+        val a = arenas(i)
+        views(i).pointTo(a.page(row), Platform.LONG_ARRAY_OFFSET + 8L * a.start(row), 8 * a.words(row))
+        i += 1
+      }
+    }
+
+    override def numFields: Int = at.length
+    override def isNullAt(i: Int): Boolean = view(i).isNullAt(at(i))
+    override def getBoolean(i: Int): Boolean = view(i).getBoolean(at(i))
+    override def getByte(i: Int): Byte = view(i).getByte(at(i))
+    override def getShort(i: Int): Short = view(i).getShort(at(i))
+    override def getInt(i: Int): Int = view(i).getInt(at(i))
+    override def getLong(i: Int): Long = view(i).getLong(at(i))
+    override def getFloat(i: Int): Float = view(i).getFloat(at(i))
+    override def getDouble(i: Int): Double = view(i).getDouble(at(i))
+    override def getDecimal(i: Int, precision: Int, scale: Int): Decimal = view(i).getDecimal(at(i), precision, scale)
+    override def getUTF8String(i: Int): UTF8String = view(i).getUTF8String(at(i))
+    override def getBinary(i: Int): Array[Byte] = view(i).getBinary(at(i))
+    override def getInterval(i: Int): CalendarInterval = view(i).getInterval(at(i))
+    override def getVariant(i: Int): VariantVal = view(i).getVariant(at(i))
+    override def getBinaryView(i: Int): BinaryView = view(i).getBinaryView(at(i))
+    override def getStruct(i: Int, fields: Int): InternalRow = view(i).getStruct(at(i), fields)
+    override def getArray(i: Int): ArrayData = view(i).getArray(at(i))
+    override def getMap(i: Int): MapData = view(i).getMap(at(i))
+    override def get(i: Int, dataType: DataType): AnyRef = view(i).get(at(i), dataType)
+    override def setNullAt(i: Int): Unit = throw new UnsupportedOperationException("a bound row is only read")
+    override def update(i: Int, value: Any): Unit = throw new UnsupportedOperationException("a bound row is only read")
+    override def copy(): InternalRow = throw new UnsupportedOperationException("a bound row is only read")
+  }
+}

@@ -1,0 +1,28 @@
+package io.joinless.spark.exec
+
+/** Estimates the time spent in something called often and shortly: every `period`-th call is timed, less the cost of the
+  * clock itself, and counts `period` times.
+  */
+final private class SampledTimer(period: Int) {
+  private[this] var wait = 1
+  private[this] var started = 0L
+  private[this] var sampled = 0L
+
+  def begin(): Unit = {
+    wait -= 1
+    if (wait == 0) started = System.nanoTime()
+  }
+
+  def end(): Unit = if (wait == 0) {
+    sampled += math.max(0L, System.nanoTime() - started - SampledTimer.clockNanos)
+    wait = period
+  }
+
+  def nanos: Long = sampled * period
+}
+
+private object SampledTimer {
+
+  /** What two readings of the clock in a row are apart. */
+  lazy val clockNanos: Long = Iterator.fill(1000) { val t = System.nanoTime(); System.nanoTime() - t }.min
+}

@@ -1,0 +1,43 @@
+package io.joinless.spark.explain
+
+import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.rules.Reason
+import org.apache.spark.sql.ExtendedExplainGenerator
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.internal.SQLConf
+
+/** What Joinless made of a plan, printed by `query.explain()` under "Extended Information" where
+  * `spark.sql.extendedExplainProviders` names this class: the blocks that run join-free, and each join left to Spark with
+  * its reason.
+  */
+class ExtendedExplain extends ExtendedExplainGenerator {
+
+  override def title: String = "Joinless"
+
+  override def generateExtendedInfo(plan: SparkPlan): String = {
+    val logical = plan.collect { case p => p.logicalLink }.flatten
+    if (SQLConf.get.getConf(io.joinless.spark.JoinlessConf.EXPLAIN_ENABLED))
+      ExtendedExplain.lines(logical).map(_ + "\n").mkString
+    else ""
+  }
+}
+
+object ExtendedExplain {
+
+  private def lines(plans: Seq[LogicalPlan]): Seq[String] = {
+    val blocks = plans.collect { case join: JoinFreeJoin => join.spec }.distinctBy(_.ordinal)
+    val rewritten = blocks.map { spec =>
+      val facts = ViewTreeFacts(spec)
+      s"Join-free: ${facts.relations.mkString(", ")} (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name})"
+    }
+    rewritten ++ reasons(plans).map(told)
+  }
+
+  /** The reasons at these nodes themselves, each once. */
+  def reasons(plans: Seq[LogicalPlan]): Seq[Reason] =
+    plans.collect { case join: Join => join.getTagValue(Reason.tag) }.flatten.distinct
+
+  def told(reason: Reason): String =
+    s"Left to Spark: [${reason.code.name}] ${reason.sentence}${if (reason.advice.isEmpty) "" else " " + reason.advice}"
+}

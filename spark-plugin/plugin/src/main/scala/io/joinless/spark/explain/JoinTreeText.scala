@@ -1,0 +1,54 @@
+package io.joinless.spark.explain
+
+import io.joinless.spark.placement.Placement
+import io.joinless.spark.plans.BlockSpec
+
+/** A block's join tree and views as text, for people: root, height, class, what follows for the cost, cells and shares,
+  * and each view with its columns.
+  */
+object JoinTreeText {
+
+  /** @param sizes expected rows per relation, for the expected load; equal where nothing is known */
+  def apply(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
+    val facts = ViewTreeFacts(spec)
+    (heading(facts, sizes) ++ tree(facts.root, "  ", "")).mkString("\n")
+  }
+
+  def apply(spec: BlockSpec): String = apply(spec, spec.relations.map(_ => 1.0))
+
+  private def heading(facts: ViewTreeFacts, sizes: IndexedSeq[Double]): Seq[String] = {
+    val lines = Seq(
+      Some(s"root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}"),
+      Some(s"cost: ${facts.guarantee}"),
+      placement(facts, sizes),
+      Option.when(facts.crossProduct.nonEmpty)(
+        s"warning: no equation links ${facts.crossProduct.map(_.mkString(", ")).mkString(" with ")}: the result is their cross product"
+      ),
+      Option.when(facts.conditions.nonEmpty)(s"checked while enumerating: ${facts.conditions.mkString(", ")}"),
+      Option.when(facts.output.nonEmpty)(s"result columns: ${facts.output.mkString(", ")}")
+    )
+    s"Join-free join of ${facts.relations.mkString(", ")}" +: lines.flatten.map("  " + _)
+  }
+
+  private def placement(facts: ViewTreeFacts, sizes: IndexedSeq[Double]): Option[String] =
+    Option.when(facts.spec.shares.size == facts.spec.attributes.size) {
+      val p = Placement.of(facts.spec, facts.spec.shares, sizes)
+      val shares =
+        if (facts.shares.isEmpty) "" else facts.shares.map { case (x, n) => s"$x $n" }.mkString(" (shares ", ", ", ")")
+      val load = 100 * p.load / math.max(sizes.sum, 1)
+      s"cells: ${p.cells}$shares, at most ${decimal(p.replication)} rows stored per input row, expected load of a cell " +
+        s"${decimal(load)} % of all rows"
+    }
+
+  private def tree(node: NodeFacts, first: String, rest: String): Seq[String] = {
+    val key = node.key.filter(_.nonEmpty).fold("")(_.mkString(" on ", ", ", ""))
+    val indent = if (rest.isEmpty) "  " else rest
+    val views = node.views.map(v => s"$indent${if (node.children.isEmpty) "   " else "|  "}$v")
+    val children = node.children.zipWithIndex.flatMap { case (child, i) =>
+      tree(child, s"$indent+- ", indent + (if (i == node.children.size - 1) "   " else "|  "))
+    }
+    (s"$first${node.name}$key" +: views) ++ children
+  }
+
+  private def decimal(x: Double): String = "%.2f".formatLocal(java.util.Locale.ROOT, x).replaceAll("\\.?0+$", "")
+}

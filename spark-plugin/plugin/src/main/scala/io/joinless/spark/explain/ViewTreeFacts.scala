@@ -1,0 +1,95 @@
+package io.joinless.spark.explain
+
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query.{GeneralizedNode, Hypergraph, JoinTree, QueryClass, RelationNode}
+import io.joinless.spark.plans.{BlockSpec, ColumnRef}
+
+/** One block's view tree in words of columns: the facts that text, graph, JSON and the plan show.
+  *
+  * Derived from the spec alone (algorithms A.2, B.1). Shares may still be open.
+  */
+final case class ViewTreeFacts(spec: BlockSpec) {
+
+  val relations: Seq[String] = spec.relations.map(_.name)
+
+  val root: NodeFacts = node(spec.tree, None)
+
+  def height: Int = spec.tree.height
+
+  lazy val queryClass: QueryClass =
+    QueryClass.of(Hypergraph(spec.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute)))))
+
+  /** The cost that follows from tree and inputs. */
+  def guarantee: String = {
+    val update =
+      if (height <= 1) "O(1) per change, whatever the changes"
+      else if (!spec.inputs.exists(_.changelog)) "O(1) amortised per inserted row"
+      else if (height == 2) "O(1) amortised per change where rows leave in the order they came, O(lambda) otherwise"
+      else "O(1) amortised per change where rows only come or only go, O(lambda) otherwise"
+    s"$update; constant delay between results; state linear in the stored rows"
+  }
+
+  /** The groups of relations that no equation links, where there are several. */
+  def crossProduct: Seq[Seq[String]] = spec.tree match {
+    case GeneralizedNode(attributes, children) if attributes.isEmpty && children.size > 1 =>
+      children.map(_.relations.map(relations))
+    case _ => Nil
+  }
+
+  /** Attributes with more than one coordinate. */
+  def shares: Seq[(String, Int)] = spec.attributes.map(_.name).zip(spec.shares).filter(_._2 > 1)
+
+  def conditions: Seq[String] = spec.residuals.map(_.sql)
+
+  def output: Seq[String] = spec.output.map(c => s"${relations(c.relation)}.${name(c)}")
+
+  private def node(tree: JoinTree, parent: Option[JoinTree]): NodeFacts = {
+    val key = parent.map(p => tree.attributes & p.attributes)
+    val children = tree.children.map(node(_, Some(tree)))
+    tree match {
+      case RelationNode(r, _, _) =>
+        val columns = spec.inputs(spec.relations(r).input).columns.map(_.name)
+        NodeFacts(relations(r), Some(r), columns, key.map(_.toSeq.map(x => name(keyOf(r, x)))), children)
+      case _ =>
+        val meet = tree.attributes.toSeq.map(spec.attributes(_).name)
+        NodeFacts(meet.mkString("[", ", ", "]"), None, meet, key.map(_.toSeq.map(spec.attributes(_).name)), children)
+    }
+  }
+
+  private def keyOf(relation: Int, attribute: Int): ColumnRef =
+    ColumnRef(relation, spec.relations(relation).keys.find(_.attribute == attribute).get.ordinal)
+
+  private def name(c: ColumnRef): String = spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).name
+}
+
+/** A node of the join tree and the views it keeps.
+  *
+  * @param columns of its rows: stored columns, or the attributes where its children meet
+  * @param key the columns that link it with its parent; none at the root
+  */
+final case class NodeFacts(
+    name: String,
+    relation: Option[Int],
+    columns: Seq[String],
+    key: Option[Seq[String]],
+    children: Seq[NodeFacts]
+) {
+
+  def views: Seq[ViewFacts] =
+    ViewFacts("semi-join view", "V_s", name, columns, semiJoin) +:
+      key.map(ViewFacts("projection view", "V_p", name, _, s"keys of $name that its parent can join")).toSeq
+
+  private def semiJoin: String = {
+    val rows = relation.fold("keys")(_ => "rows")
+    if (children.isEmpty) s"all $rows" else s"$rows with a partner in ${children.map(_.name).mkString(" and in ")}"
+  }
+
+  def preorder: Seq[NodeFacts] = this +: children.flatMap(_.preorder)
+}
+
+/** @param holds what it holds, in words */
+final case class ViewFacts(kind: String, symbol: String, node: String, columns: Seq[String], holds: String) {
+
+  override def toString: String = s"$kind $symbol($node) [${columns.mkString(", ")}]: $holds"
+}

@@ -1,0 +1,118 @@
+package io.joinless.spark.placement
+
+import io.joinless.spark.plans.BlockSpec
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.hash.Murmur3_x86_32
+
+/** The cells that a stored row goes to, each with the roles it plays there.
+  *
+  * A role takes the row unless one of its keys is NULL where NULL never joins. Its coordinate at attribute x is
+  * `hash(key bytes, seed of x) mod share(x)`; at an attribute the relation lacks it is every coordinate. Cells are
+  * numbered with the last attribute running fastest. A cell that several roles choose gets the row once.
+  *
+  * '''Durable format, version 1''' (rows in a checkpoint lie where this put them; a change needs a new specVersion): the
+  * hash is 32-bit Murmur3 (x86) with seed `0x4a4c0000 + x`, over the field's 8-byte word for fixed-width columns
+  * (`hashLong`), over the value's bytes for variable-length ones (`hashUnsafeBytes`, Spark's tail treatment); NULL of a
+  * null-safe attribute is the hash of nothing, the seed itself.
+  *
+  * Usage: `clear()`, `add(role, row)` for each role that accepts the row, then read `cell(i)`, `roles(i)` for i < `size`.
+  * Cost: one hash per key with a share above 1, O(1) per cell; nothing is allocated. Not thread safe.
+  */
+final class Cells(spec: BlockSpec) {
+  import Cells._
+
+  private[this] val relations: Array[Relation] = spec.relations.indices.map(layout).toArray
+  private[this] val masks = new Array[Long](spec.cells)
+  private[this] val touched = new Array[Int](spec.cells)
+  private[this] var count = 0
+
+  def size: Int = count
+  def cell(i: Int): Int = touched(i)
+  def roles(i: Int): Long = masks(touched(i))
+
+  def clear(): Unit = {
+    var i = 0
+    while (i < count) { masks(touched(i)) = 0L; i += 1 }
+    count = 0
+  }
+
+  /** `row` is a row of the relation, in the layout of its input. */
+  def add(relation: Int, row: UnsafeRow): Unit = {
+    val r = relations(relation)
+    if (r.joins(row)) {
+      val first = r.firstCell(row)
+      val bit = 1L << relation
+      var i = 0
+      while (i < r.offsets.length) {
+        val c = first + r.offsets(i)
+        if (masks(c) == 0L) { touched(count) = c; count += 1 }
+        masks(c) |= bit
+        i += 1
+      }
+    }
+  }
+
+  private def layout(relation: Int): Relation = {
+    val r = spec.relations(relation)
+    val columns = spec.inputs(r.input).columns
+    val strides = spec.shares.scanRight(1)(_ * _).tail
+    val shared = r.keys.filter(k => spec.shares(k.attribute) > 1)
+    val free = spec.attributes.indices.filter(x => spec.shares(x) > 1 && !r.keys.exists(_.attribute == x))
+    val offsets = free.foldLeft(IndexedSeq(0)) { (offsets, x) =>
+      for (o <- offsets; c <- 0 until spec.shares(x)) yield o + c * strides(x)
+    }
+    new Relation(
+      required = r.keys.filterNot(k => spec.attributes(k.attribute).nullSafe).map(_.ordinal).toArray,
+      ordinals = shared.map(_.ordinal).toArray,
+      variable = shared.map(k => !UnsafeRow.isFixedLength(columns(k.ordinal).dataType)).toArray,
+      seeds = shared.map(k => Seed + k.attribute).toArray,
+      shares = shared.map(k => spec.shares(k.attribute)).toArray,
+      strides = shared.map(k => strides(k.attribute)).toArray,
+      offsets = offsets.toArray
+    )
+  }
+}
+
+object Cells {
+  final private val Seed = 0x4a4c0000
+
+  final private class Relation(
+      required: Array[Int],
+      ordinals: Array[Int],
+      variable: Array[Boolean],
+      seeds: Array[Int],
+      shares: Array[Int],
+      strides: Array[Int],
+      val offsets: Array[Int]
+  ) {
+    def joins(row: UnsafeRow): Boolean = {
+      var i = 0
+      while (i < required.length) {
+        if (row.isNullAt(required(i))) return false
+        i += 1
+      }
+      true
+    }
+
+    def firstCell(row: UnsafeRow): Int = {
+      var cell = 0
+      var i = 0
+      while (i < ordinals.length) {
+        cell += Math.floorMod(hash(row, i), shares(i)) * strides(i)
+        i += 1
+      }
+      cell
+    }
+
+    private def hash(row: UnsafeRow, i: Int): Int = {
+      val ordinal = ordinals(i)
+      if (row.isNullAt(ordinal)) seeds(i)
+      else {
+        val word = row.getLong(ordinal)
+        if (variable(i))
+          Murmur3_x86_32.hashUnsafeBytes(row.getBaseObject, row.getBaseOffset + (word >>> 32), word.toInt, seeds(i))
+        else Murmur3_x86_32.hashLong(word, seeds(i))
+      }
+    }
+  }
+}

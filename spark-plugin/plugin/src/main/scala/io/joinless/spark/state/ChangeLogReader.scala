@@ -1,0 +1,100 @@
+package io.joinless.spark.state
+
+import io.joinless.spark.exec.RowCodec
+import io.joinless.spark.plans.BlockSpec
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** Reads blocks of one cell's log, strictly: a block is whole and right, or `corrupt(sequence, what)` is thrown before
+  * any of its rows is handed out.
+  *
+  * Checked are magic, version and flags, sequence and cell (a block in the wrong place), the checksum, that entries fill
+  * the block exactly, that a row's roles are relations of one input and its length fits that input; and, by `finish`, that
+  * no block is missing.
+  */
+final class ChangeLogReader(spec: BlockSpec, cell: Int, corrupt: (Long, String) => Throwable) {
+  import ChangeLog._
+
+  private[this] val inputOf = spec.relations.map(_.input).toArray
+  private[this] val leastBytes = spec.inputs.map(8 * RowCodec.leastWords(_)).toArray
+  private[this] val fixedBytes = spec.inputs.map(8 * RowCodec.fixedWords(_)).toArray
+  private[this] val rolesOfInput: Array[Long] = spec.inputs.indices.map { i =>
+    spec.relations.indices.filter(inputOf(_) == i).map(1L << _).foldLeft(0L)(_ | _)
+  }.toArray
+  private[this] var blocks = 0L
+  private[this] var last = -1L
+
+  /** Checks the block under `key`, then hands each of its rows to `entry(roles, input, base, offset, bytes)`. */
+  def read(key: UnsafeRow, value: UnsafeRow)(entry: ChangeLogReader.Entry): Unit = {
+    val sequence = key.getLong(0)
+    def fail(what: String): Nothing = throw corrupt(sequence, what)
+
+    if (value.isNullAt(0)) fail("it is NULL")
+    val word = value.getLong(0)
+    val length = word.toInt
+    if (length < HeaderBytes || (word >>> 32) + length > value.getSizeInBytes) fail(s"its length is $length")
+    val (bytes, from) = value.getBaseObject match {
+      case b: Array[Byte] => (b, (value.getBaseOffset - Platform.BYTE_ARRAY_OFFSET + (word >>> 32)).toInt)
+      case _ => (value.getBinary(0), 0)
+    }
+    val at = Platform.BYTE_ARRAY_OFFSET.toLong + from
+    if (Platform.getInt(bytes, at) != Magic) fail("it does not start with JLCB")
+    val version = Platform.getShort(bytes, at + VersionAt)
+    if (version != Version) fail(s"its format version is $version, this release reads $Version")
+    if (Platform.getInt(bytes, at + ChecksumAt) != checksum(bytes, from, length)) fail("its checksum does not match")
+    val flags = Platform.getShort(bytes, at + FlagsAt)
+    if (flags != 0) fail(s"its flags $flags are unknown")
+    if (Platform.getLong(bytes, at + SequenceAt) != sequence)
+      fail(s"it is block ${Platform.getLong(bytes, at + SequenceAt)}")
+    if (Platform.getInt(bytes, at + CellAt) != cell) fail(s"it belongs to cell ${Platform.getInt(bytes, at + CellAt)}")
+
+    val end = at + length
+    walk(bytes, at + HeaderBytes, end, Platform.getInt(bytes, at + EntriesAt), null, fail)
+    walk(bytes, at + HeaderBytes, end, Platform.getInt(bytes, at + EntriesAt), entry, fail)
+    blocks += 1
+    last = math.max(last, sequence)
+  }
+
+  /** To be called behind the last block: the sequence number of the next one. */
+  def finish(): Long = {
+    if (blocks != last + 1) throw corrupt(last, s"the log has $blocks blocks where ${last + 1} are expected")
+    last + 1
+  }
+
+  /** Walks the entries; checks them where `entry` is null, hands them out otherwise. */
+  private def walk(
+      bytes: Array[Byte],
+      from: Long,
+      end: Long,
+      entries: Int,
+      entry: ChangeLogReader.Entry,
+      fail: String => Nothing
+  ): Unit = {
+    var at = from
+    var n = 0
+    while (n < entries) {
+      if (end - at < 16) fail(s"it ends before entry $n of $entries")
+      val roles = Platform.getLong(bytes, at)
+      val size = Platform.getLong(bytes, at + 8)
+      val role = java.lang.Long.numberOfTrailingZeros(roles)
+      if (entry == null) {
+        if (role >= inputOf.length || (roles & ~rolesOfInput(inputOf(role))) != 0L)
+          fail(s"the roles ${roles.toHexString} of entry $n are not of one input")
+        val input = inputOf(role)
+        if (
+          size > end - at - 16 || size < leastBytes(input) || (size & 7) != 0L ||
+          fixedBytes(input) != 0 && size != fixedBytes(input)
+        ) fail(s"the row of entry $n has $size bytes")
+      } else entry.read(roles, inputOf(role), bytes, at + 16, size.toInt)
+      at += 16 + size
+      n += 1
+    }
+    if (at != end) fail(s"${end - at} bytes follow its last entry")
+  }
+}
+
+object ChangeLogReader {
+  trait Entry {
+    def read(roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit
+  }
+}

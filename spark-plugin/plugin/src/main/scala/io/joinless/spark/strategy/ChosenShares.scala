@@ -1,0 +1,41 @@
+package io.joinless.spark.strategy
+
+import io.joinless.spark.JoinlessConf
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.placement.Shares
+import io.joinless.spark.plans.BlockSpec
+
+/** The shares of a block whose checkpoint is new: the expert's, or the best ones within the confs' bounds. */
+object ChosenShares {
+
+  def apply(spec: BlockSpec, partitions: Int, conf: JoinlessConf): BlockSpec = {
+    val shares =
+      if (conf.shares.isEmpty) Shares.choose(spec, partitions, conf.maxReplication, sizes(spec, conf))
+      else named(spec, partitions, conf.shares)
+    spec.copy(shares = shares)
+  }
+
+  /** Hinted rows per relation; 1 where nothing is said. */
+  def sizes(spec: BlockSpec, conf: JoinlessConf): IndexedSeq[Double] =
+    spec.relations.map(r => conf.relationSizes.getOrElse(r.name, 1L).toDouble)
+
+  /** An attribute goes by its own name, or by any `relation.column` that is equated in it. */
+  private def named(spec: BlockSpec, partitions: Int, shares: Map[String, Int]): IndexedSeq[Int] = {
+    def refuse(what: String) = throw JoinlessErrors.invalidShares(
+      shares.toSeq.sorted.map { case (name, n) => s"$name=$n" }.mkString(","),
+      what
+    )
+    val names = spec.attributes.indices.map { x =>
+      spec.attributes(x).name +: spec.relations.flatMap { r =>
+        r.keys.collect { case k if k.attribute == x => s"${r.name}.${spec.inputs(r.input).columns(k.ordinal).name}" }
+      }
+    }
+    (shares.keySet -- names.flatten).toSeq.sorted.headOption.foreach { unknown =>
+      refuse(s"the join has no attribute $unknown: it has ${spec.attributes.map(_.name).mkString(", ")}")
+    }
+    val chosen = names.map(_.collectFirst { case name if shares.contains(name) => shares(name) }.getOrElse(1))
+    val cells = chosen.map(_.toLong).product
+    if (cells > partitions) refuse(s"that makes $cells cells, and spark.sql.shuffle.partitions is $partitions")
+    chosen
+  }
+}

@@ -1,0 +1,80 @@
+package io.joinless.spark.strategy
+
+import io.joinless.spark.JoinlessConf
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.exec.{JoinFreeExec, RolesAndCellsExec}
+import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.joinless.{CellExchange, Inspection, StreamContext}
+
+/** Plans a join block: scans → roles and cells → one exchange → the join-free operator.
+  *
+  * Where the checkpoint holds the block, its shares and tree go on, after a comparison that fails before anything is
+  * written; where it is new, the shares are chosen here and hold from then on. Without a running query (explain) the
+  * operator gets no state and cannot run.
+  */
+final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case join: JoinFreeJoin => planned(join) :: Nil
+    case _ => Nil
+  }
+
+  private def planned(join: JoinFreeJoin): SparkPlan = {
+    val drawn = StreamContext.nextStateInfo(session)
+    val spec = drawn.fold(ChosenShares(join.spec, partitions, JoinlessConf.active))(completed(join.spec, _))
+    val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
+      RolesAndCellsExec(spec, roles, planLater(scan))
+    }
+    val rows = if (sent.size == 1) sent.head else UnionExec(sent)
+    JoinFreeExec(
+      spec,
+      join.residuals,
+      join.output,
+      drawn.map(_.copy(numPartitions = spec.cells)),
+      CellExchange(rows, spec.cells)
+    )
+  }
+
+  /** The shares of every batch of a run are those of its first one. */
+  private def completed(planned: BlockSpec, drawn: StatefulOperatorStateInfo): BlockSpec = {
+    val spec = StreamContext.recorded(session, planned.ordinal) match {
+      case Some(recorded) => continued(recorded, planned, drawn)
+      case None =>
+        StreamContext.completed(session, planned.ordinal) match {
+          case Some(before) => SpecComparison.continued(before, planned)
+          case None => ChosenShares(planned, drawn.numPartitions, JoinlessConf.active)
+        }
+    }
+    StreamContext.complete(session, spec)
+    spec
+  }
+
+  private def continued(
+      recorded: StreamContext.Recorded,
+      planned: BlockSpec,
+      drawn: StatefulOperatorStateInfo
+  ): BlockSpec = {
+    def refuse(kind: Mismatch, what: String) =
+      throw JoinlessErrors.stateMismatch(kind, StreamContext.checkpoint(session), what)
+    SpecComparison.difference(recorded.spec, planned).foreach { case (kind, what) => refuse(kind, what) }
+    if (recorded.operator != drawn.operatorId)
+      refuse(
+        Mismatch.Query,
+        s"The join of ${planned.relations.map(_.name).mkString(", ")} is stateful operator ${drawn.operatorId} of the " +
+          s"query, and was operator ${recorded.operator}."
+      )
+    val cells = recorded.spec.cells
+    if (recorded.partitions != cells || cells > drawn.numPartitions)
+      refuse(
+        Mismatch.Cells,
+        s"Its join was placed in $cells cells; it has ${recorded.partitions} stores and ${drawn.numPartitions} partitions."
+      )
+    SpecComparison.continued(recorded.spec, planned)
+  }
+
+  private def partitions: Int = Inspection.partitions(session)
+}

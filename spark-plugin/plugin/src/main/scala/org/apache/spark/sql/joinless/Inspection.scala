@@ -1,0 +1,32 @@
+package org.apache.spark.sql.joinless
+
+import io.joinless.spark.JoinlessConf
+import io.joinless.spark.strategy.JoinFreeStrategy
+import org.apache.spark.sql.{Dataset, SparkSession}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic
+
+/** Looks at plans without running them.
+  *
+  * `Dataset.explain` fails on streams, so the session's optimizer is called on the analyzed plan. Uses `sessionState` of
+  * classic sessions, internal to Spark; checked on 4.2.0.
+  */
+object Inspection {
+
+  /** The plan as its first batch would have it, but for sources that are not opened. */
+  def optimized(df: Dataset[_]): LogicalPlan = {
+    val session = classicOf(df.sparkSession)
+    val analyzed = df.asInstanceOf[classic.Dataset[_]].queryExecution.analyzed
+    session.withActive(StreamContext.inspecting(session.sessionState.optimizer.execute(analyzed)))
+  }
+
+  def conf(session: SparkSession): JoinlessConf = new JoinlessConf(classicOf(session).sessionState.conf)
+
+  def partitions(session: SparkSession): Int = classicOf(session).sessionState.conf.numShufflePartitions
+
+  /** Whether the session plans join blocks: it was created with the extension, by conf or by code. */
+  def hasExtension(session: SparkSession): Boolean =
+    classicOf(session).sessionState.planner.strategies.exists(_.isInstanceOf[JoinFreeStrategy])
+
+  private def classicOf(session: SparkSession): classic.SparkSession = session.asInstanceOf[classic.SparkSession]
+}

@@ -1,0 +1,54 @@
+package io.joinless.spark
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+
+/** A stream of edges arriving in CSV files, and what batch SQL makes of the files that are there. */
+final class EdgeFiles(spark: SparkSession, name: String) {
+
+  private val root: Path = Files.createTempDirectory("joinless-edges")
+  private val folder: Path = Files.createDirectory(root.resolve("in"))
+  private val schema = "src BIGINT, dst BIGINT"
+  private var files = 0
+
+  /** A folder of this test: a checkpoint or an output. */
+  def path(name: String): String = root.resolve(name).toString
+
+  def add(edges: (Any, Any)*): Unit = {
+    val hidden = Files.write(root.resolve(s"$files.csv"), edges.map { case (s, d) => s"$s,$d" }.asJava)
+    val _ = Files.move(hidden, folder.resolve(s"$files.csv"))
+    files += 1
+  }
+
+  /** A file of random edges among few vertices, some with NULLs, some twice. */
+  def addRandom(seed: Int, count: Int = 60, vertices: Int = 25): Unit = {
+    val random = new Random(seed)
+    def vertex: Any = if (random.nextInt(20) == 0) "" else random.nextInt(vertices)
+    add(Seq.fill(count)((vertex, vertex)): _*)
+  }
+
+  def stream(filesPerTrigger: Option[Int] = Some(1)): DataFrame = {
+    val reader = spark.readStream.schema(schema).format("csv")
+    filesPerTrigger.fold(reader)(n => reader.option("maxFilesPerTrigger", n.toLong)).load(folder.toString)
+  }
+
+  /** The query over the stream. */
+  def streaming(sql: String, filesPerTrigger: Option[Int] = Some(1)): DataFrame = {
+    stream(filesPerTrigger).createOrReplaceTempView(name)
+    spark.sql(sql)
+  }
+
+  /** The same query over the files, by Spark in batch. */
+  def expected(sql: String): Seq[String] = {
+    spark.read.schema(schema).csv(folder.toString).createOrReplaceTempView(name)
+    EdgeFiles.sorted(spark.sql(sql).collect().toSeq)
+  }
+}
+
+object EdgeFiles {
+  def sorted(rows: Seq[Row]): Seq[String] = rows.map(_.toString).sorted
+}

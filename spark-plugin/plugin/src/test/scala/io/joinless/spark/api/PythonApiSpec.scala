@@ -1,0 +1,59 @@
+package io.joinless.spark.api
+
+import io.joinless.spark.SharedSpark
+import io.joinless.spark.errors.JoinlessAnalysisException
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.joinless.SparkVersion
+import org.json4s.JsonAST.{JArray, JString}
+import org.json4s.jackson.JsonMethods.parse
+import org.scalatest.funsuite.AnyFunSuite
+
+class PythonApiSpec extends AnyFunSuite with SharedSpark {
+
+  private def query(sql: String): DataFrame = {
+    val rate = spark.readStream.format("rate").load().selectExpr("value AS src", "value + 1 AS dst")
+    rate.createOrReplaceTempView("e")
+    spark.sql(sql)
+  }
+
+  private val threeHops = "SELECT a.src, c.dst FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+
+  test("explain works without a running query") {
+    val text = PythonApi.explainText(query(threeHops))
+    assert(text.startsWith("Join-free join of a, b, c\n  root [a.dst], height 2, class free-connex\n"), text)
+    assert(text.contains("cells: 2"), text)
+    assert(PythonApi.explainMermaid(query(threeHops)).startsWith("graph TD"))
+    assert((parse(PythonApi.explainJson(query(threeHops))) \ "blocks")(0) \ "root" == JString("[a.dst]"))
+    assert(PythonApi.whyNotJson(query(threeHops)) == "[]")
+  }
+
+  test("reasons are told, also when the extension is switched off or refusals are errors") {
+    val two = "SELECT a.src FROM e a JOIN e b ON a.dst = b.src"
+    def codes = parse(PythonApi.whyNotJson(query(two))) match {
+      case JArray(reasons) => reasons.map(_ \ "code")
+      case other => fail(other.toString)
+    }
+    assert(codes == List(JString("TOO_FEW_RELATIONS")))
+    assert(PythonApi.explainText(query(two)).startsWith("Left to Spark: [TOO_FEW_RELATIONS] "))
+    withConf("spark.joinless.mode" -> "force")(assert(codes == List(JString("TOO_FEW_RELATIONS"))))
+    withConf("spark.joinless.enabled" -> "false")(assert(codes == List(JString("DISABLED"))))
+    withConf("spark.joinless.minRelations" -> "2")(assert(codes.isEmpty))
+  }
+
+  test("a plan without a stream is refused by name, one without joins says so") {
+    assert(
+      intercept[JoinlessAnalysisException](PythonApi.explainText(spark.range(1))).getCondition == "JOINLESS_NOT_STREAMING"
+    )
+    assert(PythonApi.explainText(query("SELECT * FROM e")) == "The query joins no streams.")
+  }
+
+  test("version and extension") {
+    assert(PythonApi.version() == "0.1.0")
+    assert(PythonApi.sparkVersion() == "4.2")
+    assert(PythonApi.isInstalled(spark))
+    SparkVersion.check()
+    val wrong = intercept[JoinlessAnalysisException](SparkVersion.check("4.3.0"))
+    assert(wrong.getCondition == "JOINLESS_SPARK_VERSION")
+    assert(wrong.getMessage.contains("built for Spark 4.2, found 4.3.0"))
+  }
+}

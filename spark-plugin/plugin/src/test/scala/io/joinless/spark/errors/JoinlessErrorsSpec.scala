@@ -1,0 +1,72 @@
+package io.joinless.spark.errors
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+
+import scala.io.Source
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkThrowable
+import org.json4s.JsonAST.JObject
+import org.json4s.jackson.JsonMethods.parse
+import org.scalatest.funsuite.AnyFunSuite
+
+class JoinlessErrorsSpec extends AnyFunSuite {
+
+  private val kinds =
+    Seq(Mismatch.Query, Mismatch.Tree, Mismatch.Format, Mismatch.Cells, Mismatch.Columns, Mismatch.Unreadable)
+
+  private val all: Seq[Throwable with SparkThrowable] = Seq(
+    JoinlessErrors.notRewritten("NON_EQUI_JOIN", "a and b share no equation.", ""),
+    JoinlessErrors.invalidShares("a.x=3", "the join has no attribute a.x"),
+    JoinlessErrors.notStreaming(),
+    JoinlessErrors.extensionNotInstalled(),
+    JoinlessErrors.sparkVersion("3.5.1", "4.2", "classes differ"),
+    JoinlessErrors.corruptBlock(7, 3, 11, "its length is odd"),
+    JoinlessErrors.stateTooLarge(2, 10, 5)
+  ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
+
+  test("every condition of the file is raised by a method, and renders without open parameters") {
+    val raised = all.map(_.getCondition)
+    val text = Source.fromResource("error/joinless-error-conditions.json").mkString
+    val conditions = parse(text) match {
+      case JObject(fields) =>
+        fields.flatMap { case (name, value) =>
+          value \ "subClass" match {
+            case JObject(subclasses) => subclasses.map { case (sub, _) => s"$name.$sub" }
+            case _ => Seq(name)
+          }
+        }
+      case other => fail(s"no object: $other")
+    }
+    assert(raised.toSet == conditions.toSet)
+    all.foreach { error =>
+      assert(error.getMessage.startsWith(s"[${error.getCondition}] "))
+      assert(error.getMessage.endsWith(s"SQLSTATE: ${error.getSqlState}"))
+      assert(error.getSqlState.matches("[0-9A-Z]{5}"))
+      assert(!error.getMessage.matches("(?s).*<[a-z]+>.*"), error.getMessage)
+      assert(!error.isInternalError)
+    }
+  }
+
+  test("parameters are the values named in the sentence") {
+    val error = JoinlessErrors.corruptBlock(7, 3, 11, "its length is odd")
+    assert(error.getMessageParameters.asScala == Map(
+      "block" -> "7",
+      "cell" -> "3",
+      "batch" -> "11",
+      "what" -> "its length is odd"
+    ))
+    assert(error.getMessage.contains("Block 7 of cell 3, read for batch 11, is corrupt: its length is odd."))
+    assert(JoinlessErrors.notRewritten("R", "S.", "").getMessage.contains("for reason R: S. Set spark.joinless.mode"))
+  }
+
+  test("errors of tasks reach the driver with their condition") {
+    all.foreach { error =>
+      val bytes = new ByteArrayOutputStream
+      new ObjectOutputStream(bytes).writeObject(error)
+      val copy = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject
+      assert(copy.asInstanceOf[SparkThrowable].getCondition == error.getCondition)
+      assert(copy.asInstanceOf[Throwable].getMessage == error.getMessage)
+    }
+  }
+}

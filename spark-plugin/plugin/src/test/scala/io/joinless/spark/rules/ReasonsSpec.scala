@@ -1,0 +1,120 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.errors.JoinlessAnalysisException
+import org.apache.spark.sql.functions.udf
+import org.scalatest.BeforeAndAfterAll
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Every reason an append-only block can have, and what it says. */
+class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    stream("e", "src BIGINT, dst BIGINT")
+    stream("t", "k BIGINT, ts TIMESTAMP, m MAP<STRING, INT>, iv STRUCT<a: INT, v: VARIANT>")
+    Seq("w1" -> "ts1", "w2" -> "ts2").foreach { case (name, time) =>
+      spark.table("t").select("k", "ts").withColumnRenamed("ts", time).withWatermark(time, "1 hour")
+        .createOrReplaceTempView(name)
+    }
+    spark.range(10).selectExpr("id AS k", "id % 3 AS class").createOrReplaceTempView("dimension")
+  }
+
+  private val chain = "FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+  private val triangle = "SELECT a.src FROM e a, e b, e c WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src"
+  private val anyTwo = "spark.joinless.minRelations" -> "2"
+
+  private def plan_(code: Reason.Code, confs: (String, String)*)(sql: String): Unit =
+    test(s"plan_ ${code.name} ${sql.take(60)}") {
+      withConf(confs: _*)(assert(codes(sql).headOption.contains(code.name)))
+    }
+
+  plan_(Reason.CyclicJoinGraph)(triangle)
+  plan_(Reason.TooFewRelations)("SELECT a.src FROM e a JOIN e b ON a.dst = b.src")
+  plan_(Reason.TooFewRelations, "spark.joinless.minRelations" -> "4")(s"SELECT a.src $chain")
+  plan_(Reason.TooManyRelations, "spark.joinless.maxRelations" -> "2")(s"SELECT a.src $chain")
+  plan_(Reason.CrossProduct, "spark.joinless.crossProducts.enabled" -> "false")(
+    "SELECT a.src FROM e a JOIN e b ON a.dst = b.src CROSS JOIN e c"
+  )
+  plan_(Reason.NonEquiJoin, "spark.joinless.crossProducts.enabled" -> "false")(
+    "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst < c.src"
+  )
+  plan_(Reason.NonEquiJoin)(
+    "SELECT c.dst FROM (SELECT a.src + b.dst AS x FROM e a JOIN e b ON a.dst = b.src) y JOIN e c ON y.x = c.src"
+  )
+  plan_(Reason.StreamStaticJoin)(
+    s"SELECT a.src $chain JOIN dimension k ON k.k = a.src AND k.class = c.dst"
+  )
+  plan_(Reason.StreamStaticJoin)(s"SELECT a.src, k.k $chain CROSS JOIN dimension k")
+  plan_(Reason.TimeBoundedJoin, anyTwo)(
+    "SELECT a.k FROM w1 a JOIN w2 b ON a.k = b.k AND b.ts2 BETWEEN a.ts1 AND a.ts1 + INTERVAL 1 HOUR"
+  )
+  plan_(Reason.TimeBoundedJoin, anyTwo)("SELECT a.k FROM w1 a JOIN w2 b ON a.k = b.k AND a.ts1 = b.ts2")
+  plan_(Reason.OuterJoin)("SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k AND a.ts1 = b.ts2")
+  plan_(Reason.NondeterministicCondition)(
+    "SELECT x.s FROM (SELECT a.src AS s, b.dst AS m FROM e a JOIN e b ON a.dst = b.src WHERE rand(1) < 0.5) x " +
+      "JOIN e d ON x.m = d.src"
+  )
+  plan_(Reason.Disabled, "spark.joinless.enabled" -> "false")(s"SELECT a.src, a.dst AS d $chain")
+
+  test("a watermark without a bound in time is no obstacle") {
+    withConf(anyTwo) {
+      assert(block("SELECT a.k, a.ts1 FROM w1 a JOIN w2 b ON a.k = b.k").spec.attributes.map(_.name) == Seq("a.k"))
+    }
+  }
+
+  test("a reason survives the rules that make joins anew") {
+    val plan =
+      optimized("SELECT a.src AS first, b.dst AS last FROM (SELECT src, dst AS m FROM e) a JOIN e b ON a.m = b.src")
+    assert(reasons(plan).map(_.code) == Seq(Reason.TooFewRelations))
+  }
+
+  test("a split block names the expression that splits it") {
+    val plan = optimized(
+      "SELECT x.s FROM (SELECT a.src AS s, b.dst AS m FROM e a JOIN e b ON a.dst = b.src WHERE rand(1) < 0.5) x JOIN e d ON x.m = d.src"
+    )
+    assert(reasons(plan).head.sentence.contains("rand(1)"))
+  }
+
+  test("a cyclic block is described by its columns") {
+    val sentence = reasons(optimized(triangle)).head.sentence
+    assert(sentence.contains("a, b, c") && sentence.contains("a.dst = b.src"), sentence)
+  }
+
+  test("every code's templates are filled by its arguments") {
+    assert(Reason.codes.map(_.name).distinct.size == Reason.codes.size)
+    val left = Seq(
+      triangle,
+      "SELECT a.src FROM e a JOIN e b ON a.dst = b.src",
+      s"SELECT a.src $chain JOIN dimension k ON k.k = a.src AND k.class = c.dst"
+    )
+      .flatMap(sql => reasons(optimized(sql)))
+    left.foreach(r => assert(!(r.sentence + r.advice).matches(".*<[a-z]+>.*"), r))
+  }
+
+  test("mode=force makes the reason an error while a query runs, and only then") {
+    withConf("spark.joinless.mode" -> "force") {
+      val plan = withConf("spark.joinless.enabled" -> "false")(optimized(triangle))
+      val rule = new RewriteStreamingJoins(() => io.joinless.spark.JoinlessConf.active, () => RunState.Fresh, _ => ())
+      val error = intercept[JoinlessAnalysisException](rule(plan))
+      assert(error.getCondition == "JOINLESS_NOT_REWRITTEN")
+      assert(error.getMessageParameters.get("reason") == "CYCLIC_JOIN_GRAPH")
+      assert(codes(triangle) == Seq("CYCLIC_JOIN_GRAPH"))
+    }
+  }
+
+  test("a nondeterministic UDF above or in one leaf does not matter") {
+    spark.udf.register("noise", udf((x: Long) => x).asNondeterministic())
+    val plan = optimized(
+      "SELECT noise(a.src), c.dst FROM (SELECT noise(src) AS src, dst FROM e) a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+    )
+    assert(blocks(plan).size == 1)
+  }
+
+  test("key types without an order never come this far, variants and maps least of all") {
+    Seq("a.m = b.m", "a.iv = b.iv").foreach { condition =>
+      val error =
+        intercept[org.apache.spark.sql.AnalysisException](spark.sql(s"SELECT 1 FROM t a JOIN t b ON $condition"))
+      assert(error.getCondition.startsWith("DATATYPE_MISMATCH"))
+    }
+  }
+}

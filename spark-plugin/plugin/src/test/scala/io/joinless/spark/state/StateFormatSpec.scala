@@ -1,0 +1,88 @@
+package io.joinless.spark.state
+
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query.{GeneralizedNode, RelationNode}
+import io.joinless.spark.Specs
+import io.joinless.spark.errors.{JoinlessAnalysisException, Mismatch}
+import io.joinless.spark.plans.{BlockSpec, ColumnRef}
+import org.scalatest.funsuite.AnyFunSuite
+
+class StateFormatSpec extends AnyFunSuite {
+
+  test("a spec comes back as it was written, collations included") {
+    Seq(Specs.threeHops, Specs.starAndOther, Specs.threeHops.copy(shares = IndexedSeq.empty)).foreach { spec =>
+      assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
+    }
+  }
+
+  test("the written text is the durable format") {
+    assert(StateFormat.toJson(Specs.threeHops) == StateFormatSpec.ThreeHops)
+    assert(StateFormat.fromJson(StateFormatSpec.ThreeHops) == Specs.threeHops)
+  }
+
+  test("a text that was changed, cut or is no JSON is unreadable") {
+    val json = StateFormat.toJson(Specs.threeHops)
+    val tampered = Seq(
+      json.replace("\"shares\":[2,2]", "\"shares\":[1,2]"),
+      json.replace("\"src\"", "\"source\""),
+      json.replaceAll("\"digest\":\"[0-9a-f]+\"", "\"digest\":\"00\""),
+      json.take(json.length / 2),
+      json.replace("\"tree\"", "\"bush\""),
+      "",
+      "[]",
+      "{}"
+    )
+    tampered.foreach { text =>
+      assert(StateFormat.read(text).left.map(_._1) == Left(Mismatch.Unreadable), text)
+    }
+    val error = intercept[JoinlessAnalysisException](StateFormat.fromJson(tampered.head, "/cp"))
+    assert(error.getCondition == "JOINLESS_STATE_MISMATCH.UNREADABLE")
+    assert(error.getMessage.contains("The checkpoint /cp does not fit the query."))
+  }
+
+  test("another format version is named, whatever else the text holds") {
+    val newer = StateFormat.toJson(Specs.threeHops).replace("\"specVersion\":1", "\"specVersion\":2")
+    val Left((kind, what)) = StateFormat.read(newer): @unchecked
+    assert(kind == Mismatch.Format)
+    assert(what == "Its join block is recorded in format 2 by release 0.1.0, this release reads format 1.")
+  }
+
+  test("a spec that contradicts itself is refused") {
+    val spec = Specs.threeHops
+    def check(changed: BlockSpec): Option[Mismatch] =
+      StateFormat.read(StateFormat.toJson(changed)).left.toOption.map(_._1)
+    val RelationNode(_, _, IndexedSeq(a, c)) = spec.tree: @unchecked
+    assert(check(spec.copy(tree = RelationNode(1, BitSet(0, 1), IndexedSeq(a)))).contains(Mismatch.Tree))
+    assert(check(spec.copy(tree = RelationNode(1, BitSet(0), IndexedSeq(a, c)))).contains(Mismatch.Tree))
+    assert(check(spec.copy(tree = GeneralizedNode(BitSet.empty, IndexedSeq(spec.tree, a)))).contains(Mismatch.Tree))
+    val torn = RelationNode(
+      0,
+      BitSet(0),
+      IndexedSeq(RelationNode(2, BitSet(1), IndexedSeq(RelationNode(1, BitSet(0, 1), IndexedSeq.empty))))
+    )
+    assert(check(spec.copy(tree = torn)).contains(Mismatch.Tree))
+    assert(check(spec.copy(shares = IndexedSeq(4))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(shares = IndexedSeq(0, 1))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(output = IndexedSeq(ColumnRef(0, 2)))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(output = IndexedSeq(ColumnRef(3, 0)))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(attributes = spec.attributes.take(1), shares = IndexedSeq(2))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(inputs = IndexedSeq.empty)).contains(Mismatch.Unreadable))
+  }
+}
+
+object StateFormatSpec {
+
+  /** What release 0.1.0 writes. Never change it: checkpoints hold it. */
+  val ThreeHops: String =
+    """{"specVersion":1,"engineVersion":"0.1.0","block":0,"inputs":[{"changelog":false,"columns":{"type""" +
+      """":"struct","fields":[{"name":"src","type":"long","nullable":true,"metadata":{}},{"name":"dst","t""" +
+      """ype":"long","nullable":true,"metadata":{}}]}}],"attributes":{"type":"struct","fields":[{"name":"""" +
+      """a.dst","type":"long","nullable":true,"metadata":{}},{"name":"b.dst","type":"long","nullable":tru""" +
+      """e,"metadata":{}}]},"nullSafe":[false,false],"relations":[{"name":"a","input":0,"keys":[[0,1]]},{""" +
+      """"name":"b","input":0,"keys":[[0,0],[1,1]]},{"name":"c","input":0,"keys":[[1,0]]}],"tree":{"relat""" +
+      """ion":1,"attributes":[0,1],"children":[{"relation":0,"attributes":[0],"children":[]},{"relation":""" +
+      """2,"attributes":[1],"children":[]}]},"shares":[2,2],"residuals":[{"sql":"(NOT (a.src = c.dst))","""" +
+      """columns":[[0,0],[2,1]]}],"output":[[0,0],[1,1],[2,1]],"digest":"6be4698b8751a8b10c43c4334a84e7e3""" +
+      """596d493dc9cc6801614962afe10c6d40"}"""
+}

@@ -1,0 +1,70 @@
+package io.joinless.spark.strategy
+
+import io.joinless.spark.{JoinlessConf, Specs}
+import io.joinless.spark.errors.{JoinlessAnalysisException, Mismatch}
+import io.joinless.spark.plans._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.IntegerType
+import org.scalatest.funsuite.AnyFunSuite
+
+class SpecComparisonSpec extends AnyFunSuite {
+
+  private val spec = Specs.threeHops
+
+  private def difference(planned: BlockSpec): (Mismatch, String) = SpecComparison.difference(spec, planned).get
+
+  test("aliases, residuals, tree and shares may differ; tree and shares go on as recorded") {
+    val planned = spec.copy(
+      relations = spec.relations.map(r => r.copy(name = r.name + "2")),
+      residuals = IndexedSeq.empty,
+      tree = spec.tree.children.head,
+      shares = IndexedSeq.empty
+    )
+    assert(SpecComparison.difference(spec, planned).isEmpty)
+    val continued = SpecComparison.continued(spec, planned)
+    assert(continued.tree == spec.tree && continued.shares == spec.shares)
+    assert(continued.relations.head.name == "a2" && continued.residuals.isEmpty)
+  }
+
+  test("what differs is said in words of columns") {
+    val input = spec.inputs.head
+    assert(
+      difference(spec.copy(inputs =
+        IndexedSeq(input.copy(columns = input.columns.updated(0, ColumnSpec("from", IntegerType))))
+      )) ==
+        (Mismatch.Columns -> "It stores src BIGINT, dst BIGINT of relation a, the query needs from INT, dst BIGINT of a.")
+    )
+    assert(
+      difference(spec.copy(relations = spec.relations.take(2))) ==
+        (Mismatch.Query -> "It joins 3 relations (a, b, c), the query 2 (a, b).")
+    )
+    assert(
+      difference(spec.copy(relations = spec.relations.updated(2, RelationSpec("c", 0, IndexedSeq(KeySpec(1, 1)))))) ==
+        (Mismatch.Query -> ("It joins on relation 1.dst = relation 2.src and relation 2.dst = relation 3.src, the query on " +
+          "relation 1.dst = relation 2.src and relation 2.dst = relation 3.dst."))
+    )
+    assert(
+      difference(spec.copy(output = spec.output.take(1))) ==
+        (Mismatch.Columns -> "Its result has the columns a.src, b.dst, c.dst, the query's a.src.")
+    )
+    assert(
+      difference(spec.copy(inputs = IndexedSeq(input.copy(changelog = true))))._2 == "Relation a was append-only and is now a changelog."
+    )
+    assert(difference(spec.copy(attributes = spec.attributes.map(_.copy(nullSafe = true))))._2.contains("<=>"))
+  }
+
+  test("expert shares are taken by attribute or by any equated column, and checked") {
+    def chosen(shares: String, partitions: Int) = {
+      val conf = new SQLConf
+      conf.setConfString("spark.joinless.placement.shares", shares)
+      ChosenShares(spec.copy(shares = IndexedSeq.empty), partitions, new JoinlessConf(conf)).shares
+    }
+    assert(chosen("a.dst=3", 4) == IndexedSeq(3, 1))
+    assert(chosen("b.src=1,c.src=4", 4) == IndexedSeq(1, 4))
+    assert(chosen("", 1) == IndexedSeq(1, 1))
+    val unknown = intercept[JoinlessAnalysisException](chosen("a.src=2", 4))
+    assert(unknown.getCondition == "JOINLESS_INVALID_SHARES")
+    assert(unknown.getMessage.contains("no attribute a.src: it has a.dst, b.dst"))
+    assert(intercept[JoinlessAnalysisException](chosen("a.dst=3,b.dst=2", 4)).getMessage.contains("6 cells"))
+  }
+}

@@ -1,0 +1,14 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
+import org.apache.spark.sql.streaming.StreamingQuery
+
+/** What only tests look at of a streaming query. */
+object RunningQuery {
+
+  def execution(query: StreamingQuery): StreamExecution = query.asInstanceOf[StreamingQueryWrapper].streamingQuery
+
+  /** The executed plan of the last batch. */
+  def plan(query: StreamingQuery): SparkPlan = execution(query).lastExecution.executedPlan
+}
