@@ -17,8 +17,8 @@ PACKAGE = ROOT / "python/src/joinless"
 #: Inside the engine: who may import whom.
 ENGINE_LAYERS = {
     "query": set[str](),
-    "algebra": set[str](),
     "tuples": set[str](),
+    "algebra": {"tuples"},
     "view": {"query", "algebra", "tuples"},
     "enumerate": {"query", "algebra", "tuples", "view"},
 }

@@ -61,9 +61,10 @@ def _api(df: DataFrame, what: str) -> Any:
         raise ConnectUnsupportedError(what)
     if not _is_loaded(session._jvm):
         raise ExtensionNotInstalledError("The Joinless jar is not on the class path of this session.", _REMEDY)
-    if EXTENSION_CLASS not in _extensions(session.sparkContext):
+    api = _python_api(session._jvm)
+    if not api.isInstalled(session._jsparkSession):
         raise ExtensionNotInstalledError("The Joinless jar is there, but its extension is not switched on.", _REMEDY)
-    return _python_api(session._jvm)
+    return api
 
 
 def _python_api(jvm: Any) -> Any:
