@@ -1,0 +1,54 @@
+package io.joinless.spark
+
+import io.joinless.engine.query.{Hypergraph, TreeSearch}
+import io.joinless.spark.plans._
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.{DataType, LongType}
+import scala.collection.immutable.BitSet
+
+/** Specs of join blocks by hand, and rows in their layout, for tests below the planner. */
+object Blocks {
+
+  /** One relation per argument: (attribute → ordinal of its column). All relations store `columns`, in `inputs` inputs of
+    * their own or one shared. The output is every column of every relation.
+    */
+  def block(
+      columns: Seq[DataType],
+      sharedInput: Boolean = false,
+      nullSafe: Set[Int] = Set.empty
+  )(relations: Seq[(Int, Int)]*): BlockSpec = {
+    val attributes = relations.flatten.map(_._1).distinct.size
+    val layout =
+      InputSpec(columns.zipWithIndex.map { case (t, i) => ColumnSpec(s"c$i", t) }.toIndexedSeq, changelog = false)
+    val graph = Hypergraph(relations.map(r => BitSet.fromSpecific(r.map(_._1))).toIndexedSeq)
+    BlockSpec(
+      ordinal = 0,
+      inputs = if (sharedInput) IndexedSeq(layout) else IndexedSeq.fill(relations.size)(layout),
+      attributes = (0 until attributes).map { x =>
+        val ordinal = relations.flatten.find(_._1 == x).get._2
+        AttributeSpec(s"x$x", columns(ordinal), nullSafe(x))
+      },
+      relations = relations.zipWithIndex.map { case (keys, r) =>
+        RelationSpec(s"r$r", if (sharedInput) 0 else r, keys.sorted.map { case (x, o) => KeySpec(x, o) }.toIndexedSeq)
+      }.toIndexedSeq,
+      tree = TreeSearch.best(graph).getOrElse(throw new IllegalArgumentException("cyclic")),
+      shares = IndexedSeq.fill(attributes)(1),
+      residuals = IndexedSeq.empty,
+      output = for (r <- relations.indices; c <- columns.indices) yield ColumnRef(r, c)
+    )
+  }
+
+  /** r0(_, x0) ⋈ r1(x0, x1) ⋈ … on two bigint columns. */
+  def path(hops: Int, sharedInput: Boolean = false): BlockSpec = block(Seq(LongType, LongType), sharedInput)(
+    (0 until hops).map(i => (if (i > 0) Seq((i - 1, 0)) else Nil) ++ (if (i < hops - 1) Seq((i, 1)) else Nil)): _*
+  )
+
+  /** All relations meet in their first column. */
+  def star(arms: Int): BlockSpec = block(Seq(LongType, LongType))(Seq.fill(arms)(Seq((0, 0))): _*)
+
+  def row(types: Seq[DataType], values: Any*): UnsafeRow =
+    UnsafeProjection.create(types.toArray).apply(InternalRow.fromSeq(values)).copy()
+
+  def edge(src: Any, dst: Any): UnsafeRow = row(Seq(LongType, LongType), src, dst)
+}

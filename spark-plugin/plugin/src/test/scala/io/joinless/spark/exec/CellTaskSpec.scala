@@ -1,0 +1,115 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.Blocks._
+import io.joinless.spark.plans.{BlockSpec, ColumnRef, ResidualSpec}
+import io.joinless.spark.state.{CachedTree, ChangeLogReader}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, LessThan, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.LongType
+import org.scalatest.funsuite.AnyFunSuite
+import scala.collection.mutable
+import scala.util.Random
+
+/** Batches through roles, cells, tasks and logs without Spark running: every cell a loop. */
+class CellTaskSpec extends AnyFunSuite {
+
+  final private class Cluster(spec: BlockSpec, residuals: Seq[Expression] = Nil) {
+    private val stores = Array.fill(spec.cells)(mutable.Map.empty[Long, (UnsafeRow, UnsafeRow)])
+    private val trees = Array.fill(spec.cells)(CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L))
+
+    def rebuild(): Unit = for (c <- 0 until spec.cells) {
+      val reader = new ChangeLogReader(spec, c, (block, what) => new AssertionError(s"cell $c, block $block: $what"))
+      trees(c) = CellTask.rebuild(spec, reader, stores(c).valuesIterator, _ => ())
+    }
+
+    /** Rows per relation in, result rows out. */
+    def batch(rows: Seq[(Int, UnsafeRow)]): Seq[Seq[Any]] = {
+      val types = spec.inputs.head.columns.map(_.dataType).toArray
+      val exchanged = rows.flatMap { case (relation, row) =>
+        new RolesAndCells(spec, Array(relation), Iterator(row), UnsafeProjection.create(types), (_, _) => ())
+          .map(r => r.asInstanceOf[UnsafeRow].copy()).toList
+      }
+      (0 until spec.cells).flatMap { c =>
+        var committed = false
+        val task = new CellTask(
+          spec,
+          residuals,
+          c,
+          trees(c),
+          exchanged.iterator.filter(_.getInt(0) == c),
+          (k, v) => stores(c)(k.getLong(0)) = (k.copy(), v.copy()),
+          _ => (),
+          tree => { assert(!committed); committed = true; trees(c) = tree },
+          new TaskMetrics
+        )
+        val out = task.map { r =>
+          spec.output.indices.map(i => if (r.isNullAt(i)) null else r.getLong(i))
+        }.toList
+        assert(committed && !task.hasNext)
+        out
+      }
+    }
+  }
+
+  private def naive(spec: BlockSpec, rows: Seq[(Int, UnsafeRow)], accept: Seq[UnsafeRow] => Boolean): Seq[Seq[Any]] =
+    spec.relations.indices.foldLeft(Seq(Vector.empty[UnsafeRow])) { (partial, r) =>
+      for (
+        p <- partial; (`r`, row) <- rows if spec.relations(r).keys.forall { k =>
+          (0 until r).forall(o =>
+            spec.relations(o).keys.filter(_.attribute == k.attribute).forall { other =>
+              !row.isNullAt(k.ordinal) && p(o).getLong(other.ordinal) == row.getLong(k.ordinal)
+            }
+          ) && !row.isNullAt(k.ordinal)
+        }
+      ) yield p :+ row
+    }.filter(accept).map(p =>
+      spec.output.map(c => if (p(c.relation).isNullAt(c.ordinal)) null else p(c.relation).getLong(c.ordinal))
+    )
+
+  private def compare(
+      spec: BlockSpec,
+      random: Random,
+      residuals: Seq[Expression] = Nil,
+      accept: Seq[UnsafeRow] => Boolean = _ => true
+  ): Unit = {
+    val cluster = new Cluster(spec, residuals)
+    val all = mutable.Buffer.empty[(Int, UnsafeRow)]
+    val result = mutable.Buffer.empty[Seq[Any]]
+    for (batch <- 0 until 6) {
+      def value() = if (random.nextInt(10) == 0) null else random.nextInt(6).toLong
+      val rows = Seq.fill(random.nextInt(12))((random.nextInt(spec.relations.size), edge(value(), value())))
+      all ++= rows
+      result ++= cluster.batch(rows)
+      if (batch % 2 == 1) cluster.rebuild()
+      assert(result.map(_.toString).sorted == naive(spec, all.toSeq, accept).map(_.toString).sorted)
+    }
+  }
+
+  private val shapes = Seq(
+    "path" -> path(3),
+    "path, one input" -> path(3, sharedInput = true),
+    "star" -> star(3),
+    "cross product" -> block(Seq(LongType, LongType))(Nil, Nil),
+    "a pair and one apart" -> block(Seq(LongType, LongType))(Seq((0, 0)), Seq((0, 1)), Nil)
+  )
+
+  for ((name, spec) <- shapes; partitions <- Seq(1, 4, 6))
+    test(s"oracle_ batches over several cells, with rebuilds: $name, $partitions partitions") {
+      val shares = io.joinless.spark.placement.Shares.choose(spec, partitions, 4.0, spec.relations.map(_ => 1.0))
+      for (seed <- 0 until 10) compare(spec.copy(shares = shares), new Random(seed))
+    }
+
+  test("oracle_ residual conditions are evaluated on the rows of the result") {
+    val spec = path(3).copy(
+      shares = IndexedSeq(2, 2),
+      residuals = IndexedSeq(ResidualSpec("r0.c0 < r2.c1", IndexedSeq(ColumnRef(0, 0), ColumnRef(2, 1))))
+    )
+    val less = LessThan(BoundReference(0, LongType, nullable = true), BoundReference(1, LongType, nullable = true))
+    for (seed <- 0 until 20) compare(
+      spec,
+      new Random(seed),
+      Seq(less),
+      p => !p(0).isNullAt(0) && !p(2).isNullAt(1) && p(0).getLong(0) < p(2).getLong(1)
+    )
+  }
+}

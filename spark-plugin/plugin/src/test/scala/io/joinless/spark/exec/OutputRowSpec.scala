@@ -1,0 +1,111 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.tuples.TupleArena
+import io.joinless.spark.Blocks._
+import io.joinless.spark.plans.{BlockSpec, ColumnRef}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
+import org.scalatest.funsuite.AnyFunSuite
+import scala.util.Random
+
+class OutputRowSpec extends AnyFunSuite {
+
+  private val fixed: Seq[DataType] = Seq(LongType, IntegerType, BooleanType, DoubleType, DecimalType(10, 2), DateType)
+  private val variable: Seq[DataType] = Seq(
+    StringType,
+    DecimalType(38, 10),
+    BinaryType,
+    CalendarIntervalType,
+    StructType(Seq(StructField("a", LongType), StructField("b", StringType))),
+    ArrayType(LongType),
+    MapType(LongType, StringType)
+  )
+
+  private def value(t: DataType, r: Random): Any = if (r.nextInt(4) == 0) null
+  else t match {
+    case LongType => r.nextLong()
+    case IntegerType | DateType => r.nextInt()
+    case BooleanType => r.nextBoolean()
+    case DoubleType => r.nextGaussian()
+    case StringType => UTF8String.fromString(r.alphanumeric.take(r.nextInt(20)).mkString)
+    case BinaryType => r.nextBytes(r.nextInt(30))
+    case d: DecimalType =>
+      Decimal(BigDecimal(BigInt(if (d.precision > 18) r.nextInt(120) else 30, r), d.scale), d.precision, d.scale)
+    case CalendarIntervalType => new CalendarInterval(r.nextInt(), r.nextInt(), r.nextLong())
+    case s: StructType => InternalRow.fromSeq(s.map(f => value(f.dataType, r)))
+    case ArrayType(e, _) => new GenericArrayData(Array.fill[Any](r.nextInt(4))(value(e, r)))
+    case MapType(_, v, _) =>
+      val n = r.nextInt(4)
+      new ArrayBasedMapData(
+        new GenericArrayData((0 until n).map(_.toLong).toArray[Any]),
+        new GenericArrayData(Array.fill[Any](n)(value(v, r)))
+      )
+    case other => throw new MatchError(other)
+  }
+
+  /** Random results with random changed sets, each compared with Spark's own projection of the joined columns. */
+  private def check(types: Seq[DataType], output: BlockSpec => IndexedSeq[ColumnRef], random: Random): Unit = {
+    val plain = block(types)(Seq((0, 0)), Seq((0, 0)), Seq((0, 0)))
+    val spec = plain.copy(output = output(plain))
+    val arenas = spec.inputs.map(i => new TupleArena(RowCodec.fixedWords(i)))
+    val stored = arenas.map { arena =>
+      (0 until 20).map { _ =>
+        val values = types.map(value(_, random))
+        val bytes = row(types, values: _*)
+        (CellTask.append(arena, bytes.getBaseObject, bytes.getBaseOffset, bytes.getSizeInBytes), values)
+      }
+    }
+    val outputTypes = spec.output.map(c => types(c.ordinal)).toArray
+    val expect = UnsafeProjection.create(outputTypes)
+    val columns = outputTypes.zipWithIndex.map { case (t, c) =>
+      UnsafeProjection.create(Seq(BoundReference(c, t, nullable = true)))
+    }
+    val out = new OutputRow(spec, arenas)
+    val current = new Array[Int](3)
+    for (i <- 0 until 200) {
+      val changed = if (i == 0) 7L else random.nextInt(8).toLong
+      for (r <- 0 until 3 if (changed >>> r & 1) != 0) current(r) = random.nextInt(20)
+      val written = out.update(Array.tabulate(3)(r => stored(r)(current(r))._1), changed)
+      val wanted =
+        expect(InternalRow.fromSeq(spec.output.map(c => stored(c.relation)(current(c.relation))._2(c.ordinal))))
+      for (c <- outputTypes.indices) {
+        assert(written.isNullAt(c) == wanted.isNullAt(c), s"update $i, changed $changed, column $c")
+        if (!wanted.isNullAt(c)) assert(
+          columns(c)(written).getBytes.toSeq == columns(c)(wanted).getBytes.toSeq,
+          s"update $i, changed $changed, column $c"
+        )
+      }
+      assert(written.getSizeInBytes % 8 == 0)
+    }
+  }
+
+  test("differential_ fixed-width columns") { check(fixed, _.output, new Random(1)) }
+
+  test("differential_ variable-length columns") { check(fixed ++ variable, _.output, new Random(2)) }
+
+  test("differential_ more than 64 columns") {
+    check(Seq.fill(9)(fixed ++ variable).flatten, _.output, new Random(3))
+    check(Seq.fill(30)(fixed).flatten, _.output, new Random(4))
+  }
+
+  test("differential_ some columns, some twice, in any order, and of some relations only") {
+    val random = new Random(5)
+    for (seed <- 0 until 20)
+      check(fixed ++ variable, s => random.shuffle(s.output ++ s.output).take(1 + seed), new Random(seed))
+  }
+
+  test("no columns at all") { check(fixed, _ => IndexedSeq.empty, new Random(6)) }
+
+  test("fixed-width rows are byte for byte Spark's") {
+    val spec = path(2)
+    val arenas = spec.inputs.map(i => new TupleArena(RowCodec.fixedWords(i)))
+    val rows = Seq(edge(1L, null), edge(2L, 3L)).zip(arenas).map { case (r, a) =>
+      CellTask.append(a, r.getBaseObject, r.getBaseOffset, r.getSizeInBytes)
+    }
+    val written: UnsafeRow = new OutputRow(spec, arenas).update(rows.toArray, 3L)
+    assert(written == row(Seq.fill(4)(LongType), 1L, null, 2L, 3L))
+  }
+}

@@ -1,0 +1,78 @@
+package io.joinless.spark.state
+
+import java.util.UUID
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.Blocks._
+import io.joinless.spark.exec.RowCodec
+import org.scalatest.funsuite.AnyFunSuite
+
+class ViewTreeCacheSpec extends AnyFunSuite {
+
+  private val run = UUID.randomUUID()
+  private def cell(c: Int, operator: Long = 0) = CellId("checkpoint/state", operator, c)
+  private def at(version: Long, run: UUID = run, id: Option[String] = None) = StateVersion(run, version, id)
+
+  private def tree(rows: Int = 0): CachedTree = {
+    val t = new ViewTree(RowCodec.blockDef(path(3)))
+    for (_ <- 0 until rows) t.arena(0).reserve(3)
+    CachedTree(t, 0)
+  }
+
+  private def filled(cache: ViewTreeCache, cells: Int, version: Long = 1, rows: Int = 0): Unit =
+    for (c <- 0 until cells) cache.checkOut(cell(c), at(version - 1)).checkIn(tree(rows), at(version), Long.MaxValue)
+
+  test("a tree is had once, at its version only") {
+    val cache = new ViewTreeCache
+    filled(cache, 2)
+    assert(cache.checkOut(cell(0), at(1)).cached.isDefined)
+    assert(cache.checkOut(cell(0), at(1)).cached.isEmpty)
+    assert(cache.checkOut(cell(1), at(2)).cached.isEmpty && cache.size == 0)
+  }
+
+  test("another checkpoint id of the same version is another state") {
+    val cache = new ViewTreeCache
+    cache.checkOut(cell(0), at(0)).checkIn(tree(), at(1, id = Some("a")), Long.MaxValue)
+    assert(cache.checkOut(cell(0), at(1, id = Some("b"))).cached.isEmpty)
+  }
+
+  test("a task that fails checks nothing in") {
+    val cache = new ViewTreeCache
+    filled(cache, 1)
+    val lease = cache.checkOut(cell(0), at(1))
+    lease.release()
+    lease.checkIn(tree(), at(2), Long.MaxValue)
+    assert(cache.size == 0 && cache.bytes == 0)
+  }
+
+  test("release after check-in keeps the tree") {
+    val cache = new ViewTreeCache
+    val lease = cache.checkOut(cell(0), at(0))
+    lease.checkIn(tree(), at(1), Long.MaxValue)
+    lease.release()
+    assert(cache.checkOut(cell(0), at(1)).cached.isDefined)
+  }
+
+  test("a check-out drops trees of earlier runs and versions of its operator, and no others") {
+    val cache = new ViewTreeCache
+    filled(cache, 3)
+    cache.checkOut(cell(7, operator = 1), at(0)).checkIn(tree(), at(1), Long.MaxValue)
+    cache.checkOut(cell(0), at(1)).checkIn(tree(), at(2), Long.MaxValue)
+    assert(cache.size == 4)
+    assert(cache.checkOut(cell(0), at(2)).cached.isDefined) // cells 1 and 2 are of version 1
+    assert(cache.size == 1)
+    assert(cache.checkOut(cell(0), at(2, UUID.randomUUID())).cached.isEmpty)
+    assert(cache.checkOut(cell(7, operator = 1), at(1)).cached.isDefined)
+  }
+
+  test("idle trees unused longest make room") {
+    val cache = new ViewTreeCache
+    filled(cache, 3, rows = 1000)
+    val each = cache.bytes / 3
+    cache.checkOut(cell(0), at(1)).checkIn(tree(1000), at(1), 3 * each) // used last
+    val lease = cache.checkOut(cell(9), at(0))
+    lease.resize(each, 3 * each)
+    assert(cache.size == 2 && cache.bytes == 3 * each)
+    assert(cache.checkOut(cell(1), at(1)).cached.isEmpty)
+    assert(cache.checkOut(cell(0), at(1)).cached.isDefined)
+  }
+}
