@@ -5,6 +5,7 @@ import io.joinless.spark.strategy.JoinFreeStrategy
 import org.apache.spark.sql.{Dataset, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.QueryExecution
 
 /** Looks at plans without running them.
   *
@@ -19,7 +20,9 @@ object Inspection {
 
   def optimized(session: SparkSession, analyzed: LogicalPlan): LogicalPlan = {
     val own = classicOf(session)
-    own.withActive(StreamContext.inspecting(own.sessionState.optimizer.execute(analyzed)))
+    own.withActive(StreamContext.inspecting {
+      own.sessionState.optimizer.execute(QueryExecution.normalize(own, analyzed))
+    })
   }
 
   def conf(session: SparkSession): JoinlessConf = new JoinlessConf(classicOf(session).sessionState.conf)
