@@ -11,7 +11,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SparkVersion.check()
     JoinlessConf.register()
-    extensions.injectPlanNormalizationRule(_ => new HideIdleSources(() => JoinlessConf.active.enabled))
+    extensions.injectPlanNormalizationRule(_ => HideIdleSources)
     extensions.injectPreCBORule { session =>
       new RewriteStreamingJoins(
         () => JoinlessConf.active,
