@@ -92,7 +92,8 @@ object ExtractJoinBlock {
       val streamed = AttributeSet(leaf.plan.collectLeaves().filter(_.isStreaming).flatMap(_.output))
       val (own, joined) = leaf.columns.zip(leaf.attributes).partition { case (column, _) => streamed.contains(column) }
       val called = (own ++ joined).flatMap { case (_, a) => part.qualifiers.get(a.exprId) }
-      (called ++ own.flatMap { case (column, _) => column.qualifier.lastOption }).headOption.getOrElse(s"r${i + 1}")
+      val shown = own.flatMap { case (column, _) => column.qualifier.lastOption }
+      (called ++ NameStreams.of(leaf.plan) ++ shown).headOption.getOrElse(s"r${i + 1}")
     }
     part.leaves.zip(Names.distinct(wanted)).map { case (leaf, name) => leaf.copy(name = name) }
   }

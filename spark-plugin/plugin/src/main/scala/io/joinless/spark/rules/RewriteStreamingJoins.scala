@@ -4,11 +4,9 @@ import io.joinless.engine.query.JoinTree
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.BlockSpec
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.joinless.StreamContext
 
 /** Replaces blocks of streaming inner equi-joins by one node each.
   *
@@ -85,15 +83,4 @@ final class RewriteStreamingJoins(
   private def refuse(reasons: Seq[Reason]): Unit = reasons.headOption.foreach { reason =>
     throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
   }
-}
-
-object RewriteStreamingJoins {
-
-  /** The rule of a session: under its confs, for whatever batch it plans. */
-  def apply(session: SparkSession): RewriteStreamingJoins =
-    new RewriteStreamingJoins(
-      () => JoinlessConf.active,
-      () => StreamContext.runState(session),
-      StreamContext.decide(session, _)
-    )
 }

@@ -1,0 +1,106 @@
+package io.joinless.spark.rules
+
+import scala.collection.immutable.ArraySeq
+
+import io.joinless.spark.plans.{BlockSpec, ColumnRef, JoinFreeJoin, KeySpec}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  BoundReference,
+  GenericInternalRow,
+  Predicate,
+  UnsafeProjection,
+  UnsafeRow
+}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.joinless.KeyBytes
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.unsafe.Platform
+
+/** The result of a join block over the rows that its scans have now, straight from the contract of [[JoinFreeJoin]]: stored
+  * rows are bytes, keys are equal where their bytes are, a NULL joins only where the attribute is null-safe.
+  */
+object Meaning {
+
+  def of(join: JoinFreeJoin, session: classic.SparkSession): LocalRelation = {
+    val spec = join.spec
+    val rows = scanned(join, session)
+    val bound = spec.relations.indices.foldLeft(Seq(Vector.empty[UnsafeRow])) { (partial, relation) =>
+      val known = spec.relations(relation).keys.filter(k => owner(spec, k.attribute) < relation)
+      val candidates = rows(relation).groupBy(row => known.map(key(spec, relation, _, row)))
+      for {
+        before <- partial
+        wanted = known.map { k =>
+          val first = owner(spec, k.attribute)
+          key(spec, first, spec.relations(first).keys.find(_.attribute == k.attribute).get, before(first))
+        }
+        row <- candidates.getOrElse(wanted, Nil)
+      } yield before :+ row
+    }
+    def value(result: Vector[UnsafeRow])(column: ColumnRef): Any =
+      result(column.relation).copy().get(column.ordinal, typeOf(spec, column))
+    val residuals = join.residuals.zip(spec.residuals).map { case (e, r) => Predicate.create(e) -> r.columns }
+    val accepted = bound.filter { result =>
+      residuals.forall { case (p, columns) => p.eval(new GenericInternalRow(columns.map(value(result)).toArray)) }
+    }
+    LocalRelation(join.output, accepted.map(r => new GenericInternalRow(spec.output.map(value(r)).toArray[Any])))
+  }
+
+  /** The stored rows of each relation that can join. */
+  private def scanned(join: JoinFreeJoin, session: classic.SparkSession): IndexedSeq[Seq[UnsafeRow]] = {
+    val spec = join.spec
+    val rows = for {
+      (scan, roles) <- join.scans.zip(join.rolesOfScan)
+      row <- if (roles.isEmpty) Nil else collect(scan, session)
+      (relation, i) <- roles.zipWithIndex
+      columns = spec.inputs(spec.relations(relation).input).columns
+      if roles.size == 1 || row.getBoolean(columns.size + i)
+    } yield {
+      val types = scan.output.take(columns.size).map(_.dataType)
+      require(types.map(KeyBytes.asNullable) == columns.map(_.dataType), s"$types are not $columns")
+      relation -> stored(row, types)
+    }
+    spec.relations.indices.map { relation =>
+      val strict = spec.relations(relation).keys.filterNot(k => spec.attributes(k.attribute).nullSafe)
+      rows.collect { case (`relation`, row) if !strict.exists(k => row.isNullAt(k.ordinal)) => row }
+    }
+  }
+
+  private def stored(row: InternalRow, types: Seq[DataType]): UnsafeRow = {
+    val columns = types.zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) }
+    UnsafeProjection.create(columns)(row).copy()
+  }
+
+  private def collect(plan: LogicalPlan, session: classic.SparkSession): Seq[InternalRow] =
+    new QueryExecution(session, plan).toRdd.map(_.copy()).collect().toSeq
+
+  private def owner(spec: BlockSpec, attribute: Int): Int =
+    spec.relations.indexWhere(_.keys.exists(_.attribute == attribute))
+
+  private def typeOf(spec: BlockSpec, column: ColumnRef) =
+    spec.inputs(spec.relations(column.relation).input).columns(column.ordinal).dataType
+
+  /** The bytes of a key as the engine sees them: the word of the field, or what the word points to. */
+  private def key(spec: BlockSpec, relation: Int, k: KeySpec, row: UnsafeRow): Option[Seq[Byte]] =
+    Option.when(!row.isNullAt(k.ordinal)) {
+      val bits = row.getLong(k.ordinal)
+      ArraySeq.unsafeWrapArray {
+        if (UnsafeRow.isFixedLength(typeOf(spec, ColumnRef(relation, k.ordinal)))) word(bits) else pointed(row, bits)
+      }
+    }
+
+  private def word(bits: Long): Array[Byte] = java.nio.ByteBuffer.allocate(8).putLong(bits).array()
+
+  private def pointed(row: UnsafeRow, word: Long): Array[Byte] = {
+    val bytes = new Array[Byte](word.toInt)
+    Platform.copyMemory(
+      row.getBaseObject,
+      row.getBaseOffset + (word >>> 32),
+      bytes,
+      Platform.BYTE_ARRAY_OFFSET,
+      bytes.length
+    )
+    bytes
+  }
+}
