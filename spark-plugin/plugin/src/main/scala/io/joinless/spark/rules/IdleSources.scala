@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.JoinlessConf
 import io.joinless.spark.plans.IdleSource
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -12,10 +13,10 @@ import org.apache.spark.sql.catalyst.rules.Rule
   *
   * Plans that are not streaming or join no streams come back `eq`.
   */
-final class HideIdleSources(enabled: () => Boolean) extends Rule[LogicalPlan] {
+object HideIdleSources extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (plan.isStreaming && enabled() && plan.exists(joinsStreams))
+    if (plan.isStreaming && JoinlessConf.active.enabled && plan.exists(joinsStreams))
       plan.transform { case LocalRelation(output, Seq(), true, None) => IdleSource(output) }
     else plan
 
