@@ -31,6 +31,8 @@ lazy val engine = (project in file("spark-plugin/engine"))
   .settings(common)
   .settings(
     name := "joinless-engine",
+    // The mutants of the engine are compiled while its tests run.
+    libraryDependencies += "org.scala-lang" % "scala-compiler" % scalaVersion.value % "test-internal",
     // Small thread stacks on purpose: nothing in the engine may recurse over data.
     Test / javaOptions ++= Seq("-Xmx3g")
   )

@@ -175,7 +175,7 @@ def main() -> None:
 
     truth = json.loads(args.truth.read_text()) if args.truth else {}
     meta = json.loads((args.streams / args.graph / "meta.json").read_text())
-    thresholds = truth.get(f"{args.graph}/T", meta["T"])
+    thresholds = meta["T"]
     spark = session(args.memory, args.cores, args.partitions, args.store)
     spark.range(1000).selectExpr("sum(id)").collect()
     everything: dict[str, Any] = {"arguments": {k: str(v) for k, v in vars(args).items()}, "results": {}}

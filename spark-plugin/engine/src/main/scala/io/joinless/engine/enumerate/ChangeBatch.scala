@@ -125,9 +125,11 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private def abandon(): Unit = {
     var i = 0
     while (i < appendedRows.size) {
-      // the roles of a row stand together
-      if (i == 0 || appendedRows(i) != appendedRows(i - 1))
-        tree.relation(appendedRelations(i)).arena.free(appendedRows(i))
+      // the roles of a row stand together; rows of different inputs may have the same id
+      val arena = tree.relation(appendedRelations(i)).arena
+      val again =
+        i > 0 && appendedRows(i) == appendedRows(i - 1) && (tree.relation(appendedRelations(i - 1)).arena eq arena)
+      if (!again) arena.free(appendedRows(i))
       i += 1
     }
     releaseEntries()

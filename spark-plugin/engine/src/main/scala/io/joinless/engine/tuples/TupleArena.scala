@@ -109,7 +109,7 @@ private object TupleArena {
 
     private def put(id: Int, words: Int): Unit = {
       val oversized = words > PageWords
-      if (oversized || last < 0 || used + words > PageWords) {
+      if (oversized || last < 0 || used == PageWords || used + words > PageWords) {
         require(last + 1 < (1 << 16), "an arena holds 16 GB of rows at most")
         last += 1
         if (last >= pages.length) pages = Arrays.copyOf(pages, math.max(last + 1, 2 * pages.length))

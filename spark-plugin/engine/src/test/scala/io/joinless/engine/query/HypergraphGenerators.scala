@@ -15,8 +15,10 @@ object HypergraphGenerators {
   }
 
   /** Any acyclic graph: every attribute is given to the nodes of a random subtree of a random tree. */
-  def acyclic(maxRelations: Int, attributes: Int): Gen[Hypergraph] = Gen.long.map { seed =>
-    val random = new Random(seed)
+  def acyclic(maxRelations: Int, attributes: Int): Gen[Hypergraph] =
+    Gen.long.map(seed => drawAcyclic(new Random(seed), maxRelations, attributes))
+
+  def drawAcyclic(random: Random, maxRelations: Int, attributes: Int): Hypergraph = {
     val relations = 1 + random.nextInt(maxRelations)
     val parent = IndexedSeq.tabulate(relations)(r => if (r == 0) -1 else random.nextInt(r))
     val places = IndexedSeq.fill(random.nextInt(attributes + 1)) {

@@ -7,7 +7,8 @@ import io.joinless.engine.view._
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.immutable.BitSet
 
-class FirstLight extends AnyFunSuite {
+/** The three-hop self-join, by hand: how the engine is used, and that it is right on either join tree. */
+class ThreeHopSpec extends AnyFunSuite {
 
   private val src = KeyField(0, variable = false)
   private val dst = KeyField(1, variable = false)

@@ -1,0 +1,50 @@
+# The two commands: `make demo` shows what Joinless does, `make test` checks all of it. `make help` lists the rest.
+
+SHELL := /bin/bash
+VERSION := $(shell sed -n 's/^ThisBuild \/ version := "\(.*\)"/\1/p' build.sbt)
+JAR := spark-plugin/plugin/target/scala-2.13/joinless-spark-4.2_2.13-$(VERSION).jar
+WHEEL := dist/joinless-$(VERSION)-py3-none-any.whl
+BUNDLED := python/src/joinless/jars/$(notdir $(JAR))
+SCALA_SOURCES := $(shell find spark-plugin project -path '*/target' -prune -o -path '*/src/main/*' -type f -print) build.sbt
+PYTHON_SOURCES := $(shell find python -path '*/jars' -prune -o -type f -name '*.py' -print) python/pyproject.toml README.md LICENSE NOTICE
+
+.PHONY: help setup jar wheel demo test fmt clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+
+setup: ## check Java and Python, make .venv, fetch sbt
+	@scripts/setup
+
+demo: $(BUNDLED) ## three-hop and star joins on a stream of files, beside Spark's own joins (2 minutes)
+	@.venv/bin/python examples/demo.py
+
+test: setup ## all formats, checks and tests
+	@scripts/test
+
+jar: $(JAR) ## the plugin's jar
+
+wheel: $(WHEEL) ## dist/joinless-*.whl, with the jar inside
+
+fmt: setup ## format Scala and Python
+	@scripts/sbt scalafmtSbt scalafmtAll
+	@.venv/bin/ruff format --quiet . && .venv/bin/ruff check --quiet --fix .
+
+clean: ## remove everything these targets made
+	rm -rf .build .venv dist demo-output python/src/joinless/jars target project/target project/project
+	find spark-plugin -name target -type d -prune -exec rm -rf {} +
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .bsp
+
+$(JAR): $(SCALA_SOURCES) | setup
+	@scripts/sbt plugin/assembly
+	@touch $@
+
+$(BUNDLED): $(JAR)
+	@mkdir -p $(@D) && rm -f $(@D)/*.jar && cp $< $@
+
+$(WHEEL): $(BUNDLED) $(PYTHON_SOURCES)
+	@rm -rf dist
+	@.venv/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist ./python
+	@echo "wheel: $@"

@@ -1,0 +1,204 @@
+"""The main job, on a stream of graph edges that arrive in files: three-hop paths and stars, beside Spark's own joins.
+
+Run by `make demo`. Shows each query's plan before and after, the progress of every batch, and leaves a picture of state
+and time per batch in demo-output/. Every run is checked against Spark's batch SQL over the same files: the exit code
+is 0 only where all rows agree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+import joinless
+from picture import draw
+from power_law import write_edges
+
+OUTPUT = Path(__file__).parent.parent / "demo-output"
+EDGES, VERTICES, BATCHES = 20_000, 3_000, 10
+#: Spark's own joins are stopped after this many seconds per query; the picture shows how far they came.
+PATIENCE = 25.0
+
+QUERIES = {
+    "three-hop": """
+        SELECT a.src, a.dst AS via, b.dst AS next, c.dst AS last
+        FROM follows a JOIN follows b ON a.dst = b.src
+                       JOIN follows c ON b.dst = c.src
+        WHERE c.dst >= {threshold}""",
+    "star": """
+        SELECT a.src AS center, a.dst AS x, b.dst AS y, c.dst AS z
+        FROM likes a JOIN shares b ON a.src = b.src
+                     JOIN replies c ON a.src = c.src
+        WHERE c.dst >= {threshold}""",
+}
+TABLES = ("follows", "likes", "shares", "replies")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one micro-batch took and left behind."""
+
+    seconds: float
+    state_rows: int
+    state_bytes: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run: its batches, and the rows it gave as (how many, sum of their hashes)."""
+
+    batches: list[Batch]
+    result: tuple[int, int]
+    plan: str
+
+    @property
+    def seconds(self) -> float:
+        """Time of all batches."""
+        return sum(batch.seconds for batch in self.batches)
+
+
+def main() -> int:
+    """Runs everything; returns the exit code."""
+    started = time.monotonic()
+    shutil.rmtree(OUTPUT, ignore_errors=True)
+    say(f"{EDGES:,} power-law edges in {BATCHES} files, and {EDGES:,} more over three streams for the star")
+    thresholds = write_edges(OUTPUT / "data", EDGES, VERTICES, BATCHES, seed=7)
+    spark = start_session()
+    failures = 0
+    drawn: dict[str, dict[str, list[Batch]]] = {}
+    for name, template in QUERIES.items():
+        sql = template.format(threshold=thresholds[name])
+        say(f"\n== {name} ==\n{sql.strip()}")
+        ours = run(spark, name, sql, joinless_enabled=True)
+        native = run(spark, name, sql, joinless_enabled=False)
+        say(f"\nPlan before (Spark's own joins):\n{native.plan}\n\nPlan after (Joinless):\n{ours.plan}")
+        expected = batch_sql(spark, sql)
+        say(f"\nrows: Joinless {ours.result[0]:,}, Spark batch SQL {expected[0]:,}")
+        if ours.result != expected:
+            say(f"FAILED: {name} differs from Spark's batch SQL")
+            failures += 1
+        done = len(native.batches)
+        if done == BATCHES and native.result != expected:
+            say(f"FAILED: Spark's own joins differ on {name}")
+            failures += 1
+        say(compare(ours, native, done))
+        drawn[name] = {"Joinless": ours.batches, "Spark's own joins": native.batches}
+    picture = draw(OUTPUT, drawn)
+    spark.stop()
+    say(f"\npicture: {picture}")
+    say(f"{'FAILED' if failures else 'OK'} after {time.monotonic() - started:.0f} s")
+    return 1 if failures else 0
+
+
+def start_session() -> SparkSession:
+    """A local session with Joinless: the one line that differs from any other Spark program."""
+    builder = SparkSession.Builder().master("local[2]").appName("joinless demo")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.driver.memory", "3g")
+    builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.log.level", "ERROR")
+    return joinless.configure(builder).getOrCreate()
+
+
+def run(spark: SparkSession, name: str, sql: str, *, joinless_enabled: bool) -> Outcome:
+    """Runs a query over all files, one per stream and batch."""
+    label = "Joinless" if joinless_enabled else "Spark's own joins"
+    session = spark.newSession()
+    session.conf.set("spark.joinless.enabled", str(joinless_enabled).lower())
+    for table in TABLES:
+        reader = session.readStream.schema("src bigint, dst bigint").option("maxFilesPerTrigger", 1)
+        reader.csv(str(OUTPUT / "data" / table)).createOrReplaceTempView(table)
+    df = session.sql(sql)
+    if joinless_enabled:
+        say(f"\n{joinless.explain(df)}")
+    say(f"\n{label}:")
+    totals: list[tuple[int, int]] = []
+
+    def add(batch: DataFrame, _: int) -> None:
+        totals.append(fingerprint(batch))
+
+    writer = df.writeStream.foreachBatch(add).trigger(availableNow=True)
+    checkpoint = OUTPUT / "checkpoints" / f"{name}-{'joinless' if joinless_enabled else 'spark'}"
+    query = writer.option("checkpointLocation", str(checkpoint)).start()
+    batches = follow(query, deadline=None if joinless_enabled else time.monotonic() + PATIENCE)
+    plan = joins_of(query)
+    query.stop()
+    return Outcome(batches, (sum(n for n, _ in totals), sum(h for _, h in totals)), plan)
+
+
+def follow(query: StreamingQuery, deadline: float | None) -> list[Batch]:
+    """Reports each batch as it ends, until the query does or the deadline passes."""
+    batches: list[Batch] = []
+    while True:
+        active = query.isActive
+        for progress in query.recentProgress[len(batches) :]:
+            operators = progress.stateOperators
+            ours = [o.customMetrics for o in operators if "storedRows" in o.customMetrics]
+            rows = sum(m["storedRows"] for m in ours) if ours else sum(o.numRowsTotal for o in operators)
+            held = sum(m["arenaBytes"] for m in ours) if ours else sum(o.memoryUsedBytes for o in operators)
+            batch = Batch(progress.durationMs["triggerExecution"] / 1000, rows, held)
+            batches.append(batch)
+            say(f"  batch {progress.batchId:2}  {batch.seconds:6.2f} s  {rows:9,} state rows  {held / 1e6:7.1f} MB")
+        if not active:
+            return batches
+        if deadline and time.monotonic() > deadline:
+            say(f"  stopped after {PATIENCE:.0f} s, {len(batches)} of {BATCHES} batches done")
+            return batches
+        query.awaitTermination(1)
+
+
+def joins_of(query: StreamingQuery) -> str:
+    """The physical plan's lines that join, scan or exchange, shortened."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        query.explain()
+    lines = [
+        re.sub(r"#\d+L?|, plan_id=\d+|knownfloatingpointnormalized\S*", "", line)
+        for line in text.getvalue().splitlines()
+    ]
+    kept = [line for line in lines if re.search(r"Join|Exchange|Scan|View|Union|Cells", line)]
+    return "\n".join(line if len(line) <= 118 else line[:115] + "..." for line in kept)
+
+
+def batch_sql(spark: SparkSession, sql: str) -> tuple[int, int]:
+    """The answer of Spark's batch SQL over the same files."""
+    session = spark.newSession()
+    for table in TABLES:
+        session.read.schema("src bigint, dst bigint").csv(str(OUTPUT / "data" / table)).createOrReplaceTempView(table)
+    return fingerprint(session.sql(sql))
+
+
+def fingerprint(df: DataFrame) -> tuple[int, int]:
+    """Number of rows and sum of their hashes: equal for equal bags, whatever the order."""
+    row = df.agg(F.count("*"), F.sum(F.xxhash64(*df.columns).cast("decimal(38,0)"))).first()
+    assert row is not None
+    return int(row[0]), int(row[1] or 0)
+
+
+def compare(ours: Outcome, native: Outcome, done: int) -> str:
+    """One line that says how both did on the batches that both finished."""
+    if not done:
+        return "Spark's own joins finished no batch."
+    mine = sum(batch.seconds for batch in ours.batches[:done])
+    a, b = ours.batches[done - 1], native.batches[done - 1]
+    return (
+        f"after {done} batches: {mine:.1f} s against {native.seconds:.1f} s ({native.seconds / mine:.1f}x), "
+        f"{a.state_rows:,} state rows against {b.state_rows:,} ({b.state_rows / a.state_rows:.1f}x)"
+    )
+
+
+def say(text: str) -> None:
+    """Prints at once."""
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

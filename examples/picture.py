@@ -1,0 +1,50 @@
+"""Draws state and time per batch of several systems, one row of panels per query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+
+class Batch(Protocol):
+    """What is drawn of a batch."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+
+    @property
+    def state_rows(self) -> int:
+        """Rows of state after it."""
+
+
+COLOURS = ("#1b7f5c", "#c2562d", "#4464ad")
+
+
+def draw(folder: Path, runs: Mapping[str, Mapping[str, Sequence[Batch]]]) -> Path:
+    """Writes demo.png and demo.svg into a folder; returns the path of the PNG."""
+    figure, axes = plt.subplots(len(runs), 2, figsize=(9, 3.1 * len(runs)), squeeze=False)
+    for row, (query, systems) in zip(axes, runs.items(), strict=True):
+        for colour, (system, batches) in zip(COLOURS, systems.items(), strict=False):
+            numbers = range(1, len(batches) + 1)
+            row[0].plot(numbers, [b.state_rows for b in batches], marker="o", color=colour, label=system)
+            row[1].plot(numbers, [b.seconds for b in batches], marker="o", color=colour, label=system)
+        row[0].set_title(f"{query}: rows of state")
+        row[1].set_title(f"{query}: seconds per batch")
+        for panel in row:
+            panel.set_xlabel("batch")
+            panel.set_ylim(bottom=0)
+            panel.grid(alpha=0.3)
+            panel.spines[["top", "right"]].set_visible(False)
+        row[0].legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(folder / "demo.svg")
+    figure.savefig(folder / "demo.png", dpi=130)
+    plt.close(figure)
+    return folder / "demo.png"

@@ -1,0 +1,32 @@
+"""Streaming SQL joins in Apache Spark that never store a join result.
+
+``configure`` switches it on for a session; after that ordinary streaming SQL is enough. ``explain`` and ``why_not``
+show what becomes of a query, ``progress`` and ``error`` what a running one does.
+"""
+
+from joinless.errors import (
+    ConnectUnsupportedError,
+    ExtensionNotInstalledError,
+    JoinlessError,
+    SparkVersionError,
+)
+from joinless.plan import Explanation, Reason, explain, why_not
+from joinless.running import Progress, error, progress
+from joinless.session import configure
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConnectUnsupportedError",
+    "Explanation",
+    "ExtensionNotInstalledError",
+    "JoinlessError",
+    "Progress",
+    "Reason",
+    "SparkVersionError",
+    "configure",
+    "error",
+    "explain",
+    "progress",
+    "why_not",
+]

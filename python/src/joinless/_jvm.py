@@ -1,0 +1,85 @@
+"""The one door to the JVM: no other file speaks py4j, and this one speaks only to ``io.joinless.spark.api.PythonApi``.
+
+Whatever stands in the way (Connect, no jar, no extension) comes back as a named error, never as
+``'JavaPackage' object is not callable``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.java_gateway import JavaClass
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+
+from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError, ExtensionNotInstalledError
+
+
+def explain_text(df: DataFrame) -> str:
+    """Join trees and reasons of the plan, for people."""
+    return str(_api(df, "joinless.explain").explainText(df._jdf))
+
+
+def explain_mermaid(df: DataFrame) -> str:
+    """Join trees as a Mermaid graph."""
+    return str(_api(df, "joinless.explain").explainMermaid(df._jdf))
+
+
+def explain_json(df: DataFrame) -> str:
+    """Join trees and reasons as JSON."""
+    return str(_api(df, "joinless.explain").explainJson(df._jdf))
+
+
+def why_not_json(df: DataFrame) -> str:
+    """Reasons of the join blocks left to Spark, as a JSON array."""
+    return str(_api(df, "joinless.why_not").whyNotJson(df._jdf))
+
+
+def running_version(session: SparkSession) -> str:
+    """Version of the plugin inside the running session."""
+    return str(_python_api(session._jvm).version())
+
+
+def check_running_session() -> None:
+    """Raises `ExtensionNotInstalledError` where a JVM already runs that a builder can no longer give the extension."""
+    context = SparkContext._active_spark_context
+    if context is not None and EXTENSION_CLASS not in _extensions(context):
+        raise ExtensionNotInstalledError(
+            "A Spark session without Joinless already runs in this process, and extensions are fixed when it starts.",
+            "Call joinless.configure before the first session is created; in a notebook, restart the kernel.",
+        )
+    if SparkContext._jvm is not None and not _is_loaded(SparkContext._jvm):
+        raise ExtensionNotInstalledError(
+            "The Java process behind this Python started without the Joinless jar and outlives spark.stop().",
+            "Call joinless.configure before the first session is created: restart Python.",
+        )
+
+
+def _api(df: DataFrame, what: str) -> Any:
+    session = df.sparkSession
+    if not hasattr(session, "_jvm") or not hasattr(df, "_jdf"):
+        raise ConnectUnsupportedError(what)
+    if not _is_loaded(session._jvm):
+        raise ExtensionNotInstalledError("The Joinless jar is not on the class path of this session.", _REMEDY)
+    api = _python_api(session._jvm)
+    if not api.isInstalled(session._jsparkSession):
+        raise ExtensionNotInstalledError("The Joinless jar is there, but its extension is not switched on.", _REMEDY)
+    return api
+
+
+def _python_api(jvm: Any) -> Any:
+    return jvm.io.joinless.spark.api.PythonApi
+
+
+def _is_loaded(jvm: Any) -> bool:
+    return isinstance(_python_api(jvm), JavaClass)
+
+
+def _extensions(context: SparkContext) -> list[str]:
+    return [name.strip() for name in context.getConf().get("spark.sql.extensions", "").split(",")]
+
+
+_REMEDY = (
+    "Create the session through joinless.configure(SparkSession.builder), or start it with --jars and "
+    f"--conf spark.sql.extensions={EXTENSION_CLASS}."
+)

@@ -1,0 +1,91 @@
+"""What Joinless makes of a query, without running it: the join tree, or the reason why a join stays with Spark."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+
+from joinless import _jvm
+
+
+class Explanation:
+    """The join trees of a query; ``print`` it, or leave it as the last line of a notebook cell.
+
+    The text names the root, the height and the class of each tree, what each view stores, shares and cells, and the
+    cost that follows; joins left to Spark are listed with their reasons.
+    """
+
+    def __init__(self, df: DataFrame) -> None:
+        self._df = df
+        self.text = _jvm.explain_text(df)
+
+    def mermaid(self) -> str:
+        """The join trees as a Mermaid graph."""
+        return _jvm.explain_mermaid(self._df)
+
+    def json(self) -> str:
+        """The join trees and reasons as a JSON document."""
+        return _jvm.explain_json(self._df)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a block of joins stays with Spark.
+
+    Attributes:
+        code: stable upper-case name, such as ``CYCLIC_JOIN_GRAPH``.
+        sentence: the reason in words, with column names.
+        advice: what the user can do about it; empty where nothing helps.
+        arguments: the values named in the sentence.
+    """
+
+    code: str
+    sentence: str
+    advice: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {self.sentence}" + (f" {self.advice}" if self.advice else "")
+
+
+def explain(df: DataFrame) -> Explanation:
+    """Shows how Joinless would run the joins of a streaming DataFrame. No query needs to run.
+
+    >>> print(joinless.explain(spark.sql("SELECT ... FROM a JOIN b ... JOIN c ...")))
+
+    Raises:
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
+    """
+    return Explanation(df)
+
+
+def why_not(df: DataFrame) -> list[Reason]:
+    """Reasons of all join blocks of a streaming DataFrame that stay with Spark; empty where none does.
+
+    Raises:
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
+    """
+    return [
+        Reason(
+            code=entry["code"],
+            sentence=entry["sentence"],
+            advice=entry.get("advice") or "",
+            arguments={name: str(value) for name, value in (entry.get("arguments") or {}).items()},
+        )
+        for entry in json.loads(_jvm.why_not_json(df))
+    ]

@@ -1,0 +1,104 @@
+"""What the join operator of a running query did in its last batch, and the error that stopped it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+
+from pyspark.errors import PySparkException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from joinless.errors import JoinlessError
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Figures of the last batch, added up over cells (and over join blocks, where a query has several).
+
+    Attributes:
+        batch_id: the batch.
+        rows_in: rows that came to cells; a row replicated to three cells counts three.
+        rows_out: result rows written.
+        propagation_steps: counts changed because a key came or went below; the work of updates.
+        cursor_moves: lists entered or advanced; the work of enumeration.
+        results_enumerated: results found, before residual conditions.
+        stored_rows: rows held after the batch, each once per cell, whatever its roles.
+        live_tuples: tuples of inner nodes that are part of a result.
+        keys: distinct keys on the edges of the join trees.
+        arena_bytes: memory held by the view trees.
+        cache_hits: cells whose view tree was in the executor's cache.
+        rebuilds: cells whose view tree was rebuilt from the log.
+        propagate_ms, enumerate_ms, commit_ms, rebuild_ms: task time in milliseconds.
+    """
+
+    batch_id: int
+    rows_in: int
+    rows_out: int
+    propagation_steps: int
+    cursor_moves: int
+    results_enumerated: int
+    stored_rows: int
+    live_tuples: int
+    keys: int
+    arena_bytes: int
+    cache_hits: int
+    rebuilds: int
+    propagate_ms: int
+    enumerate_ms: int
+    commit_ms: int
+    rebuild_ms: int
+
+    @property
+    def bytes_per_row(self) -> float:
+        """Memory of the view trees per stored row; 0 while nothing is stored."""
+        return self.arena_bytes / self.stored_rows if self.stored_rows else 0.0
+
+    @property
+    def output_amplification(self) -> float:
+        """Result rows per row that came in; 0 in a batch without rows."""
+        return self.rows_out / self.rows_in if self.rows_in else 0.0
+
+
+def progress(query: StreamingQuery) -> Progress | None:
+    """Figures of a query's last batch; None before the first, or where no join of it is ours.
+
+    They come from ``query.lastProgress.stateOperators[i].customMetrics``, where a listener finds them as well.
+    """
+    last = query.lastProgress
+    if last is None:
+        return None
+    ours = [operator.customMetrics for operator in last.stateOperators if "propagationSteps" in operator.customMetrics]
+    if not ours:
+        return None
+    sums = {name: sum(metrics.get(_camel(name), 0) for metrics in ours) for name in _METRICS}
+    return Progress(batch_id=last.batchId, **sums)
+
+
+def error(query: StreamingQuery) -> JoinlessError | None:
+    """The error of ours that stopped a query; None where it runs, ended well or failed for another reason.
+
+    Spark wraps what happens inside a stream as ``STREAM_FAILED``; this finds the cause.
+    """
+    cause: BaseException | None = query.exception()
+    while cause is not None:
+        if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
+            return _as_error(cause.getCondition() or "", str(cause), cause.getMessageParameters(), cause.getSqlState())
+        following = getattr(cause, "_cause", None)
+        if following is None and (told := _TOLD.search(str(cause))):
+            return _as_error(told[1], told[0], None, told[3])
+        cause = following
+    return None
+
+
+def _as_error(condition: str, text: str, parameters: dict[str, str] | None, sql_state: str | None) -> JoinlessError:
+    told = _TOLD.search(text)
+    return JoinlessError(condition, told[2] if told else text.splitlines()[0], parameters, sql_state)
+
+
+def _camel(name: str) -> str:
+    head, *tail = name.split("_")
+    return head + "".join(part.capitalize() for part in tail)
+
+
+_METRICS = [field.name for field in fields(Progress) if field.name != "batch_id"]
+_TOLD = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|$)")

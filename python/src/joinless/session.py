@@ -1,0 +1,48 @@
+"""Switches Joinless on for a session that is about to be created."""
+
+from __future__ import annotations
+
+import os
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from joinless import _jars, _jvm
+from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError
+
+EXPLAIN_PROVIDER = "io.joinless.spark.explain.ExtendedExplain"
+
+
+def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Adds the bundled jar, the extension and its part of ``query.explain()`` to a session builder.
+
+    What the builder has in ``spark.jars``, ``spark.sql.extensions`` and ``spark.sql.extendedExplainProviders`` stays,
+    so it works before or after other helpers that append, such as Delta's. Nothing is downloaded.
+
+    >>> import joinless
+    >>> from pyspark.sql import SparkSession
+    >>> spark = joinless.configure(SparkSession.builder.master("local[2]")).getOrCreate()
+
+    Returns:
+        The same builder.
+
+    Raises:
+        SparkVersionError: no jar for the installed PySpark.
+        ConnectUnsupportedError: the builder makes a Spark Connect session; there the server is configured.
+        ExtensionNotInstalledError: a session without the extension already runs in this process.
+    """
+    options = builder._options
+    if "spark.remote" in options or "SPARK_REMOTE" in os.environ or options.get("spark.api.mode") == "connect":
+        raise ConnectUnsupportedError("joinless.configure")
+    jar = _jars.bundled(pyspark.__version__)
+    _jvm.check_running_session()
+    _append(builder, "spark.jars", str(jar))
+    _append(builder, "spark.sql.extensions", EXTENSION_CLASS)
+    _append(builder, "spark.sql.extendedExplainProviders", EXPLAIN_PROVIDER)
+    return builder
+
+
+def _append(builder: SparkSession.Builder, key: str, value: str) -> None:
+    present = [entry for entry in str(builder._options.get(key) or "").split(",") if entry.strip()]
+    if value not in present:
+        builder.config(key, ",".join([*present, value]))

@@ -1,0 +1,93 @@
+package io.joinless.engine
+
+import io.joinless.engine.enumerate.ChangeBatch
+import io.joinless.engine.oracle._
+import io.joinless.engine.view.ViewTree
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Random queries and batches against the naive join; see [[EngineRun]] for what is compared.
+  *
+  * A failure prints its seed and leaves the shrunk case under `tests/regressions/`, from where it is replayed for ever.
+  */
+class EnginePropertySpec extends AnyFunSuite {
+
+  test("oracle_batches: results, deltas, weights, membership and invariants of at least 200,000 batches") {
+    var batches, refused, emptied, gained, lost = 0
+    var seed = 0L
+    while (batches < 200000) {
+      val run = play(seed, Generators.draw(seed))
+      batches += run.batchesDone
+      refused += run.batchesRefused
+      emptied += run.timesEmptied
+      gained += run.resultsGained
+      lost += run.resultsLost
+      seed += 1
+    }
+    info(
+      s"$seed queries, $batches batches: $gained results gained, $lost lost, $refused batches refused, $emptied times empty"
+    )
+    assert(gained > 10 * seed && lost > 5 * seed && refused > seed / 4 && emptied > seed)
+  }
+
+  test("batching_: in any order, one by one, or all at once") {
+    for (seed <- 0L until 400L) {
+      val query = Generators.draw(seed)
+      val random = new scala.util.Random(seed)
+      play(seed, query.copy(batches = query.batches.map(random.shuffle(_))))
+      play(seed, query.copy(batches = query.batches.flatten.map(IndexedSeq(_))))
+      play(seed, query.copy(batches = query.batches.grouped(1 + random.nextInt(20)).map(_.flatten).toIndexedSeq))
+    }
+  }
+
+  test("drained and refilled: empty each time, and no larger than the first time") {
+    for (seed <- 0L until 400L) {
+      val drawn = Generators.draw(seed)
+      val query = drawn.copy(inputs = drawn.inputs.map(_.copy(changelog = true)))
+      val tree = new ViewTree(query.block)
+      val batch = new ChangeBatch(tree, IndexedSeq.empty)
+      def play(changes: Iterable[CaseChange]): Unit = {
+        changes.foreach { c =>
+          val words = query.inputs(c.input).words(c.row)
+          batch.add(c.input, c.roles, c.weight, words, words.length)
+        }
+        while (batch.next()) {}
+      }
+      val insertions = query.batches.flatten.filter(_.weight > 0)
+      val deletions = new scala.util.Random(seed).shuffle(insertions.map(c => c.copy(weight = -c.weight)))
+      val bytes = for (_ <- 1 to 10) yield {
+        insertions.grouped(5).foreach(play)
+        deletions.grouped(7).foreach(play)
+        assert(tree.isEmpty, s"seed $seed")
+        tree.bytes
+      }
+      assert(bytes.last <= 1.25 * bytes.head, s"seed $seed")
+    }
+  }
+
+  test("oracle_batches: hundreds of rows, batches of up to 1,000 changes") {
+    for (seed <- 0L until 60L) play(seed, Generators.drawLarge(seed))
+  }
+
+  for (path <- CaseFile.all) test(s"regression: ${path.getFileName}") {
+    Shrinking.failure(CaseFile.read(path)).foreach(e => fail(e.getMessage, e))
+  }
+
+  test("a case survives being written down") {
+    for (seed <- 0L until 200L) {
+      val query = Generators.draw(seed)
+      assert(CaseFile.parse(CaseFile.render(query)) === query)
+    }
+  }
+
+  private def play(seed: Long, query: Case): EngineRun = {
+    val run = new EngineRun(query)
+    try { run.run(); run }
+    catch {
+      case e: Mismatch =>
+        val small = Shrinking.shrink(query)
+        val why = Shrinking.failure(small).getOrElse(e)
+        val path = CaseFile.write(small, s"seed-$seed", s"seed $seed\n${why.getMessage}")
+        fail(s"seed $seed: ${why.getMessage}; shrunk to $path", why)
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package io.joinless.engine.mutants
+
+/** A mistake one could make in the engine: in `file`, each text (which must occur exactly once) becomes another. */
+final case class Mutant(name: String, file: String, edits: (String, String)*) {
+
+  def mutate(source: String): String = edits.foldLeft(source) { case (text, (from, to)) =>
+    val first = text.indexOf(from)
+    require(first >= 0 && text.indexOf(from, first + 1) < 0, s"$name: not exactly once in $file: $from")
+    text.replace(from, to)
+  }
+}
+
+/** The mistakes of algorithms.md G, and others that a reader of the engine may find tempting.
+  *
+  * Not here: mistakes in what the engine does not have yet (ring sums, existential components, a net map at the
+  * output); enumerating R_e in place of V_s, for which no list exists; marking witnesses live before their results are
+  * enumerated, which is no mistake: what one change of one row makes live never lies above another of its witnesses.
+  */
+object Mutant {
+  private val propagation = "view/Propagation.scala"
+  private val liveness = "view/Liveness.scala"
+  private val viewTree = "view/ViewTree.scala"
+  private val delta = "enumerate/DeltaEnumeration.scala"
+  private val batch = "enumerate/ChangeBatch.scala"
+  private val cursor = "enumerate/Cursor.scala"
+  private val lists = "tuples/IntLists.scala"
+  private val index = "tuples/KeyIndex.scala"
+  private val reader = "tuples/KeyReader.scala"
+
+  private val survives = "n.vs.count(key) > n.gone(key) && n.isLiveAbove(key)"
+
+  val all: Seq[Mutant] = Seq(
+    Mutant("delete: witnesses whose key does not survive", propagation, survives -> "n.isLiveAbove(key)"),
+    Mutant("delete: witnesses below dead parents", propagation, survives -> "n.vs.count(key) > n.gone(key)"),
+    Mutant(
+      "delete: no witness at the root",
+      propagation,
+      "if (node.isRoot) witness(node, tuple)" -> "if (node.isRoot) ()"
+    ),
+    Mutant("delete: dying tuples of a key not reset", propagation, "n.gone(n.key(t)) = 0; " -> ""),
+    Mutant(
+      "insert: witnesses below dead parents",
+      propagation,
+      "if (node.isLiveAbove(key)) witness(node, tuple)" -> "witness(node, tuple)"
+    ),
+    Mutant(
+      "insert: no witness at the root",
+      propagation,
+      "node.vs.push(0, tuple)\n      witness(node, tuple)" -> "node.vs.push(0, tuple)"
+    ),
+    Mutant(
+      "insert: no witness under a key that is alive already",
+      propagation,
+      "if (!first) { if (node.isLiveAbove(key)) witness(node, tuple) }" -> "if (!first) ()"
+    ),
+    Mutant(
+      "insert: counts up for each tuple, not for each key",
+      propagation,
+      "val first = node.vs.isEmpty(key)" -> "val first = true"
+    ),
+    Mutant(
+      "mark missing",
+      propagation,
+      "liveness.mark(tree.nodes(witnessNodes(i)), witnessTuples(i)); i += 1" -> "i += 1"
+    ),
+    Mutant(
+      "unmark missing",
+      propagation,
+      "liveness.unmark(tree.nodes(witnessNodes(i)), witnessTuples(i)); i += 1" -> "i += 1"
+    ),
+    Mutant("mark not recursive", liveness, "if (first) pushAll(r.child(c), key)" -> ""),
+    Mutant("mark for every live parent", liveness, "if (first) pushAll(r.child(c), key)" -> "pushAll(r.child(c), key)"),
+    Mutant("unmark not recursive", liveness, "if (r.live(c).isEmpty(key)) pushAll(r.child(c), key)" -> ""),
+    Mutant(
+      "unmark though another parent is live",
+      liveness,
+      "if (r.live(c).isEmpty(key)) pushAll(r.child(c), key)" -> "pushAll(r.child(c), key)"
+    ),
+    Mutant(
+      "insertions first",
+      batch,
+      "val at = position\n" -> "val at = if (position < insertions.size) p + position else if (position < i) position - insertions.size else position\n"
+    ),
+    Mutant("batch not netted", "algebra/Net.scala", "Math.addExact(sums(relation)(row), weight)" -> "weight"),
+    Mutant("absent rows deleted", batch, "if (after < 0) {" -> "if (after < -1) {"),
+    Mutant(
+      "refused batch keeps appended rows",
+      batch,
+      "if (!again) arena.free(appendedRows(i))" -> "if (again) arena.free(appendedRows(i))"
+    ),
+    Mutant("rows not retained", batch, "{ retain(insertions(e)); e += 1 }" -> "e += 1"),
+    Mutant("rows not released", batch, "{ release(deletions(e)); e += 1 }" -> "e += 1"),
+    Mutant(
+      "new multiplicity in place of the difference",
+      delta,
+      "Math.subtractExact(weight, node.multiplicity(row))" -> "weight"
+    ),
+    Mutant(
+      "multiplicity changes below dead parents",
+      delta,
+      "node.isAlive(row) && (node.isRoot || node.isLiveAbove(node.key(row)))" -> "node.isAlive(row)"
+    ),
+    Mutant("multiplicity of the witness forgotten", delta, "Math.multiplyExact(sign, r.weight(t))" -> "sign"),
+    Mutant("multiplicity of deleted rows kept", delta, "node.multiplicity(row) = 0L" -> "()"),
+    Mutant(
+      "multiplicity of other rows forgotten",
+      cursor,
+      "Math.multiplyExact(weights(l), level.relation.weight(tuples(level.node)))" -> "weights(l)"
+    ),
+    Mutant("changes not announced", cursor, "        changed |= level.bit\n" -> ""),
+    Mutant(
+      "residual of the witness ignored",
+      cursor,
+      "if (conditions.length > 0 && " -> "if (conditions.length > 99 && "
+    ),
+    Mutant("index entry left", viewTree, "      node.idx(c).remove(key, row)\n" -> ""),
+    Mutant(
+      "key of a generalized tuple left",
+      viewTree,
+      "case g: GeneralizedNode if last && !g.isRoot => unlinkUp(g, key)" -> "case g: GeneralizedNode if last && !g.isRoot && node.isRoot => unlinkUp(g, key)"
+    ),
+    Mutant("key above not released", viewTree, "val last = node.up.release(key)" -> "val last = false"),
+    Mutant("counts of a new row start at 0", viewTree, "if (!child.vs.isEmpty(key)) alive += 1" -> ""),
+    Mutant("NULL equals 0", reader, "buffer(0) |= 1L << f" -> "buffer(0) |= 0L"),
+    Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
+    Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
+    Mutant("gap in a list", lists, "    places(last) = slot\n" -> ""),
+    Mutant(
+      "chunk given back too early",
+      lists,
+      "if (isBorder(count)) {\n      ends" -> "if (isBorder(count + 1)) {\n      ends"
+    )
+  )
+}

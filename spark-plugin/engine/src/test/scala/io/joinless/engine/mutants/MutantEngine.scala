@@ -1,0 +1,55 @@
+package io.joinless.engine.mutants
+
+import io.joinless.engine.oracle.CaseFile
+import java.io.File
+import java.net.{URL, URLClassLoader}
+import java.nio.file.{Files, Path}
+import scala.reflect.internal.util.BatchSourceFile
+import scala.tools.nsc.reporters.StoreReporter
+import scala.tools.nsc.{Global, Settings}
+
+/** Compiles a mutant of one source file of the engine and runs the property tests on it, in a class loader of its own. */
+object MutantEngine {
+
+  private val sources = CaseFile.root.resolve("spark-plugin/engine/src/main/scala/io/joinless/engine")
+  private val classPath = System.getProperty("java.class.path")
+
+  /** What the first `cases` random cases say about the engine with this mutant; None where nothing fails. */
+  def probe(mutant: Mutant, cases: Long): Option[String] = {
+    val classes = Files.createTempDirectory("mutant")
+    try {
+      compile(mutant, classes)
+      val loader =
+        new ChildFirst(classes.toUri.toURL +: classPath.split(File.pathSeparator).map(new File(_).toURI.toURL))
+      try {
+        val run = loader.loadClass("io.joinless.engine.mutants.Probe").getMethod("run", classOf[Long])
+        Option(run.invoke(null, Long.box(cases)).asInstanceOf[String])
+      } finally loader.close()
+    } finally delete(classes)
+  }
+
+  private def compile(mutant: Mutant, into: Path): Unit = {
+    val text = mutant.mutate(Files.readString(sources.resolve(mutant.file)))
+    val settings = new Settings
+    settings.classpath.value = classPath
+    settings.outputDirs.setSingleOutput(into.toString)
+    val reporter = new StoreReporter(settings)
+    val compiler = new Global(settings, reporter)
+    new compiler.Run().compileSources(List(new BatchSourceFile(mutant.file, text)))
+    require(!reporter.hasErrors, s"${mutant.name} does not compile: ${reporter.infos.mkString("; ")}")
+  }
+
+  private def delete(folder: Path): Unit = {
+    val files = Files.walk(folder)
+    try files.sorted(java.util.Comparator.reverseOrder[Path]).forEach(f => Files.delete(f))
+    finally files.close()
+  }
+
+  /** Classes of the engine and its tests anew, everything else from the parent. */
+  final private class ChildFirst(urls: Array[URL]) extends URLClassLoader(urls, getClass.getClassLoader) {
+    override def loadClass(name: String, resolve: Boolean): Class[_] = getClassLoadingLock(name).synchronized {
+      if (!name.startsWith("io.joinless.engine.")) super.loadClass(name, resolve)
+      else Option(findLoadedClass(name)).getOrElse(findClass(name))
+    }
+  }
+}

@@ -1,0 +1,19 @@
+package io.joinless.engine.mutants
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** The property tests notice every mutant: they would notice the mistake. */
+class MutantSpec extends AnyFunSuite {
+  private val cases = 2500L
+
+  test("control: the engine as it is survives") {
+    assert(MutantEngine.probe(Mutant("none", "view/Propagation.scala"), 500) === None)
+  }
+
+  for (mutant <- Mutant.all) test(s"killed: ${mutant.name}") {
+    MutantEngine.probe(mutant, cases) match {
+      case Some(how) => info(how)
+      case None => fail(s"survives $cases random cases")
+    }
+  }
+}

@@ -1,0 +1,257 @@
+package io.joinless.engine.oracle
+
+import io.joinless.engine.algebra.DeleteOfAbsentRow
+import io.joinless.engine.enumerate._
+import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
+import scala.collection.mutable
+import scala.util.Random
+
+/** Plays a case on the engine and compares, batch by batch, with the oracle.
+  *
+  * Checked after each batch: the deltas add up to the change of the result (I7); where no row is there twice, each result
+  * changes at most once, so nothing transient is handed out (I6); rows not announced as changed are the same; cursors move at most
+  * twice per level between two results; the full enumeration is the result, with its weights; membership of some
+  * rows; the invariants I1 to I5; a tree whose rows are all gone is empty. A tree rebuilt from the rows goes on like the one
+  * it replaces. On append-only blocks the propagation never takes more steps than there are (tuple, child) pairs.
+  */
+final class EngineRun(query: Case) {
+  private[this] val relations = query.relations.size
+  private[this] val oracle = new NaiveJoin(query)
+  private[this] val appendOnly = query.inputs.forall(!_.changelog)
+  private[this] val random = new Random(query.batches.size)
+  private[this] var current = mutable.LongMap.empty[Long]
+  private[this] var tree: ViewTree = _
+  private[this] var batch: ChangeBatch = _
+  private[this] var delta: DeltaEnumeration = _
+  private[this] val rowsOfResult = new Array[Int](relations)
+  private[this] val residuals: IndexedSeq[Residual] = query.residuals.map { condition =>
+    new Residual {
+      def relations: IndexedSeq[Int] = condition.relations
+      def accept(rows: Array[Int]): Boolean = condition.accept(r => stockRow(r, rows(r)))
+    }
+  }
+  private[this] var appended = 0L
+  private[this] val slots = query.tree.preorder.size
+  fresh()
+
+  /** What the case came across. */
+  var batchesDone, batchesRefused, timesEmptied, resultsGained, resultsLost = 0
+
+  /** @throws Mismatch naming the batch and what differs */
+  def run(): Unit =
+    for (changes <- query.batches) {
+      try play(changes)
+      catch {
+        case e: Mismatch => throw e
+        case e: Exception => throw new Mismatch(s"batch $batchesDone: $e", e)
+      }
+      batchesDone += 1
+    }
+
+  private def fresh(): Unit = {
+    tree = new ViewTree(query.block)
+    batch = new ChangeBatch(tree, residuals)
+    delta = new DeltaEnumeration(tree, residuals)
+  }
+
+  private def play(changes: IndexedSeq[CaseChange]): Unit = {
+    val before = oracle.multiplicity.map(_.clone())
+    oracle(changes)
+    if (oracle.multiplicity.exists(_.exists(_ < 0))) {
+      oracle.multiplicity.indices.foreach(r => before(r).copyToArray(oracle.multiplicity(r)))
+      refused(changes)
+    } else {
+      val next = oracle.result()
+      val once = (before ++ oracle.multiplicity).forall(_.forall(_ <= 1))
+      val difference = next.clone()
+      for ((key, weight) <- current) add(difference, key, -weight)
+      current = next
+      appended += changes.count(c => !query.inputs(c.input).changelog)
+      val handedOut =
+        if (appendOnly && random.nextBoolean()) insertOneByOne(changes, once) else playBatch(changes, once)
+      expectSame("delta", difference, handedOut)
+    }
+    checkState()
+    if (random.nextInt(20) == 0) rebuild()
+  }
+
+  private def refused(changes: IndexedSeq[CaseChange]): Unit = {
+    changes.foreach(send)
+    val refused =
+      try { batch.next(); false }
+      catch { case _: DeleteOfAbsentRow => true }
+    expect(refused, "a delete of an absent row passes")
+    batchesRefused += 1
+  }
+
+  private def send(change: CaseChange): Unit = {
+    val words = query.inputs(change.input).words(change.row)
+    batch.add(change.input, change.roles, change.weight, words, words.length)
+  }
+
+  private def playBatch(changes: IndexedSeq[CaseChange], once: Boolean): mutable.LongMap[Long] = {
+    changes.foreach(send)
+    collect(
+      () => batch.next(),
+      batch.rows,
+      () => batch.changed,
+      () => batch.weight,
+      slots - 1,
+      once,
+      into = mutable.LongMap.empty
+    )
+  }
+
+  /** The way of append-only blocks: each row written once, each role inserted and drained. */
+  private def insertOneByOne(changes: IndexedSeq[CaseChange], once: Boolean): mutable.LongMap[Long] = {
+    val all = mutable.LongMap.empty[Long]
+    for (change <- changes) {
+      val words = query.inputs(change.input).words(change.row)
+      val arena = tree.arena(change.input)
+      val row = arena.reserve(words.length)
+      words.copyToArray(arena.page(row), arena.start(row))
+      for (r <- 0 until relations if (change.roles >>> r & 1L) != 0) {
+        delta.insert(r, row)
+        collect(() => delta.next(), delta.rows, () => delta.changed, () => delta.weight, slots - 1, once, all)
+      }
+    }
+    all
+  }
+
+  private def collect(
+      next: () => Boolean,
+      rows: Array[Int],
+      changed: () => Long,
+      weight: () => Long,
+      levels: Int,
+      once: Boolean,
+      into: mutable.LongMap[Long]
+  ): mutable.LongMap[Long] = {
+    val announced = new Array[Int](relations)
+    var first = true
+    var moves = tree.counters.moves
+    while (next()) {
+      for (r <- 0 until relations) {
+        if ((changed() >>> r & 1L) != 0) announced(r) = rows(r)
+        else expect(!first && announced(r) == rows(r), s"relation $r changed without notice")
+        rowsOfResult(r) = stockRow(r, rows(r))
+      }
+      first = false
+      expectDelay(tree.counters.moves - moves, levels)
+      moves = tree.counters.moves
+      val key = NaiveJoin.pack(rowsOfResult)
+      expect(!once || !into.contains(key), s"result ${NaiveJoin.unpack(key, relations)} handed out twice")
+      expect(weight() != 0, "a delta of weight 0")
+      into(key) = into.getOrElse(key, 0L) + weight()
+      if (weight() > 0) resultsGained += 1 else resultsLost += 1
+      expect(into.size <= 200000, "results without end")
+    }
+    expectDelay(tree.counters.moves - moves, levels)
+    into.filterInPlace((_, w) => w != 0)
+  }
+
+  private def expectDelay(moves: Long, levels: Int): Unit =
+    expect(residuals.nonEmpty || moves <= 2L * levels, s"$moves moves between two results, with $levels levels")
+
+  private def changelog(relation: Int): Boolean = query.inputs(query.relations(relation).input).changelog
+
+  /** An append-only row is stored once per change, a changelog row once, whatever its roles and copies. */
+  private def storedRows: Long = {
+    val distinct = for {
+      r <- 0 until relations if changelog(r)
+      row <- oracle.multiplicity(r).indices if oracle.multiplicity(r)(row) > 0
+    } yield (query.relations(r).input, row)
+    appended + distinct.distinct.size
+  }
+
+  private def checkState(): Unit = {
+    Invariants.check(tree)
+    expect(tree.rows == storedRows, s"${tree.rows} rows stored, not $storedRows")
+    if (random.nextInt(4) == 0) {
+      val full = new FullEnumeration(tree, residuals)
+      val all = collect(
+        () => full.next(),
+        full.rows,
+        () => full.changed,
+        () => full.weight,
+        slots,
+        once = false,
+        mutable.LongMap.empty
+      )
+      expectSame("full enumeration", current, all)
+      checkMembership()
+    }
+    if (appended == 0 && oracle.multiplicity.forall(_.forall(_ == 0))) {
+      timesEmptied += 1
+      expect(tree.isEmpty, "not empty")
+    }
+    if (appendOnly) {
+      val pairs = tree.nodes.map {
+        case g: GeneralizedNode => g.domain.size.toLong * g.childCount
+        case r: RelationNode => oracle.multiplicity(r.id).sum * r.childCount
+      }.sum
+      expect(tree.counters.steps <= pairs, s"${tree.counters.steps} steps for $pairs pairs")
+    }
+  }
+
+  private def checkMembership(): Unit = {
+    val membership = new Membership(tree)
+    for (_ <- 1 to 3) {
+      val rows =
+        if (current.nonEmpty && random.nextBoolean())
+          NaiveJoin.unpack(current.keysIterator.drop(random.nextInt(current.size)).next(), relations)
+        else query.relations.map(r => random.nextInt(query.inputs(r.input).rows.size))
+      val possible = rows.indices.forall(r => (query.roles(query.relations(r).input, rows(r)) >>> r & 1L) != 0)
+      if (possible && query.residuals.forall(_.accept(rows))) {
+        val weight = membership.weight(rows.indices.map(r => query.inputs(query.relations(r).input).words(rows(r))))
+        expect(weight == current.getOrElse(NaiveJoin.pack(rows.toArray), 0L), s"weight $weight of row $rows")
+      }
+    }
+  }
+
+  /** As after a restart: a new tree from the rows that are there, in any order. */
+  private def rebuild(): Unit = {
+    val rows = for {
+      r <- 0 until relations
+      row <- oracle.multiplicity(r).indices if oracle.multiplicity(r)(row) > 0
+    } yield (r, row, oracle.multiplicity(r)(row))
+    fresh()
+    appended = rows.map { case (r, _, count) => if (changelog(r)) 0 else count }.sum
+    for ((r, row, count) <- random.shuffle(rows)) {
+      val input = query.relations(r).input
+      if (appendOnly) {
+        val words = query.inputs(input).words(row)
+        for (_ <- 1L to count) delta.load(r, tree.arena(input).append(words, 0, words.length))
+      } else if (query.inputs(input).changelog) send(CaseChange(input, row, 1L << r, count))
+      else for (_ <- 1L to count) send(CaseChange(input, row, 1L << r, 1L))
+    }
+    if (!appendOnly) while (batch.next()) {}
+    checkState()
+  }
+
+  private def stockRow(relation: Int, row: Int): Int = {
+    val input = query.relations(relation).input
+    val arena = tree.arena(input)
+    val start = arena.start(row)
+    query.inputs(input).rowOf(arena.page(row), start, arena.words(row))
+  }
+
+  private def expectSame(what: String, expected: mutable.LongMap[Long], found: mutable.LongMap[Long]): Unit =
+    if (expected != found) {
+      val key = (expected.keySet ++ found.keySet).find(k => expected.get(k) != found.get(k)).get
+      expect(
+        holds = false,
+        s"$what: result ${NaiveJoin.unpack(key, relations)} has weight ${found.getOrElse(key, 0L)}, not ${expected.getOrElse(key, 0L)}"
+      )
+    }
+
+  private def add(into: mutable.LongMap[Long], key: Long, weight: Long): Unit = {
+    val sum = into.getOrElse(key, 0L) + weight
+    if (sum == 0) into -= key else into(key) = sum
+  }
+
+  private def expect(holds: Boolean, what: => String): Unit =
+    if (!holds) throw new Mismatch(s"batch $batchesDone: $what", null)
+}
+
+final class Mismatch(what: String, cause: Throwable) extends RuntimeException(what, cause)

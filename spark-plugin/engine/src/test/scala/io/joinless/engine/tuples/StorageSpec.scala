@@ -1,0 +1,122 @@
+package io.joinless.engine.tuples
+
+import org.scalatest.funsuite.AnyFunSuite
+import scala.collection.mutable
+import scala.util.Random
+
+/** Arena, key index and lists against plain collections, at sizes where pages, chunks and slots change hands. */
+class StorageSpec extends AnyFunSuite {
+
+  for (fixed <- Seq(1, 3, 40000, 0)) test(s"oracle_arena: rows stay what they are (fixed words: $fixed)") {
+    val random = new Random(fixed.toLong)
+    val arena = new TupleArena(fixed)
+    val rows = mutable.LinkedHashMap.empty[Int, Array[Long]]
+    val steps = if (fixed == 40000) 300 else 20000
+    for (round <- 1 to 3) {
+      for (_ <- 1 to steps) {
+        if (rows.nonEmpty && random.nextInt(100) < 20 * round) {
+          val id = rows.keysIterator.drop(random.nextInt(math.min(8, rows.size))).next()
+          rows -= id
+          arena.free(id)
+        } else {
+          val words =
+            if (fixed > 0) fixed else if (random.nextInt(500) == 0) 33000 + random.nextInt(9) else random.nextInt(30)
+          val row = Array.fill(words)(random.nextLong())
+          val id = arena.append(row, 0, words)
+          assert(!rows.contains(id))
+          rows(id) = row
+        }
+      }
+      for ((id, row) <- rows) {
+        assert(arena.words(id) == row.length && arena.sameWords(id, row, 0, row.length))
+        assert(!arena.sameWords(id, row.map(_ + 1) :+ 0L, 0, row.length + 1))
+      }
+      assert(arena.live == rows.size && rows.keys.forall(_ < arena.limit))
+    }
+    rows.keys.foreach(arena.free)
+    assert(arena.live === 0)
+    assert(arena.limit === 0)
+  }
+
+  test("arena: rows of varying length that come and go take no more room than they need") {
+    val random = new Random(4)
+    val arena = new TupleArena(0)
+    val ids = mutable.Queue.empty[Int]
+    var most = 0L
+    for (i <- 1 to 300000) {
+      ids.enqueue(arena.append(new Array[Long](1 + random.nextInt(20)), 0, 1))
+      if (ids.size > 5000) arena.free(ids.dequeue())
+      if (i == 20000) most = arena.bytes
+    }
+    assert(arena.bytes <= 2 * most)
+  }
+
+  for (words <- Seq(1, 2, 0); counted <- Seq(true, false))
+    test(s"oracle_keys: one id per key (words: $words, counted: $counted)") {
+      val random = new Random(words.toLong)
+      val index = new KeyIndex(new TupleArena(words), words, counted)
+      val ids = mutable.HashMap.empty[Seq[Long], Int]
+      val references = mutable.HashMap.empty[Seq[Long], Int].withDefaultValue(0)
+      // few high bits, many low bits, and the other way round
+      def draw(): Long = if (random.nextBoolean()) random.nextInt(3000).toLong else random.nextInt(3000).toLong << 40
+      def find(key: Seq[Long]) = if (words == 1) index.find(key.head) else index.find(key.toArray, key.size)
+      for (_ <- 1 to 60000) {
+        val key = Seq.fill(if (words == 0) random.nextInt(3) else words)(draw())
+        assert(find(key) == ids.getOrElse(key, -1))
+        if (random.nextInt(5) < 2) {
+          val id = if (words == 1) index.findOrAdd(key.head) else index.findOrAdd(key.toArray, key.size)
+          assert(ids.getOrElseUpdate(key, id) == id)
+          index.retain(id)
+          references(key) += 1
+        } else if (ids.nonEmpty) {
+          val old = ids.keysIterator.next()
+          val last = index.release(ids(old))
+          references(old) -= 1
+          assert(last == (counted && references(old) == 0))
+          if (last) ids -= old
+        }
+        assert(index.size == ids.size)
+      }
+      assert(ids.values.toSet.size === ids.size)
+      for ((key, id) <- ids) assert(find(key) == id)
+    }
+
+  for (removable <- Seq(true, false)) test(s"oracle_lists: tuples of each key, no holes (removable: $removable)") {
+    val random = new Random(9)
+    val lists = new IntLists(removable)
+    val expected = IndexedSeq.fill(6)(mutable.LinkedHashSet.empty[Int])
+    val keyOf = mutable.HashMap.empty[Int, Int]
+    val capacity = 3000
+    for (round <- 1 to 4; shrink = round % 2 == 0; step <- 1 to capacity) {
+      val tuple = random.nextInt(capacity)
+      if (keyOf.contains(tuple)) {
+        if (removable && (shrink || random.nextInt(4) == 0)) {
+          val key = keyOf.remove(tuple).get
+          expected(key) -= tuple
+          lists.remove(key, tuple)
+        }
+      } else if (!shrink || random.nextInt(4) == 0) {
+        // one hub, some small keys
+        val key = if (random.nextInt(3) > 0) 0 else 1 + random.nextInt(5)
+        keyOf(tuple) = key
+        expected(key) += tuple
+        lists.push(key, tuple)
+      }
+      if (step % 100 == 0) for (key <- expected.indices) {
+        val found = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(lists.tuple).toIndexedSeq
+        assert(found.size == lists.count(key) && found.toSet == expected(key) && lists.isEmpty(key) == found.isEmpty)
+      }
+    }
+  }
+
+  test("lists: what is removed is used again") {
+    val lists = new IntLists(removable = true)
+    def cycle(): Long = {
+      for (t <- 0 until 10000) lists.push(t % 7, t)
+      for (t <- 0 until 10000) lists.remove(t % 7, t)
+      lists.bytes
+    }
+    val once = cycle()
+    for (_ <- 1 to 20) assert(cycle() === once)
+  }
+}

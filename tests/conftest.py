@@ -1,0 +1,57 @@
+"""One Spark session for the whole suite, from the jar that was built; options and fixtures of the suites."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import joinless
+
+os.environ["TZ"] = "UTC"  # Python's view of Spark's timestamps
+time.tzset()
+
+ROOT = Path(__file__).parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--queries", type=int, default=60, help="how many seeded random queries to run (60)")
+    parser.addoption("--first-seed", type=int, default=0, help="the first of those seeds (0)")
+    parser.addoption("--update", action="store_true", help="write generated docs anew instead of comparing them")
+
+
+def quiet_builder() -> SparkSession.Builder:
+    """A small local session: two cores, no UI, little memory, UTC."""
+    return (
+        SparkSession.Builder()
+        .master("local[2]")
+        .appName("joinless tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "3g")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.streaming.stateStore.minDeltasForSnapshot", "100")
+        .config("spark.sql.streaming.stateStore.maintenanceInterval", "10min")
+    )
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The shared session, with Joinless in it."""
+    session = joinless.configure(quiet_builder()).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path | None:
+    """Folder of the shared benchmark streams, if any: JOINLESS_SHARED, or `shared` beside the repository."""
+    folder = Path(os.environ.get("JOINLESS_SHARED", ROOT.parent / "shared"))
+    return folder if (folder / "bench" / "streams.py").exists() else None

@@ -1,0 +1,1 @@
+"""What the tests stand on: random cases, oracles, runs."""

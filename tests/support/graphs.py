@@ -1,0 +1,71 @@
+"""Streams of graph edges in files, and the queries over them that the benchmarks and truth tables are about."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+
+EDGE = "src bigint, dst bigint"
+L3 = """SELECT a.src AS x1, a.dst AS x2, b.dst AS x3, c.dst AS x4
+        FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"""
+L4 = """SELECT a.src AS x1, a.dst AS x2, b.dst AS x3, c.dst AS x4
+        FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src JOIN e d ON c.dst = d.src"""
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A shared benchmark graph: its edges in arrival order, thresholds and exact answers."""
+
+    name: str
+    src: Any
+    dst: Any
+    thresholds: dict[str, int]
+    truth: dict[str, dict[str, int]]
+
+    def write(self, folder: Path, batches: int = 20) -> None:
+        """One CSV file per batch."""
+        folder.mkdir(parents=True)
+        for i, part in enumerate(np.array_split(np.arange(len(self.src)), batches)):
+            edges = np.column_stack([self.src[part], self.dst[part]])
+            np.savetxt(folder / f"{i:03d}.csv", edges, fmt="%d", delimiter=",")
+
+
+def load_graph(shared: Path, name: str) -> Graph:
+    """Reads a graph the way the shared benchmark streams define it."""
+    spec = importlib.util.spec_from_file_location("streams", shared / "bench" / "streams.py")
+    assert spec
+    assert spec.loader
+    streams = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(streams)
+    graph: Callable[[str], tuple[Any, Any]] = streams.graph
+    src, dst = graph(name)
+    truth = json.loads((shared / "bench" / "truth.json").read_text())
+    return Graph(name, src, dst, streams.thresholds(dst), truth)
+
+
+def power_law(edges: int, vertices: int, seed: int) -> tuple[Any, Any]:
+    """Distinct directed edges without loops, degrees by a power law, in random order."""
+    rng = np.random.default_rng(seed)
+    weight = (np.arange(vertices) + 8.0) ** -0.75
+    weight /= weight.sum()
+    pairs = np.empty((0, 2), dtype=np.int64)
+    while len(pairs) < edges:
+        more = rng.choice(vertices, size=(2 * edges, 2), p=weight)
+        pairs = np.unique(np.vstack([pairs, more[more[:, 0] != more[:, 1]]]), axis=0)
+    pairs = pairs[rng.permutation(len(pairs))[:edges]]
+    return pairs[:, 0], pairs[:, 1]
+
+
+def stream(session: SparkSession, folder: Path, *, files_per_trigger: int | None = 1) -> DataFrame:
+    """The CSV files of a folder as a stream of edges."""
+    reader = session.readStream.schema(EDGE)
+    if files_per_trigger:
+        reader = reader.option("maxFilesPerTrigger", files_per_trigger)
+    return reader.csv(str(folder))

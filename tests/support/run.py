@@ -1,0 +1,139 @@
+"""Runs a case as a streaming query, batch by batch, and compares all output so far with the oracles after each."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from support import oracles
+from support.cases import Case, Table
+
+#: `operatorName` of our operator in a query's progress.
+OPERATOR = "joinFree"
+
+#: Fast for little data: none of these changes a result.
+_ORACLE_CONFS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
+
+
+class Feed:
+    """The folders a case's streams read; files appear in them all at once, as a real producer's should."""
+
+    def __init__(self, case: Case, folder: Path) -> None:
+        self.case, self.folder, self.files = case, folder, 0
+        self.oracle = oracles.DuckDb(case)
+        (folder / "staging").mkdir(parents=True)
+        for table in case.tables:
+            self.path(table).mkdir()
+
+    def path(self, table: Table) -> Path:
+        """Where the stream of a table reads."""
+        return self.folder / table.name
+
+    def arrive(self, batch: int) -> None:
+        """Adds the files of a batch, to the streams and to DuckDB."""
+        staged = []
+        for table in self.case.tables:
+            for rows in table.arrivals[batch]:
+                self.files += 1
+                file = self.folder / "staging" / f"{table.name}-{self.files:04d}.parquet"
+                self.oracle.connection.execute(f"CREATE OR REPLACE TABLE arriving AS FROM {table.name} LIMIT 0")
+                self.oracle.insert(Table("arriving", table.columns, ()), rows)
+                self.oracle.connection.execute(f"COPY arriving TO '{file}' (FORMAT parquet)")
+                self.oracle.connection.execute(f"INSERT INTO {table.name} FROM arriving")
+                staged.append((file, self.path(table) / file.name))
+        for file, target in staged:
+            file.rename(target)
+
+
+class Run:
+    """A streaming query of a case, in a session of its own, writing to memory or (durable) to Parquet files."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        case: Case,
+        folder: Path,
+        *,
+        native: bool = False,
+        durable: bool = False,
+        confs: Mapping[str, str] | None = None,
+    ) -> None:
+        self.case, self.durable = case, durable
+        self.feed = Feed(case, folder / "feed")
+        self.checkpoint, self.sink = folder / "checkpoint", folder / "output"
+        self.session = spark.newSession()
+        self.session.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
+        self.session.conf.set("spark.joinless.enabled", str(not native).lower())
+        for key, value in (confs or {}).items():
+            self.session.conf.set(key, value)
+        self.batch_session = spark.newSession()
+        for key, value in _ORACLE_CONFS.items():
+            self.batch_session.conf.set(key, value)
+        for table in case.tables:
+            reader = self.session.readStream.schema(table.schema)
+            if case.max_files_per_trigger:
+                reader = reader.option("maxFilesPerTrigger", case.max_files_per_trigger)
+            reader.parquet(str(self.feed.path(table))).createOrReplaceTempView(table.name)
+
+    def start(self, sql: str | None = None) -> StreamingQuery:
+        """Starts the case's query, or another one over the same checkpoint."""
+        writer = self.session.sql(sql or self.case.sql).writeStream
+        writer = writer.option("checkpointLocation", str(self.checkpoint))
+        if self.durable:
+            return writer.format("parquet").option("path", str(self.sink)).start()
+        return writer.format("memory").queryName("output").start()
+
+    def output(self) -> oracles.Bag:
+        """All rows the query has written, in this run and earlier ones."""
+        if not self.durable:
+            return oracles.bag(self.session.table("output").collect())
+        schema = self.session.sql(self.case.sql).schema
+        return oracles.bag(self.batch_session.read.schema(schema).parquet(str(self.sink)).collect())
+
+    def check(self, batch: int) -> None:
+        """Fails where the output differs from an oracle."""
+        actual = self.output()
+        _check(self.case, batch, "DuckDB", actual, self.feed.oracle.result())
+        _check(self.case, batch, "Spark batch SQL", actual, self.spark_batch())
+
+    def spark_batch(self) -> oracles.Bag:
+        """Spark's batch SQL over the files there are."""
+        for table in self.case.tables:
+            batch = self.batch_session.read.schema(table.schema).parquet(str(self.feed.path(table)))
+            batch.createOrReplaceTempView(table.name)
+        return oracles.spark_batch(self.batch_session, self.case)
+
+
+def check_case(spark: SparkSession, case: Case, folder: Path, *, native: bool = False) -> None:
+    """Runs a case to its end; fails where a batch's output differs from an oracle or the plan is not the one meant."""
+    run = Run(spark, case, folder, native=native)
+    query = run.start()
+    try:
+        for batch in range(case.batches):
+            run.feed.arrive(batch)
+            query.processAllAvailable()
+            run.check(batch)
+        operators = operators_of(query)
+        expected = "symmetricHashJoin" if native else OPERATOR
+        assert operators == {expected}, f"{case.name} ran as {operators}, not as {expected}\n{case.sql}"
+    finally:
+        query.stop()
+    shutil.rmtree(folder)
+
+
+def operators_of(query: StreamingQuery) -> set[str]:
+    """Names of the stateful operators that a query's batches ran."""
+    return {operator.operatorName for progress in query.recentProgress for operator in progress.stateOperators}
+
+
+def _check(case: Case, batch: int, oracle: str, actual: oracles.Bag, expected: oracles.Bag) -> None:
+    difference = oracles.difference(actual, expected)
+    assert not difference, f"{case.name}, batch {batch}, differs from {oracle}: {difference}\n{case.sql}"

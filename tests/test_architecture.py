@@ -1,0 +1,107 @@
+"""The import rules of docs/internals/architecture.md, read off the sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+ENGINE = ROOT / "spark-plugin/engine/src/main/scala"
+PLUGIN = ROOT / "spark-plugin/plugin/src/main/scala"
+PACKAGE = ROOT / "python/src/joinless"
+
+#: Inside the engine: who may import whom.
+ENGINE_LAYERS = {
+    "query": set[str](),
+    "tuples": set[str](),
+    "algebra": {"tuples"},
+    "view": {"query", "algebra", "tuples"},
+    "enumerate": {"query", "algebra", "tuples", "view"},
+}
+
+
+def scala_sources(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.scala"))
+
+
+def imports(source: Path) -> set[str]:
+    """Packages that a Scala file names, in imports or in full."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", source.read_text(), flags=re.DOTALL)
+    return set(re.findall(r"\b((?:io|org|com|scala|java|it)\.[\w.]+)", text))
+
+
+def uses(source: Path, package: str) -> bool:
+    return any(name == package or name.startswith(package + ".") for name in imports(source))
+
+
+@pytest.mark.parametrize("source", scala_sources(ENGINE), ids=lambda p: p.stem)
+def test_the_engine_knows_only_the_library_and_its_lower_layers(source: Path) -> None:
+    layer = source.relative_to(ENGINE / "io/joinless/engine").parts[0]
+    assert layer in ENGINE_LAYERS, f"unknown engine package {layer}"
+    for name in imports(source):
+        if name.startswith("io.joinless.engine."):
+            used = name.split(".")[3]
+            assert used == layer or used in ENGINE_LAYERS[layer], f"{layer} imports {name}"
+        else:
+            assert name.startswith(("scala.", "java.")), f"the engine imports {name}"
+
+
+@pytest.mark.parametrize(
+    ("package", "forbidden"),
+    [("rules", "exec"), ("rules", "state"), ("exec", "rules"), ("plans", "exec"), ("plans", "strategy")],
+)
+def test_plugin_packages_keep_apart(package: str, forbidden: str) -> None:
+    for source in scala_sources(PLUGIN / "io/joinless/spark" / package):
+        assert not uses(source, f"io.joinless.spark.{forbidden}"), f"{source.name} imports {forbidden}"
+
+
+def test_nothing_imports_the_api() -> None:
+    for source in scala_sources(PLUGIN):
+        if "api" not in source.relative_to(PLUGIN).parts:
+            assert not uses(source, "io.joinless.spark.api"), source.name
+
+
+def test_only_the_quarantine_lives_inside_spark() -> None:
+    for source in scala_sources(PLUGIN):
+        package = re.search(r"^package ([\w.]+)", source.read_text(), re.MULTILINE)
+        assert package, source.name
+        assert package[1].startswith(("io.joinless", "org.apache.spark.sql.joinless")), source.name
+
+
+def python_imports(source: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+def test_only_one_python_file_speaks_py4j_and_to_one_class() -> None:
+    for source in sorted(PACKAGE.glob("*.py")):
+        text = source.read_text()
+        if source.name != "_jvm.py":
+            assert not any(name.split(".")[0] == "py4j" for name in python_imports(source)), source.name
+            assert not re.search(r"\._(jvm|jdf|jsc|jsparkSession|jsq|gateway)\b", text), source.name
+    door = (PACKAGE / "_jvm.py").read_text()
+    assert set(re.findall(r"\bio\.joinless\.spark\.(\w+\.\w+)", door)) == {"api.PythonApi"}
+
+
+def test_python_needs_nothing_but_pyspark() -> None:
+    standard = {"__future__", "collections", "dataclasses", "html", "json", "os", "pathlib", "re", "typing"}
+    for source in sorted(PACKAGE.glob("*.py")):
+        roots = {name.split(".")[0] for name in python_imports(source)}
+        assert roots <= standard | {"joinless", "pyspark", "py4j"}, source.name
+
+
+@pytest.mark.parametrize("pattern", ["*.scala", "*.py"])
+def test_no_file_is_a_god_file(pattern: str) -> None:
+    for folder in ("spark-plugin", "python", "tests", "examples"):
+        for source in (ROOT / folder).rglob(pattern):
+            if "target" not in source.parts:
+                assert len(source.read_text().splitlines()) <= 500, source

@@ -1,0 +1,80 @@
+"""Seeded random join queries over random append streams: after every batch, all output so far equals both oracles.
+
+A seed that fails is written to .build/failing-cases/; put it into tests/regressions/ and it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, combinations
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from conftest import ROOT
+from support import cases
+from support.generate import PARTITIONS, families, random_case
+from support.run import check_case
+from support.values import FAMILIES
+
+REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.json"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        first = metafunc.config.getoption("--first-seed")
+        metafunc.parametrize("seed", range(first, first + metafunc.config.getoption("--queries")))
+
+
+@pytest.fixture(scope="module")
+def ahead(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[int, Future[None]]]:
+    """Two seeds at a time run ahead of the tests that report them: a micro-batch is mostly waiting."""
+    functions = (item for item in request.session.items if isinstance(item, pytest.Function))
+    seeds = [int(str(item.callspec.params["seed"])) for item in functions if "seed" in item.fixturenames]
+    folder = tmp_path_factory.mktemp("random")
+
+    def run(seed: int) -> None:
+        case = random_case(seed)
+        try:
+            check_case(spark, case, folder / case.name)
+        except BaseException:
+            case.save(ROOT / ".build" / "failing-cases" / f"{case.name}.json")
+            raise
+
+    pool = ThreadPoolExecutor(2)
+    yield {seed: pool.submit(run, seed) for seed in seeds}
+    pool.shutdown(cancel_futures=True)
+
+
+def test_every_batch_equals_batch_sql_and_duckdb(seed: int, ahead: dict[int, Future[None]]) -> None:
+    ahead[seed].result()
+
+
+@pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)
+def test_cases_that_failed_once_hold(path: Path, spark: SparkSession, tmp_path: Path) -> None:
+    check_case(spark, cases.load(path), tmp_path / "run")
+
+
+def test_the_seeds_cover_what_they_must() -> None:
+    """Every subset of idle sources, every partition count, every family of types, in the seeds that always run."""
+    generated = [random_case(seed) for seed in range(60)]
+    for tables in (1, 2, 3, 4):
+        idle = {case.idle(b) for case in generated if len(case.tables) == tables for b in range(case.batches)}
+        subsets = chain.from_iterable(combinations(range(tables), n) for n in range(tables + 1))
+        assert idle == {frozenset(subset) for subset in subsets}, f"{tables} sources"
+    assert {case.partitions for case in generated} == set(PARTITIONS)
+    assert set().union(*map(families, generated)) == set(FAMILIES)
+    text = " ".join(case.sql for case in generated)
+    for construct in ("<=>", "CROSS JOIN", "(SELECT", " OR ", "lower(", " + 1", "CASE WHEN"):
+        assert construct in text
+    assert any(len(table.columns) > 64 for case in generated for table in case.tables)
+
+
+def test_a_seed_always_gives_the_same_case(tmp_path: Path) -> None:
+    case = random_case(11)
+    case.save(tmp_path / "case.json")
+    assert case == random_case(11) == cases.load(tmp_path / "case.json")

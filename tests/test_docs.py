@@ -1,0 +1,51 @@
+"""The docs say what the code does: the generated page is up to date, the README's program prints what it shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from conftest import ROOT
+from support.reference import reference
+
+PAGE = ROOT / "docs" / "reference.md"
+
+
+def test_the_reference_page_is_generated_from_the_code(spark: SparkSession, pytestconfig: pytest.Config) -> None:
+    text = reference(spark, ROOT)
+    if pytestconfig.getoption("--update"):
+        PAGE.write_text(text)
+    assert PAGE.read_text() == text, "run .venv/bin/pytest tests/test_docs.py --update"
+
+
+def test_the_readmes_program_prints_what_the_readme_shows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    shown = re.search(r"it prints\n\n```\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert shown
+    (tmp_path / "follows").mkdir()
+    (tmp_path / "follows" / "1.csv").write_text("1,2\n2,3\n3,4\n3,5\n")
+    monkeypatch.chdir(tmp_path)
+    exec(program.replace('csv("follows")', f'csv("{tmp_path}/follows")').replace('"cp"', f'"{tmp_path}/cp"'), {})
+    printed = capsys.readouterr().out
+    for query in spark.streams.active:
+        query.stop()
+    # Times and sizes vary; everything else is literal.
+    vary = re.compile(r"(\w+_ms|arena_bytes)=\d+")
+    assert vary.sub(r"\1=...", printed).strip() == vary.sub(r"\1=...", shown[1]).strip()
+
+
+@pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=lambda p: p.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=lambda p: p.name)
+def test_files_that_pages_name_exist(page: Path) -> None:
+    for name in re.findall(r"`((?:tests|python|scripts|docs|examples|spark-plugin)/[\w./-]+)`", page.read_text()):
+        assert (ROOT / name).exists(), f"{page.name} names {name}"

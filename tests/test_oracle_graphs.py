@@ -1,0 +1,50 @@
+"""Graph queries with known answers: real Epinions and the shared synthetic graphs, in twenty batches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import joinless
+from support import graphs
+
+
+@pytest.mark.parametrize(
+    ("graph", "query", "rows"),
+    [
+        ("g50k", "L3-1", 251_662),
+        ("g50k", "L3-10", 3_081_376),
+        ("g50k", "L4-1", 6_151_136),
+        ("epinions", "L3-1", 37_478_257),
+    ],
+)
+def test_all_rows_of_a_known_graph(
+    spark: SparkSession, shared: Path | None, tmp_path: Path, graph: str, query: str, rows: int
+) -> None:
+    if shared is None:
+        pytest.skip("the shared graphs are not here; say where by JOINLESS_SHARED")
+    known = graphs.load_graph(shared, graph)
+    assert known.truth[f"{graph}/ins/{query}"]["final"] == rows
+    known.write(tmp_path / "edges")
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    graphs.stream(session, tmp_path / "edges").createOrReplaceTempView("e")
+    hops, percent = query.split("-")
+    end = "c" if hops == "L3" else "d"
+    df = session.sql(f"{graphs.L3 if hops == 'L3' else graphs.L4} WHERE {end}.dst > {known.thresholds[percent]}")
+    assert joinless.why_not(df) == []
+
+    counts: list[int] = []
+
+    def count(batch: DataFrame, _: int) -> None:
+        counts.append(batch.count())
+
+    writer = df.writeStream.foreachBatch(count).trigger(availableNow=True)
+    stream = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    stream.awaitTermination()
+    assert len(counts) == 20
+    assert sum(counts) == rows
+    report = joinless.progress(stream)
+    print(f"\n{graph} {query}: {report}")

@@ -1,0 +1,164 @@
+"""What Python users see: explanations, reasons, progress, and errors with a name instead of a py4j stack."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from delta import configure_spark_with_delta_pip
+from pyspark.sql import DataFrame, SparkSession
+
+import joinless
+from joinless import _jars
+from joinless.errors import EXTENSION_CLASS
+from support import graphs
+
+DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+
+
+@pytest.fixture
+def edges(spark: SparkSession, tmp_path: Path) -> SparkSession:
+    """A session with a stream `e` of two edges."""
+    session = spark.newSession()
+    (tmp_path / "edges").mkdir()
+    (tmp_path / "edges" / "1.csv").write_text("1,2\n2,3\n")
+    graphs.stream(session, tmp_path / "edges").createOrReplaceTempView("e")
+    return session
+
+
+def test_explain_names_columns_and_comes_as_text_graph_and_json(edges: SparkSession) -> None:
+    explanation = joinless.explain(edges.sql(graphs.L3))
+    assert str(explanation) == explanation.text
+    assert "dst" in explanation.text
+    assert "height" in explanation.text
+    assert "<pre>" in explanation._repr_html_()
+    assert explanation.mermaid().startswith(("graph", "flowchart"))
+    assert json.loads(explanation.json())
+
+
+def test_why_not_gives_the_reason_of_each_join_left_to_spark(edges: SparkSession) -> None:
+    assert joinless.why_not(edges.sql(graphs.L3)) == []
+    (reason,) = joinless.why_not(edges.sql("SELECT a.src FROM e a JOIN e b ON a.dst = b.src"))
+    assert reason.code == "TOO_FEW_RELATIONS"
+    assert reason.sentence
+    assert "minRelations" in reason.advice
+    assert str(reason).startswith("[TOO_FEW_RELATIONS] ")
+    triangle = "SELECT 1 FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src AND c.dst = a.src"
+    assert [r.code for r in joinless.why_not(edges.sql(triangle))] == ["CYCLIC_JOIN_GRAPH"]
+
+
+def test_disabled_means_a_reason_too(edges: SparkSession) -> None:
+    edges.conf.set("spark.joinless.enabled", "false")
+    assert [r.code for r in joinless.why_not(edges.sql(graphs.L3))] == ["DISABLED"]
+
+
+def test_progress_tells_what_the_operator_did(edges: SparkSession, tmp_path: Path) -> None:
+    edges.conf.set("spark.sql.shuffle.partitions", "1")
+    (tmp_path / "edges" / "2.csv").write_text("3,4\n3,5\n")
+    writer = edges.sql(graphs.L3).writeStream.format("memory").queryName("paths")
+    query = writer.option("checkpointLocation", str(tmp_path / "cp")).start()
+    query.processAllAvailable()
+    report = joinless.progress(query)
+    query.stop()
+    assert report is not None
+    assert (report.batch_id, report.rows_in, report.rows_out, report.stored_rows) == (1, 2, 2, 4)
+    assert report.arena_bytes > 0
+    assert report.bytes_per_row > 0
+    assert report.output_amplification == 1.0
+    assert joinless.error(query) is None
+
+
+def test_force_raises_the_reason_by_name(edges: SparkSession, tmp_path: Path) -> None:
+    edges.conf.set("spark.joinless.mode", "force")
+    df = edges.sql("SELECT a.src FROM e a JOIN e b ON a.dst = b.src")
+    query = df.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "cp")).start()
+    with pytest.raises(Exception, match="JOINLESS_NOT_REWRITTEN"):
+        query.processAllAvailable()
+    error = joinless.error(query)
+    assert isinstance(error, joinless.JoinlessError)
+    assert error.condition.startswith("JOINLESS_NOT_REWRITTEN")
+    assert error.getSqlState()
+    assert "TOO_FEW_RELATIONS" in str(error)
+
+
+@pytest.mark.parametrize("delta_first", [True, False])
+def test_configure_appends_before_and_after_deltas_helper(spark: SparkSession, delta_first: bool) -> None:
+    builder = SparkSession.Builder().config("spark.sql.extensions", DELTA).config("spark.jars", "mine.jar")
+    if delta_first:
+        builder = joinless.configure(configure_spark_with_delta_pip(builder))
+    else:
+        builder = configure_spark_with_delta_pip(joinless.configure(builder))
+    options = joinless.configure(builder)._options  # once more: nothing is added twice
+    assert options["spark.sql.extensions"] == f"{DELTA},{EXTENSION_CLASS}"
+    jars = options["spark.jars"].split(",")
+    assert jars[0] == "mine.jar"
+    assert Path(jars[1]).exists()
+    assert len(jars) == 2
+    assert "delta-spark" in options["spark.jars.packages"]
+
+
+def test_an_unknown_pyspark_is_named(tmp_path: Path) -> None:
+    (tmp_path / "joinless-spark-4.2_2.13-0.1.0.jar").touch()
+    assert _jars.bundled("4.2.1", tmp_path).name == "joinless-spark-4.2_2.13-0.1.0.jar"
+    with pytest.raises(joinless.SparkVersionError, match=r"\[JOINLESS_SPARK_VERSION\].* Spark 4\.2, found 3\.5\.1"):
+        _jars.bundled("3.5.1", tmp_path)
+    with pytest.raises(joinless.ExtensionNotInstalledError, match="make wheel"):
+        _jars.bundled("4.2.0", tmp_path / "empty")
+
+
+def test_spark_connect_is_named() -> None:
+    with pytest.raises(joinless.ConnectUnsupportedError, match="Spark Connect") as refused:
+        joinless.configure(SparkSession.Builder().config("spark.api.mode", "connect"))
+    assert refused.value.getCondition() == "JOINLESS_CONNECT_UNSUPPORTED"
+    remote = cast(DataFrame, SimpleNamespace(sparkSession=SimpleNamespace()))
+    with pytest.raises(joinless.ConnectUnsupportedError):
+        joinless.explain(remote)
+    with pytest.raises(joinless.ConnectUnsupportedError):
+        joinless.why_not(remote)
+
+
+WITHOUT = """
+import joinless, sys
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config("spark.log.level", "ERROR")
+spark = builder.config("spark.driver.host", "127.0.0.1").config("spark.jars", sys.argv[1]).getOrCreate()
+for call in (lambda: joinless.explain(spark.range(1)), lambda: joinless.configure(SparkSession.builder)):
+    try:
+        call()
+    except joinless.ExtensionNotInstalledError as error:
+        print(error)
+    else:
+        sys.exit("no error")
+spark.stop()
+try:
+    joinless.configure(SparkSession.builder)
+    print("configured")
+except joinless.ExtensionNotInstalledError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("with_jar", [True, False])
+def test_a_session_without_the_extension_is_named(with_jar: bool) -> None:
+    jar = str(_jars.bundled("4.2.0")) if with_jar else ""
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT, jar],
+        env={**os.environ, "PYTHONPATH": str(Path(joinless.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert "JavaPackage" not in run.stdout
+    explained, configured, again = run.stdout.splitlines()
+    assert explained.startswith(
+        "[JOINLESS_EXTENSION_NOT_INSTALLED] The Joinless jar is " + ("there" if with_jar else "not")
+    )
+    assert "already runs in this process" in configured
+    assert again.startswith("configured" if with_jar else "[JOINLESS_EXTENSION_NOT_INSTALLED] The Java process")
