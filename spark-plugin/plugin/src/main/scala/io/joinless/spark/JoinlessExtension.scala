@@ -1,6 +1,6 @@
 package io.joinless.spark
 
-import io.joinless.spark.rules.{HideIdleSources, RewriteStreamingJoins}
+import io.joinless.spark.rules.{HideIdleSources, NameStreams, RewriteStreamingJoins}
 import io.joinless.spark.strategy.{JoinFreeStrategy, StartCheck}
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.joinless.{SparkVersion, StreamContext}
@@ -11,6 +11,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SparkVersion.check()
     JoinlessConf.register()
+    extensions.injectPlanNormalizationRule(_ => NameStreams)
     extensions.injectPlanNormalizationRule(_ => HideIdleSources)
     extensions.injectPreCBORule { session =>
       new RewriteStreamingJoins(
