@@ -4,8 +4,8 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
 
+import io.joinless.spark.errors.JoinlessAnalysisException
 import org.apache.spark.SparkThrowable
-import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
@@ -198,12 +198,13 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
   test("force raises the reason: at start, or by the first batch where only the checkpoint tells") {
     withFiles { files =>
       withConf("spark.joinless.mode" -> "force") {
-        val error = intercept[AnalysisException](run(files, twoHops)) // Spark has put the plan to it
+        val error = intercept[JoinlessAnalysisException](run(files, twoHops))
         assert(error.getCondition == "JOINLESS_NOT_REWRITTEN")
         assert(error.getSqlState == "0A000")
         assert(error.getMessageParameters.get("reason") == "TOO_FEW_RELATIONS")
       }
       withConf("spark.joinless.enabled" -> "false", "spark.joinless.mode" -> "force")(run(files, threeHops))
+      addOne(files)
       withConf("spark.joinless.mode" -> "force") {
         val error = ours(intercept[StreamingQueryException](run(files, threeHops)))
         assert(error.getMessageParameters.get("reason") == "EXISTING_SPARK_STATE")
