@@ -27,7 +27,7 @@ object SharedSpark {
   lazy val session: SparkSession =
     SparkSession
       .builder()
-      .master("local[2]")
+      .master("local[2,4]")
       .appName("joinless-tests")
       .config("spark.sql.extensions", "io.joinless.spark.JoinlessExtension")
       .config("spark.sql.shuffle.partitions", "2")

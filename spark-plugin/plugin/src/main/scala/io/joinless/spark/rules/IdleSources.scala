@@ -16,7 +16,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 object HideIdleSources extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (plan.isStreaming && JoinlessConf.active.enabled && plan.exists(joinsStreams))
+    if (plan.isStreaming && JoinlessConf.active.enabled && plan.exists(joinsStreams)) {
+      RelationNames.note(plan)
       plan.transform { case LocalRelation(output, Seq(), true, None) => IdleSource(output) }
     else plan
 

@@ -1,0 +1,96 @@
+package io.joinless.spark.recovery
+
+import java.nio.file.{Files, Paths}
+import io.joinless.spark.{EdgeFiles, SharedSpark}
+import io.joinless.spark.recovery.CollectedQuery.metric
+import io.joinless.spark.recovery.Faults._
+import org.apache.spark.sql.streaming.StreamingQuery
+import org.scalatest.Assertion
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Exactly once, whatever fails: results of each batch equal batch SQL, in 4 cells of 7 partitions. */
+class RecoverySpec extends AnyFunSuite with SharedSpark {
+
+  private val threeHops =
+    "SELECT a.src, b.src AS via, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+
+  private val rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+  private val stores: Seq[(String, Seq[(String, String)])] = Seq(
+    "HDFS-backed store" -> Nil,
+    "RocksDB with changelog" -> Seq(
+      "spark.sql.streaming.stateStore.providerClass" -> rocks,
+      "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true"
+    ),
+    "RocksDB with checkpoint format v2" -> Seq(
+      "spark.sql.streaming.stateStore.providerClass" -> rocks,
+      "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
+      "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2"
+    )
+  )
+  private val fourCells =
+    Seq("spark.sql.shuffle.partitions" -> "7", "spark.joinless.placement.maxReplication" -> "1.8")
+
+  for ((store, confs) <- stores; cache <- Seq(true, false))
+    test(s"recovery_ failing tasks, failing batches, lost commits and restarts: $store, cache $cache") {
+      withConf(confs ++ fourCells :+ ("spark.joinless.cache.enabled" -> cache.toString): _*) {
+        val files = new EdgeFiles(spark, "e")
+        val query = new CollectedQuery(files, threeHops, Faults.through)
+        def exact(): Assertion = assert(query.rows.nonEmpty && query.rows == query.expected)
+
+        (0 until 4).foreach(files.addRandom(_))
+        var first: StreamingQuery = null
+        val failed = arm(BeforeCommit(1, 0), AfterCommit(2, 1)) { first = query.run() }
+        assert(failed == 2)
+        assert(metric(first, "cacheHits") == (if (cache) Seq(0, 3, 3, 4) else Seq(0, 0, 0, 0)))
+        assert(metric(first, "rebuilds") == (if (cache) Seq(0, 1, 1, 0) else Seq(0, 4, 4, 4)))
+        exact()
+
+        (4 until 6).foreach(files.addRandom(_))
+        assert(arm(Always(4)) { assert(query.failure().getMessage.contains("on purpose")) } >= 4)
+        assert(metric(query.run(), "rebuilds").head == 4)
+        exact()
+
+        deleteLastCommit(query.checkpoint)
+        files.addRandom(6)
+        query.run()
+        exact()
+
+        // a second action runs the operator again from the same version
+        files.addRandom(7)
+        files.addRandom(8)
+        query.run(_.count())
+        exact()
+        files.addRandom(9)
+        files.addRandom(10)
+        query.run(_.isEmpty)
+        exact()
+      }
+    }
+
+  test("recovery_ with an operator of Spark above, over restarts") {
+    withConf(fourCells: _*) {
+      val files = new EdgeFiles(spark, "e")
+      val query = new CollectedQuery(files, threeHops, _.dropDuplicates("src", "last"))
+      for (round <- 0 until 3) {
+        files.addRandom(2 * round)
+        files.addRandom(2 * round + 1)
+        val run = query.run()
+        assert(run.lastProgress.stateOperators.map(_.operatorName).toSet == Set("joinFree", "dedupe"))
+        val pairs = query.rows.map(ends)
+        assert(pairs.nonEmpty && pairs.distinct == pairs && pairs.sorted == query.expected.map(ends).distinct.sorted)
+      }
+    }
+  }
+
+  private def ends(row: String): (String, String) = {
+    val columns = row.stripPrefix("[").stripSuffix("]").split(",")
+    (columns.head, columns.last)
+  }
+
+  /** As if the driver died when a batch was done and before it was committed. */
+  private def deleteLastCommit(checkpoint: String): Unit = {
+    val commits = Paths.get(checkpoint, "commits")
+    val last = commits.toFile.list().filter(_.matches("[0-9]+")).map(_.toLong).max
+    for (name <- Seq(s"$last", s".$last.crc")) Files.deleteIfExists(commits.resolve(name))
+  }
+}
