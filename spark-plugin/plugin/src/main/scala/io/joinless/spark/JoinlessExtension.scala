@@ -12,7 +12,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     SparkVersion.check()
     JoinlessConf.register()
     extensions.injectPlanNormalizationRule(_ => NameStreams)
-    extensions.injectPlanNormalizationRule(_ => HideIdleSources)
+    extensions.injectPlanNormalizationRule(_ => new HideIdleSources(() => JoinlessConf.active.enabled))
     extensions.injectPreCBORule { session =>
       new RewriteStreamingJoins(
         () => JoinlessConf.active,
