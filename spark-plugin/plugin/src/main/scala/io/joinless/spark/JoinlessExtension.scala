@@ -1,7 +1,7 @@
 package io.joinless.spark
 
-import io.joinless.spark.rules.{HideIdleSources, NameStreams, RewriteStreamingJoins}
-import io.joinless.spark.strategy.JoinFreeStrategy
+import io.joinless.spark.rules.{HideIdleSources, RewriteStreamingJoins}
+import io.joinless.spark.strategy.{JoinFreeStrategy, StartCheck}
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.joinless.{SparkVersion, StreamContext}
 
@@ -11,8 +11,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SparkVersion.check()
     JoinlessConf.register()
-    extensions.injectPlanNormalizationRule(_ => NameStreams)
-    extensions.injectPlanNormalizationRule(_ => new HideIdleSources(() => JoinlessConf.active.enabled))
+    extensions.injectPlanNormalizationRule(_ => HideIdleSources)
     extensions.injectPreCBORule { session =>
       new RewriteStreamingJoins(
         () => JoinlessConf.active,
@@ -20,6 +19,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
         StreamContext.decide(session, _)
       )
     }
+    extensions.injectCheckRule(new StartCheck(_))
     extensions.injectPlannerStrategy(new JoinFreeStrategy(_))
   }
 }

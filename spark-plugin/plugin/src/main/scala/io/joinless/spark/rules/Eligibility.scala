@@ -2,23 +2,28 @@ package io.joinless.spark.rules
 
 import io.joinless.engine.query.{CyclicCore, JoinTree, TreeSearch}
 import io.joinless.spark.JoinlessConf
+import io.joinless.spark.plans.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.Equality
 import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
 
 /** Decides whether a block is rewritten, and by which join tree; otherwise why not.
   *
-  * @param recorded the block was rewritten before: only what makes it impossible counts, settings do not
+  * @param recorded the block as it was rewritten before, if it was: then its tree goes on, and only what makes it
+  *   impossible counts, settings do not
   */
-final class Eligibility(conf: JoinlessConf, recorded: Boolean) {
+final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec]) {
 
-  def apply(layout: BlockLayout): Either[Reason, JoinTree] = {
-    val reasons = Iterator(timeBound(layout), keyType(layout), tooMany(layout)).flatten
-    reasons.find(counts).toLeft(()).flatMap(_ => tree(layout)).flatMap { tree =>
-      Iterator(tooFew(layout), unlinked(layout)).flatten.find(counts).toLeft(tree)
-    }
-  }
+  def apply(layout: BlockLayout): Either[Reason, JoinTree] =
+    for {
+      _ <- timeBound(layout).orElse(keyType(layout)).toLeft(())
+      _ <- chosen(tooMany(layout))
+      tree <- tree(layout)
+      _ <- chosen(tooFew(layout).orElse(unlinked(layout)))
+    } yield tree
 
-  private def counts(reason: Reason): Boolean = reason.code.needed || !recorded
+  /** What settings say, of a block that is new. */
+  private def chosen(reason: => Option[Reason]): Either[Reason, Unit] =
+    if (recorded.isDefined) Right(()) else reason.toLeft(())
 
   private def timeBound(layout: BlockLayout): Option[Reason] =
     layout.block.joins.iterator.flatMap(TimeBounds.of).nextOption().map { condition =>
@@ -37,7 +42,7 @@ final class Eligibility(conf: JoinlessConf, recorded: Boolean) {
 
   private def tooMany(layout: BlockLayout): Option[Reason] = {
     val found = layout.block.leaves.size
-    val maximum = if (recorded) Eligibility.MaxRoles else conf.maxRelations.min(Eligibility.MaxRoles)
+    val maximum = conf.maxRelations.min(Eligibility.MaxRoles)
     Option.when(found > maximum) {
       Reason.of(Reason.TooManyRelations, "found" -> found.toString, "maximum" -> maximum.toString)
     }
@@ -58,10 +63,14 @@ final class Eligibility(conf: JoinlessConf, recorded: Boolean) {
       Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(e))
     }
 
-  private def tree(layout: BlockLayout): Either[Reason, JoinTree] = {
-    val sizes = layout.block.leaves.map(leaf => conf.relationSizes.get(leaf.name).fold(1.0)(_.toDouble))
-    TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _))
-  }
+  private def tree(layout: BlockLayout): Either[Reason, JoinTree] =
+    recorded.filter(fits(layout)).map(_.tree).toRight(()).left.flatMap { _ =>
+      val sizes = layout.block.leaves.map(leaf => conf.relationSizes.get(leaf.name).fold(1.0)(_.toDouble))
+      TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _))
+    }
+
+  private def fits(layout: BlockLayout)(spec: BlockSpec): Boolean =
+    spec.relations.map(_.keys.map(_.attribute)) == layout.keys.map(_.map(_.attribute))
 
   private def cyclic(layout: BlockLayout, core: CyclicCore): Reason = {
     val leaves = layout.block.leaves

@@ -89,11 +89,8 @@ object ExtractJoinBlock {
   /** Leaves named by the aliases of the query, as far as the plan still shows them; each name once. */
   private def named(part: Part): IndexedSeq[Leaf] = {
     val wanted = part.leaves.zipWithIndex.map { case (leaf, i) =>
-      val streamed = AttributeSet(leaf.plan.collectLeaves().filter(_.isStreaming).flatMap(_.output))
-      val (own, joined) = leaf.columns.zip(leaf.attributes).partition { case (column, _) => streamed.contains(column) }
-      val called = (own ++ joined).flatMap { case (_, a) => part.qualifiers.get(a.exprId) }
-      val shown = own.flatMap { case (column, _) => column.qualifier.lastOption }
-      (called ++ NameStreams.of(leaf.plan) ++ shown).headOption.getOrElse(s"r${i + 1}")
+      val qualifier = leaf.attributes.flatMap(a => part.qualifiers.get(a.exprId)).headOption
+      RelationNames.of(leaf.plan).orElse(qualifier).getOrElse(s"r${i + 1}")
     }
     part.leaves.zip(Names.distinct(wanted)).map { case (leaf, name) => leaf.copy(name = name) }
   }

@@ -41,79 +41,79 @@ object Reason {
     case _ => None
   }
 
-  /** @param needed the decision can never be overruled: what was recorded under other settings could not run either */
-  final case class Code(name: String, sentence: String, advice: String, needed: Boolean)
+  /** @param name upper case and stable
+    * @param sentence what is so, with the arguments as `<name>`
+    * @param advice what the user can do
+    */
+  final case class Code(name: String, sentence: String, advice: String)
 
-  private def needed(name: String, sentence: String, advice: String) = Code(name, sentence, advice, needed = true)
-  private def chosen(name: String, sentence: String, advice: String) = Code(name, sentence, advice, needed = false)
-
-  val CyclicJoinGraph: Code = needed(
+  val CyclicJoinGraph: Code = Code(
     "CYCLIC_JOIN_GRAPH",
     "The relations <relations> form a cycle through <attributes>, and a cyclic block has no join tree.",
     "Turn one of the equations into a condition of another form, or materialise one of the joins."
   )
-  val NonEquiJoin: Code = chosen(
+  val NonEquiJoin: Code = Code(
     "NON_EQUI_JOIN",
     "Only the condition <condition> links <left> with <right>, and it is no equation of two relations.",
     "Add an equation between columns of two relations; where Spark cannot run the join either, set " +
       "spark.joinless.crossProducts.enabled=true."
   )
-  val CrossProduct: Code = chosen(
+  val CrossProduct: Code = Code(
     "CROSS_PRODUCT",
     "Nothing links <left> with <right>, and cross products are switched off.",
     "Add an equation between them, or set spark.joinless.crossProducts.enabled=true."
   )
-  val OuterJoin: Code = needed(
+  val OuterJoin: Code = Code(
     "OUTER_JOIN",
     "A join of type <type> is not an inner join.",
     "Write an inner join where unmatched rows are not wanted."
   )
-  val TooFewRelations: Code = chosen(
+  val TooFewRelations: Code = Code(
     "TOO_FEW_RELATIONS",
     "The block joins <found> relations, and blocks are rewritten from <minimum> on.",
     "Set spark.joinless.minRelations=<found>."
   )
-  val TooManyRelations: Code = chosen(
+  val TooManyRelations: Code = Code(
     "TOO_MANY_RELATIONS",
     "The block joins <found> relations, and blocks are rewritten up to <maximum>.",
     "Set spark.joinless.maxRelations=<found>, at most 63."
   )
-  val NondeterministicCondition: Code = needed(
+  val NondeterministicCondition: Code = Code(
     "NONDETERMINISTIC_CONDITION",
     "The expression <expression> between the joins is nondeterministic and splits them into blocks that are too small.",
     "Evaluate it before the first join or after the last one."
   )
-  val StreamStaticJoin: Code = needed(
+  val StreamStaticJoin: Code = Code(
     "STREAM_STATIC_JOIN",
     "The static side <static> must be joined with exactly one streaming relation, and is with <relations>.",
     "Join it with one streaming relation, or once per streaming relation."
   )
-  val TimeBoundedJoin: Code = needed(
+  val TimeBoundedJoin: Code = Code(
     "TIME_BOUNDED_JOIN",
     "The condition <condition> bounds event time, and Spark can drop old state by it.",
     "Leave it to Spark, or drop the watermark if all rows are to be kept."
   )
-  val UnsupportedKeyType: Code = needed(
+  val UnsupportedKeyType: Code = Code(
     "UNSUPPORTED_KEY_TYPE",
     "The join key <key> has the type <type>, whose equal values can differ in their bytes.",
     "Cast the key to a type of simple values, such as STRING or BIGINT."
   )
-  val UnsupportedOutputMode: Code = needed(
+  val UnsupportedOutputMode: Code = Code(
     "UNSUPPORTED_OUTPUT_MODE",
     "The output mode <mode> asks for more than new rows.",
     "Use the output mode append or update."
   )
-  val AmbiguousColumns: Code = needed(
+  val AmbiguousColumns: Code = Code(
     "AMBIGUOUS_COLUMNS",
     "Both sides of a join carry the column <column> under one id, so its side cannot be told.",
     "Select the columns of one side under new names."
   )
-  val ExistingSparkState: Code = needed(
+  val ExistingSparkState: Code = Code(
     "EXISTING_SPARK_STATE",
     "The checkpoint was begun with Spark's own join here, and its state goes on.",
     "Start the query with a new checkpoint location."
   )
-  val Disabled: Code = chosen(
+  val Disabled: Code = Code(
     "DISABLED",
     "spark.joinless.enabled is false.",
     "Set spark.joinless.enabled=true."

@@ -1,6 +1,5 @@
 package io.joinless.spark.rules
 
-import io.joinless.engine.query.JoinTree
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.BlockSpec
@@ -56,10 +55,10 @@ final class RewriteStreamingJoins(
     val found = for {
       block <- ExtractJoinBlock(root.plan, root.needed)
       layout = BlockLayout(block, AttributeClasses(block))
-      best <- new Eligibility(conf(), recorded.isDefined)(layout)
+      tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
       val rewrite = new RewriteBlock(layout)
-      Rewrite(rewrite, rewrite.spec(ordinal, recorded.flatMap(treeOf(_, layout)).getOrElse(best)))
+      Rewrite(rewrite, rewrite.spec(ordinal, tree))
     }
     (found, run) match {
       case (Left(reason), _) => Keep(reason)
@@ -67,10 +66,6 @@ final class RewriteStreamingJoins(
       case (Right(rewrite), _) => rewrite
     }
   }
-
-  /** The recorded tree, where it is one of this block: which tree is best may change with the version. */
-  private def treeOf(recorded: BlockSpec, layout: BlockLayout): Option[JoinTree] =
-    Option.when(recorded.relations.map(_.keys.map(_.attribute)) == layout.keys.map(_.map(_.attribute)))(recorded.tree)
 
   private def leave(root: BlockRoot, reason: Reason): Unit =
     Reason.leave(ExtractJoinBlock.topJoin(root.plan), reason)

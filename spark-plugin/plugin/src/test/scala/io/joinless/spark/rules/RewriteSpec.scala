@@ -51,7 +51,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   test("with enabled=false the plan is exactly Spark's, sources without data included") {
     withConf("spark.joinless.enabled" -> "false") {
       val plan = idle(spark.sql(l3).queryExecution.analyzed)
-      assert(new HideIdleSources(() => false)(plan) eq plan)
+      assert(HideIdleSources(plan) eq plan)
       assert(rule(RunState.Fresh)(plan) eq plan)
       assert(optimized(l3).collect { case join: Join => join }.size == 2)
     }

@@ -5,6 +5,7 @@ import io.joinless.spark.strategy.JoinFreeStrategy
 import org.apache.spark.sql.{Dataset, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.QueryExecution
 
 /** Looks at plans without running them.
   *
@@ -14,10 +15,14 @@ import org.apache.spark.sql.classic
 object Inspection {
 
   /** The plan as its first batch would have it, but for sources that are not opened. */
-  def optimized(df: Dataset[_]): LogicalPlan = {
-    val session = classicOf(df.sparkSession)
-    val analyzed = df.asInstanceOf[classic.Dataset[_]].queryExecution.analyzed
-    session.withActive(StreamContext.inspecting(session.sessionState.optimizer.execute(analyzed)))
+  def optimized(df: Dataset[_]): LogicalPlan =
+    optimized(df.sparkSession, df.asInstanceOf[classic.Dataset[_]].queryExecution.analyzed)
+
+  def optimized(session: SparkSession, analyzed: LogicalPlan): LogicalPlan = {
+    val own = classicOf(session)
+    own.withActive(StreamContext.inspecting {
+      own.sessionState.optimizer.execute(QueryExecution.normalize(own, analyzed))
+    })
   }
 
   def conf(session: SparkSession): JoinlessConf = new JoinlessConf(classicOf(session).sessionState.conf)

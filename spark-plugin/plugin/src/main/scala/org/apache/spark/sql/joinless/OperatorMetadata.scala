@@ -1,9 +1,11 @@
 package org.apache.spark.sql.joinless
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors, Mismatch}
 import io.joinless.spark.state.StateFormat
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -18,7 +20,8 @@ import org.apache.spark.sql.execution.streaming.state.{OperatorStateMetadataRead
   *   - Metadata is written once, so what a batch wrote that then failed is in force too, batch 0 included.
   *   - A folder without metadata belongs to a Spark that wrote none; or, in batch 0, to an attempt that failed before it
   *     wrote any, which leaves no state behind.
-  *   - Version 2 metadata that cannot be read, or is gone while its schema files are there, may be ours: an error.
+  *   - Version 2 metadata that cannot be read and names no other operator, or is gone while its schema files are there, may
+  *     be ours: an error.
   *
   * Uses `OperatorStateMetadataReader` and `CheckpointFileManager`, internal to Spark; checked on 4.2.0.
   */
@@ -66,20 +69,33 @@ final private class OperatorMetadata(session: classic.SparkSession, state: Path,
     else Sparks
   }
 
-  private def ofVersion2(operator: Path): Operator = {
-    val metadata =
-      try OperatorStateMetadataReader.createReader(operator, hadoop, 2, batch, createMetadataDir = false).read()
-      catch {
-        case NonFatal(e) =>
-          unreadable(s"The metadata of operator ${operator.getName} cannot be read: ${e.getMessage}.")
+  private def ofVersion2(operator: Path): Operator =
+    try
+      OperatorStateMetadataReader.createReader(operator, hadoop, 2, batch, createMetadataDir = false).read() match {
+        case Some(OperatorStateMetadataV2(info, stores, json)) if info.operatorName == StateFormat.OperatorName =>
+          val spec = StateFormat.fromJson(json, state.getParent.toString)
+          Ours(StreamContext.Recorded(spec, info.operatorId, stores.headOption.fold(0)(_.numPartitions)))
+        case _ => Sparks
       }
-    metadata match {
-      case Some(OperatorStateMetadataV2(info, stores, json)) if info.operatorName == StateFormat.OperatorName =>
-        val spec = StateFormat.fromJson(json, state.getParent.toString)
-        Ours(StreamContext.Recorded(spec, info.operatorId, stores.headOption.fold(0)(_.numPartitions)))
-      case _ => Sparks
+    catch {
+      case mismatch: JoinlessAnalysisException => throw mismatch
+      case NonFatal(_) if namesAnother(operator) => Sparks
+      case NonFatal(e) => unreadable(s"The metadata of operator ${operator.getName} cannot be read: ${firstLine(e)}.")
     }
-  }
+
+  /** Whether the text of the metadata, cut or garbled as it may be, still says that the operator is one of Spark's. */
+  private def namesAnother(operator: Path): Boolean = Try {
+    val folder = OperatorStateMetadataV2.metadataDirPath(operator)
+    val read = files.list(folder).map(_.getPath).filter(p => Try(p.getName.toLong).toOption.exists(_ <= batch))
+    val in = files.open(read.maxBy(_.getName.toLong))
+    val text =
+      try new String(in.readAllBytes(), UTF_8)
+      finally in.close()
+    "\"operatorName\":\"([^\"]+)\"".r.findFirstMatchIn(text).exists(_.group(1) != StateFormat.OperatorName)
+  }.getOrElse(false)
+
+  private def firstLine(e: Throwable): String =
+    Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName)
 
   def unreadable(what: String): Nothing =
     throw JoinlessErrors.stateMismatch(Mismatch.Unreadable, state.getParent.toString, what)

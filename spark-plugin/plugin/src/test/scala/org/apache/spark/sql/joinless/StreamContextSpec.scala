@@ -1,0 +1,81 @@
+package org.apache.spark.sql.joinless
+
+import java.nio.file.Files
+
+import scala.collection.mutable
+
+import io.joinless.spark.{SharedSpark, Specs}
+import io.joinless.spark.rules.RunState
+import org.apache.spark.sql.{DataFrame, Encoders, SparkSession}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Asked from inside a batch: `foreachBatch` runs on the stream's thread. The rules are off, so that nobody else asks. */
+class StreamContextSpec extends AnyFunSuite with SharedSpark {
+
+  private def inBatches(add: Seq[Int]*)(look: (SparkSession, Long) => Any): Unit = withConf("spark.joinless.enabled" -> "false") {
+    val stream = MemoryStream[Int](spark)(Encoders.scalaInt)
+    val query = stream
+      .toDF()
+      .writeStream
+      .option("checkpointLocation", Files.createTempDirectory("joinless-cp").toString)
+      .foreachBatch((df: DataFrame, batch: Long) => { val _ = look(df.sparkSession, batch) })
+      .start()
+    try
+      add.foreach { rows =>
+        stream.addData(rows)
+        query.processAllAvailable()
+      }
+    finally query.stop()
+  }
+
+  test("outside a stream there is no query") {
+    assert(StreamContext.current(spark).isEmpty)
+    assert(StreamContext.runState(spark) == RunState.NoQuery)
+    assert(StreamContext.nextStateInfo(spark).isEmpty)
+    StreamContext.decide(spark, Map(0 -> Specs.threeHops))
+    assert(StreamContext.recorded(spark, 0).isEmpty)
+  }
+
+  test("inside a batch the running execution is found, and its counter is drawn from") {
+    val seen = mutable.Buffer.empty[(Long, Long, Long)]
+    inBatches(Seq(1), Seq(2)) { (session, batch) =>
+      val info = StreamContext.nextStateInfo(session).get
+      val next = StreamContext.nextStateInfo(session).get
+      assert(next.operatorId == info.operatorId + 1)
+      assert(info.storeVersion == batch)
+      assert(info.queryRunId == StreamContext.current(session).get.runId)
+      assert(StreamContext.inspecting(StreamContext.runState(session)) == RunState.NoQuery)
+      seen += ((batch, StreamContext.current(session).get.currentBatchId, info.numPartitions.toLong))
+    }
+    assert(seen == Seq((0, 0, 2), (1, 1, 2)))
+  }
+
+  test("a new query is fresh until its first batch is decided; then the answer is frozen, shares included") {
+    val states = mutable.Buffer.empty[RunState]
+    val spec = Specs.threeHops.copy(shares = IndexedSeq.empty)
+    inBatches(Seq(1), Seq(2), Seq(3)) { (session, batch) =>
+      states += StreamContext.runState(session)
+      StreamContext.decide(session, Map(0 -> spec))
+      assert(StreamContext.recorded(session, 0).isEmpty)
+      if (batch == 1) StreamContext.complete(session, Specs.threeHops)
+      assert(StreamContext.completed(session, 0) == Option.when(batch > 0)(Specs.threeHops))
+    }
+    assert(
+      states == Seq(
+        RunState.Fresh,
+        RunState.Decided(Map(0 -> spec), sparkOperators = false),
+        RunState.Decided(Map(0 -> Specs.threeHops), sparkOperators = false)
+      )
+    )
+  }
+
+  test("no block was ours: that is frozen too") {
+    val states = mutable.Buffer.empty[RunState]
+    inBatches(Seq(1), Seq(2)) { (session, _) =>
+      states += StreamContext.runState(session)
+      StreamContext.decide(session, Map.empty)
+    }
+    assert(states == Seq(RunState.Fresh, RunState.Decided(Map.empty, sparkOperators = false)))
+  }
+}
