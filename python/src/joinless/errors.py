@@ -27,11 +27,8 @@ class JoinlessError(PySparkException):
     def __init__(
         self, condition: str, sentence: str, parameters: Mapping[str, str] | None = None, sql_state: str | None = None
     ) -> None:
-        self._sentence = sentence
         self._sql_state = sql_state
-        super().__init__(
-            message=f"[{condition}] {sentence}", errorClass=condition, messageParameters=dict(parameters or {})
-        )
+        super().__init__(message=sentence, errorClass=condition, messageParameters=dict(parameters or {}))
 
     @property
     def condition(self) -> str:

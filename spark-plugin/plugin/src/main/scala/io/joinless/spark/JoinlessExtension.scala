@@ -1,6 +1,6 @@
 package io.joinless.spark
 
-import io.joinless.spark.rules.{HideIdleSources, NameStreams, RewriteStreamingJoins}
+import io.joinless.spark.rules.{HideIdleSources, RewriteStreamingJoins}
 import io.joinless.spark.strategy.{JoinFreeStrategy, StartCheck}
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.joinless.{SparkVersion, StreamContext}
@@ -12,7 +12,6 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     SparkVersion.check()
     JoinlessConf.register()
     extensions.injectPostHocResolutionRule(new StartCheck(_))
-    extensions.injectPlanNormalizationRule(_ => NameStreams)
     extensions.injectPlanNormalizationRule(_ => HideIdleSources)
     extensions.injectPreCBORule { session =>
       new RewriteStreamingJoins(
@@ -21,6 +20,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
         StreamContext.decide(session, _)
       )
     }
+    extensions.injectCheckRule(new StartCheck(_))
     extensions.injectPlannerStrategy(new JoinFreeStrategy(_))
   }
 }

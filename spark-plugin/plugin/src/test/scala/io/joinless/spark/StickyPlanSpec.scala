@@ -58,7 +58,10 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
     Iterator
       .iterate(error)(_.getCause)
       .takeWhile(_ != null)
-      .collectFirst { case e: SparkThrowable if e.getCondition.startsWith("JOINLESS_") => e.asInstanceOf[Throwable with SparkThrowable] }
+      .collectFirst {
+        case e: SparkThrowable if e.getCondition.startsWith("JOINLESS_") =>
+          e.asInstanceOf[Throwable with SparkThrowable]
+      }
       .getOrElse(fail(error))
 
   private def state(files: EdgeFiles): Map[String, Seq[Byte]] = {
@@ -95,7 +98,8 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  private def metadataText(files: EdgeFiles): String = "shares.{0,30}".r.findFirstIn(Files.readString(metadata(files))).get
+  private def metadataText(files: EdgeFiles): String =
+    "shares.{0,30}".r.findFirstIn(Files.readString(metadata(files))).get
 
   test("recovery_a checkpoint of Spark's own joins goes on natively") {
     withFiles { files =>
@@ -144,13 +148,17 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
       val _ = run(files, threeHops)
       addOne(files)
       val onDst = "SELECT a.src, c.src AS s FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.dst"
-      assert(refused(files, onDst, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains("relation 3.dst"))
+      assert(refused(files, onDst, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains(
+        "relation 3.dst"
+      ))
       val output = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
       assert(refused(files, output, "JOINLESS_STATE_MISMATCH.COLUMNS").getMessageParameters.get("what").nonEmpty)
       // as many sources: another number is an error of Spark's own
       refused(files, s"$twoHops UNION ALL SELECT src, dst FROM e", "JOINLESS_STATE_MISMATCH.QUERY")
       val none = "SELECT src, dst FROM e UNION ALL SELECT src, dst FROM e UNION ALL SELECT src, dst FROM e"
-      assert(refused(files, none, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains("a join of a, b, c"))
+      assert(refused(files, none, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains(
+        "a join of a, b, c"
+      ))
       run(files, s"$threeHops AND a.src <> c.dst") // conditions may change, as in Spark
       run(files, threeHops.replace("a.", "x.").replace("e a", "e x"))
     }

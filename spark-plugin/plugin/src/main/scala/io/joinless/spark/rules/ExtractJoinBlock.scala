@@ -90,7 +90,7 @@ object ExtractJoinBlock {
   private def named(part: Part): IndexedSeq[Leaf] = {
     val wanted = part.leaves.zipWithIndex.map { case (leaf, i) =>
       val qualifier = leaf.attributes.flatMap(a => part.qualifiers.get(a.exprId)).headOption
-      NameStreams.of(leaf.plan).orElse(qualifier).getOrElse(s"r${i + 1}")
+      RelationNames.of(leaf.plan).orElse(qualifier).getOrElse(s"r${i + 1}")
     }
     part.leaves.zip(Names.distinct(wanted)).map { case (leaf, name) => leaf.copy(name = name) }
   }

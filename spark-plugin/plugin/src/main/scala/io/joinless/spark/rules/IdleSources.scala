@@ -11,14 +11,16 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * starts from `withCachedData`, that from `QueryExecution.normalized`. [[RewriteStreamingJoins]] reveals them again
   * before anything depends on statistics; Spark's later rules then fold what is empty.
   *
-  * Plans that are not streaming or join no streams come back `eq`.
+  * On the way it notes the aliases of sources, which the optimizer takes away ([[RelationNames]]). Plans that are not
+  * streaming or join no streams come back `eq`.
   */
 object HideIdleSources extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (plan.isStreaming && JoinlessConf.active.enabled && plan.exists(joinsStreams))
+    if (plan.isStreaming && JoinlessConf.active.enabled && plan.exists(joinsStreams)) {
+      RelationNames.note(plan)
       plan.transform { case LocalRelation(output, Seq(), true, None) => IdleSource(output) }
-    else plan
+    } else plan
 
   private def joinsStreams(plan: LogicalPlan): Boolean = plan match {
     case join: Join => join.left.isStreaming && join.right.isStreaming
