@@ -20,7 +20,6 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
         StreamContext.decide(session, _)
       )
     }
-    extensions.injectCheckRule(new StartCheck(_))
     extensions.injectPlannerStrategy(new JoinFreeStrategy(_))
   }
 }
