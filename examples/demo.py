@@ -103,7 +103,11 @@ def main() -> int:
 def start_session() -> SparkSession:
     """A local session with Joinless: the one line that differs from any other Spark program."""
     builder = SparkSession.Builder().master("local[2]").appName("joinless demo")
-    builder = builder.config("spark.ui.enabled", "false").config("spark.driver.memory", "3g")
+    builder = (
+        builder.config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "3g")
+    )
     builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.log.level", "ERROR")
     return joinless.configure(builder).getOrCreate()
 

@@ -31,6 +31,7 @@ def quiet_builder() -> SparkSession.Builder:
         .master("local[2]")
         .appName("joinless tests")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "3g")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
