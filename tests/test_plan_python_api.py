@@ -12,6 +12,7 @@ from typing import cast
 
 import pytest
 from delta import configure_spark_with_delta_pip
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 import joinless
@@ -74,17 +75,14 @@ def test_progress_tells_what_the_operator_did(edges: SparkSession, tmp_path: Pat
     assert joinless.error(query) is None
 
 
-def test_force_raises_the_reason_by_name(edges: SparkSession, tmp_path: Path) -> None:
+def test_force_raises_the_reason_by_name_at_start(edges: SparkSession, tmp_path: Path) -> None:
     edges.conf.set("spark.joinless.mode", "force")
     df = edges.sql("SELECT a.src FROM e a JOIN e b ON a.dst = b.src")
-    query = df.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "cp")).start()
-    with pytest.raises(Exception, match="JOINLESS_NOT_REWRITTEN"):
-        query.processAllAvailable()
-    error = joinless.error(query)
-    assert isinstance(error, joinless.JoinlessError)
-    assert error.condition.startswith("JOINLESS_NOT_REWRITTEN")
-    assert error.getSqlState()
-    assert "TOO_FEW_RELATIONS" in str(error)
+    with pytest.raises(AnalysisException, match="JOINLESS_NOT_REWRITTEN") as refused:
+        df.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "cp")).start()
+    assert refused.value.getCondition() == "JOINLESS_NOT_REWRITTEN"
+    assert refused.value.getSqlState() == "0A000"
+    assert (refused.value.getMessageParameters() or {})["reason"] == "TOO_FEW_RELATIONS"
 
 
 @pytest.mark.parametrize("delta_first", [True, False])

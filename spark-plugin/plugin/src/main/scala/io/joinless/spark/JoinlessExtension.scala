@@ -11,6 +11,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SparkVersion.check()
     JoinlessConf.register()
+    extensions.injectPostHocResolutionRule(new StartCheck(_))
     extensions.injectPlanNormalizationRule(_ => HideIdleSources)
     extensions.injectPreCBORule { session =>
       new RewriteStreamingJoins(
@@ -19,7 +20,6 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
         StreamContext.decide(session, _)
       )
     }
-    extensions.injectCheckRule(new StartCheck(_))
     extensions.injectPlannerStrategy(new JoinFreeStrategy(_))
   }
 }

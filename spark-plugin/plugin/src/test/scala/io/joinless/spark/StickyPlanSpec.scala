@@ -4,8 +4,8 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
 
+import io.joinless.spark.errors.JoinlessAnalysisException
 import org.apache.spark.SparkThrowable
-import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
@@ -58,7 +58,10 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
     Iterator
       .iterate(error)(_.getCause)
       .takeWhile(_ != null)
-      .collectFirst { case e: SparkThrowable if e.getCondition.startsWith("JOINLESS_") => e.asInstanceOf[Throwable with SparkThrowable] }
+      .collectFirst {
+        case e: SparkThrowable if e.getCondition.startsWith("JOINLESS_") =>
+          e.asInstanceOf[Throwable with SparkThrowable]
+      }
       .getOrElse(fail(error))
 
   private def state(files: EdgeFiles): Map[String, Seq[Byte]] = {
@@ -95,7 +98,8 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  private def metadataText(files: EdgeFiles): String = "shares.{0,30}".r.findFirstIn(Files.readString(metadata(files))).get
+  private def metadataText(files: EdgeFiles): String =
+    "shares.{0,30}".r.findFirstIn(Files.readString(metadata(files))).get
 
   test("recovery_a checkpoint of Spark's own joins goes on natively") {
     withFiles { files =>
@@ -144,13 +148,17 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
       val _ = run(files, threeHops)
       addOne(files)
       val onDst = "SELECT a.src, c.src AS s FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.dst"
-      assert(refused(files, onDst, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains("relation 3.dst"))
+      assert(refused(files, onDst, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains(
+        "relation 3.dst"
+      ))
       val output = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
       assert(refused(files, output, "JOINLESS_STATE_MISMATCH.COLUMNS").getMessageParameters.get("what").nonEmpty)
       // as many sources: another number is an error of Spark's own
       refused(files, s"$twoHops UNION ALL SELECT src, dst FROM e", "JOINLESS_STATE_MISMATCH.QUERY")
       val none = "SELECT src, dst FROM e UNION ALL SELECT src, dst FROM e UNION ALL SELECT src, dst FROM e"
-      assert(refused(files, none, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains("a join of a, b, c"))
+      assert(refused(files, none, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains(
+        "a join of a, b, c"
+      ))
       run(files, s"$threeHops AND a.src <> c.dst") // conditions may change, as in Spark
       run(files, threeHops.replace("a.", "x.").replace("e a", "e x"))
     }
@@ -198,12 +206,13 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
   test("force raises the reason: at start, or by the first batch where only the checkpoint tells") {
     withFiles { files =>
       withConf("spark.joinless.mode" -> "force") {
-        val error = intercept[AnalysisException](run(files, twoHops)) // Spark has put the plan to it
+        val error = intercept[JoinlessAnalysisException](run(files, twoHops))
         assert(error.getCondition == "JOINLESS_NOT_REWRITTEN")
         assert(error.getSqlState == "0A000")
         assert(error.getMessageParameters.get("reason") == "TOO_FEW_RELATIONS")
       }
       withConf("spark.joinless.enabled" -> "false", "spark.joinless.mode" -> "force")(run(files, threeHops))
+      addOne(files)
       withConf("spark.joinless.mode" -> "force") {
         val error = ours(intercept[StreamingQueryException](run(files, threeHops)))
         assert(error.getMessageParameters.get("reason") == "EXISTING_SPARK_STATE")

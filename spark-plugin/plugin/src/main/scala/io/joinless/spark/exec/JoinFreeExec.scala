@@ -24,6 +24,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
 }
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.joinless.StateStores
+import org.apache.spark.sql.streaming.StateOperatorProgress
 import scala.jdk.CollectionConverters._
 
 /** The join-free operator: a join block's stateful node, one task per cell and batch.
@@ -34,8 +35,8 @@ import scala.jdk.CollectionConverters._
   * log of changes and nothing else; the spec lies in the operator metadata.
   *
   * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`; `output` matches `spec.output`.
-  * `stateInfo` is None where no query runs (explain). No row is dropped or expired by event time here: the output
-  * watermark is the input's.
+  * `stateInfo` is None where no query runs (explain). Late rows are dropped at their scan; stored rows do not
+  * expire; the output watermark is the input's.
   */
 final case class JoinFreeExec(
     spec: BlockSpec,
@@ -105,6 +106,13 @@ final case class JoinFreeExec(
   /** Each action of a `foreachBatch` commits anew; the last one is what the next batch starts from. */
   override def getStateStoreCheckpointInfo(): Array[StatefulOpStateStoreCheckpointInfo] =
     checkpointInfoAccumulator.value.asScala.toSeq.groupBy(_.partitionId).toSeq.sortBy(_._1).map(_._2.last).toArray
+
+  /** Late rows are dropped where they are scanned; users look for them at the operator. */
+  override def getProgress(): StateOperatorProgress = {
+    val dropped = child.collect { case scan: RolesAndCellsExec => scan.longMetric(RolesAndCellsExec.RowsDropped).value }
+    longMetric("numRowsDroppedByWatermark").set(dropped.sum)
+    super.getProgress()
+  }
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver

@@ -9,12 +9,15 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
   AttributeSet,
   BoundReference,
+  Expression,
   UnsafeProjection,
   UnsafeRow
 }
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.joinless.LateEvents
 import org.apache.spark.sql.types.{BinaryType, BooleanType, IntegerType, LongType}
 import org.apache.spark.unsafe.Platform
 
@@ -22,8 +25,9 @@ import org.apache.spark.unsafe.Platform
   *
   * With one role, every row of the child is a row of that relation and its bytes are the stored row. With several, the
   * child's last columns are one BOOLEAN per role, in order; the columns before them are the stored row. A row that no role
-  * takes goes nowhere; a scan without roles (a placeholder for a leaf merged into another) sends nothing. The same output row object is handed out every time, so the parent must be an exchange (whose
-  * writers copy bytes at once, or copy the row where they would buffer it).
+  * takes goes nowhere, nor does one that is too late for its scan's watermark ([[LateRows]]); a scan without roles (a
+  * placeholder for a leaf merged into another) sends nothing. The same output row object is handed out every time, so the
+  * parent must be an exchange (whose writers copy bytes at once, or copy the row where they would buffer it).
   *
   * Cost: one copy of the row's bytes per input row, two words per cell.
   */
@@ -31,11 +35,13 @@ final case class RolesAndCellsExec(
     spec: BlockSpec,
     roles: Seq[Int],
     child: SparkPlan,
-    output: Seq[Attribute] = RolesAndCellsExec.newOutput
+    output: Seq[Attribute] = RolesAndCellsExec.newOutput,
+    late: Option[LateEvents] = None
 ) extends UnaryExecNode {
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "rowsIn" -> SQLMetrics.createMetric(sparkContext, "rows read"),
+    RolesAndCellsExec.RowsDropped -> SQLMetrics.createMetric(sparkContext, "late rows dropped"),
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "rows sent to cells")
   )
 
@@ -60,16 +66,25 @@ final case class RolesAndCellsExec(
     )
     val stored = types.take(width).zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) }
     val (rowsIn, rowsOut) = (longMetric("rowsIn"), longMetric("numOutputRows"))
-    child.execute().mapPartitions { rows =>
+    val dropped = longMetric(RolesAndCellsExec.RowsDropped)
+    val (scan, tooLate) = (child.output, lateRows)
+    child.execute().mapPartitions { all =>
+      val rows = tooLate.fold(all)(LateRows.without(all, _, scan, () => dropped += 1))
       val project = UnsafeProjection.create(stored)
       new RolesAndCells(block, scanRoles, rows, project, (in, out) => { rowsIn += in; rowsOut += out })
     }
+  }
+
+  private def lateRows: Option[Expression] = {
+    val several = !conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE)
+    late.flatMap(events => LateRows.condition(child.output, events.watermarkMs, several))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): RolesAndCellsExec = copy(child = newChild)
 }
 
 object RolesAndCellsExec {
+  final val RowsDropped = "rowsDropped"
 
   def newOutput: Seq[Attribute] = Seq(
     AttributeReference("cell", IntegerType, nullable = false)(),

@@ -3,7 +3,7 @@ package io.joinless.spark.explain
 import io.joinless.spark.plans.JoinFreeJoin
 import io.joinless.spark.rules.Reason
 import org.apache.spark.sql.ExtendedExplainGenerator
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 
@@ -36,7 +36,7 @@ object ExtendedExplain {
 
   /** The reasons at these nodes themselves, each once. */
   def reasons(plans: Seq[LogicalPlan]): Seq[Reason] =
-    plans.collect { case join: Join => join.getTagValue(Reason.tag) }.flatten.distinct
+    plans.flatMap(Reason.at).distinct
 
   def told(reason: Reason): String =
     s"Left to Spark: [${reason.code.name}] ${reason.sentence}${if (reason.advice.isEmpty) "" else " " + reason.advice}"

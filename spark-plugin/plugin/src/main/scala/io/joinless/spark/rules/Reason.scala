@@ -27,7 +27,7 @@ object Reason {
   /** Hangs on the topmost join of a block, and on its condition: Spark's `RemoveRedundantAliases` makes joins anew and
     * forgets their tags, but keeps conditions. Read it by [[at]].
     */
-  val tag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("joinless.reason")
+  private val tag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("joinless.reason")
 
   /** Says why a join is left to Spark. The plan stays the same. */
   def leave(join: Join, reason: Reason): Unit = synchronized {

@@ -5,20 +5,33 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
 /** The aliases of the query, noted on its streaming sources as long as the plan has them.
   *
-  * A source goes by its outermost alias below the next join: in `FROM (SELECT ... FROM e) x JOIN ...` that is `x`.
+  * A source goes by its outermost alias below the next join: in `FROM (SELECT ... FROM e) x JOIN ...` that is `x`. A source object that
+  * stands in the plan several times, under different aliases, gets none.
   */
 private[rules] object RelationNames {
 
   private val tag: TreeNodeTag[String] = TreeNodeTag[String]("joinless.relation")
 
-  def note(plan: LogicalPlan): Unit = note(plan, None)
+  def note(plan: LogicalPlan): Unit =
+    names(plan, None).groupMap(found => Identity(found._1))(_._2).foreach {
+      case (Identity(source), aliases) if aliases.distinct.size == 1 => source.setTagValue(tag, aliases.head)
+      case (Identity(source), _) => source.unsetTagValue(tag)
+    }
 
-  private def note(plan: LogicalPlan, alias: Option[String]): Unit = plan match {
-    case SubqueryAlias(name, child) => note(child, alias.orElse(Some(name.name)))
-    case join: Join => join.children.foreach(note(_, None))
-    case source if source.children.isEmpty =>
-      if (source.isStreaming) alias.foreach(source.setTagValue(tag, _))
-    case other => other.children.foreach(note(_, alias))
+  private def names(plan: LogicalPlan, alias: Option[String]): Seq[(LogicalPlan, String)] = plan match {
+    case SubqueryAlias(name, child) => names(child, alias.orElse(Some(name.name)))
+    case join: Join => join.children.flatMap(names(_, None))
+    case source if source.children.isEmpty => if (source.isStreaming) alias.map(source -> _).toSeq else Nil
+    case other => other.children.flatMap(names(_, alias))
+  }
+
+  /** A node as an object: equal sources are different ones. */
+  final private case class Identity(source: LogicalPlan) {
+    override def equals(other: Any): Boolean = other match {
+      case Identity(same) => same eq source
+      case _ => false
+    }
+    override def hashCode: Int = System.identityHashCode(source)
   }
 
   /** What the query calls this leaf of a block. */

@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
-import org.apache.spark.sql.joinless.{CellExchange, Inspection, StreamContext}
+import org.apache.spark.sql.joinless.{CellExchange, Inspection, LateEvents, StreamContext}
 
 /** Plans a join block: scans → roles and cells → one exchange → the join-free operator.
   *
@@ -27,7 +27,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
     val drawn = StreamContext.nextStateInfo(session)
     val spec = drawn.fold(ChosenShares(join.spec, partitions, JoinlessConf.active))(completed(join.spec, _))
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
-      RolesAndCellsExec(spec, roles, planLater(scan))
+      RolesAndCellsExec(spec, roles, planLater(scan), late = drawn.flatMap(LateEvents.of(session, _)))
     }
     val rows = if (sent.size == 1) sent.head else UnionExec(sent)
     JoinFreeExec(

@@ -4,24 +4,30 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.explain.ExtendedExplain
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.joinless.Inspection
 
 /** Under `spark.joinless.mode=force`, raises the reason of a join that would stay with Spark when a query is started, as
   * far as it is known without its checkpoint. What only the checkpoint tells is raised by the first batch.
   *
-  * A check rule of the analyzer: sees the plan of every write to a stream, once, at `start()`.
+  * A post-hoc resolution rule: it sees the plan of every write to a stream at `start()`, and changes none. (A check rule
+  * would lose the SQLSTATE: what those throw, Spark rebuilds without it.)
   */
-final class StartCheck(session: SparkSession) extends (LogicalPlan => Unit) {
+final class StartCheck(session: SparkSession) extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): Unit = plan match {
-    case write: WriteToStream if forced =>
-      val optimized = Inspection.optimized(session, write.inputQuery)
-      ExtendedExplain.reasons(optimized.collect { case node => node }).headOption.foreach { reason =>
-        throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
-      }
-    case _ =>
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    plan match {
+      case write: WriteToStream if forced => check(write.inputQuery)
+      case _ =>
+    }
+    plan
   }
+
+  private def check(query: LogicalPlan): Unit =
+    ExtendedExplain.reasons(Inspection.optimized(session, query).collect { case node => node }).headOption.foreach {
+      reason => throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
+    }
 
   private def forced: Boolean = {
     val conf = Inspection.conf(session)

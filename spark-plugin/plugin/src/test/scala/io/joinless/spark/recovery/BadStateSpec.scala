@@ -17,17 +17,19 @@ import scala.jdk.CollectionConverters._
 /** State that is not what it should be is named and left alone. */
 class BadStateSpec extends AnyFunSuite with SharedSpark {
 
-  private val threeHops = "SELECT a.src, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+  private val threeHops =
+    "SELECT a.src, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
 
   /** One cell, and one batch done. */
-  private def started(body: (EdgeFiles, CollectedQuery) => Assertion): Assertion = withConf("spark.sql.shuffle.partitions" -> "1") {
-    val files = new EdgeFiles(spark, "e")
-    val query = new CollectedQuery(files, threeHops)
-    files.addRandom(1)
-    query.run()
-    files.addRandom(2)
-    body(files, query)
-  }
+  private def started(body: (EdgeFiles, CollectedQuery) => Assertion): Assertion =
+    withConf("spark.sql.shuffle.partitions" -> "1") {
+      val files = new EdgeFiles(spark, "e")
+      val query = new CollectedQuery(files, threeHops)
+      files.addRandom(1)
+      query.run()
+      files.addRandom(2)
+      body(files, query)
+    }
 
   private def condition(e: Throwable): (String, Map[String, String]) = e match {
     case s: SparkThrowable => (s.getCondition, s.getMessageParameters.asScala.toMap)
@@ -35,7 +37,8 @@ class BadStateSpec extends AnyFunSuite with SharedSpark {
   }
 
   /** Writes version 1 of the only store again, with other blocks. */
-  private def rewriteVersion1(query: CollectedQuery)(blocks: Seq[(UnsafeRow, UnsafeRow)] => Seq[(UnsafeRow, UnsafeRow)]): Unit = {
+  private def rewriteVersion1(query: CollectedQuery)(blocks: Seq[(UnsafeRow, UnsafeRow)] => Seq[(UnsafeRow, UnsafeRow)])
+      : Unit = {
     val provider = StateStoreProvider.createAndInit(
       StateStoreProviderId(StateStoreId(query.checkpoint + "/state", 0, 0), UUID.randomUUID()),
       ChangeLog.KeySchema,

@@ -33,7 +33,9 @@ final class CollectedQuery(files: EdgeFiles, sql: String, through: DataFrame => 
   /** A run that fails; why, down to the first cause. */
   def failure(): Throwable =
     try { run(); throw new AssertionError("the query did not fail") }
-    catch { case e: StreamingQueryException => Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).toSeq.last }
+    catch {
+      case e: StreamingQueryException => Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).toSeq.last
+    }
 
   def rows: Seq[String] = EdgeFiles.sorted(batches.values.asScala.toSeq.flatten)
 

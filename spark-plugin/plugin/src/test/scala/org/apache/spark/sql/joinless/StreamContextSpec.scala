@@ -13,21 +13,22 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Asked from inside a batch: `foreachBatch` runs on the stream's thread. The rules are off, so that nobody else asks. */
 class StreamContextSpec extends AnyFunSuite with SharedSpark {
 
-  private def inBatches(add: Seq[Int]*)(look: (SparkSession, Long) => Any): Unit = withConf("spark.joinless.enabled" -> "false") {
-    val stream = MemoryStream[Int](spark)(Encoders.scalaInt)
-    val query = stream
-      .toDF()
-      .writeStream
-      .option("checkpointLocation", Files.createTempDirectory("joinless-cp").toString)
-      .foreachBatch((df: DataFrame, batch: Long) => { val _ = look(df.sparkSession, batch) })
-      .start()
-    try
-      add.foreach { rows =>
-        stream.addData(rows)
-        query.processAllAvailable()
-      }
-    finally query.stop()
-  }
+  private def inBatches(add: Seq[Int]*)(look: (SparkSession, Long) => Any): Unit =
+    withConf("spark.joinless.enabled" -> "false") {
+      val stream = MemoryStream[Int](spark)(Encoders.scalaInt)
+      val query = stream
+        .toDF()
+        .writeStream
+        .option("checkpointLocation", Files.createTempDirectory("joinless-cp").toString)
+        .foreachBatch((df: DataFrame, batch: Long) => { val _ = look(df.sparkSession, batch) })
+        .start()
+      try
+        add.foreach { rows =>
+          stream.addData(rows)
+          query.processAllAvailable()
+        }
+      finally query.stop()
+    }
 
   test("outside a stream there is no query") {
     assert(StreamContext.current(spark).isEmpty)

@@ -1,0 +1,71 @@
+package io.joinless.spark.exec
+
+import java.sql.Timestamp
+import io.joinless.spark.SharedSpark
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Event time: late rows go at their scan as Spark's joins drop them, and the watermark passes on. */
+class WatermarkSpec extends AnyFunSuite with SharedSpark {
+
+  private type Event = (Long, Long, Timestamp)
+  implicit private val events: Encoder[Event] = Encoders.product[Event]
+
+  private def event(src: Long, dst: Long, second: Int): Event = (src, dst, new Timestamp(1000000000L + second * 1000L))
+
+  /** Runs a query over watermarked events and plain edges, batch by batch; its rows and the late rows it dropped. */
+  private def run(enabled: Boolean, sql: String)(batches: Seq[Event]*): (Seq[String], Long) =
+    withConf("spark.joinless.enabled" -> enabled.toString, "spark.sql.shuffle.partitions" -> "2") {
+      val session = spark.asInstanceOf[org.apache.spark.sql.classic.SparkSession]
+      val watermarked = MemoryStream[Event](events, session)
+      val plain = MemoryStream[Event](events, session)
+      def table(stream: MemoryStream[Event]): DataFrame = stream.toDF().toDF("src", "dst", "ts")
+      table(watermarked).withWatermark("ts", "10 seconds").createOrReplaceTempView("events")
+      table(plain).select("src", "dst").createOrReplaceTempView("edges")
+      val name = s"watermarks_${java.util.UUID.randomUUID().toString.replace("-", "")}"
+      val query = spark.sql(sql).writeStream.format("memory").queryName(name).outputMode("append").start()
+      try {
+        plain.addData(event(2, 3, 0), event(3, 4, 0), event(5, 6, 0))
+        query.processAllAvailable()
+        for (batch <- batches) {
+          watermarked.addData(batch: _*)
+          query.processAllAvailable()
+        }
+        val joins = query.recentProgress.flatMap(_.stateOperators).filter(o => o.operatorName != "stateStoreSave")
+        assert(joins.forall(_.operatorName == (if (enabled) "joinFree" else "symmetricHashJoin")))
+        val rows: Seq[Row] = spark.table(name).collect().toSeq
+        (rows.map(_.toString).sorted, joins.map(_.numRowsDroppedByWatermark).sum)
+      } finally query.stop()
+    }
+
+  private val batches = Seq(
+    Seq(event(1, 2, 100), event(1, 2, 95)),
+    Seq(event(7, 2, 101)), // the watermark is now 90
+    Seq(event(8, 2, 50), event(9, 2, 91), event(10, 2, 200)), // the first is late
+    Seq(event(11, 2, 120), event(12, 2, 300)) // 120 is late where a batch without data moved the watermark to 190
+  )
+
+  private val join = "events a JOIN edges b ON a.dst = b.src JOIN edges c ON b.dst = c.src"
+
+  test("differential_ late rows are dropped as by Spark's joins") {
+    val sql = s"SELECT a.src, a.ts, c.dst FROM $join"
+    val (ours, dropped) = run(enabled = true, sql)(batches: _*)
+    assert(ours.size == 7 && dropped == 1)
+    assert((ours, dropped) == run(enabled = false, sql)(batches: _*))
+  }
+
+  test("differential_ without the event-time column nothing is late") {
+    val sql = s"SELECT a.src, c.dst FROM $join"
+    val (ours, dropped) = run(enabled = true, sql)(batches: _*)
+    assert(ours.size == 8 && dropped == 0)
+    assert((ours, dropped) == run(enabled = false, sql)(batches: _*))
+  }
+
+  test("differential_ the watermark passes on to an aggregation above") {
+    val sql = s"SELECT window(a.ts, '20 seconds') AS w, count(*) AS n FROM $join GROUP BY window(a.ts, '20 seconds')"
+    val (ours, dropped) = run(enabled = true, sql)(batches: _*)
+    assert(ours.nonEmpty && dropped > 0)
+    assert((ours, dropped) == run(enabled = false, sql)(batches: _*))
+  }
+}
