@@ -47,4 +47,8 @@ def test_all_rows_of_a_known_graph(
     assert len(counts) == 20
     assert sum(counts) == rows
     report = joinless.progress(stream)
-    print(f"\n{graph} {query}: {report}")
+    assert report is not None
+    assert 1.0 <= report.stored_rows / len(known.src) <= 2.0  # two cells at most, whatever the number of roles
+    if hops == "L3":
+        assert report.bytes_per_row <= 100
+    print(f"\n{graph} {query}: {report.bytes_per_row:.0f} bytes per stored row; {report}")
