@@ -44,7 +44,7 @@ def draw(folder: Path, runs: Mapping[str, Mapping[str, Sequence[Batch]]]) -> Pat
             panel.spines[["top", "right"]].set_visible(False)
         row[0].legend(frameon=False)
     figure.tight_layout()
-    figure.savefig(folder / "demo.svg")
+    figure.savefig(folder / "demo.svg", metadata={"Date": None})
     figure.savefig(folder / "demo.png", dpi=130)
     plt.close(figure)
     return folder / "demo.png"

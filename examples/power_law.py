@@ -26,7 +26,7 @@ def write_edges(folder: Path, edges: int, vertices: int, batches: int, seed: int
     """Writes one stream for paths and three for stars; returns the threshold of each query's filter (dst >= it)."""
     rng = np.random.default_rng(seed)
     paths = power_law(edges, vertices, rng)
-    stars = power_law(edges, vertices, rng, exponent=0.5)
+    stars = power_law(edges, vertices, rng, exponent=0.75)
     _write(folder / "follows", paths, batches)
     for i, table in enumerate(("likes", "shares", "replies")):
         _write(folder / table, stars[i::3], batches)
