@@ -56,6 +56,10 @@ class SharesSpec extends AnyFunSuite {
     assert(choose(block(Seq(LongType, LongType))(Seq((0, 0), (1, 1)), Seq((0, 0), (1, 1))), 6) == Seq(6, 1))
   }
 
+  test("a generous bound on replication leaves a long path searchable") {
+    assert(choose(path(12), 2000, 100.0) == Seq(3, 1, 3, 1, 3, 1, 2, 1, 2, 1, 2))
+  }
+
   test("larger relations are replicated less") {
     val spec = path(3)
     val shares = Shares.choose(spec, 4, 4.0, IndexedSeq(1000.0, 1.0, 1.0))
