@@ -12,7 +12,6 @@ from typing import cast
 
 import pytest
 from delta import configure_spark_with_delta_pip
-from pyspark.errors import AnalysisException
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
