@@ -119,7 +119,7 @@ def measure(
 ) -> dict[str, list[dict[str, Any]]]:
     results: dict[str, list[dict[str, Any]]] = {s: [] for s in args.systems}
     for system in rounds(args.systems, args.runs):
-        if results[system] and not results[system][-1]["finished"]:
+        if results[system] and (system in args.once or not results[system][-1]["finished"]):
             continue
         result = run(spark, plan(spark, system, workload, folder, threshold), args.limit)
         results[system].append(result)
@@ -165,6 +165,7 @@ def main() -> None:
     parser.add_argument("--workloads", nargs="+", default=["L3-1", "EMPTY"])
     parser.add_argument("--systems", nargs="+", default=["joinless", "spark", "null", "dedup"])
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--once", nargs="*", default=[], help="systems that run once only, because they are slow")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds per run")
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--cores", type=int, default=2)

@@ -88,7 +88,7 @@ object JoinlessConf {
     .doc("Blocks of more relations stay with Spark: the search for the best join tree grows with their number.")
     .version("0.1.0")
     .intConf
-    .checkValue(n => n >= 1 && n <= 64, "must be between 1 and 64")
+    .checkValue(n => n >= 1 && n <= 63, "must be between 1 and 63")
     .createWithDefault(12)
 
   val CROSS_PRODUCTS_ENABLED = SQLConf

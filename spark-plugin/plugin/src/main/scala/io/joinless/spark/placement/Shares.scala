@@ -35,7 +35,8 @@ object Placement {
   * Ties go to the lower replication, then to the larger share of the lowest attribute. One cell is always allowed. An
   * attribute that occurs only where another one occurs as well gets share 1: what it could divide, the other divides too
   * (Afrati and Ullman, "Optimizing joins in a map-reduce environment", EDBT 2010, dominance). The rest is searched
-  * exhaustively, cut where even dividing all that is still open by the remaining cells would not help.
+  * exhaustively, cut where even dividing all that is still open by the remaining cells would not reach what is known to be
+  * reachable.
   */
 object Shares {
 
@@ -72,48 +73,105 @@ object Shares {
       sizes: IndexedSeq[Double]
   ) {
     // floating point sums of equal terms may differ in the last bit: what is closer than this is equal
-    private[this] val Same = 1e-9
-    private[this] val shares = Array.fill(spec.attributes.size)(1)
-    private[this] val attributesOf: IndexedSeq[Set[Int]] = spec.relations.map(_.keys.map(_.attribute).toSet)
-    private[this] var chosen = Placement.of(spec, shares.toVector, sizes)
+    final private[this] val Same = 1e-9
+    private[this] val size = sizes.toArray
+    private[this] val total = size.sum
+    private[this] val members: Array[Array[Int]] = attributes.map(relationsOf(spec, _).toArray).toArray
+    // the last of `attributes` that a relation has: before that one is chosen, its load can still shrink
+    private[this] val lastOf: Array[Int] = size.indices.map(e => members.lastIndexWhere(_.contains(e))).toArray
 
-    def best: IndexedSeq[Int] = chosen.shares
+    private[this] val shares = Array.fill(attributes.size)(1)
+    private[this] val own = Array.fill(size.length)(1.0) // product of a relation's shares so far
+    private[this] var chosen = shares.clone()
+    private[this] var load = total
+    private[this] var replication = 1.0
+    private[this] val reachable = greedyLoad()
+
+    def best: IndexedSeq[Int] = {
+      val all = Array.fill(spec.attributes.size)(1)
+      attributes.indices.foreach(i => all(attributes(i)) = chosen(i))
+      all.toVector
+    }
 
     def run(): Unit = descend(0, 1)
 
     private def descend(i: Int, cells: Int): Unit =
-      if (i == attributes.size) consider()
-      else if (hopeful(i, cells)) {
-        var share = partitions / cells
-        while (share >= 1) {
-          shares(attributes(i)) = share
-          descend(i + 1, cells * share)
-          share -= 1
+      if (hopeful(i, cells)) {
+        if (i == attributes.size) consider(cells)
+        else {
+          var share = partitions / cells
+          while (share >= 1) {
+            set(i, share)
+            descend(i + 1, cells * share)
+            share -= 1
+          }
+          set(i, 1)
         }
-        shares(attributes(i)) = 1
       }
 
-    private def consider(): Unit = {
-      val p = Placement.of(spec, shares.toVector, sizes)
-      if (p.replication <= maxReplication * (1 + Same)) {
-        val less = p.load < chosen.load * (1 - Same)
-        val equal = !less && p.load <= chosen.load * (1 + Same)
-        if (less || equal && p.replication < chosen.replication * (1 - Same)) chosen = p
+    private def set(i: Int, share: Int): Unit = {
+      for (e <- members(i)) own(e) = own(e) / shares(i) * share
+      shares(i) = share
+    }
+
+    private def consider(cells: Int): Unit = {
+      val itsLoad = loadWith(attributes.size, 1)
+      val itsReplication = if (total > 0) itsLoad * cells / total else 1.0
+      val less = itsLoad < load * (1 - Same)
+      val equal = !less && itsLoad <= load * (1 + Same)
+      if (less || equal && itsReplication < replication * (1 - Same)) {
+        chosen = shares.clone()
+        load = itsLoad
+        replication = itsReplication
       }
     }
 
-    /** Replication only grows with further shares; a relation's load shrinks at most by the cells that are left. */
-    private def hopeful(i: Int, cells: Int): Boolean = {
-      val open = attributes.drop(i)
-      val left = (partitions / cells).toDouble
-      var load = 0.0
-      var stored = 0.0
-      for (e <- spec.relations.indices) {
-        val own = attributesOf(e).iterator.map(shares(_).toDouble).product
-        stored += sizes(e) * cells / own
-        load += sizes(e) / own / (if (open.exists(attributesOf(e))) left else 1.0)
+    /** The load once attributes before `i` are chosen, if the others could divide each relation by `left`. */
+    private def loadWith(i: Int, left: Int): Double = {
+      var sum = 0.0
+      var e = 0
+      while (e < size.length) {
+        sum += size(e) / (if (lastOf(e) >= i) own(e) * left else own(e))
+        e += 1
       }
-      stored <= maxReplication * sizes.sum * (1 + Same) && load <= chosen.load * (1 + Same)
+      sum
+    }
+
+    /** Replication only grows with further shares; a relation's load shrinks at most by the cells that are left. */
+    private def hopeful(i: Int, cells: Int): Boolean =
+      affordable(cells) && loadWith(i, partitions / cells) <= math.min(load, reachable) * (1 + Same)
+
+    private def affordable(cells: Int): Boolean =
+      loadWith(attributes.size, 1) * cells <= maxReplication * total * (1 + Same) || cells == 1
+
+    /** A load that some vector has: whatever cannot reach it need not be looked at. Takes the best single step, again and
+      * again.
+      */
+    private def greedyLoad(): Double = {
+      var cells = 1
+      var reached = total
+      var going = true
+      while (going) {
+        var step = -1
+        for (i <- attributes.indices) {
+          val before = shares(i)
+          val after = cells / before * (before + 1)
+          if (after <= partitions) {
+            set(i, before + 1)
+            val next = loadWith(attributes.size, 1)
+            if (affordable(after) && next < reached * (1 - Same)) { step = i; reached = next }
+            set(i, before)
+          }
+        }
+        going = step >= 0
+        if (going) {
+          cells = cells / shares(step) * (shares(step) + 1)
+          set(step, shares(step) + 1)
+        }
+      }
+      attributes.indices.foreach(set(_, 1))
+      java.util.Arrays.fill(own, 1.0)
+      reached
     }
   }
 }

@@ -1,14 +1,12 @@
 package io.joinless.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, Literal}
 
 /** An attribute of the hypergraph: terms that every result equates, at most one per leaf, leaves ascending.
   *
   * @param nullSafe all of its equations are `<=>`, so NULL is a value; one `=` suffices to keep NULLs out
   */
-final case class AttributeClass(members: IndexedSeq[Term], nullSafe: Boolean) {
-  def in(leaf: Int): Option[Term] = members.find(_.leaf == leaf)
-}
+final case class AttributeClass(members: IndexedSeq[Term], nullSafe: Boolean)
 
 /** The equations of a block, closed under transitivity.
   *
@@ -82,7 +80,4 @@ object AttributeClasses {
 
   private val lexicographic: Ordering[Seq[(Int, Int, String)]] =
     Ordering.Implicits.seqOrdering[Seq, (Int, Int, String)]
-
-  /** Whether a term is a column as it stands. */
-  def isColumn(term: Term): Boolean = term.expression.isInstanceOf[Attribute]
 }

@@ -65,8 +65,4 @@ final case class JoinBlock(
     residuals: IndexedSeq[Expression],
     late: IndexedSeq[Expression],
     output: IndexedSeq[(Attribute, Expression)]
-) {
-
-  /** The join that carries the block's reason. */
-  def join: Join = joins.head
-}
+)

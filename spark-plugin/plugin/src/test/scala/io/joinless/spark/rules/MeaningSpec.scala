@@ -152,6 +152,12 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
       |(SELECT a.src + b.dst AS total, b.dst + 1 AS next FROM e a JOIN e b ON a.dst = b.src) x JOIN f y ON x.next = y.src"""
   )
   differential_("constants")(s"SELECT a.id, c.id $chain WHERE b.src = 1")
+  differential_("a constant on one side of a null-safe equation")(
+    "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.dst <=> b.src JOIN f c ON b.dst = c.src WHERE b.src = 1"
+  )
+  differential_("a constant on one side of a computed equation")(
+    "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.i = abs(b.i) JOIN e c ON b.i = c.i WHERE b.i = 1"
+  )
   differential_("a cycle cut by a constant")(
     "SELECT a.id, b.id, c.id FROM e a, e b, e c WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src AND a.src = 2"
   )
