@@ -36,6 +36,8 @@ object JoinlessErrors {
   def invalidShares(shares: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_SHARES", "shares" -> shares, "what" -> what)
 
+  def weightOverflow(): JoinlessRuntimeException = runtime("JOINLESS_WEIGHT_OVERFLOW")
+
   def notStreaming(): JoinlessAnalysisException = analysis("JOINLESS_NOT_STREAMING")
 
   def extensionNotInstalled(): JoinlessAnalysisException =
@@ -52,6 +54,18 @@ object JoinlessErrors {
       "cell" -> cell.toString,
       "batch" -> batch.toString,
       "what" -> what
+    )
+
+  /** @param row its columns with values
+    * @param present how often it was there
+    */
+  def deleteOfAbsentRow(relation: String, row: String, present: Long, change: Long): JoinlessRuntimeException =
+    runtime(
+      "JOINLESS_DELETE_OF_ABSENT_ROW",
+      "relation" -> relation,
+      "row" -> row,
+      "present" -> present.toString,
+      "change" -> change.toString
     )
 
   def stateTooLarge(cell: Int, bytes: Long, limit: Long): JoinlessRuntimeException =

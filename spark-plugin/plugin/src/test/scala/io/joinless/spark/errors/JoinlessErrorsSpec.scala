@@ -22,6 +22,8 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.extensionNotInstalled(),
     JoinlessErrors.sparkVersion("3.5.1", "4.2", "classes differ"),
     JoinlessErrors.corruptBlock(7, 3, 11, "its length is odd"),
+    JoinlessErrors.deleteOfAbsentRow("orders", "id=7, name=NULL", 0, -1),
+    JoinlessErrors.weightOverflow(),
     JoinlessErrors.stateTooLarge(2, 10, 5)
   ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
 
