@@ -4,7 +4,9 @@
 show what becomes of a query, ``progress`` and ``error`` what a running one does.
 """
 
+from joinless.apply import apply_changes
 from joinless.errors import (
+    ApplyChangesError,
     ConnectUnsupportedError,
     ExtensionNotInstalledError,
     JoinlessError,
@@ -17,6 +19,7 @@ from joinless.session import configure
 __version__ = "0.1.0"
 
 __all__ = [
+    "ApplyChangesError",
     "ConnectUnsupportedError",
     "Explanation",
     "ExtensionNotInstalledError",
@@ -24,6 +27,7 @@ __all__ = [
     "Progress",
     "Reason",
     "SparkVersionError",
+    "apply_changes",
     "configure",
     "error",
     "explain",
