@@ -4,7 +4,9 @@
 show what becomes of a query, ``progress`` and ``error`` what a running one does.
 """
 
+from joinless import changes as _changes
 from joinless.apply import apply_changes
+from joinless.changes import changelog, enumerate_deltas
 from joinless.errors import (
     ApplyChangesError,
     ConnectUnsupportedError,
@@ -28,9 +30,13 @@ __all__ = [
     "Reason",
     "SparkVersionError",
     "apply_changes",
+    "changelog",
     "configure",
+    "enumerate_deltas",
     "error",
     "explain",
     "progress",
     "why_not",
 ]
+
+_changes.install()

@@ -2,8 +2,8 @@ package io.joinless.spark.strategy
 
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.{JoinFreeExec, RolesAndCellsExec}
-import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin}
+import io.joinless.spark.exec.{DeltaRowsExec, JoinFreeExec, RolesAndCellsExec}
+import io.joinless.spark.plans.{BlockSpec, DeltaRows, JoinFreeJoin}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
@@ -20,6 +20,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: JoinFreeJoin => planned(join) :: Nil
+    case DeltaRows(child, form, plain, output) => DeltaRowsExec(form, plain, output, planLater(child)) :: Nil
     case _ => Nil
   }
 

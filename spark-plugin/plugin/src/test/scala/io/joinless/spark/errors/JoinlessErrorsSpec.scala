@@ -23,7 +23,15 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.sparkVersion("3.5.1", "4.2", "classes differ"),
     JoinlessErrors.corruptBlock(7, 3, 11, "its length is odd"),
     JoinlessErrors.stateTooLarge(2, 10, 5)
-  ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
+  ) ++ Seq("NOT_FOUND", "AMBIGUOUS", "NO_COLUMNS").map(JoinlessErrors.changeColumn(_, "c", "orders")) ++
+    Seq("NOT_A_STRING", "NOT_AN_INTEGER").map(JoinlessErrors.changeColumn(_, "c", "orders", "MAP<INT, INT>")) ++ Seq(
+      JoinlessErrors.reservedColumn("_weight"),
+      JoinlessErrors.retractionsNotRepresentable("a, b"),
+      JoinlessErrors.unknownChangeType(Some("upsert"), "orders"),
+      JoinlessErrors.unknownWeight("orders"),
+      JoinlessErrors.weightOverflow(),
+      JoinlessErrors.deltaForm("rows")
+    ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
 
   test("every condition of the file is raised by a method, and renders without open parameters") {
     val raised = all.map(_.getCondition)
