@@ -46,9 +46,9 @@ def quiet_builder() -> SparkSession.Builder:
 
 
 def with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Adds Delta Lake, whose helper leaves the extension and the catalog to its caller."""
+    """Adds Delta Lake behind what the builder has. Delta's helper leaves extension and catalog to its caller."""
     catalog = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-    extensions = [DELTA_EXTENSION, *filter(None, [builder._options.get("spark.sql.extensions")])]
+    extensions = [*filter(None, [builder._options.get("spark.sql.extensions")]), DELTA_EXTENSION]
     builder = builder.config("spark.sql.extensions", ",".join(extensions))
     builder = builder.config("spark.sql.catalog.spark_catalog", catalog)
     # The default of 50 partitions makes a commit to a small table seconds long.
