@@ -1,8 +1,8 @@
 """Alerts from follows and unfollows: who can newly be met through a friend, and who no longer.
 
-People follow and unfollow each other in a stream of files. Each path `who -> via -> whom`
-that appears or disappears is an alert; a follow and an unfollow within one batch are none. The program replays the story
-in Python and compares every batch: the exit code is 0 only where all alerts agree.
+People follow and unfollow each other in a stream of files. Each path `who -> via -> whom` that appears or disappears is
+an alert; a follow and an unfollow within one batch are none. The program replays the story in Python and compares every
+batch: the exit code is 0 only where all alerts agree.
 
 Run it with .venv/bin/python examples/follow_alerts.py; it takes half a minute.
 """
