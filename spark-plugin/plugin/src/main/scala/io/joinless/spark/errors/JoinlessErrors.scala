@@ -92,6 +92,18 @@ object JoinlessErrors {
       "what" -> what
     )
 
+  /** @param row its columns with values
+    * @param present how often it was there
+    */
+  def deleteOfAbsentRow(relation: String, row: String, present: Long, change: Long): JoinlessRuntimeException =
+    runtime(
+      "JOINLESS_DELETE_OF_ABSENT_ROW",
+      "relation" -> relation,
+      "row" -> row,
+      "present" -> present.toString,
+      "change" -> change.toString
+    )
+
   def stateTooLarge(cell: Int, bytes: Long, limit: Long): JoinlessRuntimeException =
     runtime("JOINLESS_STATE_TOO_LARGE", "cell" -> cell.toString, "bytes" -> bytes.toString, "limit" -> limit.toString)
 

@@ -82,6 +82,6 @@ object DeltaRowsExec {
   private def addedUp(changes: Iterator[(UnsafeRow, Long)], columns: Int): Iterator[(UnsafeRow, Long)] = {
     val net = new NetRows(columns)
     changes.foreach { case (row, weight) => net.add(row, weight) }
-    net.iterator
+    Iterator.continually(net.next()).takeWhile(identity).map(_ => (net.row, net.weight))
   }
 }

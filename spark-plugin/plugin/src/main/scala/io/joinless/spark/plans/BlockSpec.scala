@@ -23,6 +23,9 @@ final case class BlockSpec(
     output: IndexedSeq[ColumnRef]
 ) {
   def cells: Int = shares.product
+
+  /** Rows can disappear: weights travel with rows, and rows have an identity. */
+  def retractable: Boolean = inputs.exists(_.changelog)
 }
 
 /** Layout of the rows of one input: an `UnsafeRow` of these columns, each nullable. */

@@ -28,7 +28,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
     val drawn = StreamContext.nextStateInfo(session)
     val spec = drawn.fold(ChosenShares(join.spec, partitions, JoinlessConf.active))(completed(join.spec, _))
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
-      RolesAndCellsExec(spec, roles, planLater(scan), late = drawn.flatMap(LateEvents.of(session, _)))
+      val output = RolesAndCellsExec.newOutput(spec)
+      RolesAndCellsExec(spec, roles, planLater(scan), output, drawn.flatMap(LateEvents.of(session, _)))
     }
     val rows = if (sent.size == 1) sent.head else UnionExec(sent)
     JoinFreeExec(
@@ -36,7 +37,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
       join.residuals,
       join.output,
       drawn.map(_.copy(numPartitions = spec.cells)),
-      CellExchange(rows, spec.cells)
+      CellExchange(rows, spec.cells),
+      join.deltas
     )
   }
 

@@ -22,6 +22,8 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.extensionNotInstalled(),
     JoinlessErrors.sparkVersion("3.5.1", "4.2", "classes differ"),
     JoinlessErrors.corruptBlock(7, 3, 11, "its length is odd"),
+    JoinlessErrors.deleteOfAbsentRow("orders", "id=7, name=NULL", 0, -1),
+    JoinlessErrors.weightOverflow(),
     JoinlessErrors.stateTooLarge(2, 10, 5)
   ) ++ Seq("NOT_FOUND", "AMBIGUOUS", "NO_COLUMNS").map(JoinlessErrors.changeColumn(_, "c", "orders")) ++
     Seq("NOT_A_STRING", "NOT_AN_INTEGER").map(JoinlessErrors.changeColumn(_, "c", "orders", "MAP<INT, INT>")) ++ Seq(
@@ -29,7 +31,6 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       JoinlessErrors.retractionsNotRepresentable("a, b"),
       JoinlessErrors.unknownChangeType(Some("upsert"), "orders"),
       JoinlessErrors.unknownWeight("orders"),
-      JoinlessErrors.weightOverflow(),
       JoinlessErrors.deltaForm("rows")
     ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
 

@@ -140,6 +140,11 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(error(compiled(spark.table("orders"))) == "JOINLESS_RETRACTIONS_NOT_REPRESENTABLE")
   }
 
+  test("changes are added, never a whole result") {
+    val writer = deltas(joined).writeStream.format("noop").outputMode("complete")
+    assert(error(writer.start()) == "JOINLESS_NOT_REWRITTEN")
+  }
+
   test("columns that cannot tell changes, and names that are taken") {
     val feed = spark.table("feed")
     assert(error(Changes.changelog(feed, Some("nothing"), None)) == "JOINLESS_CHANGE_COLUMN.NOT_FOUND")
