@@ -16,6 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import joinless
 from support import oracles
+from support.shop import SMALL
 
 Row = tuple[Any, ...]
 Changes = list[tuple[Row, int]]
@@ -31,6 +32,8 @@ class Target:
         self.path = str(folder / "target")
         self.name = f"delta.`{self.path}`"
         self.rows: Counter[Row] = Counter()
+        for name, value in SMALL.items():
+            session.conf.set(name, value)
         writer = session.createDataFrame([], schema).write.format("delta")
         writer.option("delta.columnMapping.mode", "name").save(self.path)  # any column name
 
