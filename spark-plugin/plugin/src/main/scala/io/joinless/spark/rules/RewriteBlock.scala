@@ -1,9 +1,10 @@
 package io.joinless.spark.rules
 
 import io.joinless.engine.query.JoinTree
-import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import io.joinless.spark.plans.{BlockSpec, ColumnSpec, JoinFreeJoin, ResultSpec}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BoundReference, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.joinless.KeyBytes
 
 /** The plan that takes a block's place: one node, which yields stored columns, and above it what must be computed from
   * them. It has the root's attributes, by their ids; all of them nullable, because NULLs of one batch say nothing of the
@@ -31,6 +32,20 @@ final class RewriteBlock(layout: BlockLayout) {
       }
 
   def spec(ordinal: Int, tree: JoinTree): BlockSpec = layout.spec(ordinal, tree, columns)
+
+  /** What stands above the node, for readers of the checkpoint. */
+  def result(texts: SqlTexts): ResultSpec = {
+    def positional(expression: Expression) = expression.transform { case a: Attribute =>
+      BoundReference(columns.indexWhere(_.exprId == a.exprId), a.dataType, nullable = true)
+    }
+    ResultSpec(
+      layout.output.map { case (a, _) => ColumnSpec(a.name, KeyBytes.asNullable(a.dataType)) },
+      layout.output.map { case (_, meaning) => texts.of(positional(meaning)) },
+      layout.late.map(condition => texts.of(positional(condition))),
+      layout.boundResiduals.map(texts.of),
+      texts.confs
+    )
+  }
 
   /** @param inner rewrites the blocks inside a leaf */
   def plan(spec: BlockSpec, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
