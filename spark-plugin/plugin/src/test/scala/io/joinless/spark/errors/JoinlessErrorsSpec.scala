@@ -22,7 +22,16 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.extensionNotInstalled(),
     JoinlessErrors.sparkVersion("3.5.1", "4.2", "classes differ"),
     JoinlessErrors.corruptBlock(7, 3, 11, "its length is odd"),
-    JoinlessErrors.stateTooLarge(2, 10, 5)
+    JoinlessErrors.stateTooLarge(2, 10, 5),
+    JoinlessErrors.noCheckpoint("/cp"),
+    JoinlessErrors.noBatch("/cp"),
+    JoinlessErrors.noJoin("/cp", "It has no stateful operator."),
+    JoinlessErrors.batchNotAvailable(2, "/cp", Seq(3L, 4L)),
+    JoinlessErrors.batchNotAvailable(5, "/cp", Seq(4L)),
+    JoinlessErrors.stateGone(3, "/cp", 1, new RuntimeException("no file\nat all")),
+    JoinlessErrors.severalJoins("/cp", "0 (a, b), 1 (c, d)"),
+    JoinlessErrors.resultNotRecorded("/cp", "its column x is not recorded"),
+    JoinlessErrors.invalidOption("batchId", "x", "it must be a number")
   ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
 
   test("every condition of the file is raised by a method, and renders without open parameters") {
