@@ -1,4 +1,7 @@
-"""Graph queries with known answers: real Epinions and the shared synthetic graphs, in twenty batches."""
+"""Graph queries with known answers: real Epinions and the shared synthetic graphs, in twenty batches.
+
+Edges only come, or come and go through a window of four batches.
+"""
 
 from __future__ import annotations
 
@@ -55,3 +58,42 @@ def test_all_rows_of_a_known_graph(
     if hops == "L3":
         assert report.bytes_per_row <= 100
     print(f"\n{graph} {query}: {report.bytes_per_row:.0f} bytes per stored row; {report}")
+
+
+@pytest.mark.parametrize(
+    ("graph", "query"),
+    [
+        *((graph, query) for graph in ("g50k", "g150k") for query in ("L3-10", "L3-1", "L4-1", "STAR4-1")),
+        ("epinions", "L3-10"),
+        ("epinions", "L3-1"),
+    ],
+)
+def test_all_changes_of_a_known_window(
+    spark: SparkSession, shared: Path | None, tmp_path: Path, graph: str, query: str
+) -> None:
+    if shared is None:
+        pytest.skip("the shared graphs are not here; say where by JOINLESS_SHARED")
+    known = graphs.load_graph(shared, graph)
+    truth = known.truth[f"{graph}/win/{query}"]
+    known.write_window(tmp_path / "edges")
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    joinless.changelog(graphs.changes(session, tmp_path / "edges")).createOrReplaceTempView("e")
+    hops, percent = query.split("-")
+    sql, end = {"L3": (graphs.L3, "c"), "L4": (graphs.L4, "d"), "STAR4": (graphs.STAR4, "d")}[hops]
+    sql += f" {'AND' if 'WHERE' in sql else 'WHERE'} {end}.dst > {known.thresholds[percent]}"
+    counts = {"insert": 0, "delete": 0}
+    batches: list[int] = []
+
+    def count(batch: DataFrame, number: int) -> None:
+        batches.append(number)
+        for change, rows in batch.groupBy("_change_type").count().collect():
+            counts[change] += rows
+
+    writer = joinless.enumerate_deltas(session.sql(sql)).writeStream.foreachBatch(count).trigger(availableNow=True)
+    stream = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    stream.awaitTermination()
+    assert len(batches) == 20
+    assert counts == {"insert": truth["plus"], "delete": truth["minus"]}
+    assert truth["plus"] - truth["minus"] == truth["final"]
+    print(f"\n{graph} {query} window: {joinless.progress(stream)}")

@@ -15,6 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 EDGE = "src bigint, dst bigint"
 L3 = """SELECT a.src AS x1, a.dst AS x2, b.dst AS x3, c.dst AS x4
         FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"""
+STAR4 = """SELECT a.src AS x1, a.dst AS x2, b.dst AS x3, c.dst AS x4, d.dst AS x5
+           FROM e a JOIN e b ON a.src = b.src JOIN e c ON a.src = c.src JOIN e d ON a.src = d.src
+           WHERE a.part = 0 AND b.part = 1 AND c.part = 2 AND d.part = 3"""
 L4 = """SELECT a.src AS x1, a.dst AS x2, b.dst AS x3, c.dst AS x4
         FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src JOIN e d ON c.dst = d.src"""
 
@@ -36,6 +39,20 @@ class Graph:
             edges = np.column_stack([self.src[part], self.dst[part]])
             np.savetxt(folder / f"{i:03d}.csv", edges, fmt="%d", delimiter=",")
 
+    def write_window(self, folder: Path, batches: int = 20, window: int = 4) -> None:
+        """One CSV file per batch: the edges of the batch `window` before go, those of the batch come.
+
+        Rows: change type, source, target, and the edge's position in arrival order modulo 4.
+        """
+        folder.mkdir(parents=True)
+        positions = np.arange(len(self.src), dtype=np.int64)
+        batch = positions * batches // len(positions)
+        for i in range(batches):
+            with (folder / f"{i:03d}.csv").open("w") as file:
+                for change, part in (("delete", batch == i - window), ("insert", batch == i)):
+                    for p in positions[part]:
+                        file.write(f"{change},{self.src[p]},{self.dst[p]},{p % 4}\n")
+
 
 def load_graph(shared: Path, name: str) -> Graph:
     """Reads a graph the way the shared benchmark streams define it."""
@@ -48,6 +65,12 @@ def load_graph(shared: Path, name: str) -> Graph:
     src, dst = graph(name)
     truth = json.loads((shared / "bench" / "truth.json").read_text())
     return Graph(name, src, dst, streams.thresholds(dst), truth)
+
+
+def changes(session: SparkSession, folder: Path) -> DataFrame:
+    """The CSV files that `Graph.write_window` wrote as a stream of changes of edges."""
+    reader = session.readStream.schema(f"_change_type string, {EDGE}, part int").option("maxFilesPerTrigger", 1)
+    return reader.csv(str(folder))
 
 
 def power_law(edges: int, vertices: int, seed: int) -> tuple[Any, Any]:

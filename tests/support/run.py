@@ -16,7 +16,7 @@ from support.cases import Case, Table
 OPERATOR = "joinFree"
 
 #: Fast for little data: none of these changes a result.
-_ORACLE_CONFS = {
+ORACLE_CONFS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -75,7 +75,7 @@ class Run:
         for key, value in (confs or {}).items():
             self.session.conf.set(key, value)
         self.batch_session = spark.newSession()
-        for key, value in _ORACLE_CONFS.items():
+        for key, value in ORACLE_CONFS.items():
             self.batch_session.conf.set(key, value)
         for table in case.tables:
             reader = self.session.readStream.schema(table.schema)
@@ -101,8 +101,8 @@ class Run:
     def check(self, batch: int) -> None:
         """Fails where the output differs from an oracle."""
         actual = self.output()
-        _check(self.case, batch, "DuckDB", actual, self.feed.oracle.result())
-        _check(self.case, batch, "Spark batch SQL", actual, self.spark_batch())
+        check_difference(self.case, batch, "DuckDB", actual, self.feed.oracle.result())
+        check_difference(self.case, batch, "Spark batch SQL", actual, self.spark_batch())
 
     def spark_batch(self) -> oracles.Bag:
         """Spark's batch SQL over the files there are."""
@@ -134,6 +134,6 @@ def operators_of(query: StreamingQuery) -> set[str]:
     return {operator.operatorName for progress in query.recentProgress for operator in progress.stateOperators}
 
 
-def _check(case: Case, batch: int, oracle: str, actual: oracles.Bag, expected: oracles.Bag) -> None:
+def check_difference(case: Case, batch: int, oracle: str, actual: oracles.Bag, expected: oracles.Bag) -> None:
     difference = oracles.difference(actual, expected)
     assert not difference, f"{case.name}, batch {batch}, differs from {oracle}: {difference}\n{case.sql}"

@@ -4,6 +4,8 @@
 show what becomes of a query, ``progress`` and ``error`` what a running one does.
 """
 
+from joinless import changes as _changes
+from joinless.changes import changelog, enumerate_deltas
 from joinless.errors import (
     ConnectUnsupportedError,
     ExtensionNotInstalledError,
@@ -24,9 +26,13 @@ __all__ = [
     "Progress",
     "Reason",
     "SparkVersionError",
+    "changelog",
     "configure",
+    "enumerate_deltas",
     "error",
     "explain",
     "progress",
     "why_not",
 ]
+
+_changes.install()

@@ -35,6 +35,16 @@ def why_not_json(df: DataFrame) -> str:
     return str(_api(df, "joinless.why_not").whyNotJson(df._jdf))
 
 
+def changelog(df: DataFrame, change_type: str, weight: str | None) -> DataFrame:
+    """The relation whose changes `df` tells."""
+    return DataFrame(_api(df, "joinless.changelog").changelog(df._jdf, change_type, weight), df.sparkSession)
+
+
+def deltas(df: DataFrame, form: str) -> DataFrame:
+    """The changes of the result of `df`."""
+    return DataFrame(_api(df, "incrementalEnumerate").deltas(df._jdf, form), df.sparkSession)
+
+
 def running_version(session: SparkSession) -> str:
     """Version of the plugin inside the running session."""
     return str(_python_api(session._jvm).version())

@@ -18,11 +18,14 @@ class Progress:
     Attributes:
         batch_id: the batch.
         rows_in: rows that came to cells; a row replicated to three cells counts three.
+        rows_netted: rows of changelogs that others of the same batch cancelled or took in.
         rows_out: result rows written.
         propagation_steps: counts changed because a key came or went below; the work of updates.
         cursor_moves: lists entered or advanced; the work of enumeration.
         results_enumerated: results found, before residual conditions.
-        stored_rows: rows held after the batch, each once per cell, whatever its roles.
+        stored_rows: rows held after the batch, each once per cell, whatever its roles; owed ones included.
+        rows_owed: rows of changelogs with a negative count: deleted before they were inserted.
+        log_rows: entries in the log.
         live_tuples: tuples of inner nodes that are part of a result.
         keys: distinct keys on the edges of the join trees.
         arena_bytes: memory held by the view trees.
@@ -33,11 +36,14 @@ class Progress:
 
     batch_id: int
     rows_in: int
+    rows_netted: int
     rows_out: int
     propagation_steps: int
     cursor_moves: int
     results_enumerated: int
     stored_rows: int
+    rows_owed: int
+    log_rows: int
     live_tuples: int
     keys: int
     arena_bytes: int

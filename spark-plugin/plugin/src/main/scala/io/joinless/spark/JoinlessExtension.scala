@@ -1,6 +1,7 @@
 package io.joinless.spark
 
-import io.joinless.spark.rules.{HideIdleSources, RewriteStreamingJoins}
+import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, ResolveDeltaOutput}
+import io.joinless.spark.rules.{CompileDeltas, HideIdleSources, RewriteStreamingJoins}
 import io.joinless.spark.strategy.{JoinFreeStrategy, StartCheck}
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.joinless.{SparkVersion, SqlText, StreamContext}
@@ -11,6 +12,10 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SparkVersion.check()
     JoinlessConf.register()
+    extensions.injectTableFunction(IncrementalEnumerate.description)
+    extensions.injectHintResolutionRule(_ => IncrementalHint)
+    extensions.injectHintResolutionRule(new CompileDeltas(_))
+    extensions.injectResolutionRule(_ => ResolveDeltaOutput)
     extensions.injectPostHocResolutionRule(new StartCheck(_))
     extensions.injectPlanNormalizationRule(_ => HideIdleSources)
     extensions.injectPreCBORule { session =>

@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 /** A stream of edges arriving in CSV files, and what batch SQL makes of the files that are there. */
 final class EdgeFiles(spark: SparkSession, name: String) {
@@ -40,6 +41,17 @@ final class EdgeFiles(spark: SparkSession, name: String) {
   def streaming(sql: String, filesPerTrigger: Option[Int] = Some(1)): DataFrame = {
     stream(filesPerTrigger).createOrReplaceTempView(name)
     spark.sql(sql)
+  }
+
+  /** Reads all that is there, to the end, into the folder `out`. */
+  def run(df: DataFrame): StreamingQuery = {
+    val query = df.writeStream
+      .format("parquet")
+      .option("checkpointLocation", path("cp"))
+      .trigger(Trigger.AvailableNow())
+      .start(path("out"))
+    query.awaitTermination()
+    query
   }
 
   /** The same query over the files, by Spark in batch. */

@@ -3,8 +3,6 @@ package io.joinless.spark
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.exec.JoinFreeExec
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.apache.spark.sql.joinless.RunningQuery
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -14,24 +12,13 @@ class FirstQuerySpec extends AnyFunSuite with SharedSpark {
   private val threeHops =
     "SELECT a.src, b.src AS via, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
 
-  /** Reads all that is there, to the end. */
-  private def run(files: EdgeFiles, df: DataFrame): StreamingQuery = {
-    val query = df.writeStream
-      .format("parquet")
-      .option("checkpointLocation", files.path("cp"))
-      .trigger(Trigger.AvailableNow())
-      .start(files.path("out"))
-    query.awaitTermination()
-    query
-  }
-
   private def written(files: EdgeFiles): Seq[String] =
     EdgeFiles.sorted(spark.read.parquet(files.path("out")).collect().toSeq)
 
   test("a three-hop self-join over files equals batch SQL, over a restart too") {
     val files = new EdgeFiles(spark, "e")
     (1 to 3).foreach(files.addRandom(_))
-    val query = run(files, files.streaming(threeHops))
+    val query = files.run(files.streaming(threeHops))
     assert(RunningQuery.plan(query).collect { case exec: JoinFreeExec => exec }.size == 1)
     assert(query.recentProgress.map(_.stateOperators.map(_.operatorName).toSeq).forall(_ == Seq("joinFree")))
     assert(query.recentProgress.filter(_.numInputRows > 0).map(_.numInputRows).toSeq == Seq(60, 60, 60))
@@ -39,7 +26,7 @@ class FirstQuerySpec extends AnyFunSuite with SharedSpark {
     assert(written(files).nonEmpty)
 
     (4 to 5).foreach(files.addRandom(_))
-    val again = run(files, files.streaming(threeHops))
+    val again = files.run(files.streaming(threeHops))
     assert(again.runId != query.runId)
     assert(again.recentProgress.head.stateOperators.head.customMetrics.asScala("rebuilds") == 2)
     assert(written(files) == files.expected(threeHops))
@@ -48,7 +35,7 @@ class FirstQuerySpec extends AnyFunSuite with SharedSpark {
   test("the plan text shows the views by their columns") {
     val files = new EdgeFiles(spark, "e")
     files.addRandom(1)
-    val text = RunningQuery.plan(run(files, files.streaming(threeHops))).treeString
+    val text = RunningQuery.plan(files.run(files.streaming(threeHops))).treeString
     assert(text.contains("JoinFree"), text)
     assert(text.contains("projection view V_p(c) [src]"), text)
   }

@@ -25,17 +25,7 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
     val _ = body(files)
   }
 
-  private def run(files: EdgeFiles, sql: String): StreamingQuery = {
-    val query = files
-      .streaming(sql)
-      .writeStream
-      .format("parquet")
-      .option("checkpointLocation", files.path("cp"))
-      .trigger(Trigger.AvailableNow())
-      .start(files.path("out"))
-    query.awaitTermination()
-    query
-  }
+  private def run(files: EdgeFiles, sql: String): StreamingQuery = files.run(files.streaming(sql))
 
   private def check(files: EdgeFiles, sql: String): Assertion = {
     val rows = spark.read.parquet(files.path("out")).collect().toSeq
@@ -123,18 +113,7 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
   test("recovery_a block beside a native operator keeps its id") {
     withFiles { files =>
       val counted = s"SELECT DISTINCT src FROM ($threeHops)"
-      def run(): StreamingQuery = {
-        val query = files
-          .streaming(threeHops)
-          .dropDuplicates("src")
-          .writeStream
-          .format("parquet")
-          .option("checkpointLocation", files.path("cp"))
-          .trigger(Trigger.AvailableNow())
-          .start(files.path("out"))
-        query.awaitTermination()
-        query
-      }
+      def run(): StreamingQuery = files.run(files.streaming(threeHops).dropDuplicates("src"))
       assert(operators(run()).toSet == Set("joinFree", "dedupe"))
       addOne(files)
       assert(operators(run()).toSet == Set("joinFree", "dedupe"))

@@ -15,11 +15,12 @@ final private[engine] class Net(relations: Int) {
   def size: Int = entryRows.size
   def relation(entry: Int): Int = entryRelations(entry)
   def row(entry: Int): Int = entryRows(entry)
-  def change(entry: Int): Long = sums(relation(entry))(row(entry))
+  def change(entry: Int): Long = change(relation(entry), row(entry))
+  def change(relation: Int, row: Int): Long = sums(relation)(row)
 
   /** @return true where the pair is new in this batch */
   def add(relation: Int, row: Int, weight: Long): Boolean = {
-    sums(relation)(row) = Math.addExact(sums(relation)(row), weight)
+    sums(relation)(row) = Weight.add(sums(relation)(row), weight)
     seen(relation)(row) == 0 && {
       seen(relation)(row) = 1
       entryRelations.push(relation)

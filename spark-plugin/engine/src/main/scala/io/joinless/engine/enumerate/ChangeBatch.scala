@@ -1,36 +1,68 @@
 package io.joinless.engine.enumerate
 
-import io.joinless.engine.algebra.{DeleteOfAbsentRow, Net}
+import io.joinless.engine.algebra.{DeleteOfAbsentRow, Net, Weight}
 import io.joinless.engine.tuples.IntStack
-import io.joinless.engine.view.ViewTree
+import io.joinless.engine.view.{RelationNode, ViewTree}
 
 /** A batch of signed changes: netted, then all deletions, then changes of multiplicity, then all insertions (A.7, D6).
   *
   * {{{
   * changes.foreach(c => batch.add(c.input, c.roles, c.weight, c.words, c.words.length))
+  * batch.prepare()                                  // from here to the first next(): size, relation, row, before, after
   * while (batch.next()) emit(batch.rows, batch.weight)
   * }}}
   *
-  * Without multiplicities above 1 no result is both gained and lost in a batch; with them a result's changes must be
-  * added up by whoever needs them net. `next` is to be drained before the next batch. A batch that deletes an absent row
+  * A row with count m is there max(m, 0) times: what leaves a count positive changes a multiplicity, what crosses zero
+  * inserts or deletes. Counts below zero (''owed'' rows) exist only with `owe`; without, a batch that deletes an absent row
   * fails as a whole, before anything is applied.
+  *
+  * ''Same-key replacement'' (P18): where deletions would take the last alive tuples of a key of V_p and insertions of the
+  * same relation bring it back, those insertions come just before those deletions, so that V_p stays as it is and the
+  * parents of that key are not counted down and up: O(1) for a row replaced by one with the same key.
+  *
+  * Each combination of rows changes at most once in a batch, unless `repeats`: then its changes must be added up by
+  * whoever needs them net. `next` is to be drained before the next batch.
+  *
+  * @throws io.joinless.engine.algebra.WeightOverflow from any call: the tree must be given up then
   */
-final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual]) {
+final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Boolean = false) {
   private[this] val block = tree.block
   private[this] val delta = new DeltaEnumeration(tree, residuals)
   private[this] val net = new Net(block.relations.size)
   private[this] val appendedRelations = new IntStack
   private[this] val appendedRows = new IntStack
 
-  private[this] val deletions = new IntStack // entries of the net
+  // entries of the net, by what they do; `order` is how they are applied
+  private[this] val deletions = new IntStack
   private[this] val reweighings = new IntStack
   private[this] val insertions = new IntStack
+  private[this] val absences = new IntStack // of rows that were and stay absent
+  private[this] val order = new IntStack
+  private[this] var refilled = 0L // relations with same-key replacements
+  private[this] var increases = false
+  private[this] var decreases = false
   private[this] var prepared = false
   private[this] var position = 0
 
   val rows: Array[Int] = delta.rows
   def changed: Long = delta.changed
   def weight: Long = delta.weight
+
+  /** Number of pairs (relation, row) of changelog inputs that the batch names; some may have no net change. */
+  def size: Int = net.size
+  def relation(entry: Int): Int = net.relation(entry)
+  def row(entry: Int): Int = net.row(entry)
+
+  /** Counts of the row in the relation before and after a prepared batch of which nothing was applied yet. */
+  def before(relation: Int, row: Int): Long = tree.relation(relation).multiplicity(row)
+  def after(relation: Int, row: Int): Long = Weight.add(before(relation, row), net.change(relation, row))
+
+  /** A prepared batch has changes of both signs that results may show. */
+  def bothSigns: Boolean = (increases || appendedRows.size > 0) && decreases
+
+  /** In a prepared batch: the same combination of rows may come several times, and with both signs. */
+  def repeats: Boolean =
+    java.lang.Long.bitCount(refilled) > 1 || (bothSigns && reweighings.size > 0)
 
   /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
   def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
@@ -56,30 +88,83 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   }
 
   def next(): Boolean = {
-    if (!prepared) prepare()
+    prepare()
     while (!delta.next()) if (!applyNext()) { complete(); return false }
     true
   }
 
-  /** Sorts the net changes by what they do; every pair that was present holds one more reference to its row. */
-  private def prepare(): Unit = {
+  /** Nets the batch and sorts the net changes by what they do. Every pair whose count is not 0 holds a reference to its
+    * row, and so does every pair of the batch until that is drained.
+    */
+  def prepare(): Unit = if (!prepared) {
     var e = 0
     while (e < net.size) {
-      val node = tree.relation(net.relation(e))
-      val before = node.multiplicity(net.row(e))
-      val after = Math.addExact(before, net.change(e))
-      if (after < 0) {
+      val before = this.before(net.relation(e), net.row(e))
+      val change = net.change(e)
+      val after = Weight.add(before, change)
+      if (after < 0 && change < 0 && !owe) {
         val failure = absent(e, before)
         abandon()
         throw failure
       }
-      if (before == 0 && after > 0) insertions.push(e)
-      else if (before > 0 && after == 0) deletions.push(e)
-      else if (before != after) reweighings.push(e)
+      if (change != 0) sort(e, before, after)
       e += 1
     }
+    arrange()
     prepared = true
     position = 0
+  }
+
+  private def sort(entry: Int, before: Long, after: Long): Unit = {
+    if (before <= 0 && after <= 0) absences.push(entry)
+    else if (before <= 0) insertions.push(entry)
+    else if (after <= 0) deletions.push(entry)
+    else reweighings.push(entry)
+    if (after > math.max(before, 0)) increases = true
+    else if (before > math.max(after, 0)) decreases = true
+  }
+
+  /** Deletions, but those of keys that are refilled; the insertions that refill, those deletions; changes of multiplicity;
+    * all other insertions.
+    */
+  private def arrange(): Unit = {
+    if (deletions.size > 0 && insertions.size > 0) {
+      each(deletions)(e => if (canEmpty(e)) { val _ = node(e).gone.add(node(e).key(net.row(e)), 1) })
+      each(insertions)(e => if (refills(e)) refilled |= 1L << net.relation(e))
+    }
+    if (refilled == 0L) each(deletions)(order.push(_))
+    else {
+      each(deletions)(e => if (!isRefilled(e)) order.push(e))
+      each(insertions)(e => if (refills(e)) order.push(e))
+      each(deletions)(e => if (isRefilled(e)) order.push(e))
+    }
+    each(reweighings)(order.push(_))
+    each(insertions)(e => if (refilled == 0L || !refills(e)) order.push(e))
+    if (insertions.size > 0) each(deletions)(e => if (canEmpty(e)) node(e).gone(node(e).key(net.row(e))) = 0)
+  }
+
+  private def node(entry: Int): RelationNode = tree.relation(net.relation(entry))
+
+  /** The entry's deletion takes an alive tuple from a key of V_p. */
+  private def canEmpty(entry: Int): Boolean = !node(entry).isRoot && node(entry).isAlive(net.row(entry))
+
+  /** The batch deletes all alive tuples of the key that the entry deletes from, and brings others. */
+  private def isRefilled(entry: Int): Boolean =
+    canEmpty(entry) && node(entry).gone(node(entry).key(net.row(entry))) == ChangeBatch.Refilled
+
+  /** The entry inserts under a key whose alive tuples the batch deletes, all of them; marks the key. */
+  private def refills(entry: Int): Boolean = !node(entry).isRoot && {
+    val n = node(entry)
+    val key = tree.keyAbove(n, net.row(entry))
+    key >= 0 && (n.gone(key) == ChangeBatch.Refilled || n.gone(key) > 0 && n.gone(key) == n.vs.count(key) && {
+      n.gone(key) = ChangeBatch.Refilled
+      true
+    })
+  }
+
+  private def each(entries: IntStack)(f: Int => Unit): Unit = {
+    var i = 0
+    while (i < entries.size) { f(entries(i)); i += 1 }
   }
 
   private def absent(entry: Int, present: Long): DeleteOfAbsentRow = {
@@ -89,35 +174,40 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual]) {
     new DeleteOfAbsentRow(net.relation(entry), words, present, net.change(entry))
   }
 
-  /** Starts the next change, in the order of the phases; false where there is none. */
+  /** Starts the next change; false where there is none. */
   private def applyNext(): Boolean = {
-    val d = deletions.size
-    val p = d + reweighings.size
-    val i = p + insertions.size
     val at = position
     position += 1
-    if (at < d) delta.delete(net.relation(deletions(at)), net.row(deletions(at)))
-    else if (at < p) {
-      val e = reweighings(at - d)
-      delta.reweigh(
-        net.relation(e),
-        net.row(e),
-        tree.relation(net.relation(e)).multiplicity(net.row(e)) + net.change(e)
-      )
-    } else if (at < i) {
-      val e = insertions(at - p)
-      delta.insert(net.relation(e), net.row(e), net.change(e))
-    } else if (at < i + appendedRows.size) delta.insert(appendedRelations(at - i), appendedRows(at - i))
+    if (at < order.size) {
+      val relation = net.relation(order(at))
+      val row = net.row(order(at))
+      val before = this.before(relation, row)
+      val after = this.after(relation, row)
+      if (before <= 0) delta.insert(relation, row, after)
+      else if (after <= 0) delta.delete(relation, row, after)
+      else delta.reweigh(relation, row, after)
+    } else if (at < order.size + appendedRows.size)
+      delta.insert(appendedRelations(at - order.size), appendedRows(at - order.size))
     else return false
     true
   }
 
-  /** Gives back the references that the batch held, and those of rows that are gone. */
+  /** Sets the counts of rows that were and stay absent; gives back the references that the batch held and those of rows
+    * that are gone.
+    */
   private def complete(): Unit = {
+    each(absences) { e =>
+      val counts = node(e).multiplicity
+      counts(net.row(e)) = counts(net.row(e)) + net.change(e)
+    }
     var e = 0
-    while (e < insertions.size) { retain(insertions(e)); e += 1 }
-    e = 0
-    while (e < deletions.size) { release(deletions(e)); e += 1 }
+    while (e < net.size) {
+      val after = node(e).multiplicity(net.row(e))
+      val before = after - net.change(e)
+      if (before == 0 && after != 0) retain(e)
+      if (before != 0 && after == 0) release(e)
+      e += 1
+    }
     releaseEntries()
     prepared = false
   }
@@ -139,13 +229,22 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual]) {
     var e = 0
     while (e < net.size) { release(e); e += 1 }
     net.clear()
-    deletions.clear(); reweighings.clear(); insertions.clear()
+    deletions.clear(); reweighings.clear(); insertions.clear(); absences.clear(); order.clear()
     appendedRelations.clear(); appendedRows.clear()
+    refilled = 0L
+    increases = false
+    decreases = false
   }
 
-  private def retain(entry: Int): Unit = tree.identity(tree.relation(net.relation(entry)).input).retain(net.row(entry))
+  private def retain(entry: Int): Unit = tree.identity(node(entry).input).retain(net.row(entry))
 
   private def release(entry: Int): Unit = {
-    val _ = tree.identity(tree.relation(net.relation(entry)).input).release(net.row(entry))
+    val _ = tree.identity(node(entry).input).release(net.row(entry))
   }
+}
+
+private object ChangeBatch {
+
+  /** Stands in place of the number of a key's tuples that die. */
+  final private val Refilled = -1
 }

@@ -1,5 +1,6 @@
 package io.joinless.engine.enumerate
 
+import io.joinless.engine.algebra.Weight
 import io.joinless.engine.view.{ViewNode, ViewTree}
 
 /** An odometer over the levels of a plan: constant delay between results, no recursion, nothing materialised (A.5).
@@ -106,7 +107,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
         else {
           if (weighted)
             weights(l + 1) = if (level.relation == null) weights(l)
-            else Math.multiplyExact(weights(l), level.relation.weight(tuples(level.node)))
+            else Weight.multiply(weights(l), level.relation.weight(tuples(level.node)))
           if (l == last) {
             counters.moves += moves
             counters.results += 1

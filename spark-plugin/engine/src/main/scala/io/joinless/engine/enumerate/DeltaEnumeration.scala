@@ -1,5 +1,6 @@
 package io.joinless.engine.enumerate
 
+import io.joinless.engine.algebra.Weight
 import io.joinless.engine.view.{Propagation, RelationNode, ViewTree}
 
 /** The changes of the result that one change of one relation causes, row by row with constant delay.
@@ -47,10 +48,13 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   }
 
   /** Changelog inputs: the row, there any number of times, is gone. Its id may be freed once the results are drained. */
-  def delete(relation: Int, row: Int): Unit = {
+  def delete(relation: Int, row: Int): Unit = delete(relation, row, 0L)
+
+  /** As `delete`; the row keeps the count `owed` <= 0. */
+  def delete(relation: Int, row: Int, owed: Long): Unit = {
     begin(relation, row, -1L)
     propagation.delete(node, row)
-    newWeight = 0L
+    newWeight = owed
   }
 
   /** Changelog inputs: the row, which is there, is now there `weight` > 0 times. Nothing propagates. */
@@ -58,12 +62,14 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
     begin(relation, row, 0L)
     newWeight = weight
     if (node.isAlive(row) && (node.isRoot || node.isLiveAbove(node.key(row))))
-      cursor.start(node, row, Math.subtractExact(weight, node.multiplicity(row)))
+      cursor.start(node, row, Weight.subtract(weight, node.multiplicity(row)))
   }
 
   /** As `insert`, without results: for rebuilding a tree. */
-  def load(relation: Int, row: Int): Unit = {
-    insert(relation, row)
+  def load(relation: Int, row: Int): Unit = load(relation, row, 1L)
+
+  def load(relation: Int, row: Int, weight: Long): Unit = {
+    insert(relation, row, weight)
     finish()
   }
 
@@ -77,7 +83,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
         val base = if (!weighted) 1L
         else
           n match {
-            case r: RelationNode => Math.multiplyExact(sign, r.weight(t))
+            case r: RelationNode => Weight.multiply(sign, r.weight(t))
             case _ => sign
           }
         cursor.start(n, t, base)
@@ -101,7 +107,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
     cursor.stop()
     if (sign == 0L) node.multiplicity(row) = newWeight
     else propagation.finish()
-    if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = 0L
+    if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = newWeight
     pending = false
   }
 }

@@ -1,5 +1,6 @@
 package io.joinless.engine.enumerate
 
+import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
 
@@ -59,7 +60,7 @@ final class Membership(tree: ViewTree) {
     var result = own
     var c = 0
     while (c < node.childCount && result != 0) {
-      result = Math.multiplyExact(result, below(node.child(c), keyOf(c), rows, probes))
+      result = Weight.multiply(result, below(node.child(c), keyOf(c), rows, probes))
       c += 1
     }
     result

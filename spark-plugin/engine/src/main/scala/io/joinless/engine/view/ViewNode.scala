@@ -57,7 +57,8 @@ private object ViewNode {
 /** Views of a relation: tuples are row ids of its input.
   *
   * Per child c: `down(c)(t)` the tuple's key on the separator, `idx(c)` all tuples by that key, `live(c)` the live ones.
-  * `multiplicity` only where the input is a changelog; elsewhere each row counts once.
+  * `multiplicity` only where the input is a changelog; elsewhere each row counts once. Linked rows have a positive one;
+  * zero and negative ones (owed rows) are in no view.
   */
 final class RelationNode(id: Int, val input: Int, val arena: TupleArena, removable: Boolean, changelog: Boolean)
     extends ViewNode(id, removable) {

@@ -30,6 +30,17 @@ final class ViewTree(val block: BlockDef) {
 
   def arena(input: Int): TupleArena = arenas(input)
 
+  /** How often a row of a changelog input is there for a relation. Where deletes may come before their inserts it can be
+    * negative: the row is owed, and absent.
+    */
+  def count(relation: Int, row: Int): Long = this.relation(relation).multiplicity(row)
+
+  /** Id of the row of a changelog input with this content, −1 where there is none. */
+  def find(input: Int, words: Array[Long], count: Int): Int = identities(input).find(words, count)
+
+  /** Id of the row's key towards the parent of `node`, −1 where no row there or here has it. The root has no such keys. */
+  private[engine] def keyAbove(node: RelationNode, row: Int): Int = node.upReaders(0).find(node.up, row)
+
   /** Row → row id of a changelog input; null for one that is only appended to. */
   private[engine] def identity(input: Int): KeyIndex = identities(input)
 

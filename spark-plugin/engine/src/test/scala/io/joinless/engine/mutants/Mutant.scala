@@ -22,6 +22,7 @@ object Mutant {
   private val viewTree = "view/ViewTree.scala"
   private val delta = "enumerate/DeltaEnumeration.scala"
   private val batch = "enumerate/ChangeBatch.scala"
+  private val restoration = "enumerate/Restoration.scala"
   private val cursor = "enumerate/Cursor.scala"
   private val lists = "tuples/IntLists.scala"
   private val index = "tuples/KeyIndex.scala"
@@ -79,33 +80,62 @@ object Mutant {
     Mutant(
       "insertions first",
       batch,
-      "val at = position\n" -> "val at = if (position < insertions.size) p + position else if (position < i) position - insertions.size else position\n"
+      "if (refilled == 0L) each(deletions)(order.push(_))" -> "if (refilled == 0L) ()",
+      "if (refilled == 0L || !refills(e)) order.push(e))" -> "if (refilled == 0L || !refills(e)) order.push(e))\n    if (refilled == 0L) each(deletions)(order.push(_))"
     ),
-    Mutant("batch not netted", "algebra/Net.scala", "Math.addExact(sums(relation)(row), weight)" -> "weight"),
-    Mutant("absent rows deleted", batch, "if (after < 0) {" -> "if (after < -1) {"),
+    Mutant(
+      "replacements in several relations not reported",
+      batch,
+      "bitCount(refilled) > 1" -> "bitCount(refilled) > 99"
+    ),
+    Mutant(
+      "replaced rows inserted twice",
+      batch,
+      "if (refilled == 0L || !refills(e)) order.push(e)" -> "order.push(e)"
+    ),
+    Mutant(
+      "keys stay marked as refilled",
+      batch,
+      "node(e).gone(node(e).key(net.row(e))) = 0" -> "()"
+    ),
+    Mutant("counts of owed rows forgotten", batch, "counts(net.row(e)) = counts(net.row(e)) + net.change(e)" -> "()"),
+    Mutant("owed rows paid back in full", batch, "delta.delete(relation, row, after)" -> "delta.delete(relation, row)"),
+    Mutant(
+      "owed rows not subtracted",
+      batch,
+      "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
+    ),
+    Mutant("restored rows not retained", restoration, "if (count != 0) identity.retain(row)" -> ""),
+    Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
+    Mutant("batch not netted", "algebra/Net.scala", "Weight.add(sums(relation)(row), weight)" -> "weight"),
+    Mutant("absent rows deleted", batch, "if (after < 0 && change" -> "if (after < -1 && change"),
     Mutant(
       "refused batch keeps appended rows",
       batch,
       "if (!again) arena.free(appendedRows(i))" -> "if (again) arena.free(appendedRows(i))"
     ),
-    Mutant("rows not retained", batch, "{ retain(insertions(e)); e += 1 }" -> "e += 1"),
-    Mutant("rows not released", batch, "{ release(deletions(e)); e += 1 }" -> "e += 1"),
+    Mutant("rows not retained", batch, "if (before == 0 && after != 0) retain(e)" -> ""),
+    Mutant("rows not released", batch, "if (before != 0 && after == 0) release(e)" -> ""),
     Mutant(
       "new multiplicity in place of the difference",
       delta,
-      "Math.subtractExact(weight, node.multiplicity(row))" -> "weight"
+      "Weight.subtract(weight, node.multiplicity(row))" -> "weight"
     ),
     Mutant(
       "multiplicity changes below dead parents",
       delta,
       "node.isAlive(row) && (node.isRoot || node.isLiveAbove(node.key(row)))" -> "node.isAlive(row)"
     ),
-    Mutant("multiplicity of the witness forgotten", delta, "Math.multiplyExact(sign, r.weight(t))" -> "sign"),
-    Mutant("multiplicity of deleted rows kept", delta, "node.multiplicity(row) = 0L" -> "()"),
+    Mutant("multiplicity of the witness forgotten", delta, "Weight.multiply(sign, r.weight(t))" -> "sign"),
+    Mutant(
+      "multiplicity of deleted rows kept",
+      delta,
+      "if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = newWeight" -> ""
+    ),
     Mutant(
       "multiplicity of other rows forgotten",
       cursor,
-      "Math.multiplyExact(weights(l), level.relation.weight(tuples(level.node)))" -> "weights(l)"
+      "Weight.multiply(weights(l), level.relation.weight(tuples(level.node)))" -> "weights(l)"
     ),
     Mutant("changes not announced", cursor, "        changed |= level.bit\n" -> ""),
     Mutant(

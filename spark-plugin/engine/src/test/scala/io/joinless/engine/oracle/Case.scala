@@ -8,7 +8,8 @@ import scala.collection.immutable.BitSet
 
 /** A query and batches of changes as plain data: what a generator draws, a run plays and a regression file holds.
   *
-  * Rows are drawn from a fixed stock per input and named by their position there.
+  * Rows are drawn from a fixed stock per input and named by their position there. With `owe`, rows may be deleted before
+  * they are inserted: their counts become negative.
   */
 final case class Case(
     attributes: IndexedSeq[CaseAttribute],
@@ -16,7 +17,8 @@ final case class Case(
     relations: IndexedSeq[CaseRelation],
     tree: JoinTree,
     residuals: IndexedSeq[CaseResidual],
-    batches: IndexedSeq[IndexedSeq[CaseChange]]
+    batches: IndexedSeq[IndexedSeq[CaseChange]],
+    owe: Boolean = false
 ) {
   def graph: Hypergraph = Hypergraph(relations.map(r => BitSet.fromSpecific(r.keys.map(_._1))))
 

@@ -14,6 +14,7 @@ import scala.jdk.CollectionConverters._
   * relation INPUT ATTRIBUTE:COLUMN ...
   * tree relation 1 ( generalized 0,2 ( ... ) )       as nested lines of tokens
   * residual SALT RELATION ...
+  * owe                                               deletes may come before their inserts
   * batch
   * change INPUT ROW ROLES WEIGHT                     roles as a bit set
   * }}}
@@ -59,7 +60,8 @@ object CaseFile {
     val batches = query.batches.flatMap { changes =>
       "batch" +: changes.map(c => s"change ${c.input} ${c.row} ${c.roles} ${c.weight}")
     }
-    attributes ++ inputs ++ rows ++ relations ++ Seq(s"tree ${render(query.tree)}") ++ residuals ++ batches
+    attributes ++ inputs ++ rows ++ relations ++ Seq(s"tree ${render(query.tree)}") ++ residuals ++
+      (if (query.owe) Seq("owe") else Nil) ++ batches
   }
 
   def parse(text: Seq[String]): Case = {
@@ -84,7 +86,8 @@ object CaseFile {
       relations,
       parseTree(all("tree").head.iterator.buffered, relations),
       all("residual").map(l => CaseResidual(l.tail.map(_.toInt), l.head.toInt)),
-      batches
+      batches,
+      lines.exists(_.head == "owe")
     )
   }
 

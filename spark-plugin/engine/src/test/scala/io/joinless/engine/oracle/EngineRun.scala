@@ -12,7 +12,8 @@ import scala.util.Random
   * changes at most once, so nothing transient is handed out (I6); rows not announced as changed are the same; cursors move at most
   * twice per level between two results; the full enumeration is the result, with its weights; membership of some
   * rows; the invariants I1 to I5; a tree whose rows are all gone is empty. A tree rebuilt from the rows goes on like the one
-  * it replaces. On append-only blocks the propagation never takes more steps than there are (tuple, child) pairs.
+  * it replaces, whether
+  * they come as changes or as from a log. On append-only blocks the propagation never takes more steps than there are (tuple, child) pairs.
   */
 final class EngineRun(query: Case) {
   private[this] val relations = query.relations.size
@@ -50,14 +51,14 @@ final class EngineRun(query: Case) {
 
   private def fresh(): Unit = {
     tree = new ViewTree(query.block)
-    batch = new ChangeBatch(tree, residuals)
+    batch = new ChangeBatch(tree, residuals, query.owe)
     delta = new DeltaEnumeration(tree, residuals)
   }
 
   private def play(changes: IndexedSeq[CaseChange]): Unit = {
     val before = oracle.multiplicity.map(_.clone())
     oracle(changes)
-    if (oracle.multiplicity.exists(_.exists(_ < 0))) {
+    if (!query.owe && oracle.multiplicity.exists(_.exists(_ < 0))) {
       oracle.multiplicity.indices.foreach(r => before(r).copyToArray(oracle.multiplicity(r)))
       refused(changes)
     } else {
@@ -91,15 +92,31 @@ final class EngineRun(query: Case) {
 
   private def playBatch(changes: IndexedSeq[CaseChange], once: Boolean): mutable.LongMap[Long] = {
     changes.foreach(send)
+    batch.prepare()
+    checkSigns(changes)
     collect(
       () => batch.next(),
       batch.rows,
       () => batch.changed,
       () => batch.weight,
       slots - 1,
-      once,
+      once && !batch.repeats,
       into = mutable.LongMap.empty
     )
+  }
+
+  /** A prepared batch tells what it will do: counts before and after, and whether there are gains and losses. */
+  private def checkSigns(changes: IndexedSeq[CaseChange]): Unit = {
+    var gains = changes.exists(c => !query.inputs(c.input).changelog)
+    var losses = false
+    for (e <- 0 until batch.size) {
+      val (r, row) = (batch.relation(e), batch.row(e))
+      val after = batch.after(r, row)
+      expect(after == oracle.multiplicity(r)(stockRow(r, row)), s"count $after is wrong")
+      gains ||= after > math.max(batch.before(r, row), 0)
+      losses ||= batch.before(r, row) > math.max(after, 0)
+    }
+    expect(batch.bothSigns == (gains && losses), s"both signs: ${batch.bothSigns}")
   }
 
   /** The way of append-only blocks: each row written once, each role inserted and drained. */
@@ -159,7 +176,7 @@ final class EngineRun(query: Case) {
   private def storedRows: Long = {
     val distinct = for {
       r <- 0 until relations if changelog(r)
-      row <- oracle.multiplicity(r).indices if oracle.multiplicity(r)(row) > 0
+      row <- oracle.multiplicity(r).indices if oracle.multiplicity(r)(row) != 0
     } yield (query.relations(r).input, row)
     appended + distinct.distinct.size
   }
@@ -213,11 +230,13 @@ final class EngineRun(query: Case) {
   private def rebuild(): Unit = {
     val rows = for {
       r <- 0 until relations
-      row <- oracle.multiplicity(r).indices if oracle.multiplicity(r)(row) > 0
+      row <- oracle.multiplicity(r).indices if oracle.multiplicity(r)(row) != 0
     } yield (r, row, oracle.multiplicity(r)(row))
     fresh()
     appended = rows.map { case (r, _, count) => if (changelog(r)) 0 else count }.sum
-    for ((r, row, count) <- random.shuffle(rows)) {
+    val restored = !appendOnly && random.nextBoolean()
+    if (restored) restore(random.shuffle(rows))
+    else for ((r, row, count) <- random.shuffle(rows)) {
       val input = query.relations(r).input
       if (appendOnly) {
         val words = query.inputs(input).words(row)
@@ -225,8 +244,27 @@ final class EngineRun(query: Case) {
       } else if (query.inputs(input).changelog) send(CaseChange(input, row, 1L << r, count))
       else for (_ <- 1L to count) send(CaseChange(input, row, 1L << r, 1L))
     }
-    if (!appendOnly) while (batch.next()) {}
+    if (!appendOnly && !restored) while (batch.next()) {}
     checkState()
+  }
+
+  /** With counts that are set wrong first, and rows that turn out to be gone. */
+  private def restore(rows: IndexedSeq[(Int, Int, Long)]): Unit = {
+    val restoration = new Restoration(tree)
+    for ((r, row, count) <- rows) {
+      val input = query.relations(r).input
+      val words = query.inputs(input).words(row)
+      if (!query.inputs(input).changelog)
+        for (_ <- 1L to count) restoration.load(1L << r, tree.arena(input).append(words, 0, words.length))
+      else {
+        val other = query.inputs(input).words(random.nextInt(query.inputs(input).rows.size))
+        val _ = restoration.find(input, other, other.length)
+        val id = restoration.find(input, words, words.length)
+        restoration.set(1L << r, id, random.nextInt(5) - 2L)
+        restoration.set(1L << r, id, count)
+      }
+    }
+    restoration.finish()
   }
 
   private def stockRow(relation: Int, row: Int): Int = {

@@ -32,7 +32,7 @@ final private class Generators(random: Random, large: Boolean) {
     val residuals = IndexedSeq.fill(if (chance(0.2)) 1 + random.nextInt(2) else 0) {
       CaseResidual(random.shuffle(graph.edges.indices.toVector).take(1 + random.nextInt(3)).sorted, random.nextInt())
     }
-    val query = Case(attributes, inputs, relations, drawTree(graph), residuals, IndexedSeq.empty)
+    val query = Case(attributes, inputs, relations, drawTree(graph), residuals, IndexedSeq.empty, owe = chance(0.3))
     query.copy(batches = new BatchGenerator(random, query, large).draw())
   }
 
@@ -115,17 +115,19 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
     val size = (if (large) Seq(1, 100, 1000) else Seq(0, 1, 1, 2, 2, 5, 12)).apply(random.nextInt(if (large) 3 else 7))
     val batch =
       if (random.nextInt(25) == 0) drain()
-      else IndexedSeq.fill(size)(change()).flatten ++ (if (random.nextInt(40) == 0) absent() else None)
+      else
+        IndexedSeq.fill(size)(change()).flatten ++
+          (if (random.nextInt(if (query.owe) 5 else 40) == 0) absent() else None)
     settle(before, batch)
     random.shuffle(batch)
   }
 
-  /** A batch that deletes what is not there does nothing at all. */
+  /** A batch that deletes what is not there does nothing at all, unless rows may be owed. */
   private def settle(before: Array[Array[Long]], batch: IndexedSeq[CaseChange]): Unit = {
     val after = new NaiveJoin(query)
     for (r <- relations; row <- present(r).indices) after.multiplicity(r)(row) = before(r)(row)
     after(batch)
-    val legal = after.multiplicity.forall(_.forall(_ >= 0))
+    val legal = query.owe || after.multiplicity.forall(_.forall(_ >= 0))
     for (r <- relations; row <- present(r).indices)
       present(r)(row) = if (legal) after.multiplicity(r)(row) else before(r)(row)
   }
@@ -136,7 +138,7 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
     val r = random.nextInt(relations.size)
     val input = query.relations(r).input
     val there = present(r).indices.filter(present(r)(_) > 0)
-    val full = present(r).sum >= cap
+    val full = present(r).iterator.filter(_ > 0).sum >= cap
     if (changelog(r) && there.nonEmpty && (full || random.nextDouble() < 0.5)) {
       val row = there(random.nextInt(there.size))
       val weight = 1 + random.nextInt(present(r)(row).toInt)
@@ -148,7 +150,9 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
       val weight = if (changelog(r)) 1 + random.nextInt(math.min(2, maximum)) else 1
       val allowed = query.roles(input, row)
       val open = relations.filter { o =>
-        (allowed >>> o & 1L) != 0 && present(o).sum < cap && (!changelog(o) || present(o)(row) + weight <= maximum)
+        (allowed >>> o & 1L) != 0 && present(o).iterator.filter(_ > 0).sum < cap && (!changelog(o) || present(o)(
+          row
+        ) + weight <= maximum)
       }
       if (!open.contains(r)) IndexedSeq.empty else record(CaseChange(input, row, mask(r, open), weight.toLong))
     }
@@ -178,7 +182,7 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
     val input = query.relations(r).input
     val row = random.nextInt(present(r).length)
     if (changelog(r) && (query.roles(input, row) >>> r & 1L) != 0)
-      Some(CaseChange(input, row, 1L << r, -present(r)(row) - 1))
+      Some(CaseChange(input, row, 1L << r, -math.max(present(r)(row), 0) - 1))
     else None
   }
 }

@@ -5,7 +5,7 @@ import scala.collection.mutable
 /** The oracle: the result as a nested loop over all relations, from scratch.
   *
   * A result is a row of each relation's stock, packed into a long (ten bits each); its weight is the product of the rows'
-  * multiplicities.
+  * multiplicities, where a negative one (an owed row) counts as 0.
   */
 final class NaiveJoin(query: Case) {
   private[this] val relations = query.relations.indices
@@ -39,7 +39,7 @@ final class NaiveJoin(query: Case) {
         mine.foreach(isBound(_) = true)
         var row = 0
         while (row < multiplicity(r).length) {
-          if (multiplicity(r)(row) != 0 && agrees(mine, fresh, values(r)(row), bound)) {
+          if (multiplicity(r)(row) > 0 && agrees(mine, fresh, values(r)(row), bound)) {
             for (i <- mine.indices if fresh(i)) bound(mine(i)) = values(r)(row)(i)
             rows(r) = row
             if (accepted(r, rows)) join(r + 1, weight * multiplicity(r)(row))

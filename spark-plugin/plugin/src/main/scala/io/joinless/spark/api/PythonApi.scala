@@ -3,12 +3,14 @@ package io.joinless.spark.api
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.explain.{ExtendedExplain, JoinTreeGraph, JoinTreeText}
-import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin}
-import io.joinless.spark.rules.Reason
+import io.joinless.spark.changes.Changes
+import io.joinless.spark.plans.{BlockSpec, DeltaForm, JoinFreeJoin}
+import io.joinless.spark.rules.{CompileDeltas, Reason}
 import io.joinless.spark.state.StateFormat
 import io.joinless.spark.strategy.ChosenShares
-import org.apache.spark.sql.{Dataset, SparkSession}
-import org.apache.spark.sql.joinless.{Inspection, SparkVersion}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
+import org.apache.spark.sql.joinless.{Inspection, Plans, SparkVersion}
 
 /** The only door for Python: static methods of plain types, called through py4j.
   *
@@ -43,14 +45,29 @@ object PythonApi {
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`, `arguments`. */
   def whyNotJson(df: Dataset[_]): String = JoinTreeGraph.json(look(df).reasons)
 
+  /** `df` as a relation of which the column `changeType`, or `weight` where that is not null, tells the changes. */
+  def changelog(df: Dataset[_], changeType: String, weight: String): DataFrame =
+    Changes.changelog(df.toDF(), Option(changeType), Option(weight))
+
+  /** The changes of `df`'s result, told in the form `change_type` or `weight`. */
+  def deltas(df: Dataset[_], form: String): DataFrame =
+    Changes.deltas(df.toDF(), DeltaForm.of(form).getOrElse(throw JoinlessErrors.deltaForm(form)))
+
   final private case class Look(blocks: Seq[BlockSpec], reasons: Seq[Reason], conf: JoinlessConf)
 
   private def look(df: Dataset[_]): Look = {
     if (!isInstalled(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
-    val optimized = Inspection.optimized(df)
-    val conf = Inspection.conf(df.sparkSession)
-    val partitions = Inspection.partitions(df.sparkSession)
+    CompileDeltas.attempt(df.sparkSession, Plans.analyzed(df.toDF())) match {
+      case Left(reason) => Look(Nil, Seq(reason), Inspection.conf(df.sparkSession))
+      case Right(plan) => look(df.sparkSession, plan)
+    }
+  }
+
+  private def look(session: SparkSession, plan: LogicalPlan): Look = {
+    val optimized = Inspection.optimized(session, plan)
+    val conf = Inspection.conf(session)
+    val partitions = Inspection.partitions(session)
     val nodes = optimized.collect { case node => node }
     val blocks = nodes.collect { case join: JoinFreeJoin => ChosenShares(join.spec, partitions, conf) }
     Look(blocks.sortBy(_.ordinal), ExtendedExplain.reasons(nodes), conf)

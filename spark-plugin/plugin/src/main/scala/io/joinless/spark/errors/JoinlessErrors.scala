@@ -22,11 +22,24 @@ object JoinlessErrors {
   def template(condition: String): String = reader.getMessageTemplate(condition)
 
   def notRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
+    notRewritten(reason, sentence, advice, "Set spark.joinless.mode=auto to let Spark run it.")
+
+  /** As `notRewritten`, of a query whose changes are asked. */
+  def deltasNotRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
+    notRewritten(reason, sentence, advice, "Spark itself cannot tell the changes of a result.")
+
+  private def notRewritten(
+      reason: String,
+      sentence: String,
+      advice: String,
+      remedy: String
+  ): JoinlessAnalysisException =
     analysis(
       "JOINLESS_NOT_REWRITTEN",
       "reason" -> reason,
       "sentence" -> sentence,
-      "advice" -> (if (advice.isEmpty) "" else advice + " ")
+      "advice" -> (if (advice.isEmpty) "" else advice + " "),
+      "remedy" -> remedy
     )
 
   /** @param what a sentence that says what differs, in words of columns */
@@ -35,6 +48,31 @@ object JoinlessErrors {
 
   def invalidShares(shares: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_SHARES", "shares" -> shares, "what" -> what)
+
+  /** @param what the subclass: what is wrong with a column that should tell of changes */
+  def changeColumn(what: String, column: String, source: String, dataType: String = ""): JoinlessAnalysisException =
+    analysis(
+      "JOINLESS_CHANGE_COLUMN." + what,
+      Seq("column" -> column, "source" -> source) ++ Option.when(dataType.nonEmpty)("type" -> dataType): _*
+    )
+
+  def reservedColumn(column: String): JoinlessAnalysisException =
+    analysis("JOINLESS_RESERVED_COLUMN", "column" -> column)
+
+  /** @param columns the plain columns of the changelog */
+  def retractionsNotRepresentable(columns: String): JoinlessAnalysisException =
+    analysis("JOINLESS_RETRACTIONS_NOT_REPRESENTABLE", "columns" -> columns)
+
+  /** @param value the change type, where it is not NULL */
+  def unknownChangeType(value: Option[String], source: String): JoinlessRuntimeException =
+    runtime("JOINLESS_UNKNOWN_CHANGE_TYPE", "value" -> value.fold("NULL")(v => s"`$v`"), "source" -> source)
+
+  def unknownWeight(source: String): JoinlessRuntimeException = runtime("JOINLESS_NULL_WEIGHT", "source" -> source)
+
+  def weightOverflow(): JoinlessRuntimeException = runtime("JOINLESS_WEIGHT_OVERFLOW")
+
+  /** @param text what stands where `change_type` or `weight` is expected */
+  def deltaForm(text: String): JoinlessAnalysisException = analysis("JOINLESS_DELTA_FORM", "given" -> text)
 
   def notStreaming(): JoinlessAnalysisException = analysis("JOINLESS_NOT_STREAMING")
 
@@ -52,6 +90,18 @@ object JoinlessErrors {
       "cell" -> cell.toString,
       "batch" -> batch.toString,
       "what" -> what
+    )
+
+  /** @param row its columns with values
+    * @param present how often it was there
+    */
+  def deleteOfAbsentRow(relation: String, row: String, present: Long, change: Long): JoinlessRuntimeException =
+    runtime(
+      "JOINLESS_DELETE_OF_ABSENT_ROW",
+      "relation" -> relation,
+      "row" -> row,
+      "present" -> present.toString,
+      "change" -> change.toString
     )
 
   def stateTooLarge(cell: Int, bytes: Long, limit: Long): JoinlessRuntimeException =

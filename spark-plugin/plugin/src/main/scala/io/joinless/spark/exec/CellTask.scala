@@ -4,17 +4,18 @@ import io.joinless.engine.enumerate.DeltaEnumeration
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.plans.BlockSpec
-import io.joinless.spark.state.{CachedTree, ChangeLogReader, ChangeLogWriter}
+import io.joinless.spark.state.{CachedTree, ChangeLogReader, ChangeLogWriter, LogExtent}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 
-/** One batch in one cell: exchange rows in, result rows out, streaming.
+/** One batch in one cell of an append-only block: exchange rows in, result rows out, streaming.
   *
   * Each row is written to the arena and to the log, then inserted role by role; the results of each insertion are handed
   * out before the next, so nothing is buffered. When all is drained, the log is flushed and `commit` called, once. A task
   * that is not drained has committed nothing.
   *
+  * @param deltas each result has the weight 1 as its last column
   * @param start the cell's tree as of the version the batch starts from
   * @param put stores a block of the log
   * @param checkSize told the bytes of the tree now and then, and before the commit; throws where that is too much
@@ -29,7 +30,8 @@ final private class CellTask(
     put: (UnsafeRow, UnsafeRow) => Unit,
     checkSize: Long => Unit,
     commit: CachedTree => Unit,
-    metrics: TaskMetrics
+    metrics: TaskMetrics,
+    deltas: Boolean = false
 ) extends Iterator[InternalRow] {
   import CellTask._
 
@@ -39,7 +41,7 @@ final private class CellTask(
   private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
   private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
-  private[this] val output = new OutputRow(spec, arenaOf)
+  private[this] val output = new OutputRow(spec, arenaOf, deltas)
 
   private[this] var roles = 0L // of the current row, not yet inserted
   private[this] var row = 0
@@ -74,7 +76,8 @@ final private class CellTask(
     metrics.enumerate.begin()
     val more = delta.next()
     if (more) {
-      current = output.update(delta.rows, delta.changed)
+      current =
+        if (deltas) output.update(delta.rows, delta.changed, 1L) else output.update(delta.rows, delta.changed)
       metrics.rowsOut += 1
     }
     metrics.enumerate.end()
@@ -91,9 +94,9 @@ final private class CellTask(
   }
 
   private def take(exchanged: UnsafeRow): Unit = {
-    val place = exchanged.getLong(2)
+    val place = exchanged.getLong(ExchangeRow.Row)
     val (offset, bytes) = (exchanged.getBaseOffset + (place >>> 32), place.toInt)
-    roles = exchanged.getLong(1)
+    roles = exchanged.getLong(ExchangeRow.Roles)
     row = append(
       arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))),
       exchanged.getBaseObject,
@@ -109,12 +112,13 @@ final private class CellTask(
     finished = true
     checkSize(tree.bytes)
     log.flush()
+    metrics.logRows = tree.rows
     commit(CachedTree(tree, log.nextSequence))
   }
 }
 
 private[spark] object CellTask {
-  final private val RowsBetweenSizeChecks = 8192
+  final val RowsBetweenSizeChecks = 8192
 
   /** A new row of the arena with these bytes. */
   def append(arena: TupleArena, base: AnyRef, offset: Long, bytes: Int): Int = {
@@ -123,28 +127,15 @@ private[spark] object CellTask {
     row
   }
 
-  /** The view tree of what the log holds. `read` hands each block to its argument. */
+  /** The view tree of an empty log. */
+  def empty(spec: BlockSpec): CachedTree =
+    CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L, Option.when(spec.retractable)(new LogExtent(spec)))
+
+  /** The view tree of what the log holds. */
   def rebuild(
       spec: BlockSpec,
       reader: ChangeLogReader,
       blocks: Iterator[(UnsafeRow, UnsafeRow)],
       checkSize: Long => Unit
-  ): CachedTree = {
-    val tree = new ViewTree(RowCodec.blockDef(spec))
-    val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
-    var rows = 0L
-    for ((key, value) <- blocks)
-      reader.read(key, value) { (entryRoles, input, base, offset, bytes) =>
-        val row = append(tree.arena(input), base, offset, bytes)
-        var roles = entryRoles
-        while (roles != 0L) {
-          delta.load(java.lang.Long.numberOfTrailingZeros(roles), row)
-          roles &= roles - 1
-        }
-        rows += 1
-        if (rows % RowsBetweenSizeChecks == 0) checkSize(tree.bytes)
-      }
-    checkSize(tree.bytes)
-    CachedTree(tree, reader.finish())
-  }
+  ): CachedTree = new Rebuild(spec, reader, checkSize)(blocks)
 }

@@ -29,12 +29,13 @@ import scala.jdk.CollectionConverters._
 
 /** The join-free operator: a join block's stateful node, one task per cell and batch.
   *
-  * Child rows are `(cell INT, roles BIGINT, row BINARY)`, partitioned by cell ([[RolesAndCellsExec]] below one exchange).
-  * A task checks the cell's view tree out of the executor's cache, or rebuilds it from the cell's log; streams its rows
-  * through [[CellTask]]; when the output is drained it commits the log and checks the tree in. The state store holds the
-  * log of changes and nothing else; the spec lies in the operator metadata.
+  * Child rows are those of [[RolesAndCellsExec]], partitioned by cell by one exchange. A task checks the cell's view tree out
+  * of the executor's cache, or rebuilds it from the cell's log; sends its rows through [[CellTask]] or, where the block has
+  * a changelog, [[ChangelogTask]]; when the output is drained it commits the log and checks the tree in. The state store
+  * holds the log of changes and nothing else; the spec lies in the operator metadata.
   *
-  * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`; `output` matches `spec.output`.
+  * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`; `output` matches `spec.output`, and
+  * with `deltas` one more column follows, the weight of the change (BIGINT NOT NULL, never 0).
   * `stateInfo` is None where no query runs (explain). Late rows are dropped at their scan; stored rows do not
   * expire; the output watermark is the input's.
   */
@@ -43,7 +44,8 @@ final case class JoinFreeExec(
     residuals: Seq[Expression],
     output: Seq[Attribute],
     stateInfo: Option[StatefulOperatorStateInfo],
-    child: SparkPlan
+    child: SparkPlan,
+    deltas: Boolean = false
 ) extends UnaryExecNode with StateStoreWriter {
 
   override def shortName: String = StateFormat.OperatorName
@@ -117,9 +119,9 @@ final case class JoinFreeExec(
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver
     val confs = new JoinlessConf(conf)
-    val (cacheEnabled, cacheMaxBytes) = (confs.cacheEnabled, confs.cacheMaxBytes)
+    val (cacheEnabled, cacheMaxBytes, owe) = (confs.cacheEnabled, confs.cacheMaxBytes, confs.absentRowsOwed)
     StateStores.mapPartitions(child.execute(), getStateInfo, session, ChangeLog.KeySchema, ChangeLog.ValueSchema) {
-      (store, rows) => runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes))
+      (store, rows) => runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe)
     }
   }
 
@@ -127,7 +129,8 @@ final case class JoinFreeExec(
       store: StateStore,
       rows: Iterator[InternalRow],
       cacheEnabled: Boolean,
-      limit: Long
+      limit: Long,
+      owe: Boolean
   ): Iterator[InternalRow] = {
     val context = TaskContext.get()
     val info = getStateInfo
@@ -144,7 +147,7 @@ final case class JoinFreeExec(
 
     def commit(now: CachedTree): Unit = {
       figures.commitNanos = nanosOf { val _ = store.commit() }
-      val bytes = now.tree.bytes
+      val bytes = now.bytes
       if (cacheEnabled) {
         val id = store.getStateStoreCheckpointInfo().stateStoreCkptId
         lease.checkIn(now, base.copy(version = base.version + 1, checkpointId = id), limit)
@@ -159,19 +162,25 @@ final case class JoinFreeExec(
       rebuilt
     }
     figures.cacheHit = lease.cached.isDefined
-    val task = new CellTask(spec, residuals, cell, start, rows, store.put(_, _), checkSize, commit, figures)
+    val task =
+      if (spec.retractable) {
+        val blocks = StateStores.blocks(store)
+        val reader = logReader(cell, info.storeVersion)
+        new ChangelogTask(spec, residuals, cell, start, rows, blocks, reader, owe, checkSize, commit, figures)
+      } else new CellTask(spec, residuals, cell, start, rows, store.put(_, _), checkSize, commit, figures, deltas)
     new InterruptibleIterator(context, task)
   }
 
   private def rebuild(store: StateStore, cell: Int, version: Long, checkSize: Long => Unit): CachedTree =
-    if (version == 0) CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L)
+    if (version == 0) CellTask.empty(spec)
     else {
-      val reader =
-        new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
       val blocks = store.iterator()
-      try CellTask.rebuild(spec, reader, blocks.map(pair => (pair.key, pair.value)), checkSize)
+      try CellTask.rebuild(spec, logReader(cell, version), blocks.map(pair => (pair.key, pair.value)), checkSize)
       finally blocks.close()
     }
+
+  private def logReader(cell: Int, version: Long): ChangeLogReader =
+    new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
 
   private def report(store: StateStore, tree: ViewTree, bytes: Long, figures: TaskMetrics): Unit = {
     figures.report(tree, bytes, longMetric)

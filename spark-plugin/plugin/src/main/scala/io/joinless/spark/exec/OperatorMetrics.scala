@@ -9,16 +9,19 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
 
 /** What the operator reports in `progress.stateOperators[].customMetrics`; every figure is a sum over the cells.
   *
-  * Counts are of this batch; `storedRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of the state after it. Times
+  * Counts are of this batch; `storedRows`, `rowsOwed`, `logRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of the state after it. Times
   * are task times in milliseconds; those of propagating and enumerating are estimated from samples.
   */
 object OperatorMetrics {
   final val RowsIn = "rowsIn"
+  final val RowsNetted = "rowsNetted"
   final val RowsOut = "rowsOut"
   final val PropagationSteps = "propagationSteps"
   final val CursorMoves = "cursorMoves"
   final val ResultsEnumerated = "resultsEnumerated"
   final val StoredRows = "storedRows"
+  final val RowsOwed = "rowsOwed"
+  final val LogRows = "logRows"
   final val LiveTuples = "liveTuples"
   final val Keys = "keys"
   final val ArenaBytes = "arenaBytes"
@@ -32,11 +35,14 @@ object OperatorMetrics {
   /** Name and meaning, in the order of the documentation. */
   val all: Seq[(String, String)] = Seq(
     RowsIn -> "rows that came to cells",
+    RowsNetted -> "rows of changelogs that others of the same batch cancelled or took in",
     RowsOut -> "result rows written",
     PropagationSteps -> "propagation steps: counts changed because a key came or went below",
     CursorMoves -> "moves of cursors: lists entered or advanced",
     ResultsEnumerated -> "results enumerated, those that residual conditions reject not counted",
-    StoredRows -> "rows stored, each once per cell whatever its roles",
+    StoredRows -> "rows stored, each once per cell whatever its roles; owed ones included",
+    RowsOwed -> "rows of changelogs with a negative count: deleted before they were inserted",
+    LogRows -> "entries in the log",
     LiveTuples -> "tuples of inner nodes that are part of a result",
     Keys -> "distinct keys on the edges of the join tree",
     ArenaBytes -> "bytes held by view trees",
@@ -57,7 +63,10 @@ final private class TaskMetrics {
   val propagate = new SampledTimer(61)
   val enumerate = new SampledTimer(251)
   var rowsIn = 0L
+  var rowsNetted = 0L
   var rowsOut = 0L
+  var rowsOwed = 0L
+  var logRows = 0L
   var commitNanos = 0L
   var rebuildNanos = 0L
   var cacheHit = false
@@ -76,7 +85,10 @@ final private class TaskMetrics {
   def report(tree: ViewTree, bytes: Long, metric: String => SQLMetric): Unit = {
     import OperatorMetrics._
     metric(RowsIn) += rowsIn
+    metric(RowsNetted) += rowsNetted
     metric(RowsOut) += rowsOut
+    metric(RowsOwed) += rowsOwed
+    metric(LogRows) += logRows
     metric(PropagationSteps) += tree.counters.steps - steps
     metric(CursorMoves) += tree.counters.moves - moves
     metric(ResultsEnumerated) += tree.counters.results - results

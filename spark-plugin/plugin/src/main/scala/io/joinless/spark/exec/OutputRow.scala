@@ -16,11 +16,12 @@ import org.apache.spark.unsafe.Platform
   * variable-length columns behind the first that changed size. Nothing is allocated but by growth.
   *
   * @param arena arena of each relation's rows
+  * @param weighted one more column follows, the weight of the change
   */
-final class OutputRow(spec: BlockSpec, arena: Int => TupleArena) {
+final class OutputRow(spec: BlockSpec, arena: Int => TupleArena, weighted: Boolean = false) {
   import OutputRow._
 
-  private[this] val fields = spec.output.size
+  private[this] val fields = spec.output.size + (if (weighted) 1 else 0)
   private[this] val nullWords = RowCodec.nullWords(fields)
   private[this] val fixedBytes = 8 * (nullWords + fields)
   private[this] val sources: Array[Source] =
@@ -69,6 +70,13 @@ final class OutputRow(spec: BlockSpec, arena: Int => TupleArena) {
       s += 1
     }
     if ((changed & variableRelations) != 0L) writeVariable(changed)
+    row
+  }
+
+  /** As `update`, with a weight. */
+  def update(rows: Array[Int], changed: Long, weight: Long): UnsafeRow = {
+    val row = update(rows, changed)
+    row.setLong(fields - 1, weight)
     row
   }
 

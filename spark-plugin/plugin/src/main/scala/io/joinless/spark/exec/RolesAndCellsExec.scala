@@ -21,11 +21,13 @@ import org.apache.spark.sql.joinless.LateEvents
 import org.apache.spark.sql.types.{BinaryType, BooleanType, IntegerType, LongType}
 import org.apache.spark.unsafe.Platform
 
-/** Says for each row of a scan in which cells it is stored and for which roles: rows `(cell INT, roles BIGINT, row BINARY)`.
+/** Says for each row of a scan in which cells it is stored and for which roles: rows `(cell INT, roles BIGINT, row BINARY)`,
+  * and `weight BIGINT` where any input of the block is a changelog.
   *
-  * With one role, every row of the child is a row of that relation and its bytes are the stored row. With several, the
-  * child's last columns are one BOOLEAN per role, in order; the columns before them are the stored row. A row that no role
-  * takes goes nowhere, nor does one that is too late for its scan's watermark ([[LateRows]]); a scan without roles (a
+  * The child's columns are the stored row, then, of a changelog, the weight of the change (elsewhere it is 1), then, with
+  * several roles, one BOOLEAN per role, in order. With one role and no weight the child's bytes are the stored row. Rows of
+  * changelogs are always projected: their identity is their bytes, so equal rows must have equal bytes. A row of weight 0
+  * or that no role takes goes nowhere, nor does one that is too late for its scan's watermark ([[LateRows]]); a scan without roles (a
   * placeholder for a leaf merged into another) sends nothing. The same output row object is handed out every time, so the
   * parent must be an exchange (whose writers copy bytes at once, or copy the row where they would buffer it).
   *
@@ -35,7 +37,7 @@ final case class RolesAndCellsExec(
     spec: BlockSpec,
     roles: Seq[Int],
     child: SparkPlan,
-    output: Seq[Attribute] = RolesAndCellsExec.newOutput,
+    output: Seq[Attribute],
     late: Option[LateEvents] = None
 ) extends UnaryExecNode {
 
@@ -57,11 +59,13 @@ final case class RolesAndCellsExec(
 
   private def sent: RDD[InternalRow] = {
     val (block, scanRoles) = (spec, roles.toArray)
-    val width = spec.inputs(spec.relations(roles.head).input).columns.size
+    val input = spec.inputs(spec.relations(roles.head).input)
+    val width = input.columns.size
     val types = child.output.map(_.dataType)
+    val more =
+      (if (input.changelog) Seq(LongType) else Nil) ++ (if (roles.size > 1) roles.map(_ => BooleanType) else Nil)
     require(
-      types.size == width + (if (scanRoles.length > 1) scanRoles.length else 0) &&
-        types.drop(width).forall(_ == BooleanType),
+      types.drop(width) == more,
       s"a scan of ${scanRoles.length} roles and $width stored columns has columns ${types.mkString(", ")}"
     )
     val stored = types.take(width).zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) }
@@ -86,19 +90,28 @@ final case class RolesAndCellsExec(
 object RolesAndCellsExec {
   final val RowsDropped = "rowsDropped"
 
-  def newOutput: Seq[Attribute] = Seq(
-    AttributeReference("cell", IntegerType, nullable = false)(),
-    AttributeReference("roles", LongType, nullable = false)(),
-    AttributeReference("row", BinaryType, nullable = false)()
-  )
+  def newOutput(spec: BlockSpec): Seq[Attribute] = {
+    val weight = if (spec.retractable) Seq(AttributeReference("weight", LongType, nullable = false)()) else Nil
+    Seq(
+      AttributeReference("cell", IntegerType, nullable = false)(),
+      AttributeReference("roles", LongType, nullable = false)(),
+      AttributeReference("row", BinaryType, nullable = false)()
+    ) ++ weight
+  }
 }
 
-/** The output row's layout: null word, cell, roles, offset and size of the stored row, stored row. */
+/** The output row's layout: null word, cell, roles, offset and size of the stored row, weight if any, stored row. */
 object ExchangeRow {
   final val CellAt = 8
   final val RolesAt = 16
   final val SizeAt = 24
-  final val RowAt = 32
+  final val WeightAt = 32
+
+  // the same as ordinals
+  final val Cell = 0
+  final val Roles = 1
+  final val Row = 2
+  final val Weight = 3
 }
 
 final private class RolesAndCells(
@@ -111,9 +124,14 @@ final private class RolesAndCells(
   import ExchangeRow._
 
   private[this] val cells = new Cells(spec)
-  private[this] val width = spec.inputs(spec.relations(roles(0)).input).columns.size
+  private[this] val scanned = spec.inputs(spec.relations(roles(0)).input)
+  private[this] val width = scanned.columns.size
+  private[this] val changelog = scanned.changelog
+  private[this] val firstRole = if (changelog) width + 1 else width
+  private[this] val weighted = spec.retractable
+  private[this] val rowAt = if (weighted) WeightAt + 8 else WeightAt
   private[this] var buffer = new Array[Byte](256)
-  private[this] val out = new UnsafeRow(3)
+  private[this] val out = new UnsafeRow(if (weighted) 4 else 3)
   private[this] var next_ = 0
   private[this] var rowsIn = 0L
   private[this] var rowsOut = 0L
@@ -143,38 +161,41 @@ final private class RolesAndCells(
     cells.clear()
     next_ = 0
     rowsIn += 1
-    if (roles.length == 1) {
-      val stored = row match {
-        case u: UnsafeRow => u
-        case other => project(other)
-      }
-      cells.add(roles(0), stored)
-      if (cells.size > 0) copy(stored)
-    } else {
-      var stored: UnsafeRow = null
-      var i = 0
-      while (i < roles.length) {
-        if (!row.isNullAt(width + i) && row.getBoolean(width + i)) {
-          if (stored == null) stored = project(row)
-          cells.add(roles(i), stored)
+    val weight = if (changelog) row.getLong(width) else 1L
+    if (weight != 0L)
+      if (roles.length == 1) {
+        val stored = row match {
+          case u: UnsafeRow if !changelog => u
+          case other => project(other)
         }
-        i += 1
+        cells.add(roles(0), stored)
+        if (cells.size > 0) copy(stored, weight)
+      } else {
+        var stored: UnsafeRow = null
+        var i = 0
+        while (i < roles.length) {
+          if (!row.isNullAt(firstRole + i) && row.getBoolean(firstRole + i)) {
+            if (stored == null) stored = project(row)
+            cells.add(roles(i), stored)
+          }
+          i += 1
+        }
+        if (cells.size > 0) copy(stored, weight)
       }
-      if (cells.size > 0) copy(stored)
-    }
   }
 
-  private def copy(stored: UnsafeRow): Unit = {
+  private def copy(stored: UnsafeRow, weight: Long): Unit = {
     val bytes = stored.getSizeInBytes
-    if (buffer.length < RowAt + bytes) buffer = new Array[Byte](math.max(2 * buffer.length, RowAt + bytes))
+    if (buffer.length < rowAt + bytes) buffer = new Array[Byte](math.max(2 * buffer.length, rowAt + bytes))
     Platform.copyMemory(
       stored.getBaseObject,
       stored.getBaseOffset,
       buffer,
-      Platform.BYTE_ARRAY_OFFSET + RowAt,
+      Platform.BYTE_ARRAY_OFFSET.toLong + rowAt,
       bytes
     )
-    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + SizeAt, (RowAt.toLong << 32) | bytes)
-    out.pointTo(buffer, RowAt + bytes)
+    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + SizeAt, (rowAt.toLong << 32) | bytes)
+    if (weighted) Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + WeightAt, weight)
+    out.pointTo(buffer, rowAt + bytes)
   }
 }

@@ -25,6 +25,9 @@ final case class BlockSpec(
     result: Option[ResultSpec] = None
 ) {
   def cells: Int = shares.product
+
+  /** Rows can disappear: weights travel with rows, and rows have an identity. */
+  def retractable: Boolean = inputs.exists(_.changelog)
 }
 
 /** What the query makes of the block's rows, in a form that any session can read back.

@@ -6,17 +6,20 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 /** A block of streaming inner equi-joins, as one node.
   *
   * Everything is positional, so that rules which rename or prune attributes below cannot change its meaning:
-  *   - `scans(i)` yields the stored columns of its relations' input, in order; where it stands for several relations
-  *     (`rolesOfScan(i)`), one BOOLEAN column per role follows: true where that relation accepts the row;
+  *   - `scans(i)` yields the stored columns of its relations' input, in order; for a changelog then the row's weight
+  *     (BIGINT, not NULL); where it stands for several relations (`rolesOfScan(i)`), one BOOLEAN column per role follows:
+  *     true where that relation accepts the row;
   *   - `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`;
-  *   - `output` matches `spec.output` position by position.
+  *   - `output` matches `spec.output` position by position; with `deltas` the weight of the change follows (BIGINT, not
+  *     NULL, never 0).
   */
 final case class JoinFreeJoin(
     scans: Seq[LogicalPlan],
     rolesOfScan: Seq[Seq[Int]],
     spec: BlockSpec,
     residuals: Seq[Expression],
-    output: Seq[Attribute]
+    output: Seq[Attribute],
+    deltas: Boolean = false
 ) extends LogicalPlan {
 
   override def children: Seq[LogicalPlan] = scans

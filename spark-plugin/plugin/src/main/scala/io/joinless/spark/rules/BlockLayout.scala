@@ -15,6 +15,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   *
   * @param columns per leaf: attributes of the leaf as they are, computed keys as aliases
   * @param output what each needed attribute of the root is, over stored columns
+  * @param changelogs the leaves whose rows come and go
   */
 final case class BlockLayout(
     block: JoinBlock,
@@ -23,13 +24,15 @@ final case class BlockLayout(
     keys: IndexedSeq[IndexedSeq[KeySpec]],
     residuals: IndexedSeq[Expression],
     late: IndexedSeq[Expression],
-    output: IndexedSeq[(Attribute, Expression)]
+    output: IndexedSeq[(Attribute, Expression)],
+    changelogs: Set[Int]
 ) {
 
-  private val schemas: IndexedSeq[IndexedSeq[ColumnSpec]] =
-    columns.map(_.map(c => ColumnSpec(c.name, KeyBytes.asNullable(c.dataType))))
+  private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
+    InputSpec(stored.map(c => ColumnSpec(c.name, KeyBytes.asNullable(c.dataType))), changelogs(leaf))
+  }
 
-  private val inputs: IndexedSeq[IndexedSeq[ColumnSpec]] = schemas.distinct
+  private val inputs: IndexedSeq[InputSpec] = schemas.distinct
 
   private val places: Map[ExprId, ColumnRef] =
     (for ((stored, leaf) <- columns.zipWithIndex; (column, i) <- stored.zipWithIndex)
@@ -51,7 +54,7 @@ final case class BlockLayout(
   def spec(ordinal: Int, tree: JoinTree, columns: Seq[Attribute]): BlockSpec =
     BlockSpec(
       ordinal = ordinal,
-      inputs = inputs.map(InputSpec(_, changelog = false)),
+      inputs = inputs,
       attributes = classes.attributes.zipWithIndex.map { case (c, i) =>
         AttributeSpec(Names.of(c.members.head, block.leaves), typeOfKey(i), c.nullSafe)
       },
@@ -71,13 +74,13 @@ final case class BlockLayout(
 
   private def typeOfKey(attribute: Int) = {
     val leaf = keys.indexWhere(_.exists(_.attribute == attribute))
-    schemas(leaf)(keys(leaf).find(_.attribute == attribute).get.ordinal).dataType
+    schemas(leaf).columns(keys(leaf).find(_.attribute == attribute).get.ordinal).dataType
   }
 }
 
 object BlockLayout {
 
-  def apply(block: JoinBlock, classes: AttributeClasses): BlockLayout = {
+  def apply(block: JoinBlock, classes: AttributeClasses, changelogs: Set[Int] = Set.empty): BlockLayout = {
     val keys = for {
       (attribute, number) <- classes.attributes.zipWithIndex
       member <- attribute.members
@@ -106,7 +109,7 @@ object BlockLayout {
         KeySpec(attribute, columns(i).indexWhere(_.exprId == column.exprId))
       }
     }
-    BlockLayout(block, classes, columns, specs, residuals, late, output)
+    BlockLayout(block, classes, columns, specs, residuals, late, output, changelogs)
   }
 
   /** @param plain the key as the query has it */

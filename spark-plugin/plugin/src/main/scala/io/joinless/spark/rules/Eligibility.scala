@@ -10,8 +10,10 @@ import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
   *
   * @param recorded the block as it was rewritten before, if it was: then its tree goes on, and only what makes it
   *   impossible counts, settings do not
+  * @param compiled the block was asked for, and Spark cannot run it: no block is too small, and all of its conditions are
+  *   evaluated here
   */
-final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec]) {
+final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compiled: Boolean = false) {
 
   def apply(layout: BlockLayout): Either[Reason, JoinTree] =
     for {
@@ -50,7 +52,7 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec]) {
 
   private def tooFew(layout: BlockLayout): Option[Reason] = {
     val found = layout.block.leaves.size
-    Option.when(found < conf.minRelations) {
+    Option.when(found < conf.minRelations && !compiled) {
       splitBy(layout).getOrElse(
         Reason.of(Reason.TooFewRelations, "found" -> found.toString, "minimum" -> conf.minRelations.toString)
       )
@@ -91,7 +93,7 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec]) {
     val links =
       layout.block.residuals.filter(residual => !components.exists(Links.leavesOf(layout.block, residual).subsetOf))
     val equation = links.collectFirst { case e @ Equality(_, _) => e }
-    Option.when(components.size > 1 && (!conf.crossProducts || equation.isDefined)) {
+    Option.when(components.size > 1 && (!conf.crossProducts || equation.isDefined && !compiled)) {
       val leaves = layout.block.leaves
       val left = components.head
       val link = equation.orElse(links.headOption)

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin}
 import io.joinless.spark.rules.ExtractJoinBlock.{holdsBlock, leaves, mapLeaves}
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
@@ -15,15 +15,25 @@ final case class Rewrite(block: RewriteBlock, spec: BlockSpec) extends Decision
 
 final case class Keep(reason: Reason) extends Decision
 
-/** All blocks of a plan in preorder: a block before those inside its leaves. Their positions are their ordinals. */
+/** The block was compiled when the query started; of this batch it has its place among the blocks. */
+final case class Place(spec: BlockSpec) extends Decision
+
+/** All blocks of a plan in preorder, compiled ones among them: a block before those inside its leaves. Their positions are
+  * their ordinals.
+  */
 object JoinBlocks {
 
   def roots(plan: LogicalPlan): IndexedSeq[BlockRoot] = roots(plan, plan.outputSet)
 
   private def roots(plan: LogicalPlan, needed: AttributeSet): IndexedSeq[BlockRoot] =
-    if (holdsBlock(plan))
-      BlockRoot(plan, needed) +: leaves(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet))
+    if (holdsBlock(plan) || plan.isInstanceOf[JoinFreeJoin])
+      BlockRoot(plan, needed) +: leavesOf(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet))
     else plan.children.toIndexedSeq.flatMap(child => roots(child, neededOf(child, plan, needed)))
+
+  private def leavesOf(root: LogicalPlan): Seq[LogicalPlan] = root match {
+    case compiled: JoinFreeJoin => compiled.scans
+    case _ => leaves(root)
+  }
 
   /** @param needed what is used above the parent */
   private def neededOf(child: LogicalPlan, parent: LogicalPlan, needed: AttributeSet): AttributeSet = parent match {
@@ -37,11 +47,22 @@ object JoinBlocks {
 
   private def replaced(plan: LogicalPlan, decisions: Iterator[Decision]): LogicalPlan = {
     def inner(leaf: LogicalPlan): LogicalPlan = replaced(leaf, decisions)
-    if (!holdsBlock(plan)) plan.mapChildren(inner)
-    else
-      decisions.next() match {
-        case Keep(_) => mapLeaves(plan)(inner)
-        case Rewrite(block, spec) => block.plan(spec, inner)
-      }
+    plan match {
+      case compiled: JoinFreeJoin => placed(compiled, decisions.next(), inner)
+      case _ if holdsBlock(plan) =>
+        decisions.next() match {
+          case Rewrite(block, spec) => block.plan(spec, inner)
+          case _ => mapLeaves(plan)(inner)
+        }
+      case _ => plan.mapChildren(inner)
+    }
   }
+
+  private def placed(compiled: JoinFreeJoin, decision: Decision, inner: LogicalPlan => LogicalPlan): JoinFreeJoin =
+    decision match {
+      case Place(spec) =>
+        val scans = MergeScans(spec, compiled.scans.map(inner).toIndexedSeq)
+        compiled.copy(scans = scans.map(_.plan), rolesOfScan = scans.map(_.roles), spec = spec)
+      case _ => compiled
+    }
 }

@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.plans.BlockSpec
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project}
@@ -19,8 +20,9 @@ final case class Scan(plan: LogicalPlan, roles: Seq[Int])
   */
 object MergeScans {
 
-  def apply(layout: BlockLayout): Seq[Scan] = {
-    val leaves = layout.block.leaves.indices.map(leaf(layout, _))
+  /** @param scans per relation of the block, what yields its rows */
+  def apply(spec: BlockSpec, scans: IndexedSeq[LogicalPlan]): Seq[Scan] = {
+    val leaves = scans.indices.map(role => LeafScan(role, scans(role), base(scans(role), notNull(spec, role))))
     val merged = leaves.groupBy(_.key).values.toSeq.sortBy(_.head.role)
     merged.map(scan) ++ merged.flatMap(_.tail).sortBy(_.role).map(placeholder)
   }
@@ -48,15 +50,9 @@ object MergeScans {
       )
   }
 
-  private def leaf(layout: BlockLayout, role: Int): LeafScan = {
-    val conditions = layout.block.filters(role) ++ layout.classes.filters(role)
-    val plan = layout.block.leaves(role).scan(layout.columns(role), conditions)
-    LeafScan(role, plan, base(plan, notNull(layout, role)))
-  }
-
   /** The stored columns that the operator takes no NULLs of. */
-  private def notNull(layout: BlockLayout, role: Int): Set[Int] =
-    layout.keys(role).filterNot(key => layout.classes.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
+  private def notNull(spec: BlockSpec, role: Int): Set[Int] =
+    spec.relations(role).keys.filterNot(key => spec.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
 
   private def base(plan: LogicalPlan, notNull: Set[Int]): Option[Base] = plan match {
     case PhysicalOperation(fields, conditions, relation: LogicalRelation)

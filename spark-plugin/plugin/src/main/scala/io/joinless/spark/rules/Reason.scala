@@ -108,6 +108,33 @@ object Reason {
     "Both sides of a join carry the column <column> under one id, so its side cannot be told.",
     "Select the columns of one side under new names."
   )
+  val UnsupportedOperator: Code = Code(
+    "UNSUPPORTED_OPERATOR",
+    "The operator <operator> stands in the query, and changes of a result are told of inner joins, filters, projections and " +
+      "unions of streams.",
+    "Apply it to the changes, behind incrementalEnumerate(), or leave it out."
+  )
+  val NondeterministicExpression: Code = Code(
+    "NONDETERMINISTIC_EXPRESSION",
+    "The expression <expression> above a changelog is nondeterministic: a delete need not meet what its insert met.",
+    "Evaluate it before the rows are written to the table, or behind incrementalEnumerate()."
+  )
+  val TimeDependentExpression: Code = Code(
+    "TIME_DEPENDENT_EXPRESSION",
+    "The expression <expression> above a changelog changes with time: a delete need not meet what its insert met.",
+    "Compare with a constant, or filter the changes behind incrementalEnumerate()."
+  )
+  val StaticSideOfChangelog: Code = Code(
+    "STATIC_SIDE_OF_CHANGELOG",
+    "A changelog is joined with the static side <static>, which can be another one when a row is deleted than it was when " +
+      "the row was inserted.",
+    "Read the static side as a stream, or as a changelog."
+  )
+  val WatermarkOnChangelog: Code = Code(
+    "WATERMARK_ON_CHANGELOG",
+    "The column <column> of a changelog has a watermark, and a late delete would be dropped.",
+    "Leave withWatermark out, or apply it to the changes behind incrementalEnumerate()."
+  )
   val ExistingSparkState: Code = Code(
     "EXISTING_SPARK_STATE",
     "The checkpoint was begun with Spark's own join here, and its state goes on.",
@@ -133,6 +160,11 @@ object Reason {
     UnsupportedKeyType,
     UnsupportedOutputMode,
     AmbiguousColumns,
+    UnsupportedOperator,
+    NondeterministicExpression,
+    TimeDependentExpression,
+    StaticSideOfChangelog,
+    WatermarkOnChangelog,
     ExistingSparkState,
     Disabled
   )

@@ -1,10 +1,18 @@
 package io.joinless.spark.rules
 
 import io.joinless.engine.query.JoinTree
-import io.joinless.spark.plans.{BlockSpec, ColumnSpec, JoinFreeJoin, ResultSpec}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BoundReference, Expression, NamedExpression}
+import io.joinless.spark.plans.{BlockSpec, ColumnSpec, DeltaForm, DeltaRows, JoinFreeJoin, ResultSpec}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  BoundReference,
+  Expression,
+  NamedExpression
+}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.joinless.KeyBytes
+import org.apache.spark.sql.types.LongType
 
 /** The plan that takes a block's place: one node, which yields stored columns, and above it what must be computed from
   * them. It has the root's attributes, by their ids; all of them nullable, because NULLs of one batch say nothing of the
@@ -49,18 +57,42 @@ final class RewriteBlock(layout: BlockLayout) {
 
   /** @param inner rewrites the blocks inside a leaf */
   def plan(spec: BlockSpec, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
-    val leaves = layout.block.leaves.map(leaf => leaf.copy(plan = inner(leaf.plan)))
-    val scans = MergeScans(layout.copy(block = layout.block.copy(leaves = leaves)))
+    val scans = MergeScans(spec, layout.block.leaves.indices.map(i => scan(i, inner(layout.block.leaves(i).plan))))
     val node = JoinFreeJoin(scans.map(_.plan), scans.map(_.roles), spec, layout.boundResiduals, attributes)
-    if (plain) node
-    else Project(layout.output.map { case (attribute, meaning) => restored(attribute, meaning) }, filtered(node))
+    if (plain) node else Project(restored, filtered(node))
   }
+
+  /** As `plan`, but what the node yields are changes of the result, told in `form`.
+    *
+    * @param scans per relation, what yields its rows (of a changelog with their weights)
+    * @param output the result's columns and the form's, by position those of the block's root
+    */
+  def deltas(spec: BlockSpec, scans: Seq[LogicalPlan], form: DeltaForm, output: Seq[Attribute]): LogicalPlan = {
+    val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
+    val roles = scans.indices.map(Seq(_))
+    val node = JoinFreeJoin(scans, roles, spec, layout.boundResiduals, attributes :+ weight, deltas = true)
+    val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
+    val places = layout.output.map {
+      case (_, column: Attribute) => columns.indexWhere(_.exprId == column.exprId)
+      case _ => -1
+    }
+    DeltaRows(Project(result :+ weight, filtered(node)), form, places, output)
+  }
+
+  /** The stored columns of the rows of relation `i`, read from `plan`. */
+  def scan(i: Int, plan: LogicalPlan): LogicalPlan =
+    layout.block.leaves(i).copy(plan = plan)
+      .scan(layout.columns(i), layout.block.filters(i) ++ layout.classes.filters(i))
 
   private def filtered(node: JoinFreeJoin): LogicalPlan =
     layout.late.map(above).reduceOption(Conditions.and).fold[LogicalPlan](node)(Filter(_, node))
 
   private def above(expression: Expression): Expression = expression.transform { case a: Attribute =>
     attributes(columns.indexWhere(_.exprId == a.exprId))
+  }
+
+  private def restored: Seq[NamedExpression] = layout.output.map { case (attribute, meaning) =>
+    restored(attribute, meaning)
   }
 
   private def restored(attribute: Attribute, meaning: Expression): NamedExpression = above(meaning) match {

@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin, Template}
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -11,7 +11,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
   *
   * Runs once per batch, after Spark has pushed filters and pruned columns and before anything depends on statistics.
   * Extract ([[ExtractJoinBlock]]), decide ([[Eligibility]]), rewrite ([[RewriteBlock]]) are separate. What was decided
-  * for a run holds for all its batches: `state` says it, and each planned batch reports through `decide`.
+  * for a run holds for all its batches: `state` says it, and each planned batch reports through `decide`. Blocks that were
+  * compiled at the start of the query ([[CompileDeltas]]) only get their place and their scans merged.
   *
   * A plan that is not streaming, or in which nothing is rewritten and nothing was hidden, comes back `eq`, with reasons
   * as tags on its joins.
@@ -25,8 +26,11 @@ final class RewriteStreamingJoins(
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case _: Subquery => plan
+    case Template(child, taken) =>
+      taken.set(child)
+      plan
     case _ if !plan.isStreaming => plan
-    case _ if !conf().enabled =>
+    case _ if !conf().enabled && !plan.exists(_.isInstanceOf[JoinFreeJoin]) =>
       JoinBlocks.roots(plan).foreach(leave(_, Reason(Reason.Disabled)))
       plan
     case _ => rewrite(plan)
@@ -44,11 +48,21 @@ final class RewriteStreamingJoins(
       case (root, Keep(reason)) => leave(root, reason)
       case _ =>
     }
-    if (run != RunState.NoQuery) decide(decisions.collect { case Rewrite(_, spec) => spec.ordinal -> spec }.toMap)
+    val ours = decisions.collect {
+      case Rewrite(_, spec) => spec
+      case Place(spec) => spec
+    }
+    if (run != RunState.NoQuery) decide(ours.map(spec => spec.ordinal -> spec).toMap)
     RevealIdleSources(JoinBlocks.replaced(plan, decisions))
   }
 
-  private def decision(root: BlockRoot, ordinal: Int, run: RunState): Decision = {
+  private def decision(root: BlockRoot, ordinal: Int, run: RunState): Decision = root.plan match {
+    case compiled: JoinFreeJoin => Place(compiled.spec.copy(ordinal = ordinal))
+    case _ if !conf().enabled => Keep(Reason(Reason.Disabled))
+    case _ => ofJoins(root, ordinal, run)
+  }
+
+  private def ofJoins(root: BlockRoot, ordinal: Int, run: RunState): Decision = {
     val recorded = run match {
       case RunState.Decided(blocks, _) => blocks.get(ordinal)
       case _ => None

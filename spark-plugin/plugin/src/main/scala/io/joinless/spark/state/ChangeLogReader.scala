@@ -6,11 +6,11 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
 /** Reads blocks of one cell's log, strictly: a block is whole and right, or `corrupt(sequence, what)` is thrown before
-  * any of its rows is handed out.
+  * any of its rows is handed out. Blocks come in any order.
   *
   * Checked are magic, version and flags, sequence and cell (a block in the wrong place), the checksum, that entries fill
-  * the block exactly, that a row's roles are relations of one input and its length fits that input; and, by `finish`, that
-  * no block is missing.
+  * the block exactly, that a row's roles are relations of one input and its length fits that input, that a row of an
+  * append-only input has weight 1; and, by `finish`, that no block is missing.
   *
   * @param keep of a row's roles, those to hand out; a row of which none is left is not handed out at all
   */
@@ -28,10 +28,25 @@ final class ChangeLogReader(
   private[this] val rolesOfInput: Array[Long] = spec.inputs.indices.map { i =>
     spec.relations.indices.filter(inputOf(_) == i).map(1L << _).foldLeft(0L)(_ | _)
   }.toArray
+  private[this] val weighted = spec.retractable
+  private[this] val appendOnly = spec.inputs.map(!_.changelog).toArray
+  private[this] val headerBytes = if (weighted) WeightedHeaderBytes else HeaderBytes
+  private[this] val entryBytes = if (weighted) 24 else 16
   private[this] var blocks = 0L
+  private[this] var first = Long.MaxValue
   private[this] var last = -1L
+  private[this] var oldest = 0L // as the last block has it
+  private[this] var entryCount = 0L
 
-  /** Checks the block under `key`, then hands each of its rows to `entry(roles, input, base, offset, bytes)`. */
+  /** Entries of the blocks that were read. */
+  def entries: Long = entryCount
+
+  /** Number of the first block in the store, as of what was read. */
+  def oldestSequence: Long = if (blocks == 0) 0L else first
+
+  /** Checks the block under `key`, then hands each of its rows to `entry(roles, weight, input, base, offset, bytes)`; without
+    * weights in the log, each weight is 1.
+    */
   def read(key: UnsafeRow, value: UnsafeRow)(entry: ChangeLogReader.Entry): Unit = {
     val sequence = key.getLong(0)
     def fail(what: String): Nothing = throw corrupt(sequence, what)
@@ -39,7 +54,7 @@ final class ChangeLogReader(
     if (value.isNullAt(0)) fail("it is NULL")
     val word = value.getLong(0)
     val length = word.toInt
-    if (length < HeaderBytes || (word >>> 32) + length > value.getSizeInBytes) fail(s"its length is $length")
+    if (length < headerBytes || (word >>> 32) + length > value.getSizeInBytes) fail(s"its length is $length")
     val (bytes, from) = value.getBaseObject match {
       case b: Array[Byte] => (b, (value.getBaseOffset - Platform.BYTE_ARRAY_OFFSET + (word >>> 32)).toInt)
       case _ => (value.getBinary(0), 0)
@@ -50,21 +65,32 @@ final class ChangeLogReader(
     if (version != Version) fail(s"its format version is $version, this release reads $Version")
     if (Platform.getInt(bytes, at + ChecksumAt) != checksum(bytes, from, length)) fail("its checksum does not match")
     val flags = Platform.getShort(bytes, at + FlagsAt)
-    if (flags != 0) fail(s"its flags $flags are unknown")
+    if (flags != (if (weighted) WeightFlag else 0)) fail(s"its flags are $flags")
     if (Platform.getLong(bytes, at + SequenceAt) != sequence)
       fail(s"it is block ${Platform.getLong(bytes, at + SequenceAt)}")
     if (Platform.getInt(bytes, at + CellAt) != cell) fail(s"it belongs to cell ${Platform.getInt(bytes, at + CellAt)}")
 
     val end = at + length
-    walk(bytes, at + HeaderBytes, end, Platform.getInt(bytes, at + EntriesAt), null, fail)
-    walk(bytes, at + HeaderBytes, end, Platform.getInt(bytes, at + EntriesAt), entry, fail)
+    val count = Platform.getInt(bytes, at + EntriesAt)
+    walk(bytes, at + headerBytes, end, count, null, fail)
+    walk(bytes, at + headerBytes, end, count, entry, fail)
     blocks += 1
-    last = math.max(last, sequence)
+    entryCount += count
+    first = math.min(first, sequence)
+    if (sequence > last) {
+      last = sequence
+      if (weighted) oldest = Platform.getLong(bytes, at + OldestAt)
+    }
   }
+
+  /** What to throw where a block that must be there is not. */
+  def missing(sequence: Long): Throwable = corrupt(sequence, "it is missing")
 
   /** To be called behind the last block: the sequence number of the next one. */
   def finish(): Long = {
-    if (blocks != last + 1) throw corrupt(last, s"the log has $blocks blocks where ${last + 1} are expected")
+    val expected = last + 1 - oldest
+    if (blocks != expected || blocks > 0 && weighted && first != oldest)
+      throw corrupt(last, s"the log has $blocks blocks where $expected are expected, from block $oldest on")
     last + 1
   }
 
@@ -80,23 +106,25 @@ final class ChangeLogReader(
     var at = from
     var n = 0
     while (n < entries) {
-      if (end - at < 16) fail(s"it ends before entry $n of $entries")
+      if (end - at < entryBytes) fail(s"it ends before entry $n of $entries")
       val roles = Platform.getLong(bytes, at)
-      val size = Platform.getLong(bytes, at + 8)
+      val weight = if (weighted) Platform.getLong(bytes, at + 8) else 1L
+      val size = Platform.getLong(bytes, at + entryBytes - 8)
       val role = java.lang.Long.numberOfTrailingZeros(roles)
       if (entry == null) {
         if (role >= inputOf.length || (roles & ~rolesOfInput(inputOf(role))) != 0L)
           fail(s"the roles ${roles.toHexString} of entry $n are not of one input")
         val input = inputOf(role)
         if (
-          size > end - at - 16 || size < leastBytes(input) || (size & 7) != 0L ||
+          size > end - at - entryBytes || size < leastBytes(input) || (size & 7) != 0L ||
           fixedBytes(input) != 0 && size != fixedBytes(input)
         ) fail(s"the row of entry $n has $size bytes")
+        if (appendOnly(input) && weight != 1L) fail(s"the appended row of entry $n has weight $weight")
       } else {
-        val kept = keep.roles(roles, bytes, at + 16, size.toInt)
-        if (kept != 0L) entry.read(kept, inputOf(role), bytes, at + 16, size.toInt)
+        val kept = keep.roles(roles, bytes, at + entryBytes, size.toInt)
+        if (kept != 0L) entry.read(kept, weight, inputOf(role), bytes, at + entryBytes, size.toInt)
       }
-      at += 16 + size
+      at += entryBytes + size
       n += 1
     }
     if (at != end) fail(s"${end - at} bytes follow its last entry")
@@ -115,6 +143,12 @@ object ChangeLogReader {
   }
 
   trait Entry {
-    def read(roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit
+    def read(roles: Long, weight: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit
+  }
+
+  /** Number of entries that a block claims to have. */
+  def entriesOf(value: UnsafeRow): Int = {
+    val at = value.getBaseOffset + (value.getLong(0) >>> 32)
+    Platform.getInt(value.getBaseObject, at + ChangeLog.EntriesAt)
   }
 }

@@ -10,8 +10,12 @@ final case class CellId(checkpoint: String, operator: Long, cell: Int)
 /** Which state of the cell: the run, the store's version, and the id of its checkpoint where the store has one. */
 final case class StateVersion(run: UUID, version: Long, checkpointId: Option[String])
 
-/** A view tree that stands for the store at some version, and the number of the log's next block. */
-final case class CachedTree(tree: ViewTree, nextSequence: Long)
+/** A view tree that stands for the store at some version, the number of the log's next block, and, where the log has
+  * weights, what is known of it.
+  */
+final case class CachedTree(tree: ViewTree, nextSequence: Long, extent: Option[LogExtent] = None) {
+  def bytes: Long = tree.bytes + extent.fold(0L)(_.bytes)
+}
 
 /** View trees that outlive their task, one per cell (architecture D5).
   *
@@ -78,7 +82,7 @@ final class ViewTreeCache {
     def checkIn(tree: CachedTree, at: StateVersion, limit: Long): Unit = ViewTreeCache.this.synchronized {
       if (working.remove(this)) {
         idle.remove(cell)
-        idle.put(cell, Idle(tree, at, tree.tree.bytes))
+        idle.put(cell, Idle(tree, at, tree.bytes))
         shrinkTo(limit)
       }
     }

@@ -2,8 +2,8 @@ package io.joinless.spark.strategy
 
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.{JoinFreeExec, RolesAndCellsExec}
-import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin}
+import io.joinless.spark.exec.{DeltaRowsExec, JoinFreeExec, RolesAndCellsExec}
+import io.joinless.spark.plans.{BlockSpec, DeltaRows, JoinFreeJoin}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
@@ -20,6 +20,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: JoinFreeJoin => planned(join) :: Nil
+    case DeltaRows(child, form, plain, output) => DeltaRowsExec(form, plain, output, planLater(child)) :: Nil
     case _ => Nil
   }
 
@@ -27,7 +28,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
     val drawn = StreamContext.nextStateInfo(session)
     val spec = drawn.fold(ChosenShares(join.spec, partitions, JoinlessConf.active))(completed(join.spec, _))
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
-      RolesAndCellsExec(spec, roles, planLater(scan), late = drawn.flatMap(LateEvents.of(session, _)))
+      val output = RolesAndCellsExec.newOutput(spec)
+      RolesAndCellsExec(spec, roles, planLater(scan), output, drawn.flatMap(LateEvents.of(session, _)))
     }
     val rows = if (sent.size == 1) sent.head else UnionExec(sent)
     JoinFreeExec(
@@ -35,7 +37,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
       join.residuals,
       join.output,
       drawn.map(_.copy(numPartitions = spec.cells)),
-      CellExchange(rows, spec.cells)
+      CellExchange(rows, spec.cells),
+      join.deltas
     )
   }
 

@@ -22,7 +22,6 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.extensionNotInstalled(),
     JoinlessErrors.sparkVersion("3.5.1", "4.2", "classes differ"),
     JoinlessErrors.corruptBlock(7, 3, 11, "its length is odd"),
-    JoinlessErrors.stateTooLarge(2, 10, 5),
     JoinlessErrors.noCheckpoint("/cp"),
     JoinlessErrors.noBatch("/cp"),
     JoinlessErrors.noJoin("/cp", "It has no stateful operator."),
@@ -31,8 +30,18 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.stateGone(3, "/cp", 1, new RuntimeException("no file\nat all")),
     JoinlessErrors.severalJoins("/cp", "0 (a, b), 1 (c, d)"),
     JoinlessErrors.resultNotRecorded("/cp", "its column x is not recorded"),
-    JoinlessErrors.invalidOption("batchId", "x", "it must be a number")
-  ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
+    JoinlessErrors.invalidOption("batchId", "x", "it must be a number"),
+    JoinlessErrors.deleteOfAbsentRow("orders", "id=7, name=NULL", 0, -1),
+    JoinlessErrors.weightOverflow(),
+    JoinlessErrors.stateTooLarge(2, 10, 5)
+  ) ++ Seq("NOT_FOUND", "AMBIGUOUS", "NO_COLUMNS").map(JoinlessErrors.changeColumn(_, "c", "orders")) ++
+    Seq("NOT_A_STRING", "NOT_AN_INTEGER").map(JoinlessErrors.changeColumn(_, "c", "orders", "MAP<INT, INT>")) ++ Seq(
+      JoinlessErrors.reservedColumn("_weight"),
+      JoinlessErrors.retractionsNotRepresentable("a, b"),
+      JoinlessErrors.unknownChangeType(Some("upsert"), "orders"),
+      JoinlessErrors.unknownWeight("orders"),
+      JoinlessErrors.deltaForm("rows")
+    ) ++ kinds.map(JoinlessErrors.stateMismatch(_, "/cp", "Something differs."))
 
   test("every condition of the file is raised by a method, and renders without open parameters") {
     val raised = all.map(_.getCondition)

@@ -1,7 +1,11 @@
 package io.joinless.spark.rules
 
 import io.joinless.spark.errors.JoinlessAnalysisException
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, EqualTo}
+import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LocalRelation}
 import org.apache.spark.sql.functions.udf
+import org.apache.spark.sql.types.{DataType, LongType, MapType}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -116,5 +120,29 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
         intercept[org.apache.spark.sql.AnalysisException](spark.sql(s"SELECT 1 FROM t a JOIN t b ON $condition"))
       assert(error.getCondition.startsWith("DATATYPE_MISMATCH"))
     }
+  }
+
+  /** Plans that Spark's analyzer would not make, as other extensions may. */
+  private def reasonOf(left: LocalRelation, right: LocalRelation): Reason = {
+    val join = Join(left, right, Inner, Some(EqualTo(left.output.head, right.output.head)), JoinHint.NONE)
+    val rule =
+      new RewriteStreamingJoins(() => io.joinless.spark.JoinlessConf.active, () => RunState.NoQuery, _ => ())
+    assert(rule(join) eq join)
+    Reason.at(join).get
+  }
+
+  private def source(name: String, dataType: DataType): LocalRelation =
+    LocalRelation(Seq(AttributeReference(name, dataType)()), isStreaming = true)
+
+  test("a key whose equal values can differ in their bytes") {
+    val reason =
+      withConf(anyTwo)(reasonOf(source("a", MapType(LongType, LongType)), source("b", MapType(LongType, LongType))))
+    assert(reason.code == Reason.UnsupportedKeyType && reason.sentence.contains("MAP<BIGINT, BIGINT>"))
+  }
+
+  test("a column that both sides have under one id") {
+    val both = source("a", LongType)
+    val reason = withConf(anyTwo)(reasonOf(both, both))
+    assert(reason.code == Reason.AmbiguousColumns && reason.sentence.contains("the column a "))
   }
 }

@@ -29,7 +29,7 @@ class ChangeLogSpec extends AnyFunSuite {
   private def read(blocks: Seq[(UnsafeRow, UnsafeRow)], spec: BlockSpec = spec): (Seq[(Long, UnsafeRow)], Long) = {
     val rows = mutable.Buffer.empty[(Long, UnsafeRow)]
     val reader = new ChangeLogReader(spec, 3, new Corrupt(_, _))
-    for ((key, value) <- blocks) reader.read(key, value) { (roles, input, base, offset, bytes) =>
+    for ((key, value) <- blocks) reader.read(key, value) { (roles, _, input, base, offset, bytes) =>
       val row = new UnsafeRow(spec.inputs(input).columns.size)
       row.pointTo(base, offset, bytes)
       rows += ((roles, row.copy()))
@@ -89,7 +89,7 @@ class ChangeLogSpec extends AnyFunSuite {
       var seen = 0
       val reader = new ChangeLogReader(spec, 3, new Corrupt(_, _))
       val (k, v) = changed(block, at, before ^ (1 << random.nextInt(8)))
-      intercept[Corrupt](reader.read(k, v)((_, _, _, _, _) => seen += 1))
+      intercept[Corrupt](reader.read(k, v)((_, _, _, _, _, _) => seen += 1))
       assert(seen == 0)
     }
   }

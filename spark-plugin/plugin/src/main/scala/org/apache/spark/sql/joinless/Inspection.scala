@@ -1,8 +1,11 @@
 package org.apache.spark.sql.joinless
 
+import java.util.concurrent.atomic.AtomicReference
+
 import io.joinless.spark.JoinlessConf
+import io.joinless.spark.plans.Template
 import io.joinless.spark.strategy.JoinFreeStrategy
-import org.apache.spark.sql.{Dataset, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.QueryExecution
@@ -15,14 +18,19 @@ import org.apache.spark.sql.execution.QueryExecution
 object Inspection {
 
   /** The plan as its first batch would have it, but for sources that are not opened. */
-  def optimized(df: Dataset[_]): LogicalPlan =
-    optimized(df.sparkSession, df.asInstanceOf[classic.Dataset[_]].queryExecution.analyzed)
-
   def optimized(session: SparkSession, analyzed: LogicalPlan): LogicalPlan = {
     val own = classicOf(session)
     own.withActive(StreamContext.inspecting {
       own.sessionState.optimizer.execute(QueryExecution.normalize(own, analyzed))
     })
+  }
+
+  /** The plan of a template as it is when blocks are rewritten: filters pushed, columns pruned. */
+  def template(session: SparkSession, analyzed: LogicalPlan): LogicalPlan = {
+    val own = classicOf(session)
+    val taken = new AtomicReference[LogicalPlan]
+    own.withActive(StreamContext.inspecting(own.sessionState.optimizer.execute(Template(analyzed, taken))))
+    taken.get
   }
 
   def conf(session: SparkSession): JoinlessConf = new JoinlessConf(classicOf(session).sessionState.conf)

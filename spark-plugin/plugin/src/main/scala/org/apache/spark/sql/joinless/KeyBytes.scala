@@ -39,6 +39,12 @@ object KeyBytes {
     case _ => false
   }
 
+  /** Whether Spark's hash partitioning takes values of this type, so that equal ones meet. */
+  def hashable(dataType: DataType): Boolean = !dataType.existsRecursively {
+    case _: MapType | _: VariantType | _: CalendarIntervalType => true
+    case _ => false
+  }
+
   /** The type with every part nullable: nullability of columns changes from batch to batch. */
   def asNullable(dataType: DataType): DataType = dataType.asNullable
 }

@@ -1,11 +1,13 @@
 package org.apache.spark.sql.joinless
 
+import io.joinless.spark.state.BlockStore
 import java.util.UUID
 import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 import org.apache.spark.sql.execution.streaming.state.{
@@ -45,6 +47,13 @@ object StateStores {
       session.sessionState,
       Some(session.streams.stateStoreCoordinator)
     )(f)
+
+  /** The store as that of a log's blocks. */
+  def blocks(store: StateStore): BlockStore = new BlockStore {
+    override def put(key: UnsafeRow, block: UnsafeRow): Unit = store.put(key, block)
+    override def get(key: UnsafeRow): UnsafeRow = store.get(key)
+    override def remove(key: UnsafeRow): Unit = store.remove(key)
+  }
 
   /** Writes the schema of the store for the first time, or checks it against what is there. Metadata version 2 wants schema
     * format 3, each schema a file of its own named in the metadata.

@@ -78,21 +78,28 @@ object StreamContext {
       run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(_, run.sparkOperators))
   }
 
-  /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise each recorded
-    * block must be among them.
+  /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise they must be the
+    * recorded ones.
     */
   def decide(session: SparkSession, blocks: Map[Int, BlockSpec]): Unit = current(session).foreach { batch =>
     val run = runOf(session, batch)
     run.blocks match {
       case None => run.blocks = Some(blocks)
       case Some(before) =>
+        def refuse(block: BlockSpec, what: String => String) = throw JoinlessErrors.stateMismatch(
+          Mismatch.Query,
+          checkpointOf(batch),
+          what(block.relations.map(_.name).mkString(", "))
+        )
         (before.keySet -- blocks.keySet).minOption.foreach { ordinal =>
-          val relations = before(ordinal).relations.map(_.name).mkString(", ")
-          throw JoinlessErrors.stateMismatch(
-            Mismatch.Query,
-            checkpointOf(batch),
-            s"It holds the state of a join of $relations, which the query does not have, or not in a form that can run."
+          refuse(
+            before(ordinal),
+            relations =>
+              s"It holds the state of a join of $relations, which the query does not have, or not in a form that can run."
           )
+        }
+        (blocks.keySet -- before.keySet).minOption.foreach { ordinal =>
+          refuse(blocks(ordinal), relations => s"It was begun without the join of $relations whose changes are asked.")
         }
     }
   }

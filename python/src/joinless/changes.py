@@ -1,0 +1,84 @@
+"""Changes in, changes out: relations given by their changes, and the changes of a query's result.
+
+Importing ``joinless`` gives every classic ``DataFrame`` the method `incrementalEnumerate`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pyspark.sql import DataFrame
+
+from joinless import _jvm
+
+Form = Literal["change_type", "weight"]
+
+
+def changelog(df: DataFrame, change_type: str = "_change_type", weight: str | None = None) -> DataFrame:
+    """The relation whose changes a streaming DataFrame tells, to be used in SQL like any table.
+
+    A row with change type ``insert``, ``update_postimage`` or ``update_after`` comes, one with ``delete``,
+    ``update_preimage`` or ``update_before`` goes (any case): Delta's change data feed, ``spark.readStream.changes`` and
+    Iceberg's changelogs write these. The relation shows the plain columns: neither the column of change types nor
+    ``_commit_version``, ``_commit_timestamp``, ``_change_ordinal`` and ``_commit_snapshot_id``.
+
+    >>> orders = joinless.changelog(spark.readStream.option("readChangeFeed", "true").table("orders"))
+    >>> orders.createOrReplaceTempView("orders_now")
+    >>> deltas = spark.sql("SELECT ... FROM orders_now o JOIN ...").incrementalEnumerate()
+
+    Args:
+        df: rows of a change stream.
+        change_type: name of a STRING column.
+        weight: instead of a change type, name of a column of whole numbers: how many copies of the row come, or
+            with a minus sign go.
+
+    Returns:
+        A streaming DataFrame. A query over it is written through `incrementalEnumerate`; without it the start of the
+        query fails with ``JOINLESS_RETRACTIONS_NOT_REPRESENTABLE``.
+
+    Raises:
+        AnalysisException: ``JOINLESS_CHANGE_COLUMN`` where the column cannot tell changes, ``JOINLESS_NOT_STREAMING``
+            where `df` reads no stream.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
+    """
+    return _jvm.changelog(df, change_type, weight)
+
+
+def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
+    """The changes of a streaming query's result, batch by batch.
+
+    Within a batch they are net: no row both comes and goes. Inputs may be changelogs and append-only streams, from one
+    relation on. In SQL: ``SELECT * FROM incremental_enumerate(TABLE(<query>))`` or ``SELECT /*+ INCREMENTAL */ ...``.
+
+    >>> joinless.enumerate_deltas(spark.sql("SELECT ..."), output="weight")
+
+    Args:
+        df: inner equi-joins, filters, projections and unions of streams.
+        output: ``"change_type"``: the columns of the query and ``_change_type`` (``insert`` or ``delete``), one row per
+            copy. ``"weight"``: the columns of the query and ``_weight BIGINT``, one row for all copies.
+
+    Returns:
+        A streaming DataFrame, for the output modes append and update.
+
+    Raises:
+        AnalysisException: at ``start()`` ``JOINLESS_NOT_REWRITTEN`` with the reason where the query has no such form;
+            here ``JOINLESS_RESERVED_COLUMN`` where it has a column ``_change_type`` or ``_weight`` already.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the SQL forms there.
+    """
+    return _jvm.deltas(df, output)
+
+
+def incrementalEnumerate(
+    self: DataFrame, mode: Literal["delta"] = "delta", *, output: Form = "change_type"
+) -> DataFrame:
+    """What `enumerate_deltas` gives, as a method of every DataFrame."""
+    if mode != "delta":
+        raise ValueError(f"mode is {mode!r}: use 'delta'")
+    return enumerate_deltas(self, output)
+
+
+def install() -> None:
+    """Gives ``DataFrame`` its method; called once, by the import of ``joinless``."""
+    DataFrame.incrementalEnumerate = incrementalEnumerate  # type: ignore[attr-defined]

@@ -1,0 +1,58 @@
+package io.joinless.engine.enumerate
+
+import io.joinless.engine.view.ViewTree
+
+/** Fills an empty tree with rows and their counts, as a log holds them, in any order; nothing is enumerated.
+  *
+  * Rows of append-only inputs are loaded as they come. Rows of changelog inputs are first collected: `find` a row, `set` its
+  * count for some relations, as often as one likes, the last one counts; `finish` loads those that are there and forgets
+  * those whose counts are all 0. Cost: one probe per `find`, then that of inserting each row once.
+  */
+final class Restoration(tree: ViewTree) {
+  private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+
+  /** A row of an append-only input, which lies in its arena. */
+  def load(roles: Long, row: Int): Unit = {
+    var left = roles
+    while (left != 0L) {
+      delta.load(java.lang.Long.numberOfTrailingZeros(left), row)
+      left &= left - 1
+    }
+  }
+
+  /** Id of a row of a changelog input; ids are dense and stay until `finish`. */
+  def find(input: Int, words: Array[Long], count: Int): Int = {
+    val identity = tree.identity(input)
+    val known = identity.size
+    val row = identity.findOrAdd(words, count)
+    if (identity.size > known) identity.retain(row)
+    row
+  }
+
+  def set(roles: Long, row: Int, count: Long): Unit = {
+    var left = roles
+    while (left != 0L) {
+      tree.relation(java.lang.Long.numberOfTrailingZeros(left)).multiplicity(row) = count
+      left &= left - 1
+    }
+  }
+
+  def finish(): Unit =
+    for (input <- tree.block.inputs.indices) {
+      val identity = tree.identity(input)
+      if (identity != null) {
+        val relations = tree.block.relations.indices.filter(tree.block.relations(_).input == input).toArray
+        val rows = identity.limit
+        var row = 0
+        while (row < rows) {
+          for (r <- relations) {
+            val count = tree.count(r, row)
+            if (count != 0) identity.retain(row)
+            if (count > 0) delta.load(r, row, count)
+          }
+          val _ = identity.release(row)
+          row += 1
+        }
+      }
+    }
+}

@@ -1,0 +1,30 @@
+package io.joinless.spark
+
+import io.joinless.spark.changes.Changes
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.plans.DeltaForm
+import org.apache.spark.sql.DataFrame
+
+/** What Scala users import: `import io.joinless.spark.api._`. */
+package object api {
+
+  /** Changes in, changes out. */
+  implicit final class DataFrameSyntax(private val df: DataFrame) extends AnyVal {
+
+    /** The relation whose changes `df` tells by a column of change types (STRING: `insert`, `delete`, …). It shows the
+      * other columns, to be used in SQL like a table.
+      */
+    def changelog(changeType: String = DeltaForm.ChangeType.column): DataFrame =
+      Changes.changelog(df, Some(changeType), None)
+
+    /** The relation whose changes `df` tells by a column of signed counts (whole numbers). */
+    def weightedChangelog(weight: String = DeltaForm.Weight.column): DataFrame =
+      Changes.changelog(df, None, Some(weight))
+
+    /** The net changes of the result, batch by batch: with a column `_change_type` (`insert` or `delete`, a row per copy),
+      * or for `output = "weight"` with `_weight` (one row with the signed count).
+      */
+    def incrementalEnumerate(output: String = DeltaForm.ChangeType.name): DataFrame =
+      Changes.deltas(df, DeltaForm.of(output).getOrElse(throw JoinlessErrors.deltaForm(output)))
+  }
+}

@@ -1,0 +1,76 @@
+package io.joinless.spark.changes
+
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.plans.{ChangeColumn, Changelog, DeltaForm, DeltaOutput}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, SubqueryAlias}
+import org.apache.spark.sql.joinless.{Inspection, Plans}
+import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, StringType}
+
+/** Marks that users put on DataFrames: changes come in here, changes go out there. Nothing is decided by them. */
+object Changes {
+
+  /** The relation whose changes `df` tells, by a column of change types or one of signed integer weights. */
+  def changelog(df: DataFrame, changeType: Option[String], weight: Option[String]): DataFrame = {
+    checked(df)
+    val plan = Plans.analyzed(df)
+    val node = (changeType, weight) match {
+      case (_, Some(name)) => byWeight(plan, name)
+      case (Some(name), None) => byChangeType(plan, name)
+      case (None, None) => byChangeType(plan, DeltaForm.ChangeType.column)
+    }
+    if (node.output.isEmpty) throw JoinlessErrors.changeColumn("NO_COLUMNS", node.hidden.head.name, sourceOf(plan))
+    Plans.dataFrame(df, node)
+  }
+
+  /** The changes of `df`'s result. */
+  def deltas(df: DataFrame, form: DeltaForm): DataFrame = {
+    checked(df)
+    Plans.dataFrame(df, marked(Plans.analyzed(df), form))
+  }
+
+  /** The mark of `incrementalEnumerate` on a resolved plan. */
+  def marked(plan: LogicalPlan, form: DeltaForm): LogicalPlan = {
+    plan.output.find(a => DeltaForm.all.exists(_.column.equalsIgnoreCase(a.name))).foreach { taken =>
+      throw JoinlessErrors.reservedColumn(taken.name)
+    }
+    Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
+  }
+
+  private def byChangeType(plan: LogicalPlan, name: String): Changelog = {
+    val column = find(plan, name)
+    if (!column.dataType.isInstanceOf[StringType])
+      throw JoinlessErrors.changeColumn("NOT_A_STRING", name, sourceOf(plan), column.dataType.sql)
+    val others = plan.output.filter(a => ChangeTypes.metadata(a.name.toLowerCase(java.util.Locale.ROOT)))
+    Changelog(plan, ChangeTypeWeight(column, sourceOf(plan)), column +: others)
+  }
+
+  private def byWeight(plan: LogicalPlan, name: String): Changelog = {
+    val column = find(plan, name)
+    val value: Expression = column.dataType match {
+      case LongType => column
+      case ByteType | ShortType | IntegerType => Cast(column, LongType)
+      case other => throw JoinlessErrors.changeColumn("NOT_AN_INTEGER", name, sourceOf(plan), other.sql)
+    }
+    Changelog(plan, GivenWeight(value, sourceOf(plan)), Seq(column))
+  }
+
+  private def find(plan: LogicalPlan, name: String): Attribute =
+    plan.output.filter(a => plan.conf.resolver(a.name, name)) match {
+      case Seq(column) => column
+      case Seq() => throw JoinlessErrors.changeColumn("NOT_FOUND", name, sourceOf(plan))
+      case _ => throw JoinlessErrors.changeColumn("AMBIGUOUS", name, sourceOf(plan))
+    }
+
+  /** How errors call a source: by its alias, else by what Spark prints of it. */
+  private def sourceOf(plan: LogicalPlan): String =
+    plan.collectFirst { case alias: SubqueryAlias => alias.alias }.getOrElse {
+      plan.collectLeaves().filter(_.isStreaming).map(_.simpleString(3)).mkString(", ").take(200)
+    }
+
+  private def checked(df: DataFrame): Unit = {
+    if (!Inspection.hasExtension(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
+    if (!df.isStreaming) throw JoinlessErrors.notStreaming()
+  }
+}

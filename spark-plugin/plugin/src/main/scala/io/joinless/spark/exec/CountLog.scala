@@ -1,0 +1,187 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.enumerate.ChangeBatch
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.state._
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** The log of a cell with changelog inputs, for one batch: writes the counts of changed rows, cleans what is outdated (D5).
+  *
+  * Whenever a row changes, all its counts are written anew, so its latest block says all. While there are more than twice
+  * as many entries as live ones, the oldest blocks are cleaned: their live entries are written again, as of now, and the
+  * block is removed. Nothing of a removed block is missed: what is older than the oldest block is gone already, so an
+  * entry that only says "gone" has nothing left to contradict.
+  *
+  * Each entry that a batch writes for its own changes pays for cleaning four; what it does not use it leaves to later
+  * batches, up to a block. So a batch writes at most five times its own entries, and those of a block. A batch that changes
+  * nothing writes nothing; where no row is left, no block is.
+  *
+  * @param reader of blocks that are cleaned
+  */
+final private class CountLog(
+    spec: BlockSpec,
+    cell: Int,
+    tree: ViewTree,
+    extent: LogExtent,
+    nextSequence: Long,
+    store: BlockStore,
+    reader: ChangeLogReader
+) {
+  private[this] val writer = new ChangeLogWriter(cell, nextSequence, store.put, weighted = true)
+  writer.oldest = extent.oldest
+  private[this] val counts = new RowCounts(spec)
+  private[this] val key = UnsafeRow.createFromByteArray(16, 1)
+  private[this] var words = new Array[Long](64)
+  private[this] var own = 0L
+
+  /** Number of the block after the last one. */
+  def sequence: Long = writer.nextSequence
+
+  /** A row of an append-only input that came. */
+  def appended(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
+    append(roles, base, offset, bytes)
+    extent.live += 1
+    own += 1
+  }
+
+  private def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
+    writer.together(1, bytes)
+    writer.append(roles, 1L, base, offset, bytes)
+    extent.entries += 1
+  }
+
+  /** Writes the counts that rows will have after a prepared batch.
+    *
+    * @return number of rows that change
+    */
+  def changed(batch: ChangeBatch): Long = {
+    var rows = 0L
+    var e = 0
+    while (e < batch.size) {
+      val relation = batch.relation(e)
+      val row = batch.row(e)
+      val input = spec.relations(relation).input
+      // once per row: the first of its relations that changes does it
+      if (changes(batch, relation, row) && firstChange(batch, input, row) == relation) {
+        write(batch, input, row)
+        rows += 1
+      }
+      e += 1
+    }
+    rows
+  }
+
+  private def changes(batch: ChangeBatch, relation: Int, row: Int): Boolean =
+    batch.before(relation, row) != batch.after(relation, row)
+
+  private def firstChange(batch: ChangeBatch, input: Int, row: Int): Int = {
+    val relations = counts.relations(input)
+    var i = 0
+    while (!changes(batch, relations(i), row)) i += 1
+    relations(i)
+  }
+
+  private def write(batch: ChangeBatch, input: Int, row: Int): Unit = {
+    val relations = counts.relations(input)
+    var gone = 0L
+    counts.clear()
+    var i = 0
+    while (i < relations.length) { counts.add(relations(i), batch.before(relations(i), row)); i += 1 }
+    extent.live -= counts.size
+    if (counts.owed) extent.owed -= 1
+    counts.clear()
+    i = 0
+    while (i < relations.length) {
+      val after = batch.after(relations(i), row)
+      counts.add(relations(i), after)
+      if (after == 0 && batch.before(relations(i), row) != 0) gone |= 1L << relations(i)
+      i += 1
+    }
+    extent.live += counts.size
+    if (counts.owed) extent.owed += 1
+    own += counts.size + (if (gone != 0L) 1 else 0)
+    writeCounts(input, row, gone)
+  }
+
+  /** The groups of `counts`, and the roles whose count became 0. */
+  private def writeCounts(input: Int, row: Int, gone: Long): Unit = {
+    val arena = tree.arena(input)
+    val bytes = 8 * arena.words(row)
+    val offset = Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row)
+    val size = counts.size + (if (gone != 0L) 1 else 0)
+    writer.together(size, bytes)
+    var g = 0
+    while (g < counts.size) {
+      writer.append(counts.roles(g), counts.count(g), arena.page(row), offset, bytes)
+      g += 1
+    }
+    if (gone != 0L) writer.append(gone, 0L, arena.page(row), offset, bytes)
+    extent.entries += size
+    extent.setNewestBlock(input, row, writer.nextSequence)
+  }
+
+  /** Cleans and stores; the tree has the batch's changes by now. */
+  def close(): Unit = if (own > 0) {
+    if (tree.rows == 0) removeAll() else clean()
+    // the last block of a batch is written last: it says which block is the oldest one now
+    writer.flush()
+  }
+
+  private def clean(): Unit = {
+    val before = nextSequence
+    extent.credit += CountLog.EntriesPerOwn * own
+    while (extent.entries > 2 * extent.live && extent.oldest < before && cleanOldest()) {}
+    extent.credit = math.min(extent.credit, CountLog.MostCredit)
+  }
+
+  private def cleanOldest(): Boolean = {
+    key.setLong(0, extent.oldest)
+    val block = store.get(key)
+    if (block == null) throw reader.missing(extent.oldest)
+    val entries = ChangeLogReader.entriesOf(block)
+    entries <= extent.credit && {
+      extent.credit -= entries
+      reader.read(key, block) { (roles, _, input, base, offset, bytes) => keep(roles, input, base, offset, bytes) }
+      extent.entries -= entries
+      store.remove(key)
+      extent.oldest += 1
+      writer.oldest = extent.oldest
+      true
+    }
+  }
+
+  /** Writes an entry of the oldest block again, as of now, where it is live. */
+  private def keep(roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
+    if (!spec.inputs(input).changelog) append(roles, base, offset, bytes)
+    else {
+      val size = bytes >>> 3
+      if (words.length < size) words = new Array[Long](2 * size)
+      Platform.copyMemory(base, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
+      val row = tree.find(input, words, size)
+      if (row >= 0 && extent.newestBlock(input, row) == extent.oldest) {
+        counts.read(tree, input, row)
+        writeCounts(input, row, gone = 0L)
+      }
+    }
+
+  private def removeAll(): Unit = {
+    writer.discard()
+    while (extent.oldest < writer.nextSequence) {
+      key.setLong(0, extent.oldest)
+      store.remove(key)
+      extent.oldest += 1
+    }
+    extent.entries = 0
+    extent.live = 0
+    extent.credit = 0
+  }
+}
+
+private object CountLog {
+  final private val EntriesPerOwn = 4
+
+  /** Entries that a block can have: none is smaller than a row of one column. */
+  final private val MostCredit = (ChangeLog.BlockBytes / 40).toLong
+}

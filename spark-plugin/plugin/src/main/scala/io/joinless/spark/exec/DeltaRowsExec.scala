@@ -1,0 +1,87 @@
+package io.joinless.spark.exec
+
+import io.joinless.spark.plans.{BlockSpec, DeltaForm}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.plans.physical._
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.joinless.KeyBytes
+
+/** The net changes of a result, told in `form`: the operator's weighted rows in, rows with a change column out.
+  *
+  * The operator's changes are net in each cell, over the block's columns. That is not enough where rows of several cells,
+  * or rows that differ in the block's columns only, are equal here (architecture D11); then this stage adds up weights:
+  *   - `crossesCells`: rows of different cells can be equal, because the result does not show every attribute by which
+  *     cells were chosen; one exchange by the result's columns comes first;
+  *   - `addsUp`: equal rows of one partition are made one, in memory linear in the changes; also where the form wants
+  *     one row for all copies.
+  * Otherwise rows stream through. The stage keeps no state: changes of different batches never meet.
+  */
+final case class DeltaRowsExec(form: DeltaForm, plain: Seq[Int], output: Seq[Attribute], child: SparkPlan)
+    extends UnaryExecNode {
+
+  private def spec: Option[BlockSpec] = child.collectFirst { case join: JoinFreeExec => join.spec }
+
+  private def crossesCells: Boolean = spec.exists(DeltaRowsExec.crossesCells(_, plain))
+
+  private def addsUp: Boolean =
+    crossesCells || form == DeltaForm.Weight || spec.forall(s => s.output.indices.exists(!plain.contains(_)))
+
+  override lazy val metrics: Map[String, SQLMetric] =
+    Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
+
+  override def producedAttributes: AttributeSet = AttributeSet(output)
+
+  override def requiredChildDistribution: Seq[Distribution] =
+    if (!crossesCells) Seq(UnspecifiedDistribution)
+    else {
+      val hashed = child.output.init.filter(a => KeyBytes.hashable(a.dataType))
+      Seq(if (hashed.isEmpty) AllTuples else ClusteredDistribution(hashed))
+    }
+
+  override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
+
+  override protected def stringArgs: Iterator[Any] =
+    Iterator(form.name) ++ Option.when(addsUp)(if (crossesCells) "adds up over cells" else "adds up")
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (types, sum, told, rowsOut) = (child.output.map(_.dataType).init, addsUp, form, longMetric("numOutputRows"))
+    child.execute().mapPartitions { rows =>
+      val result = UnsafeProjection.create(types.zipWithIndex.map { case (t, i) =>
+        BoundReference(i, t, nullable = true)
+      })
+      val changes = rows.map(row => (result(row), row.getLong(types.size)))
+      val net = if (sum) DeltaRowsExec.addedUp(changes, types.size) else changes
+      new TellChanges(told, types)(net).map { row =>
+        rowsOut += 1
+        row
+      }
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): DeltaRowsExec = copy(child = newChild)
+}
+
+object DeltaRowsExec {
+
+  /** Whether cells can yield equal rows: an attribute by which they are chosen is no column of the result.
+    *
+    * A column shows its attribute where it is the stored key itself, so that equal columns are equal keys.
+    */
+  def crossesCells(spec: BlockSpec, plain: Seq[Int]): Boolean = {
+    val shown = plain.filter(_ >= 0).map(spec.output)
+    spec.attributes.indices.exists { x =>
+      spec.shares(x) > 1 && !shown.exists { c =>
+        spec.relations(c.relation).keys.exists(k => k.attribute == x && k.ordinal == c.ordinal)
+      }
+    }
+  }
+
+  private def addedUp(changes: Iterator[(UnsafeRow, Long)], columns: Int): Iterator[(UnsafeRow, Long)] = {
+    val net = new NetRows(columns)
+    changes.foreach { case (row, weight) => net.add(row, weight) }
+    Iterator.continually(net.next()).takeWhile(identity).map(_ => (net.row, net.weight))
+  }
+}

@@ -1,0 +1,76 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.enumerate.Restoration
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.state.{CachedTree, ChangeLogReader, LogExtent, RowCounts}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** The view tree of what a cell's log holds: each append-only row as it comes, each changelog row with the counts of its
+  * latest block, whatever the order of the blocks. Cost: that of inserting every row once; no results are enumerated.
+  *
+  * @param checkSize told the bytes of the tree now and then; throws where that is too much
+  */
+final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize: Long => Unit) {
+  private[this] val tree = new ViewTree(RowCodec.blockDef(spec))
+  private[this] val extent = new LogExtent(spec)
+  private[this] val restoration = new Restoration(tree)
+  private[this] val counts = new RowCounts(spec)
+  private[this] val allRoles =
+    spec.inputs.indices.map(counts.relations(_).map(1L << _).foldLeft(0L)(_ | _)).toArray
+  private[this] var words = new Array[Long](64)
+  private[this] var rows = 0L
+
+  def apply(blocks: Iterator[(UnsafeRow, UnsafeRow)]): CachedTree = {
+    for ((key, value) <- blocks) {
+      val sequence = key.getLong(0)
+      reader.read(key, value) { (roles, weight, input, base, offset, bytes) =>
+        if (spec.inputs(input).changelog) counted(sequence, roles, weight, input, base, offset, bytes)
+        else restoration.load(roles, CellTask.append(tree.arena(input), base, offset, bytes))
+        rows += 1
+        if (rows % CellTask.RowsBetweenSizeChecks == 0) checkSize(tree.bytes)
+      }
+    }
+    val next = reader.finish()
+    survey()
+    restoration.finish()
+    checkSize(tree.bytes)
+    CachedTree(tree, next, Option.when(spec.retractable)(extent))
+  }
+
+  private def counted(
+      sequence: Long,
+      roles: Long,
+      weight: Long,
+      input: Int,
+      base: AnyRef,
+      offset: Long,
+      bytes: Int
+  ): Unit = {
+    val size = bytes >>> 3
+    if (words.length < size) words = new Array[Long](2 * size)
+    Platform.copyMemory(base, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
+    val row = restoration.find(input, words, size)
+    val newest = extent.newestBlock(input, row)
+    if (sequence > newest) {
+      restoration.set(allRoles(input), row, 0L)
+      extent.setNewestBlock(input, row, sequence)
+    }
+    if (sequence >= newest) restoration.set(roles, row, weight)
+  }
+
+  /** Counts what is live, while every row that the log mentions still has its id. */
+  private def survey(): Unit = {
+    extent.oldest = reader.oldestSequence
+    extent.entries = reader.entries
+    for (input <- spec.inputs.indices)
+      if (!spec.inputs(input).changelog) extent.live += tree.arena(input).live
+      else
+        for (row <- 0 until tree.arena(input).limit) {
+          counts.read(tree, input, row)
+          extent.live += counts.size
+          if (counts.owed) extent.owed += 1
+        }
+  }
+}

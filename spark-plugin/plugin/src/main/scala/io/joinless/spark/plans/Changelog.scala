@@ -1,0 +1,20 @@
+package io.joinless.spark.plans
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+
+/** A relation given by its changes: rows of `child` come and go by `weight`, and only the plain columns show.
+  *
+  * The node exists in analyzed plans only. `joinless.changelog` puts it there; starting a query compiles it away
+  * ([[io.joinless.spark.rules.CompileDeltas]]), or refuses the query where it would reach Spark's own operators, which
+  * would take deletes for inserts. No strategy plans it.
+  *
+  * @param weight signed number of copies by which a row of `child` changes the relation; BIGINT, never NULL
+  * @param hidden the columns of `child` that tell of changes
+  */
+final case class Changelog(child: LogicalPlan, weight: Expression, hidden: Seq[Attribute]) extends UnaryNode {
+
+  override def output: Seq[Attribute] = child.output.filterNot(a => hidden.exists(_.exprId == a.exprId))
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): Changelog = copy(child = newChild)
+}

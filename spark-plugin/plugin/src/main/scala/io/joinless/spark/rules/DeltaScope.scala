@@ -1,0 +1,81 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.plans.{Deferred, StreamRef}
+import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.InnerLike
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** What may stand in a query of which changes are asked, as far as join trees do not decide it.
+  *
+  * Below the joins: projections, filters and unions of streams, and joins with static tables. Where a changelog takes part,
+  * a row must meet the same query when it is deleted as when it was inserted: nothing random, nothing that changes with time
+  * or with a table that is read beside the stream.
+  */
+final private[rules] class DeltaScope(isChangelog: StreamRef => Boolean) {
+
+  def apply(block: JoinBlock): Option[Reason] = {
+    val leaves = block.leaves.map(_.plan)
+    val expressions = block.filters.flatten ++ block.residuals ++ block.late ++ block.output.map(_._2)
+    leaves.flatMap(unsupported).headOption
+      .orElse(watermark(leaves))
+      .orElse(if (leaves.exists(changes)) above(expressions ++ leaves.flatMap(below)) else None)
+      .orElse(leaves.filter(changes).flatMap(staticSide).headOption)
+  }
+
+  private def changes(plan: LogicalPlan): Boolean =
+    plan.exists { case ref: StreamRef => isChangelog(ref); case _ => false }
+
+  private def unsupported(leaf: LogicalPlan): Option[Reason] = leaf match {
+    case _: StreamRef => None
+    case static if !static.isStreaming => None
+    case Project(list, child) if ExtractJoinBlock.holdsBlock(child) => list.find(!_.deterministic).map(between)
+    case Filter(condition, child) if ExtractJoinBlock.holdsBlock(child) => Some(between(condition))
+    case _: Project | _: Filter | _: Union if !leaf.children.exists(ExtractJoinBlock.holdsBlock) =>
+      leaf.children.flatMap(unsupported).headOption
+    case join: Join if !join.joinType.isInstanceOf[InnerLike] =>
+      Some(Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql))
+    case join: Join if !Conditions.joinsStreams(join) => join.children.flatMap(unsupported).headOption
+    case other => Some(Reason.of(Reason.UnsupportedOperator, "operator" -> DeltaScope.called(other)))
+  }
+
+  private def between(expression: Expression): Reason =
+    Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(expression))
+
+  private def watermark(leaves: Seq[LogicalPlan]): Option[Reason] =
+    leaves.flatMap(_.collect { case ref: StreamRef if isChangelog(ref) => ref.output }).flatten
+      .find(_.metadata.contains(EventTimeWatermark.delayKey))
+      .map(column => Reason.of(Reason.WatermarkOnChangelog, "column" -> column.name))
+
+  private def below(leaf: LogicalPlan): Seq[Expression] = leaf.collect { case node => node.expressions }.flatten
+
+  /** Why an expression cannot stand where rows are deleted. */
+  private def above(expressions: Seq[Expression]): Option[Reason] = {
+    def random = expressions.flatMap(_.collectFirst {
+      case e if !e.deterministic && e.children.forall(_.deterministic) => e
+    })
+    def timely = expressions.flatMap(_.collectFirst { case e: Deferred => e; case e: SubqueryExpression => e })
+    random.headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
+      .orElse(timely.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
+  }
+
+  private def staticSide(leaf: LogicalPlan): Option[Reason] = leaf.collectFirst {
+    case join: Join => join.children.find(!_.isStreaming).getOrElse(join)
+  }.map(static => Reason.of(Reason.StaticSideOfChangelog, "static" -> DeltaScope.called(static)))
+}
+
+private[rules] object DeltaScope {
+
+  /** Whether the expression means another moment in every batch. */
+  def isTime(e: Expression): Boolean = e match {
+    case _: CurrentTimestampLike | _: CurrentDate | _: LocalTimestamp | _: CurrentTime => true
+    case _ => false
+  }
+
+  private def called(plan: LogicalPlan): String = EliminateSubqueryAliases(plan) match {
+    case Project(_, child) => called(child)
+    case Distinct(_) | Deduplicate(_, _) => "DISTINCT"
+    case _: Aggregate => "GROUP BY or DISTINCT"
+    case other => other.simpleString(5).take(120)
+  }
+}

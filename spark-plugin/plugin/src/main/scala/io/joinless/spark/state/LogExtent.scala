@@ -1,0 +1,35 @@
+package io.joinless.spark.state
+
+import io.joinless.engine.tuples.PagedInts
+import io.joinless.spark.plans.BlockSpec
+
+/** What is known of a log with weights beside its blocks: kept with the cell's tree, and found anew when that is rebuilt.
+  *
+  * ''Entries'' are (row, group of roles with the same count); ''live'' ones say what is so now. An entry of a changelog row is
+  * live where its block is the row's newest one and its weight is not 0; one of an append-only row always is.
+  */
+final class LogExtent(spec: BlockSpec) {
+
+  /** Number of the first block in the store. */
+  var oldest = 0L
+
+  /** Entries in the store, and those of them that are live. */
+  var entries = 0L
+  var live = 0L
+
+  /** Entries that may still be cleaned for what was written. */
+  var credit = 0L
+
+  /** Rows of changelogs with a negative count in some relation. */
+  var owed = 0L
+
+  private[this] val newest: Array[PagedInts] = spec.inputs.map(i => if (i.changelog) new PagedInts else null).toArray
+
+  /** The block that has the row's latest entries, −1 where none was recorded. */
+  def newestBlock(input: Int, row: Int): Long = newest(input)(row) - 1L
+
+  def setNewestBlock(input: Int, row: Int, sequence: Long): Unit =
+    newest(input)(row) = Math.toIntExact(sequence + 1)
+
+  def bytes: Long = newest.iterator.filter(_ != null).map(_.bytes).sum
+}

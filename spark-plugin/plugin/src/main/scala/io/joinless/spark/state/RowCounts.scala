@@ -1,0 +1,52 @@
+package io.joinless.spark.state
+
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.plans.BlockSpec
+
+/** The counts of one row of a changelog input, one per role, and their groups: roles with the same count, which share an
+  * entry of the log. A count of 0 is in no group.
+  */
+final class RowCounts(spec: BlockSpec) {
+  private[this] val relationsOf: Array[Array[Int]] =
+    spec.inputs.indices.map(i => spec.relations.indices.filter(spec.relations(_).input == i).toArray).toArray
+  private[this] val groupRoles = new Array[Long](spec.relations.size)
+  private[this] val groupCounts = new Array[Long](spec.relations.size)
+  private[this] var groups = 0
+
+  private[this] var anyNegative = false
+
+  /** Some count is negative. */
+  def owed: Boolean = anyNegative
+
+  def size: Int = groups
+  def roles(group: Int): Long = groupRoles(group)
+  def count(group: Int): Long = groupCounts(group)
+
+  /** Relations of the input, the roles that its rows can have. */
+  def relations(input: Int): Array[Int] = relationsOf(input)
+
+  def clear(): Unit = {
+    groups = 0
+    anyNegative = false
+  }
+
+  /** The counts that a row has in the tree. */
+  def read(tree: ViewTree, input: Int, row: Int): Unit = {
+    clear()
+    val relations = relationsOf(input)
+    var i = 0
+    while (i < relations.length) { add(relations(i), tree.count(relations(i), row)); i += 1 }
+  }
+
+  def add(relation: Int, count: Long): Unit = if (count != 0L) {
+    var g = 0
+    while (g < groups && groupCounts(g) != count) g += 1
+    if (g == groups) {
+      groupRoles(g) = 0L
+      groupCounts(g) = count
+      groups += 1
+      if (count < 0) anyNegative = true
+    }
+    groupRoles(g) |= 1L << relation
+  }
+}

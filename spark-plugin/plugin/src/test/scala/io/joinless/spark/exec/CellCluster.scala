@@ -1,0 +1,108 @@
+package io.joinless.spark.exec
+
+import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.state.{BlockStore, CachedTree, ChangeLogReader}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import scala.collection.immutable.TreeMap
+
+/** A store in memory: what a batch did counts once it is committed. */
+final class BlocksInMemory extends BlockStore {
+  private var committed = TreeMap.empty[Long, UnsafeRow]
+  private var working = committed
+  var entriesPut = 0L
+
+  override def put(key: UnsafeRow, block: UnsafeRow): Unit = {
+    working += key.getLong(0) -> block.copy()
+    entriesPut += ChangeLogReader.entriesOf(block)
+  }
+  override def get(key: UnsafeRow): UnsafeRow = working.getOrElse(key.getLong(0), null)
+  override def remove(key: UnsafeRow): Unit = {
+    assert(working.contains(key.getLong(0)), "removes what is not there")
+    working -= key.getLong(0)
+  }
+
+  def begin(): Unit = { working = committed; entriesPut = 0 }
+  def commit(): Unit = committed = working
+
+  /** In the order of their keys. */
+  def blocks: Seq[(UnsafeRow, UnsafeRow)] = committed.toSeq.map { case (sequence, block) =>
+    val key = UnsafeRow.createFromByteArray(16, 1)
+    key.setLong(0, sequence)
+    (key, block)
+  }
+}
+
+/** All cells of a block with changelogs, batch by batch, without Spark running. A batch is done by all cells or by none. */
+final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
+  val stores: IndexedSeq[BlocksInMemory] = IndexedSeq.fill(spec.cells)(new BlocksInMemory)
+  private val trees = Array.fill(spec.cells)(CellTask.empty(spec))
+  private val types = spec.output.map(c => spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).dataType)
+  private val copyValues = UnsafeProjection.create(types.zipWithIndex.map { case (t, i) => BoundReference(i, t, true) })
+
+  /** Figures of the last batch, added up. */
+  var metrics: Seq[TaskMetrics] = Nil
+
+  def rowsStored: Long = trees.map(_.tree.rows).sum
+  def entries: Long = trees.map(_.extent.get.entries).sum
+  def live: Long = trees.map(_.extent.get.live).sum
+
+  private def reader(cell: Int) =
+    new ChangeLogReader(spec, cell, (block, what) => new IllegalStateException(s"cell $cell, block $block: $what"))
+
+  /** As after a restart, reading blocks in any order. */
+  def rebuild(shuffle: Seq[(UnsafeRow, UnsafeRow)] => Seq[(UnsafeRow, UnsafeRow)] = identity): Unit =
+    for (c <- 0 until spec.cells) {
+      val before = trees(c)
+      trees(c) = CellTask.rebuild(spec, reader(c), shuffle(stores(c).blocks).iterator, _ => ())
+      val (was, now) = (before.extent.get, trees(c).extent.get)
+      assert(was.entries == now.entries && was.live == now.live && was.owed == now.owed)
+      assert(trees(c).tree.rows == before.tree.rows)
+      if (now.entries > 0) assert(was.oldest == now.oldest && before.nextSequence == trees(c).nextSequence)
+    }
+
+  /** Scanned rows per scan in; per cell the result rows, each with its weight, out.
+    *
+    * @param failing each cell's task fails in the middle: behind its first row, or its last
+    */
+  def batch(scans: Seq[(Seq[Int], Seq[UnsafeRow])], failing: Boolean = false): IndexedSeq[Seq[(UnsafeRow, Long)]] = {
+    val exchanged = scans.flatMap { case (roles, rows) =>
+      val stored = spec.inputs(spec.relations(roles.head).input).columns.map(_.dataType)
+      val project = UnsafeProjection.create(stored.zipWithIndex.map { case (t, i) => BoundReference(i, t, true) })
+      new RolesAndCells(spec, roles.toArray, rows.iterator, project, (_, _) => ())
+        .map(_.asInstanceOf[UnsafeRow].copy()).toList
+    }
+    val after = new Array[CachedTree](spec.cells)
+    stores.foreach(_.begin())
+    try {
+      val results = IndexedSeq.tabulate(spec.cells) { c =>
+        val figures = new TaskMetrics
+        metrics = (if (c == 0) Nil else metrics) :+ figures
+        val task = new ChangelogTask(
+          spec,
+          Nil,
+          c,
+          trees(c),
+          exchanged.iterator.filter(_.getInt(0) == c),
+          stores(c),
+          reader(c),
+          owe,
+          _ => (),
+          after(c) = _,
+          figures
+        )
+        val drained = if (failing) task.take(1) else task
+        drained.map(row => (copyValues(row).copy(), row.getLong(types.size))).toList
+      }
+      if (failing) throw new InterruptedException("failing on purpose")
+      assert(!after.contains(null))
+      stores.foreach(_.commit())
+      after.copyToArray(trees)
+      results
+    } catch {
+      case e: Throwable =>
+        // the trees are of no use: the next attempt starts from the stores
+        for (c <- 0 until spec.cells) trees(c) = CellTask.rebuild(spec, reader(c), stores(c).blocks.iterator, _ => ())
+        throw e
+    }
+  }
+}

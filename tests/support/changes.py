@@ -1,0 +1,222 @@
+"""A case as a change stream: rows come and go, and after every batch the changes of the result add up to the oracles.
+
+The tables of a random case are told by their changes: insertions and deletions, updates as pairs, rows carried over,
+duplicates, deletions that stand before their insertions in a file, batches that bring nothing and batches that empty a
+table. Some tables are told by change types, some by signed weights, some are only appended to.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import joinless
+from joinless.changes import Form
+from support import oracles
+from support.cases import Case, Column, Row, Table
+from support.run import ORACLE_CONFS, check_difference
+
+#: How a table's changes are told; `appended` tables have none.
+KINDS = ("types", "weights", "appended")
+
+_COMES = ("insert", "update_postimage", "INSERT", "Update_After")
+_GOES = ("delete", "update_preimage", "DELETE", "Update_Before")
+
+Change = tuple[Row, int]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changes of one table: its kind, and per batch its changes in the order of the file (None: no file)."""
+
+    table: Table
+    kind: str
+    batches: tuple[tuple[Change, ...] | None, ...]
+
+    @property
+    def schema(self) -> str:
+        """The columns of the stream as Spark DDL."""
+        return self.table.schema + {"types": ", _change_type STRING", "weights": ", n INT", "appended": ""}[self.kind]
+
+
+def random_changes(case: Case, seed: int) -> list[Changes]:
+    """Changes that insert what arrives in a case, and delete much of it again."""
+    rng = Random(seed * 7 + 1)
+    told = []
+    for table in case.tables:
+        kind = rng.choices(KINDS, weights=(6, 3, 1))[0]
+        present: Counter[Row] = Counter()
+        emptied = rng.randrange(case.batches) if rng.random() < 0.2 else -1
+        batches: list[tuple[Change, ...] | None] = []
+        for number, arrival in enumerate(table.arrivals):
+            if not arrival:
+                batches.append(None)
+                continue
+            rows = [row for file in arrival for row in file]
+            if kind == "appended":
+                batches.append(tuple((row, 1) for row in rows))
+                continue
+            changes = _batch(rng, rows, present, everything=number == emptied)
+            for row, weight in changes:
+                present[row] += weight
+            assert all(count >= 0 for count in present.values())
+            rng.shuffle(changes)
+            batches.append(tuple(changes))
+        told.append(Changes(table, kind, tuple(batches)))
+    return told
+
+
+def _batch(rng: Random, rows: list[Row], present: Counter[Row], everything: bool) -> list[Change]:
+    before = list(present.elements())
+    gone = before if everything else rng.sample(before, int(len(before) * rng.choice((0.0, 0.2, 0.5))))
+    changes = [(row, 1) for row in rows] + [(row, -1) for row in gone]
+    stays = list((present - Counter(gone)).elements())
+    for row in rng.sample(stays, min(len(stays), 3)):
+        if rng.random() < 0.5:  # carried over
+            changes += [(row, -1), (row, 1)]
+        else:  # updated in one column
+            at = rng.randrange(len(row))
+            changes += [(row, -1), ((*row[:at], rng.choice(before)[at], *row[at + 1 :]), 1)]
+    for row in rng.sample(rows, min(len(rows), 2)):  # here and gone, or twice
+        changes.append((row, rng.choice((-1, 1))))
+    return changes
+
+
+class ChangeRun:
+    """A streaming query over change streams, in a session of its own; its changes are added up batch by batch."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        case: Case,
+        told: list[Changes],
+        folder: Path,
+        form: Form,
+        confs: Mapping[str, str] | None = None,
+    ) -> None:
+        self.case, self.told, self.folder, self.form = case, told, folder, form
+        self.oracle = oracles.DuckDb(case)
+        self.present: dict[str, Counter[Row]] = defaultdict(Counter)
+        self.result: oracles.Bag = Counter()
+        self.files = 0
+        self.checkpoint = folder / "checkpoint"
+        self.session, self.batch_session = spark.newSession(), spark.newSession()
+        self.session.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
+        for key, value in (confs or {}).items():
+            self.session.conf.set(key, value)
+        for key, value in ORACLE_CONFS.items():
+            self.batch_session.conf.set(key, value)
+        (folder / "staging").mkdir(parents=True)
+        for changes in told:
+            path = folder / changes.table.name
+            path.mkdir()
+            stream = self.session.readStream.schema(changes.schema).parquet(str(path))
+            if changes.kind == "types":
+                stream = joinless.changelog(stream)
+            elif changes.kind == "weights":
+                stream = joinless.changelog(stream, weight="n")
+            stream.createOrReplaceTempView(changes.table.name)
+
+    def query(self) -> DataFrame:
+        """The query of which the changes are asked."""
+        return self.session.sql(self.case.sql)
+
+    def start(self) -> StreamingQuery:
+        """Starts the query, or goes on with it."""
+        deltas = joinless.enumerate_deltas(self.query(), output=self.form)
+        writer = deltas.writeStream.foreachBatch(self._take).option("checkpointLocation", str(self.checkpoint))
+        return writer.start()
+
+    def _take(self, batch: DataFrame, number: int) -> None:
+        comes: Counter[tuple[object, ...]] = Counter()
+        goes: Counter[tuple[object, ...]] = Counter()
+        for *row, told in batch.collect():
+            key = tuple(oracles.canonical(value) for value in row)
+            if self.form == "weight":
+                assert told != 0
+                assert key not in comes
+                assert key not in goes, f"{self.case.name}: several rows for {key} in batch {number}"
+                (comes if told > 0 else goes)[key] += abs(told)
+            else:
+                {"insert": comes, "delete": goes}[told][key] += 1
+        both = comes.keys() & goes.keys()
+        assert not both, f"{self.case.name}: {len(both)} rows come and go in batch {number}, such as {next(iter(both))}"
+        missing = goes - self.result
+        assert not missing, f"{self.case.name}: batch {number} deletes what is not there: {missing.most_common(3)}"
+        self.result = self.result + comes - goes
+
+    def arrive(self, batch: int) -> None:
+        """Adds the changes of a batch, to the streams and to the oracles."""
+        staged = []
+        for changes in self.told:
+            told = changes.batches[batch]
+            if told is None:
+                continue
+            rng = Random(batch)
+            extra = {
+                "types": Column("_change_type", "string"),
+                "weights": Column("n", "int"),
+            }
+            columns = changes.table.columns + ((extra[changes.kind],) if changes.kind in extra else ())
+            rows: list[Row] = []
+            for row, weight in told:
+                if changes.kind == "types":
+                    row = (*row, rng.choice(_COMES if weight > 0 else _GOES))
+                elif changes.kind == "weights":
+                    row = (*row, str(weight))
+                rows.append(row)
+            self.files += 1
+            file = self.folder / "staging" / f"{changes.table.name}-{self.files:04d}.parquet"
+            self._write(replace(changes.table, name="arriving", columns=columns), rows, file)
+            staged.append((file, self.folder / changes.table.name / file.name))
+            present = self.present[changes.table.name]
+            for row, weight in told:
+                present[row] += weight
+            self.oracle.connection.execute(f"DELETE FROM {changes.table.name}")
+            self.oracle.insert(changes.table, (+present).elements())
+        for file, target in staged:
+            file.rename(target)
+
+    def _write(self, table: Table, rows: list[Row], file: Path) -> None:
+        self.oracle.connection.execute(f"CREATE OR REPLACE TABLE {table.name} ({table.schema})")
+        self.oracle.insert(table, rows)
+        self.oracle.connection.execute(f"COPY {table.name} TO '{file}' (FORMAT parquet)")
+
+    def check(self, batch: int) -> None:
+        """Fails where the changes so far do not add up to what an oracle has."""
+        check_difference(self.case, batch, "DuckDB", self.result, self.oracle.result())
+        check_difference(self.case, batch, "Spark batch SQL", self.result, self.spark_batch())
+
+    def spark_batch(self) -> oracles.Bag:
+        """Spark's batch SQL over the tables as they are."""
+        for table in self.case.tables:
+            file = self.folder / f"{table.name}-now.parquet"
+            file.unlink(missing_ok=True)
+            self.oracle.connection.execute(f"COPY {table.name} TO '{file}' (FORMAT parquet)")
+            batch = self.batch_session.read.schema(table.schema).parquet(str(file))
+            batch.createOrReplaceTempView(table.name)
+        return oracles.spark_batch(self.batch_session, self.case)
+
+
+def check_changes(spark: SparkSession, case: Case, seed: int, folder: Path, form: Form) -> None:
+    """Runs a case's change streams to their end, some with a restart; fails where the changes are not exact."""
+    run = ChangeRun(spark, case, random_changes(case, seed), folder, form)
+    query = run.start()
+    try:
+        for batch in range(case.batches):
+            if batch == case.batches // 2 and seed % 3 == 0:
+                query.stop()
+                query = run.start()
+            run.arrive(batch)
+            query.processAllAvailable()
+            run.check(batch)
+    finally:
+        query.stop()
+    shutil.rmtree(folder)

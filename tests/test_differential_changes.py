@@ -1,0 +1,48 @@
+"""Seeded random queries over random change streams: after every batch, the changes so far add up to both oracles.
+
+In every micro-batch the changes are net: no row comes and goes, and nothing goes that was not there. A seed that fails
+is reproduced by its number alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from support.changes import KINDS, check_changes, random_changes
+from support.generate import PARTITIONS, random_case
+
+#: How many seeds always run.
+SEEDS = 24
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "change_seed" in metafunc.fixturenames:
+        first = metafunc.config.getoption("--first-seed")
+        count = metafunc.config.getoption("--change-queries")
+        metafunc.parametrize("change_seed", range(first, first + count))
+
+
+def test_changes_add_up_to_batch_sql_and_duckdb(change_seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    case = random_case(change_seed, relations=(1, 5))
+    check_changes(spark, case, change_seed, tmp_path / "rows", "change_type" if change_seed % 4 else "weight")
+
+
+@pytest.mark.parametrize("seed", [5, 9])
+def test_both_forms_tell_the_same(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    case = random_case(seed, relations=(2, 4))
+    check_changes(spark, case, seed, tmp_path / "rows", "change_type")
+    check_changes(spark, case, seed, tmp_path / "weights", "weight")
+
+
+def test_the_seeds_cover_what_they_must() -> None:
+    cases = [random_case(seed, relations=(1, 5)) for seed in range(SEEDS)]
+    told = [changes for seed, case in enumerate(cases) for changes in random_changes(case, seed)]
+    assert {changes.kind for changes in told} == set(KINDS)
+    assert {case.partitions for case in cases} == set(PARTITIONS)
+    assert any(case.sql.count(" r") == 1 for case in cases) or min(case.sql.count("JOIN") for case in cases) == 0
+    batches = [batch for changes in told for batch in changes.batches]
+    assert None in batches
+    assert any(batch is not None and sum(weight for _, weight in batch) < -5 for batch in batches)
