@@ -4,7 +4,7 @@ import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, Resolve
 import io.joinless.spark.rules.{CompileDeltas, HideIdleSources, RewriteStreamingJoins}
 import io.joinless.spark.strategy.{JoinFreeStrategy, StartCheck}
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.joinless.{SparkVersion, StreamContext}
+import org.apache.spark.sql.joinless.{SparkVersion, SqlText, StreamContext}
 
 /** What a user names in `spark.sql.extensions`: the table of contents of Joinless. */
 class JoinlessExtension extends (SparkSessionExtensions => Unit) {
@@ -22,7 +22,8 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
       new RewriteStreamingJoins(
         () => JoinlessConf.active,
         () => StreamContext.runState(session),
-        StreamContext.decide(session, _)
+        StreamContext.decide(session, _),
+        new SqlText(session)
       )
     }
     extensions.injectPlannerStrategy(new JoinFreeStrategy(_))

@@ -107,6 +107,48 @@ object JoinlessErrors {
   def stateTooLarge(cell: Int, bytes: Long, limit: Long): JoinlessRuntimeException =
     runtime("JOINLESS_STATE_TOO_LARGE", "cell" -> cell.toString, "bytes" -> bytes.toString, "limit" -> limit.toString)
 
+  def noCheckpoint(checkpoint: String): JoinlessAnalysisException =
+    analysis("JOINLESS_CHECKPOINT_NOT_FOUND.FOLDER", "checkpoint" -> checkpoint)
+
+  def noBatch(checkpoint: String): JoinlessAnalysisException =
+    analysis("JOINLESS_CHECKPOINT_NOT_FOUND.NO_BATCH", "checkpoint" -> checkpoint)
+
+  /** @param what a sentence that says what the checkpoint holds instead */
+  def noJoin(checkpoint: String, what: String): JoinlessAnalysisException =
+    analysis("JOINLESS_CHECKPOINT_NOT_FOUND.NO_JOIN", "checkpoint" -> checkpoint, "what" -> what)
+
+  /** @param batches those that can be read, ascending */
+  def batchNotAvailable(batch: Long, checkpoint: String, batches: Seq[Long]): JoinlessAnalysisException =
+    analysis(
+      "JOINLESS_BATCH_NOT_AVAILABLE." + (if (batch < batches.head) "CLEANED_UP" else "NOT_COMMITTED"),
+      "batch" -> batch.toString,
+      "checkpoint" -> checkpoint,
+      "batches" -> (if (batches.size == 1) batches.head.toString else s"${batches.head} to ${batches.last}")
+    )
+
+  def stateGone(batch: Long, checkpoint: String, cell: Int, cause: Throwable): JoinlessRuntimeException = {
+    val error = runtime(
+      "JOINLESS_BATCH_NOT_AVAILABLE.STATE_GONE",
+      "batch" -> batch.toString,
+      "checkpoint" -> checkpoint,
+      "cell" -> cell.toString,
+      "what" -> Option(cause.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(cause.getClass.getSimpleName)
+    )
+    error.addSuppressed(cause)
+    error
+  }
+
+  /** @param joins each with its number */
+  def severalJoins(checkpoint: String, joins: String): JoinlessAnalysisException =
+    analysis("JOINLESS_SEVERAL_JOINS", "checkpoint" -> checkpoint, "joins" -> joins)
+
+  /** @param what says which part of the query is missing */
+  def resultNotRecorded(checkpoint: String, what: String): JoinlessAnalysisException =
+    analysis("JOINLESS_RESULT_NOT_RECORDED", "checkpoint" -> checkpoint, "what" -> what)
+
+  def invalidOption(option: String, value: String, what: String): JoinlessAnalysisException =
+    analysis("JOINLESS_INVALID_OPTION", "option" -> option, "value" -> value, "what" -> what)
+
   private def analysis(condition: String, parameters: (String, String)*): JoinlessAnalysisException =
     new JoinlessAnalysisException(condition, parameters.toMap)
 

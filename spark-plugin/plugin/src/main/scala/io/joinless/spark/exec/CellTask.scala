@@ -117,7 +117,7 @@ final private class CellTask(
   }
 }
 
-private object CellTask {
+private[spark] object CellTask {
   final val RowsBetweenSizeChecks = 8192
 
   /** A new row of the arena with these bytes. */

@@ -20,13 +20,35 @@ final case class BlockSpec(
     /** Number of coordinates per attribute; their product is the number of cells. Empty until the strategy chose. */
     shares: IndexedSeq[Int],
     residuals: IndexedSeq[ResidualSpec],
-    output: IndexedSeq[ColumnRef]
+    output: IndexedSeq[ColumnRef],
+    /** For readers of the checkpoint; nothing else depends on it. None where the writing release recorded none. */
+    result: Option[ResultSpec] = None
 ) {
   def cells: Int = shares.product
 
   /** Rows can disappear: weights travel with rows, and rows have an identity. */
   def retractable: Boolean = inputs.exists(_.changelog)
 }
+
+/** What the query makes of the block's rows, in a form that any session can read back.
+  *
+  * Expressions are SQL texts over positions: `c0`, `c1`, … are the columns of `BlockSpec.output`, for a residual those of
+  * its `ResidualSpec`. An expression without a text that means the same everywhere (it calls a user's function, say) is
+  * None.
+  *
+  * @param columns names and types of the result
+  * @param values what each of them is
+  * @param filters conditions on the result's rows that the block itself does not check
+  * @param residuals the block's residuals, in their order
+  * @param confs settings of the session on which the meaning of the texts depends
+  */
+final case class ResultSpec(
+    columns: IndexedSeq[ColumnSpec],
+    values: IndexedSeq[Option[String]],
+    filters: IndexedSeq[Option[String]],
+    residuals: IndexedSeq[Option[String]],
+    confs: Map[String, String]
+)
 
 /** Layout of the rows of one input: an `UnsafeRow` of these columns, each nullable. */
 final case class InputSpec(columns: IndexedSeq[ColumnSpec], changelog: Boolean)

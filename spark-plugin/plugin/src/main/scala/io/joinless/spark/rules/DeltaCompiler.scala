@@ -21,9 +21,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
   * What a batch brings cannot change the block any more. Expressions of the current time are hidden from the optimizer,
   * which would put its own time there.
   *
+  * @param texts how expressions are recorded for readers of the checkpoint
   * @param optimize the plan of a template as it is when blocks are rewritten
   */
-final class DeltaCompiler(conf: JoinlessConf, optimize: LogicalPlan => LogicalPlan) {
+final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: LogicalPlan => LogicalPlan) {
 
   def apply(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
     val inlined = if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
@@ -58,7 +59,8 @@ final class DeltaCompiler(conf: JoinlessConf, optimize: LogicalPlan => LogicalPl
           val scan = rewrite.scan(i, block.leaves(i).plan)
           if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
         }
-        DeltaCompiler.showTime(rewrite.deltas(rewrite.spec(0, tree), scans, form, output))
+        val spec = rewrite.spec(0, tree).copy(result = Some(rewrite.result(texts)))
+        DeltaCompiler.showTime(rewrite.deltas(spec, scans, form, output))
       }
     }
 

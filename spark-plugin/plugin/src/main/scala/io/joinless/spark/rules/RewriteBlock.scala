@@ -1,9 +1,17 @@
 package io.joinless.spark.rules
 
 import io.joinless.engine.query.JoinTree
-import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows, JoinFreeJoin}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Expression, NamedExpression}
+import io.joinless.spark.plans.{BlockSpec, ColumnSpec, DeltaForm, DeltaRows, JoinFreeJoin, ResultSpec}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  BoundReference,
+  Expression,
+  NamedExpression
+}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.LongType
 
 /** The plan that takes a block's place: one node, which yields stored columns, and above it what must be computed from
@@ -32,6 +40,20 @@ final class RewriteBlock(layout: BlockLayout) {
       }
 
   def spec(ordinal: Int, tree: JoinTree): BlockSpec = layout.spec(ordinal, tree, columns)
+
+  /** What stands above the node, for readers of the checkpoint. */
+  def result(texts: SqlTexts): ResultSpec = {
+    def positional(expression: Expression) = expression.transform { case a: Attribute =>
+      BoundReference(columns.indexWhere(_.exprId == a.exprId), a.dataType, nullable = true)
+    }
+    ResultSpec(
+      layout.output.map { case (a, _) => ColumnSpec(a.name, KeyBytes.asNullable(a.dataType)) },
+      layout.output.map { case (_, meaning) => texts.of(positional(meaning)) },
+      layout.late.map(condition => texts.of(positional(condition))),
+      layout.boundResiduals.map(texts.of),
+      texts.confs
+    )
+  }
 
   /** @param inner rewrites the blocks inside a leaf */
   def plan(spec: BlockSpec, inner: LogicalPlan => LogicalPlan): LogicalPlan = {

@@ -20,7 +20,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 final class RewriteStreamingJoins(
     conf: () => JoinlessConf,
     state: () => RunState,
-    decide: Map[Int, BlockSpec] => Unit
+    decide: Map[Int, BlockSpec] => Unit,
+    texts: SqlTexts = SqlTexts.None
 ) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -72,7 +73,7 @@ final class RewriteStreamingJoins(
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
       val rewrite = new RewriteBlock(layout)
-      Rewrite(rewrite, rewrite.spec(ordinal, tree))
+      Rewrite(rewrite, rewrite.spec(ordinal, tree).copy(result = Some(rewrite.result(texts))))
     }
     (found, run) match {
       case (Left(reason), _) => Keep(reason)

@@ -11,8 +11,15 @@ import org.apache.spark.unsafe.Platform
   * Checked are magic, version and flags, sequence and cell (a block in the wrong place), the checksum, that entries fill
   * the block exactly, that a row's roles are relations of one input and its length fits that input, that a row of an
   * append-only input has weight 1; and, by `finish`, that no block is missing.
+  *
+  * @param keep of a row's roles, those to hand out; a row of which none is left is not handed out at all
   */
-final class ChangeLogReader(spec: BlockSpec, cell: Int, corrupt: (Long, String) => Throwable) {
+final class ChangeLogReader(
+    spec: BlockSpec,
+    cell: Int,
+    corrupt: (Long, String) => Throwable,
+    keep: ChangeLogReader.Keep = ChangeLogReader.All
+) {
   import ChangeLog._
 
   private[this] val inputOf = spec.relations.map(_.input).toArray
@@ -113,7 +120,10 @@ final class ChangeLogReader(spec: BlockSpec, cell: Int, corrupt: (Long, String) 
           fixedBytes(input) != 0 && size != fixedBytes(input)
         ) fail(s"the row of entry $n has $size bytes")
         if (appendOnly(input) && weight != 1L) fail(s"the appended row of entry $n has weight $weight")
-      } else entry.read(roles, weight, inputOf(role), bytes, at + entryBytes, size.toInt)
+      } else {
+        val kept = keep.roles(roles, bytes, at + entryBytes, size.toInt)
+        if (kept != 0L) entry.read(kept, weight, inputOf(role), bytes, at + entryBytes, size.toInt)
+      }
       at += entryBytes + size
       n += 1
     }
@@ -122,6 +132,16 @@ final class ChangeLogReader(spec: BlockSpec, cell: Int, corrupt: (Long, String) 
 }
 
 object ChangeLogReader {
+
+  /** Chooses among a row's roles by its bytes alone. */
+  trait Keep {
+    def roles(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long
+  }
+
+  object All extends Keep {
+    override def roles(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = roles
+  }
+
   trait Entry {
     def read(roles: Long, weight: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit
   }

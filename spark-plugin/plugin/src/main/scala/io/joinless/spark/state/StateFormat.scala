@@ -17,7 +17,7 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   *
   * '''Durable format, version 1''': one JSON object with the fields below and `digest`, the SHA-256 of the compact text
   * of all other fields: a spec that was changed by hand would send rows to other cells than those that lie in the store.
-  * Types are written as a Spark schema, which alone keeps collations.
+  * Types are written as a Spark schema, which alone keeps collations. `result` is optional: earlier releases lack it.
   *
   * `fromJson(toJson(spec)) == spec`. Reading is strict: what this release has not written is refused by name.
   */
@@ -75,7 +75,8 @@ object StateFormat {
         tree(at(o, "tree")),
         list(o, "shares").map(number),
         list(o, "residuals").map(r => ResidualSpec(text(r, "sql"), list(r, "columns").map(column))),
-        list(o, "output").map(column)
+        list(o, "output").map(column),
+        fields.collectFirst { case ("result", result) => resultOf(result) }
       )
       SpecCheck.problem(spec).toLeft(spec)
     }
@@ -84,7 +85,7 @@ object StateFormat {
   private def unreadable(what: String) =
     Left((Mismatch.Unreadable, s"Its recorded join block cannot be read: $what."))
 
-  private def encode(spec: BlockSpec): JObject = JObject(
+  private def encode(spec: BlockSpec): JObject = JObject(List(
     "specVersion" -> JInt(SpecVersion),
     "engineVersion" -> JString(EngineVersion),
     "block" -> JInt(spec.ordinal),
@@ -106,7 +107,33 @@ object StateFormat {
       JObject("sql" -> JString(r.sql), "columns" -> array(r.columns)(encode))
     },
     "output" -> array(spec.output)(encode)
+  ) ++ spec.result.map(r => "result" -> encode(r)))
+
+  private def encode(result: ResultSpec): JObject = JObject(
+    "columns" -> schema(result.columns),
+    "values" -> array(result.values)(encode),
+    "filters" -> array(result.filters)(encode),
+    "residuals" -> array(result.residuals)(encode),
+    "confs" -> JObject(result.confs.toList.sorted.map { case (key, value) => key -> JString(value) })
   )
+
+  private def resultOf(json: JValue): ResultSpec = ResultSpec(
+    columns(at(json, "columns")),
+    list(json, "values").map(sqlText),
+    list(json, "filters").map(sqlText),
+    list(json, "residuals").map(sqlText),
+    at(json, "confs") match {
+      case JObject(confs) => confs.collect { case (key, JString(value)) => key -> value }.toMap
+      case _ => throw new IllegalArgumentException("the field confs is no object")
+    }
+  )
+
+  private def encode(sql: Option[String]): JValue = sql.fold[JValue](JNull)(JString(_))
+
+  private def sqlText(json: JValue): Option[String] = json match {
+    case JString(sql) => Some(sql)
+    case _ => None
+  }
 
   private def encode(column: ColumnRef): JValue = numbers(column.relation, column.ordinal)
 

@@ -5,7 +5,8 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{GeneralizedNode, RelationNode}
 import io.joinless.spark.Specs
 import io.joinless.spark.errors.{JoinlessAnalysisException, Mismatch}
-import io.joinless.spark.plans.{BlockSpec, ColumnRef}
+import io.joinless.spark.plans.{BlockSpec, ColumnRef, ColumnSpec, ResultSpec}
+import org.apache.spark.sql.types.{LongType, StringType}
 import org.scalatest.funsuite.AnyFunSuite
 
 class StateFormatSpec extends AnyFunSuite {
@@ -13,6 +14,22 @@ class StateFormatSpec extends AnyFunSuite {
   test("a spec comes back as it was written, collations included") {
     Seq(Specs.threeHops, Specs.starAndOther, Specs.threeHops.copy(shares = IndexedSeq.empty)).foreach { spec =>
       assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
+    }
+  }
+
+  test("a result comes back as it was written, and must fit the block") {
+    val result = ResultSpec(
+      IndexedSeq(ColumnSpec("x", LongType), ColumnSpec("y \"z\"", StringType("UTF8_LCASE"))),
+      IndexedSeq(Some("(c0 + 1L)"), None),
+      IndexedSeq(None),
+      IndexedSeq(Some("(c0 < c1)")),
+      Map("spark.sql.ansi.enabled" -> "true", "spark.sql.session.timeZone" -> "UTC")
+    )
+    val spec = Specs.threeHops.copy(result = Some(result))
+    assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
+    Seq(result.copy(values = result.values.take(1)), result.copy(residuals = IndexedSeq.empty)).foreach { wrong =>
+      val read = StateFormat.read(StateFormat.toJson(spec.copy(result = Some(wrong))))
+      assert(read.left.map(_._1) == Left(Mismatch.Unreadable))
     }
   }
 

@@ -1,0 +1,99 @@
+package io.joinless.spark.source
+
+import java.util.UUID
+
+import io.joinless.engine.enumerate.FullEnumeration
+import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.JoinlessConf
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.exec.{CellTask, OutputRow, ResidualPredicates}
+import io.joinless.spark.state.{CellId, ChangeLogReader, StateVersion, ViewTreeCache}
+import org.apache.spark.{TaskContext, TaskKilledException}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{And, BoundReference, Predicate, UnsafeProjection}
+import org.apache.spark.sql.connector.read.PartitionReader
+
+/** The result rows of one cell: its view tree is rebuilt from the log, then enumerated row by row, on demand.
+  *
+  * The store is open only while the log is read. Memory is that of the tree, within the bound of all trees of the
+  * executor; it is given back by `close`. Cost: the log once, then constant delay between rows but for those that
+  * `residuals` and `filters` reject. The same row object is handed out every time.
+  */
+final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
+  private[this] val spec = scan.spec
+  private[this] val reading = UUID.randomUUID()
+  // a cell that no operator has: the trees of a running query stay what they are
+  private[this] val lease = ViewTreeCache.executor.checkOut(
+    CellId(s"read-$reading", 0L, cell),
+    StateVersion(reading, scan.stores.batch + 1, None)
+  )
+  private[this] var results: Results = _
+  private[this] var current: InternalRow = _
+  private[this] var copies = 0L // of the current row, still to be handed out
+
+  override def next(): Boolean = {
+    if (results == null) results = new Results(rebuilt())
+    if (copies > 0L) copies -= 1
+    else {
+      current = results.next()
+      if (current != null) copies = results.weight - 1
+    }
+    current != null
+  }
+
+  override def get(): InternalRow = current
+
+  override def close(): Unit = {
+    results = null
+    lease.release()
+  }
+
+  private def rebuilt(): ViewTree = {
+    val limit = JoinlessConf.boundOfCache(scan.cacheMaxBytes)
+    val context = Option(TaskContext.get())
+    def checkSize(bytes: Long): Unit = {
+      if (context.exists(_.isInterrupted())) throw new TaskKilledException
+      lease.resize(bytes, limit)
+      if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
+    }
+    val log = new ChangeLogReader(
+      spec,
+      cell,
+      (block, what) => JoinlessErrors.corruptBlock(block, cell, scan.stores.batch, what),
+      if (scan.taken.isEmpty) ChangeLogReader.All else new TakenRows(spec, scan.taken)
+    )
+    scan.stores.read(cell)(blocks => CellTask.rebuild(spec, log, blocks, checkSize).tree)
+  }
+
+  /** Enumerates a tree that does not change any more. */
+  final private class Results(tree: ViewTree) {
+    private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
+    private[this] val arenaOf: Int => TupleArena = r => arenas(spec.relations(r).input)
+    private[this] val enumeration =
+      new FullEnumeration(tree, ResidualPredicates.compile(spec, scan.residuals, arenaOf))
+    private[this] val output = new OutputRow(spec, arenaOf)
+    private[this] val filter = scan.filters.reduceOption(And(_, _)).map { condition =>
+      val predicate = Predicate.create(condition)
+      predicate.initialize(cell)
+      predicate
+    }
+    private[this] val project = Option.unless(isPlain)(UnsafeProjection.create(scan.values))
+
+    /** The next row that passes; null behind the last one. */
+    def next(): InternalRow = {
+      while (enumeration.next()) {
+        val row = output.update(enumeration.rows, enumeration.changed)
+        if (filter.forall(_.eval(row))) return project.fold[InternalRow](row)(_(row))
+      }
+      null
+    }
+
+    def weight: Long = enumeration.weight
+  }
+
+  private def isPlain: Boolean = scan.values.size == spec.output.size && scan.values.zipWithIndex.forall {
+    case (BoundReference(at, _, _), i) => at == i
+    case _ => false
+  }
+}

@@ -1,0 +1,99 @@
+package io.joinless.spark.source
+
+import scala.collection.mutable.ArrayBuffer
+
+import io.joinless.spark.JoinlessConf
+import io.joinless.spark.plans.BlockSpec
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.joinless.{CatalystPushDown, CellStores}
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/** A condition on the rows of one relation, over its stored columns by position. */
+final case class RelationFilter(relation: Int, condition: Expression, sql: String)
+
+/** Chooses what is read of a [[ResultTable]]: the needed columns, and conditions on single relations, which are checked
+  * while the view tree is rebuilt, so that semi-join reduction makes all other relations small as well.
+  */
+final private class ResultScanBuilder(table: ResultTable)
+    extends ScanBuilder with SupportsPushDownRequiredColumns with CatalystPushDown {
+
+  private var columns: Seq[Int] = table.names.indices
+  private val taken = new ArrayBuffer[RelationFilter]
+
+  override def pruneColumns(required: StructType): Unit =
+    columns = required.fieldNames.toSeq.map(name => table.names.indexOf(name))
+
+  override protected def take(condition: Expression): Boolean = {
+    val spec = table.spec
+    val value = condition.transform { case a: Attribute => table.values(table.names.indexOf(a.name)) }
+    val places = value.collect { case BoundReference(i, _, _) => spec.output(i) }
+    places.map(_.relation).distinct match {
+      case Seq(relation) =>
+        val own = value.transform { case BoundReference(i, dataType, _) =>
+          BoundReference(spec.output(i).ordinal, dataType, nullable = true)
+        }
+        taken += RelationFilter(relation, own, condition.sql)
+        true
+      case _ => false
+    }
+  }
+
+  override def build(): Scan = ResultScan(table, columns, taken.toSeq)
+}
+
+/** A full enumeration: one partition per cell. */
+final case class ResultScan(table: ResultTable, columns: Seq[Int], taken: Seq[RelationFilter]) extends Scan with Batch {
+  import table.{names, snapshot, spec, values}
+
+  override def readSchema(): StructType =
+    StructType(columns.map(c => StructField(names(c), values(c).dataType, nullable = true)))
+
+  override def description(): String = {
+    val conditions = taken.map(f => s"${spec.relations(f.relation).name}: ${f.sql}")
+    s"joinless full enumeration of ${spec.relations.map(_.name).mkString(", ")} as of batch ${snapshot.batch}, " +
+      s"${spec.cells} cells, columns: ${columns.map(names).mkString("[", ", ", "]")}, " +
+      s"checked on rows of one relation: ${conditions.mkString("[", ", ", "]")}, checkpoint: ${snapshot.checkpoint}"
+  }
+
+  override def toBatch: Batch = this
+
+  override def planInputPartitions(): Array[InputPartition] = Array.tabulate(spec.cells)(CellPartition(_))
+
+  override def createReaderFactory(): PartitionReaderFactory = {
+    val wanted = columns.map(values)
+    val needed = (wanted ++ table.filters).flatMap(_.collect { case BoundReference(i, _, _) => i }).distinct.sorted
+    def rebound(e: Expression) = e.transform { case BoundReference(i, dataType, _) =>
+      BoundReference(needed.indexOf(i), dataType, nullable = true)
+    }
+    ResultReaderFactory(
+      spec.copy(output = needed.map(spec.output).toIndexedSeq, result = None),
+      table.residuals,
+      wanted.map(rebound),
+      table.filters.map(rebound),
+      taken,
+      snapshot.stores,
+      JoinlessConf.active.cacheMaxBytes
+    )
+  }
+}
+
+final private case class CellPartition(cell: Int) extends InputPartition
+
+/** What a task needs to enumerate a cell; all expressions by position, `values` and `filters` over `spec.output`. */
+final private case class ResultReaderFactory(
+    spec: BlockSpec,
+    residuals: Seq[Expression],
+    values: Seq[Expression],
+    filters: Seq[Expression],
+    taken: Seq[RelationFilter],
+    stores: CellStores,
+    cacheMaxBytes: Long
+) extends PartitionReaderFactory {
+
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case CellPartition(cell) => new ResultReader(this, cell)
+    case other => throw new IllegalArgumentException(s"no cell: $other")
+  }
+}

@@ -1,0 +1,71 @@
+package io.joinless.spark.source
+
+import java.util
+
+import io.joinless.spark.errors.JoinlessErrors
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.sources.DataSourceRegister
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** `spark.read.format("joinless")`: the complete current result of a join, read from its checkpoint.
+  *
+  * Options:
+  *   - `checkpointLocation` (or the path given to `load`): the streaming query's checkpoint, running or not;
+  *   - `batchId`: an older committed batch instead of the last one;
+  *   - `operator`: the number of the join's stateful operator, where the query has several joins.
+  *
+  * The batch is chosen by `load()`; each action on the DataFrame then shows that batch.
+  */
+final class ResultSource extends TableProvider with DataSourceRegister {
+  import ResultSource._
+
+  private var loaded: Option[(util.Map[String, String], Table)] = None
+
+  override def shortName(): String = "joinless"
+
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
+    StructType(table(options).columns.map(c => org.apache.spark.sql.types.StructField(c.name, c.dataType, c.nullable)))
+
+  override def getTable(
+      schema: StructType,
+      partitioning: Array[Transform],
+      properties: util.Map[String, String]
+  ): Table =
+    table(new CaseInsensitiveStringMap(properties))
+
+  /** Both calls of one `load()` see the same batch. */
+  private def table(options: CaseInsensitiveStringMap): Table = synchronized {
+    loaded match {
+      case Some((same, table)) if same == options.asCaseSensitiveMap => table
+      case _ =>
+        val table = opened(options)
+        loaded = Some((options.asCaseSensitiveMap, table))
+        table
+    }
+  }
+
+  private def opened(options: CaseInsensitiveStringMap): Table = {
+    val session = SparkSession.active
+    val checkpoint = text(options, Checkpoint).orElse(text(options, "path")).getOrElse(
+      throw JoinlessErrors.invalidOption(Checkpoint, "", "it must name the checkpoint of a streaming query")
+    )
+    val snapshot = Snapshot(session, checkpoint, number(options, "batchId"), number(options, "operator"))
+    ResultTable.recorded(session, snapshot)
+  }
+}
+
+object ResultSource {
+  final private val Checkpoint = "checkpointLocation"
+
+  private def text(options: CaseInsensitiveStringMap, key: String): Option[String] =
+    Option(options.get(key)).filter(_.trim.nonEmpty)
+
+  private def number(options: CaseInsensitiveStringMap, key: String): Option[Long] = text(options, key).map { value =>
+    value.trim.toLongOption.filter(_ >= 0).getOrElse(
+      throw JoinlessErrors.invalidOption(key, value, "it must be a number from 0 on")
+    )
+  }
+}

@@ -1,0 +1,137 @@
+package io.joinless.spark.source
+
+import java.util
+
+import scala.util.control.NonFatal
+
+import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
+import io.joinless.spark.plans.{BlockSpec, ColumnRef, ResultSpec}
+import io.joinless.spark.strategy.SpecComparison
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BoundReference, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.joinless.SqlText
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** The complete result of a join block in a snapshot, as a table.
+  *
+  * `spec` is the snapshot's, with the residuals that hold now; `residuals(j)` is over `spec.residuals(j).columns`,
+  * `values` and `filters` are over `spec.output`, all by position. `names` are distinct, whatever their case.
+  */
+final case class ResultTable(
+    snapshot: Snapshot,
+    spec: BlockSpec,
+    residuals: Seq[Expression],
+    names: IndexedSeq[String],
+    values: IndexedSeq[Expression],
+    filters: Seq[Expression]
+) extends SupportsRead {
+
+  override def name: String = s"joinless.`${snapshot.checkpoint}`"
+
+  override def columns: Array[Column] =
+    names.zip(values).map { case (name, value) => Column.create(name, value.dataType, true) }.toArray
+
+  override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ResultScanBuilder(this)
+}
+
+object ResultTable {
+
+  /** The result as the checkpoint alone describes it. Where the release that wrote it recorded no names, columns are
+    * called `relation.column`.
+    */
+  def recorded(session: SparkSession, snapshot: Snapshot): ResultTable = {
+    val spec = snapshot.spec
+    spec.result match {
+      case Some(result) => new Recorded(session, snapshot, result).table
+      case None if spec.residuals.isEmpty =>
+        val names = spec.output.map { c =>
+          val relation = spec.relations(c.relation)
+          s"${relation.name}.${spec.inputs(relation.input).columns(c.ordinal).name}"
+        }
+        ResultTable(snapshot, spec, Nil, distinct(names), plain(spec), Nil)
+      case None =>
+        val conditions = spec.residuals.map(_.sql).mkString(", ")
+        throw JoinlessErrors.resultNotRecorded(
+          snapshot.checkpoint,
+          s"an earlier release wrote it, which recorded no readable form of the conditions $conditions"
+        )
+    }
+  }
+
+  /** The result of a block that a query was compiled to, as a plan with the given attributes, one per column of
+    * `planned.output`. The query must be able to go on with the recorded block; its residuals are the ones that hold.
+    *
+    * @param residuals over `planned.residuals(j).columns` by position
+    */
+  def relation(
+      snapshot: Snapshot,
+      planned: BlockSpec,
+      residuals: Seq[Expression],
+      output: Seq[Attribute]
+  ): LogicalPlan = {
+    SpecComparison.difference(snapshot.spec, planned).foreach { case (kind, what) =>
+      throw JoinlessErrors.stateMismatch(kind, snapshot.checkpoint, what)
+    }
+    require(output.size == planned.output.size, "one attribute per column of the block")
+    val spec = SpecComparison.continued(snapshot.spec, planned)
+    val table = ResultTable(snapshot, spec, residuals, distinct(output.map(_.name).toIndexedSeq), plain(spec), Nil)
+    val relation = DataSourceV2Relation.create(table, None, None, CaseInsensitiveStringMap.empty)
+    Project(
+      output.zip(relation.output).map { case (wanted, column) =>
+        Alias(column, wanted.name)(wanted.exprId, wanted.qualifier, Some(wanted.metadata))
+      },
+      relation
+    )
+  }
+
+  private def plain(spec: BlockSpec): IndexedSeq[Expression] =
+    spec.output.zipWithIndex.map { case (c, i) => BoundReference(i, typeOf(spec, c), nullable = true) }
+
+  def typeOf(spec: BlockSpec, column: ColumnRef): DataType =
+    spec.inputs(spec.relations(column.relation).input).columns(column.ordinal).dataType
+
+  /** The same names, with a number where one comes again in any case. */
+  private def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
+    names.foldLeft(IndexedSeq.empty[String]) { (taken, name) =>
+      def isFree(candidate: String) = !taken.exists(_.equalsIgnoreCase(candidate))
+      taken :+ Iterator.single(name).concat(Iterator.from(2).map(n => s"${name}_$n")).filter(isFree).next()
+    }
+
+  /** Reads back what was recorded as text. */
+  final private class Recorded(session: SparkSession, snapshot: Snapshot, result: ResultSpec) {
+    private val spec = snapshot.spec
+
+    def table: ResultTable = {
+      val residuals = spec.residuals.zip(result.residuals).flatMap { case (residual, text) =>
+        read(Seq(text), residual.columns, _ => s"the condition ${residual.sql}")
+      }
+      val values = read(result.values, spec.output, i => s"the column ${result.columns(i).name}")
+      val filters = read(result.filters, spec.output, _ => "a condition that Joinless leaves to Spark")
+      ResultTable(snapshot, spec, residuals, distinct(result.columns.map(_.name)), values.toIndexedSeq, filters)
+    }
+
+    private def read(texts: Seq[Option[String]], columns: Seq[ColumnRef], name: Int => String): Seq[Expression] = {
+      texts.zipWithIndex.collectFirst { case (None, i) =>
+        refuse(s"${name(i)} has no form that other sessions can read")
+      }
+      try SqlText.read(session, texts.flatten, columns.map(typeOf(spec, _)), result.confs)
+      catch {
+        case refused: JoinlessAnalysisException => throw refused
+        case NonFatal(e) =>
+          refuse(s"${texts.indices.map(name).distinct.mkString(", ")} cannot be read back: ${firstLine(e)}")
+      }
+    }
+
+    private def refuse(what: String): Nothing = throw JoinlessErrors.resultNotRecorded(snapshot.checkpoint, what)
+
+    private def firstLine(e: Throwable): String =
+      Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName)
+  }
+}

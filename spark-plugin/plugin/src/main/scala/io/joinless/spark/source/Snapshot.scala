@@ -1,0 +1,53 @@
+package io.joinless.spark.source
+
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.plans.BlockSpec
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.joinless.{CellStores, CommittedState, StreamContext}
+
+/** One join block of a checkpoint as of exactly one committed batch, found on the driver.
+  *
+  * Later batches do not change it; it can be read as long as the query's own retention keeps that batch.
+  */
+final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec: BlockSpec, stores: CellStores)
+
+object Snapshot {
+
+  /** @param batch the last committed one, if None
+    * @param operator number of the block's stateful operator; needed only where the query has several blocks
+    */
+  def apply(session: SparkSession, checkpoint: String, batch: Option[Long], operator: Option[Long]): Snapshot = {
+    val state = new CommittedState(session, checkpoint)
+    if (!state.exists) throw JoinlessErrors.noCheckpoint(checkpoint)
+    val batches = state.batches
+    if (batches.isEmpty) throw JoinlessErrors.noBatch(checkpoint)
+    val at = batch.getOrElse(batches.last)
+    def unavailable = JoinlessErrors.batchNotAvailable(at, checkpoint, batches)
+    if (!batches.contains(at)) throw unavailable
+    val block = chosen(state, checkpoint, at, operator)
+    val stores = state.stores(at, block.operator).getOrElse(throw unavailable)
+    Snapshot(checkpoint, at, block.operator, block.spec, stores)
+  }
+
+  private def chosen(
+      state: CommittedState,
+      checkpoint: String,
+      batch: Long,
+      operator: Option[Long]
+  ): StreamContext.Recorded = {
+    val (blocks, sparkOperators) = state.blocks(batch)
+    def listed = blocks.map(b => s"${b.operator} (${b.spec.relations.map(_.name).mkString(", ")})").mkString(", ")
+    (blocks, operator) match {
+      case (Seq(), _) =>
+        val what =
+          if (sparkOperators) "Its stateful operators are Spark's own." else "Its query has no stateful operator."
+        throw JoinlessErrors.noJoin(checkpoint, what)
+      case (_, Some(number)) =>
+        blocks.find(_.operator == number).getOrElse(
+          throw JoinlessErrors.noJoin(checkpoint, s"Its operator $number is none of the joins $listed.")
+        )
+      case (Seq(only), None) => only
+      case _ => throw JoinlessErrors.severalJoins(checkpoint, listed)
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package io.joinless.spark.source
+
+import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.state.ChangeLogReader
+import org.apache.spark.sql.catalyst.expressions.{And, BasePredicate, Predicate, UnsafeRow}
+
+/** Of a stored row's roles, those whose conditions hold (are true, neither false nor NULL). */
+final private class TakenRows(spec: BlockSpec, conditions: Seq[RelationFilter]) extends ChangeLogReader.Keep {
+  private[this] val ofRelation: Array[BasePredicate] = spec.relations.indices.map { r =>
+    conditions.filter(_.relation == r).map(_.condition).reduceOption(And(_, _)).map(compiled).orNull
+  }.toArray
+  private[this] val rows = spec.relations.map(r => new UnsafeRow(spec.inputs(r.input).columns.size)).toArray
+
+  override def roles(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
+    var kept = roles
+    var left = roles
+    while (left != 0L) {
+      val r = java.lang.Long.numberOfTrailingZeros(left)
+      left &= left - 1
+      if (ofRelation(r) != null) {
+        rows(r).pointTo(base, offset, bytes)
+        if (!ofRelation(r).eval(rows(r))) kept &= ~(1L << r)
+      }
+    }
+    kept
+  }
+
+  private def compiled(condition: org.apache.spark.sql.catalyst.expressions.Expression): BasePredicate = {
+    val predicate = Predicate.create(condition)
+    predicate.initialize(0)
+    predicate
+  }
+}

@@ -1,0 +1,28 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SubqueryExpression, Unevaluable}
+import org.apache.spark.sql.connector.expressions.filter.Predicate
+import org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters
+
+/** A scan that is offered conditions as Spark's own expressions: what it takes is evaluated exactly as Spark would.
+  *
+  * `SupportsPushDownCatalystFilters` is internal to Spark; checked on 4.2.0.
+  */
+trait CatalystPushDown extends SupportsPushDownCatalystFilters {
+
+  /** Whether the scan checks a deterministic condition itself. */
+  protected def take(condition: Expression): Boolean
+
+  /** Returns what Spark has still to check. */
+  final override def pushFilters(conditions: Seq[Expression]): Seq[Expression] =
+    conditions.filterNot(condition => evaluable(condition) && take(condition))
+
+  /** What was taken shows in the scan's description. */
+  final override def pushedFilters: Array[Predicate] = Array.empty
+
+  private def evaluable(condition: Expression): Boolean = condition.deterministic && !condition.exists {
+    case _: Attribute => false
+    case _: Unevaluable | _: SubqueryExpression => true
+    case e => e.throwable
+  }
+}

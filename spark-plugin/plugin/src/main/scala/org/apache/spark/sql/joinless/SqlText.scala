@@ -1,0 +1,144 @@
+package org.apache.spark.sql.joinless
+
+import scala.util.Try
+
+import io.joinless.spark.rules.SqlTexts
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, Project, Statistics}
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.types.{DataType, NullType}
+
+/** Expressions over positions as SQL texts over `c0`, `c1`, …, and back.
+  *
+  * A text counts only if this session parses, analyzes and optimizes it to the very same expression. What any other
+  * session might understand differently has no text: functions of users, subqueries, and what only a plan node evaluates.
+  * Settings that decide what a text means are recorded with it, and a reader parses under these and no others.
+  *
+  * Writing costs a small analysis for each expression that is not a plain column; texts are remembered, because plans
+  * are made anew for every batch.
+  *
+  * Private to Spark: the session state's parser, analyzer and optimizer; checked on 4.2.0.
+  */
+final class SqlText(session: SparkSession) extends SqlTexts {
+  import SqlText._
+
+  override def confs: Map[String, String] = {
+    val conf = classicOf(session).sessionState.conf
+    Always.map(key => key -> conf.getConfString(key)).toMap ++
+      conf.getAllConfs.filter { case (key, _) => Families.exists(key.startsWith) }
+  }
+
+  override def of(expression: Expression): Option[String] = expression match {
+    case BoundReference(i, _, _) => Some(column(i))
+    case other => remembered(Key(nullable(other), confs))(checked(nullable(other)))
+  }
+
+  private def checked(expression: Expression): Option[String] =
+    if (expression.exists(isPrivate)) None
+    else
+      for {
+        text <- Try(named(expression).sql).toOption
+        again <- Try(parsed(classicOf(session), Seq(text), typesOf(expression)).head).toOption
+        if again.canonicalized == expression.canonicalized && again.dataType == expression.dataType
+      } yield text
+
+  private def isPrivate(e: Expression): Boolean = e match {
+    case _: UserDefinedExpression | _: SubqueryExpression | _: Unevaluable => true
+    case other => !other.deterministic
+  }
+
+  private def named(expression: Expression): Expression =
+    expression.transform { case BoundReference(i, dataType, _) => AttributeReference(column(i), dataType)() }
+
+  /** Types by position; a position that is not named has one that nobody sees. */
+  private def typesOf(expression: Expression): Seq[DataType] = {
+    val types = expression.collect { case BoundReference(i, dataType, _) => i -> dataType }.toMap
+    (0 until types.keys.maxOption.fold(0)(_ + 1)).map(types.getOrElse(_, NullType))
+  }
+
+  private def nullable(expression: Expression): Expression = expression.transform {
+    case BoundReference(i, dataType, _) => BoundReference(i, KeyBytes.asNullable(dataType), nullable = true)
+  }
+}
+
+object SqlText {
+
+  /** Settings that are recorded whatever their value. */
+  private val Always = Seq("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
+
+  /** Settings that are recorded where the session sets them. */
+  private val Families = Seq(
+    "spark.sql.ansi.",
+    "spark.sql.caseSensitive",
+    "spark.sql.collation",
+    "spark.sql.decimalOperations.",
+    "spark.sql.legacy.",
+    "spark.sql.mapKeyDedupPolicy",
+    "spark.sql.parser."
+  )
+
+  /** The expressions that texts stand for, over `BoundReference`s into columns of these types.
+    *
+    * @param confs what was recorded with the texts
+    */
+  def read(
+      session: SparkSession,
+      texts: Seq[String],
+      types: Seq[DataType],
+      confs: Map[String, String]
+  ): Seq[Expression] =
+    if (texts.isEmpty) Nil
+    else if (texts.forall(plain(_, types).isDefined)) texts.flatMap(plain(_, types))
+    else {
+      // a session of its own: none of the caller's functions, settings and views
+      val own = classicOf(session).newSession()
+      own.sessionState.conf.getAllConfs.keys.filter(key => Families.exists(key.startsWith)).foreach(own.conf.unset)
+      confs.foreach { case (key, value) => own.conf.set(key, value) }
+      parsed(own, texts, types)
+    }
+
+  private def plain(text: String, types: Seq[DataType]): Option[Expression] =
+    types.indices.find(column(_) == text).map(i => BoundReference(i, types(i), nullable = true))
+
+  private def parsed(session: classic.SparkSession, texts: Seq[String], types: Seq[DataType]): Seq[Expression] =
+    session.withActive(StreamContext.inspecting {
+      val columns = types.zipWithIndex.map { case (dataType, i) => AttributeReference(column(i), dataType)() }
+      val list = texts.map(text => Alias(session.sessionState.sqlParser.parseExpression(text), "value")())
+      val analyzed = session.sessionState.analyzer.execute(Project(list, Columns(columns)))
+      session.sessionState.analyzer.checkAnalysis(analyzed)
+      session.sessionState.optimizer.execute(analyzed) match {
+        case Project(values, Columns(_)) =>
+          values.map {
+            case Alias(value, _) => value
+            case value => value
+          }.map(_.transform { case a: Attribute =>
+            val i = columns.indexWhere(_.exprId == a.exprId)
+            BoundReference(i, types(i), nullable = true)
+          })
+        case other => throw new IllegalStateException(s"not a projection: $other")
+      }
+    })
+
+  private def column(i: Int): String = s"c$i"
+
+  /** A leaf that the optimizer knows nothing about. */
+  final private case class Columns(output: Seq[Attribute]) extends LeafNode {
+    override def computeStats(): Statistics = Statistics(sizeInBytes = conf.defaultSizeInBytes)
+  }
+
+  final private case class Key(expression: Expression, confs: Map[String, String])
+
+  private val memory = new java.util.LinkedHashMap[Key, Option[String]](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[Key, Option[String]]): Boolean = size > 256
+  }
+
+  private def remembered(key: Key)(text: => Option[String]): Option[String] =
+    memory.synchronized(Option(memory.get(key))).getOrElse {
+      val found = text
+      memory.synchronized(memory.put(key, found))
+      found
+    }
+
+  private def classicOf(session: SparkSession): classic.SparkSession = session.asInstanceOf[classic.SparkSession]
+}
