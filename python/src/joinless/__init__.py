@@ -6,7 +6,7 @@ show what becomes of a query, ``progress`` and ``error`` what a running one does
 
 from joinless import changes as _changes
 from joinless.apply import apply_changes
-from joinless.changes import changelog, enumerate_deltas
+from joinless.changes import changelog, enumerate_deltas, enumerate_full
 from joinless.errors import (
     ApplyChangesError,
     ConnectUnsupportedError,
@@ -33,6 +33,7 @@ __all__ = [
     "changelog",
     "configure",
     "enumerate_deltas",
+    "enumerate_full",
     "error",
     "explain",
     "progress",

@@ -6,11 +6,13 @@ import io.joinless.spark.explain.{ExtendedExplain, JoinTreeGraph, JoinTreeText}
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.{BlockSpec, DeltaForm, JoinFreeJoin}
 import io.joinless.spark.rules.{CompileDeltas, Reason}
+import io.joinless.spark.source.FullResult
 import io.joinless.spark.state.StateFormat
 import io.joinless.spark.strategy.ChosenShares
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.joinless.{Inspection, Plans, SparkVersion}
+import org.apache.spark.sql.streaming.StreamingQuery
 
 /** The only door for Python: static methods of plain types, called through py4j.
   *
@@ -52,6 +54,16 @@ object PythonApi {
   /** The changes of `df`'s result, told in the form `change_type` or `weight`. */
   def deltas(df: Dataset[_], form: String): DataFrame =
     Changes.deltas(df.toDF(), DeltaForm.of(form).getOrElse(throw JoinlessErrors.deltaForm(form)))
+
+  /** The complete result of the query `df` as of a committed batch of a checkpoint.
+    *
+    * @param batch a number, or null for the last one
+    */
+  def full(df: Dataset[_], checkpoint: String, batch: java.lang.Long): DataFrame =
+    FullResult(df.toDF(), checkpoint, Option(batch).map(_.longValue))
+
+  /** Where a running query keeps its checkpoint. */
+  def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
 
   final private case class Look(blocks: Seq[BlockSpec], reasons: Seq[Reason], conf: JoinlessConf)
 
