@@ -48,7 +48,8 @@ ROUNDS = {
         "INSERT INTO orders VALUES (12, 2, 2, 2)",
     ],
     "the catalogue is merged": [
-        """MERGE INTO items t USING VALUES (1, 'pear'), (2, NULL), (3, 'salt') s(id, name) ON t.id = s.id
+        """MERGE INTO items t
+           USING (SELECT * FROM VALUES (1, 'pear'), (2, NULL), (3, 'salt') AS v(id, name)) s ON t.id = s.id
            WHEN MATCHED AND s.name IS NULL THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *""",
     ],
     "nothing that shows": ["UPDATE orders SET pieces = pieces"],

@@ -9,6 +9,7 @@ Run it with .venv/bin/python examples/follow_alerts.py; it takes half a minute.
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import tempfile
@@ -94,7 +95,9 @@ def write_story(folder: Path, rng: random.Random) -> Iterator[tuple[str, set[Fol
             who, whom = rng.sample(NAMES, 2)
             events = ("unfollow", "follow") if (who, whom) in follows else ("follow", "unfollow")
             lines += [(who, event, whom) for event in events]
-        (folder / f"{number:02}.csv").write_text("\n".join(map(",".join, lines)) + "\n")
+        file = folder / f"{number:02}.csv"
+        file.write_text("\n".join(map(",".join, lines)) + "\n")
+        os.utime(file, (number, number))  # Spark takes files in the order of their times
         yield "; ".join(f"{who} {event}s {whom}" for who, event, whom in lines), set(follows)
 
 
