@@ -72,7 +72,9 @@ def test_every_batch_that_is_kept_can_be_read(spark: SparkSession, tmp_path: Pat
     for batch in range(case.batches):
         run.feed.arrive(batch)
         query.processAllAvailable()
-        expected.append((query.lastProgress.batchId, run.feed.oracle.result()))
+        progress = query.lastProgress
+        assert progress
+        expected.append((progress.batchId, run.feed.oracle.result()))
     query.stop()
     for batch, result in expected:
         compare(case, batch, read(spark.newSession(), run.checkpoint, batchId=batch), result)
