@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
 import joinless
@@ -16,6 +17,7 @@ os.environ["TZ"] = "UTC"  # Python's view of Spark's timestamps
 time.tzset()
 
 ROOT = Path(__file__).parent.parent
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,10 +45,21 @@ def quiet_builder() -> SparkSession.Builder:
     )
 
 
+def with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
+    """Adds Delta Lake behind what the builder has. Delta's helper leaves extension and catalog to its caller."""
+    catalog = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+    extensions = [*filter(None, [builder._options.get("spark.sql.extensions")]), DELTA_EXTENSION]
+    builder = builder.config("spark.sql.extensions", ",".join(extensions))
+    builder = builder.config("spark.sql.catalog.spark_catalog", catalog)
+    # The default of 50 partitions makes a commit to a small table seconds long.
+    builder = builder.config("spark.databricks.delta.snapshotPartitions", "2")
+    return configure_spark_with_delta_pip(builder)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The shared session, with Joinless in it."""
-    session = joinless.configure(quiet_builder()).getOrCreate()
+    """The shared session, with Joinless and Delta in it, in this order; tests/test_delta.py runs the other one."""
+    session = joinless.configure(with_delta(quiet_builder())).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

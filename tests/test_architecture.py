@@ -93,7 +93,18 @@ def test_only_one_python_file_speaks_py4j_and_to_one_class() -> None:
 
 
 def test_python_needs_nothing_but_pyspark() -> None:
-    standard = {"__future__", "collections", "dataclasses", "html", "json", "os", "pathlib", "re", "typing"}
+    standard = {
+        "__future__",
+        "collections",
+        "contextlib",
+        "dataclasses",
+        "html",
+        "json",
+        "os",
+        "pathlib",
+        "re",
+        "typing",
+    }
     for source in sorted(PACKAGE.glob("*.py")):
         roots = {name.split(".")[0] for name in python_imports(source)}
         assert roots <= standard | {"joinless", "pyspark", "py4j"}, source.name

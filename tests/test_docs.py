@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,37 @@ def test_the_readmes_program_prints_what_the_readme_shows(
     for query in spark.streams.active:
         query.stop()
     assert printed.strip() == shown[1].strip()
+
+
+@pytest.fixture
+def in_a_folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Tables of the shared session and files of this process in an empty folder; the session is left as it was."""
+    monkeypatch.chdir(tmp_path)
+    spark.sql(f"CREATE DATABASE page LOCATION '{tmp_path}/tables'")
+    spark.sql("USE page")
+    settings = {"spark.sql.shuffle.partitions": spark.conf.get("spark.sql.shuffle.partitions")}
+    yield tmp_path
+    for query in spark.streams.active:
+        query.stop()
+    for name, value in settings.items():
+        spark.conf.set(name, str(value))
+    spark.sql("USE default")
+    spark.sql("DROP DATABASE page CASCADE")
+
+
+@pytest.mark.parametrize("page", ["changes.md"])
+def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
+    page: str, in_a_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    assert len(blocks) > 3
+    names: dict[str, object] = {}
+    for program, shown in blocks:
+        # Spark resolves relative paths by the folder that its process started in.
+        exec(re.sub(r'"(cp[\w-]*)"', rf'"{in_a_folder}/\1"', program), names)
+        printed = capsys.readouterr().out
+        if shown:
+            assert printed.strip() == shown.strip()
 
 
 @pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=lambda p: p.name)

@@ -20,6 +20,7 @@ STAR4 = """SELECT a.src AS x1, a.dst AS x2, b.dst AS x3, c.dst AS x4, d.dst AS x
            WHERE a.part = 0 AND b.part = 1 AND c.part = 2 AND d.part = 3"""
 L4 = """SELECT a.src AS x1, a.dst AS x2, b.dst AS x3, c.dst AS x4
         FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src JOIN e d ON c.dst = d.src"""
+L4_FULL = L4.replace("c.dst AS x4", "c.dst AS x4, d.dst AS x5")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from joinless.errors import APPLY_CHANGES
+
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _STRINGS = rf"{_STRING}(?:\s*\+\s*{_STRING})*"
 
@@ -29,6 +31,7 @@ def reference(spark: SparkSession, root: Path) -> str:
                 "Reasons", ("code", "why a join stays with Spark", "what to do"), reasons(code / "rules/Reason.scala")
             ),
             *_section("Errors", ("condition", "SQLSTATE", "message"), errors(plugin / "resources/error")),
+            *_section("Errors of apply_changes", ("condition", "SQLSTATE", "message"), apply_changes_errors()),
         ]
     )
 
@@ -61,6 +64,11 @@ def errors(folder: Path) -> list[tuple[str, ...]]:
         for sub, inner in entry.get("subClass", {}).items():
             rows.append((f"`{condition}.{sub}`", entry["sqlState"], " ".join(inner["message"])))
     return rows
+
+
+def apply_changes_errors() -> list[tuple[str, ...]]:
+    """Conditions that `joinless.apply_changes` raises."""
+    return [(f"`JOINLESS_APPLY_CHANGES.{name}`", *entry) for name, entry in APPLY_CHANGES.items()]
 
 
 def _section(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -5,8 +5,10 @@ show what becomes of a query, ``progress`` and ``error`` what a running one does
 """
 
 from joinless import changes as _changes
-from joinless.changes import changelog, enumerate_deltas
+from joinless.apply import apply_changes
+from joinless.changes import changelog, enumerate_deltas, enumerate_full
 from joinless.errors import (
+    ApplyChangesError,
     ConnectUnsupportedError,
     ExtensionNotInstalledError,
     JoinlessError,
@@ -19,6 +21,7 @@ from joinless.session import configure
 __version__ = "0.1.0"
 
 __all__ = [
+    "ApplyChangesError",
     "ConnectUnsupportedError",
     "Explanation",
     "ExtensionNotInstalledError",
@@ -26,9 +29,11 @@ __all__ = [
     "Progress",
     "Reason",
     "SparkVersionError",
+    "apply_changes",
     "changelog",
     "configure",
     "enumerate_deltas",
+    "enumerate_full",
     "error",
     "explain",
     "progress",

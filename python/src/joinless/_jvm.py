@@ -11,6 +11,7 @@ from typing import Any
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError, ExtensionNotInstalledError
 
@@ -43,6 +44,16 @@ def changelog(df: DataFrame, change_type: str, weight: str | None) -> DataFrame:
 def deltas(df: DataFrame, form: str) -> DataFrame:
     """The changes of the result of `df`."""
     return DataFrame(_api(df, "incrementalEnumerate").deltas(df._jdf, form), df.sparkSession)
+
+
+def full(df: DataFrame, checkpoint: str, batch_id: int | None) -> DataFrame:
+    """The complete result of the query `df` as of a committed batch."""
+    return DataFrame(_api(df, "joinless.enumerate_full").full(df._jdf, checkpoint, batch_id), df.sparkSession)
+
+
+def checkpoint_of(df: DataFrame, query: StreamingQuery) -> str:
+    """Where a running query of the session of `df` keeps its checkpoint."""
+    return str(_api(df, "joinless.enumerate_full").checkpoint(query._jsq))
 
 
 def running_version(session: SparkSession) -> str:

@@ -5,9 +5,10 @@ Importing ``joinless`` gives every classic ``DataFrame`` the method `incremental
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, overload
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless import _jvm
 
@@ -70,12 +71,68 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
     return _jvm.deltas(df, output)
 
 
-def incrementalEnumerate(
-    self: DataFrame, mode: Literal["delta"] = "delta", *, output: Form = "change_type"
+def enumerate_full(
+    df: DataFrame,
+    checkpoint: str | None = None,
+    query: StreamingQuery | None = None,
+    batch_id: int | None = None,
 ) -> DataFrame:
-    """What `enumerate_deltas` gives, as a method of every DataFrame."""
+    """The complete current result of a streaming query, read from its state; it is stored nowhere.
+
+    Exactly one committed batch is seen, whatever the running query does meanwhile. Rows are enumerated while they are
+    read, with constant delay, one Spark partition per cell; filters, projections and limits on top work, and so do
+    ORDER BY and LIMIT in the query. Without the query, ``spark.read.format("joinless")`` reads the same.
+
+    >>> joinless.enumerate_full(spark.sql("SELECT ..."), checkpoint="/checkpoints/joined").limit(10).show()
+
+    Args:
+        df: the streaming query, as it was started (without `incrementalEnumerate`).
+        checkpoint: its ``checkpointLocation``.
+        query: instead of that, the running query.
+        batch_id: an older batch that the checkpoint still keeps; the last committed one by default.
+
+    Returns:
+        A batch DataFrame.
+
+    Raises:
+        AnalysisException: ``JOINLESS_CHECKPOINT_NOT_FOUND``, ``JOINLESS_BATCH_NOT_AVAILABLE``, or
+            ``JOINLESS_STATE_MISMATCH`` where the checkpoint is one of another query.
+        ValueError: not exactly one of `checkpoint` and `query` is given.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the format there.
+    """
+    if (checkpoint is None) == (query is None):
+        raise ValueError("give either checkpoint= or query=")
+    return _jvm.full(df, checkpoint if query is None else _jvm.checkpoint_of(df, query), batch_id)  # type: ignore[arg-type]
+
+
+@overload
+def incrementalEnumerate(self: DataFrame, mode: Literal["delta"] = ..., *, output: Form = ...) -> DataFrame: ...
+@overload
+def incrementalEnumerate(
+    self: DataFrame,
+    mode: Literal["full"],
+    *,
+    checkpoint: str | None = ...,
+    query: StreamingQuery | None = ...,
+    batch_id: int | None = ...,
+) -> DataFrame: ...
+def incrementalEnumerate(
+    self: DataFrame,
+    mode: Literal["delta", "full"] = "delta",
+    *,
+    output: Form = "change_type",
+    checkpoint: str | None = None,
+    query: StreamingQuery | None = None,
+    batch_id: int | None = None,
+) -> DataFrame:
+    """What `enumerate_deltas` (mode ``"delta"``) or `enumerate_full` (mode ``"full"``) gives, as a method."""
+    if mode == "full":
+        return enumerate_full(self, checkpoint, query, batch_id)
     if mode != "delta":
-        raise ValueError(f"mode is {mode!r}: use 'delta'")
+        raise ValueError(f"mode is {mode!r}: use 'delta' or 'full'")
+    if checkpoint is not None or query is not None or batch_id is not None:
+        raise ValueError("checkpoint, query and batch_id belong to mode='full'")
     return enumerate_deltas(self, output)
 
 

@@ -71,3 +71,69 @@ class SparkVersionError(JoinlessError):
             {"found": found, "supported": supported},
             "0A000",
         )
+
+
+#: Sub-conditions of ``JOINLESS_APPLY_CHANGES``: SQLSTATE and message, with the parameters in angle brackets.
+APPLY_CHANGES = {
+    "COLUMNS_DIFFER": (
+        "42K0G",
+        "The changes have the columns (<result>), the target <target> has (<columns>). Make names and types equal: "
+        "rename or cast in the query, or create the target anew.",
+    ),
+    "KEY_NOT_UNIQUE": (
+        "23505",
+        "The key <key> is not unique for the target <target>: <found>. Choose columns that identify a row of the "
+        "result, or leave the key out and let rows be counted.",
+    ),
+    "NO_APP_ID": (
+        "42K0E",
+        "No streaming query runs here whose id could name the writer of <target> to Delta. Pass app_id= to "
+        "joinless.apply_changes.",
+    ),
+    "NO_CHANGES": (
+        "42K0G",
+        "The columns (<columns>) do not say what a change does. Write a DataFrame that has either _change_type or "
+        "_weight, as incrementalEnumerate() gives it, to the target <target>.",
+    ),
+    "ROW_NOT_IN_TARGET": (
+        "23000",
+        "The target <target> holds <present> copies of the row <row>, which a change of <change> deletes. Something "
+        "else has changed the target, or it was not empty, or not of this checkpoint, when the query began: fill it "
+        "anew from an empty table and a new checkpoint.",
+    ),
+    "TARGET_NOT_DELTA": (
+        "0A000",
+        "The target <target> is no Delta table (<format>). Write to a Delta table, or apply the changes in a function "
+        "of your own.",
+    ),
+    "TARGET_NOT_FOUND": (
+        "42P01",
+        "The target <target> cannot be read as a table. Create it before the query starts: "
+        "CREATE TABLE <target> (<columns>) USING delta.",
+    ),
+    "UNKNOWN_CHANGE_TYPE": (
+        "22023",
+        "A row for the target <target> says <found>, which is neither an insertion nor a deletion. Known are insert, "
+        "delete, update_preimage, update_postimage, update_before and update_after, or a weight that is not NULL.",
+    ),
+    "UNKNOWN_KEY": (
+        "42703",
+        "The key column (<key>) is none of the result's columns (<columns>), which go to <target>. Name at least one "
+        "column, and only columns of the result.",
+    ),
+    "UNSUPPORTED_TYPE": (
+        "0A000",
+        "The column <column> of type <type> cannot be compared, so its rows cannot be found in the target <target>. "
+        "Convert it in the query, for example by to_json.",
+    ),
+}
+
+
+class ApplyChangesError(JoinlessError):
+    """``JOINLESS_APPLY_CHANGES.*``: a batch of changes that ``apply_changes`` did not write, and why."""
+
+    def __init__(self, what: str, parameters: Mapping[str, str]) -> None:
+        sql_state, sentence = APPLY_CHANGES[what]
+        for name, value in parameters.items():
+            sentence = sentence.replace(f"<{name}>", value)
+        super().__init__(f"JOINLESS_APPLY_CHANGES.{what}", sentence, parameters, sql_state)

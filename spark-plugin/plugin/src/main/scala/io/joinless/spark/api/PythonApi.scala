@@ -2,15 +2,17 @@ package io.joinless.spark.api
 
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.explain.{ExtendedExplain, JoinTreeGraph, JoinTreeText}
+import io.joinless.spark.explain.{DeltasText, ExtendedExplain, JoinTreeGraph, JoinTreeText}
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.plans.{BlockSpec, DeltaForm, JoinFreeJoin}
+import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows, JoinFreeJoin}
 import io.joinless.spark.rules.{CompileDeltas, Reason}
+import io.joinless.spark.source.FullResult
 import io.joinless.spark.state.StateFormat
 import io.joinless.spark.strategy.ChosenShares
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.joinless.{Inspection, Plans, SparkVersion}
+import org.apache.spark.sql.streaming.StreamingQuery
 
 /** The only door for Python: static methods of plain types, called through py4j.
   *
@@ -29,7 +31,10 @@ object PythonApi {
 
   def explainText(df: Dataset[_]): String = {
     val plan = look(df)
-    val trees = plan.blocks.map(spec => JoinTreeText(spec, ChosenShares.sizes(spec, plan.conf)))
+    val trees = plan.blocks.map { spec =>
+      val deltas = plan.deltas.get(spec.ordinal).map(d => "\n" + DeltasText(spec, d))
+      JoinTreeText(spec, ChosenShares.sizes(spec, plan.conf)) + deltas.getOrElse("")
+    }
     val kept = plan.reasons.map(ExtendedExplain.told)
     if (trees.isEmpty && kept.isEmpty) "The query joins no streams."
     else (trees ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
@@ -53,13 +58,29 @@ object PythonApi {
   def deltas(df: Dataset[_], form: String): DataFrame =
     Changes.deltas(df.toDF(), DeltaForm.of(form).getOrElse(throw JoinlessErrors.deltaForm(form)))
 
-  final private case class Look(blocks: Seq[BlockSpec], reasons: Seq[Reason], conf: JoinlessConf)
+  /** The complete result of the query `df` as of a committed batch of a checkpoint.
+    *
+    * @param batch a number, or null for the last one
+    */
+  def full(df: Dataset[_], checkpoint: String, batch: java.lang.Long): DataFrame =
+    FullResult(df.toDF(), checkpoint, Option(batch).map(_.longValue))
+
+  /** Where a running query keeps its checkpoint. */
+  def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
+
+  /** @param deltas of a block (by ordinal) whose changes are asked */
+  final private case class Look(
+      blocks: Seq[BlockSpec],
+      deltas: Map[Int, DeltaRows],
+      reasons: Seq[Reason],
+      conf: JoinlessConf
+  )
 
   private def look(df: Dataset[_]): Look = {
     if (!isInstalled(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
     CompileDeltas.attempt(df.sparkSession, Plans.analyzed(df.toDF())) match {
-      case Left(reason) => Look(Nil, Seq(reason), Inspection.conf(df.sparkSession))
+      case Left(reason) => Look(Nil, Map.empty, Seq(reason), Inspection.conf(df.sparkSession))
       case Right(plan) => look(df.sparkSession, plan)
     }
   }
@@ -70,6 +91,9 @@ object PythonApi {
     val partitions = Inspection.partitions(session)
     val nodes = optimized.collect { case node => node }
     val blocks = nodes.collect { case join: JoinFreeJoin => ChosenShares(join.spec, partitions, conf) }
-    Look(blocks.sortBy(_.ordinal), ExtendedExplain.reasons(nodes), conf)
+    val deltas = nodes.collect { case deltas: DeltaRows =>
+      deltas.collectFirst { case join: JoinFreeJoin => join.spec.ordinal -> deltas }
+    }.flatten.toMap
+    Look(blocks.sortBy(_.ordinal), deltas, ExtendedExplain.reasons(nodes), conf)
   }
 }

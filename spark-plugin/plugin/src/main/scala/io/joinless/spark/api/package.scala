@@ -3,6 +3,7 @@ package io.joinless.spark
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.source.FullResult
 import org.apache.spark.sql.DataFrame
 
 /** What Scala users import: `import io.joinless.spark.api._`. */
@@ -26,5 +27,11 @@ package object api {
       */
     def incrementalEnumerate(output: String = DeltaForm.ChangeType.name): DataFrame =
       Changes.deltas(df, DeltaForm.of(output).getOrElse(throw JoinlessErrors.deltaForm(output)))
+
+    /** The complete result of the streaming query as of the last committed batch of a checkpoint, or of an older one that it
+      * still keeps: a batch DataFrame, enumerated from the state while it is read. The query may be running or stopped.
+      */
+    def enumerateFull(checkpoint: String, batchId: Option[Long] = None): DataFrame =
+      FullResult(df, checkpoint, batchId)
   }
 }

@@ -15,8 +15,9 @@ import org.apache.spark.unsafe.Platform
   * entry that only says "gone" has nothing left to contradict.
   *
   * Each entry that a batch writes for its own changes pays for cleaning four; what it does not use it leaves to later
-  * batches, up to a block. So a batch writes at most five times its own entries, and those of a block. A batch that changes
-  * nothing writes nothing; where no row is left, no block is.
+  * batches, up to a block. Blocks are cleaned whole: those that the batch itself pays for, or one that was saved for. So
+  * beside its own entries a batch writes at most four times as many, or those of one block. A batch that changes nothing
+  * writes nothing; where no row is left, no block is.
   *
   * @param reader of blocks that are cleaned
   */
@@ -35,6 +36,7 @@ final private class CountLog(
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
   private[this] var words = new Array[Long](64)
   private[this] var own = 0L
+  private[this] var cleaned = 0L // entries of blocks that this batch has cleaned
 
   /** Number of the block after the last one. */
   def sequence: Long = writer.nextSequence
@@ -133,7 +135,7 @@ final private class CountLog(
     val before = nextSequence
     extent.credit += CountLog.EntriesPerOwn * own
     while (extent.entries > 2 * extent.live && extent.oldest < before && cleanOldest()) {}
-    extent.credit = math.min(extent.credit, CountLog.MostCredit)
+    extent.credit = math.min(extent.credit, LogExtent.MostCredit)
   }
 
   private def cleanOldest(): Boolean = {
@@ -141,8 +143,9 @@ final private class CountLog(
     val block = store.get(key)
     if (block == null) throw reader.missing(extent.oldest)
     val entries = ChangeLogReader.entriesOf(block)
-    entries <= extent.credit && {
+    entries <= extent.credit && (cleaned == 0L || cleaned + entries <= CountLog.EntriesPerOwn * own) && {
       extent.credit -= entries
+      cleaned += entries
       reader.read(key, block) { (roles, _, input, base, offset, bytes) => keep(roles, input, base, offset, bytes) }
       extent.entries -= entries
       store.remove(key)
@@ -175,13 +178,10 @@ final private class CountLog(
     }
     extent.entries = 0
     extent.live = 0
-    extent.credit = 0
+    extent.credit = LogExtent.MostCredit
   }
 }
 
 private object CountLog {
   final private val EntriesPerOwn = 4
-
-  /** Entries that a block can have: none is smaller than a row of one column. */
-  final private val MostCredit = (ChangeLog.BlockBytes / 40).toLong
 }

@@ -63,7 +63,7 @@ object MergeScans {
           case a: Attribute if positions.contains(a) => BoundReference(positions(a), a.dataType, nullable = true)
         }
           .asInstanceOf[E]
-      val columns = fields.map(bound)
+      val columns = fields.map(field => bound(Alias(valueOf(field), field.name)()))
       val keys = notNull.map(i => valueOf(columns(i)))
       val own = conditions.map(bound).filter {
         case IsNotNull(e) => !keys.exists(_.semanticEquals(e))

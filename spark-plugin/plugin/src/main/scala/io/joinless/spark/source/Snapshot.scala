@@ -2,6 +2,7 @@ package io.joinless.spark.source
 
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.strategy.SpecComparison
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.{CellStores, CommittedState, StreamContext}
 
@@ -16,7 +17,19 @@ object Snapshot {
   /** @param batch the last committed one, if None
     * @param operator number of the block's stateful operator; needed only where the query has several blocks
     */
-  def apply(session: SparkSession, checkpoint: String, batch: Option[Long], operator: Option[Long]): Snapshot = {
+  def apply(session: SparkSession, checkpoint: String, batch: Option[Long], operator: Option[Long]): Snapshot =
+    of(session, checkpoint, batch)(chosen(_, checkpoint, _, operator))
+
+  /** The block that a query was compiled to: the one of the checkpoint that it can go on with. */
+  def fitting(session: SparkSession, checkpoint: String, batch: Option[Long], planned: BlockSpec): Snapshot =
+    of(session, checkpoint, batch) { (state, at) =>
+      val fits = state.blocks(at)._1.filter(block => SpecComparison.difference(block.spec, planned).isEmpty)
+      fits.headOption.getOrElse(chosen(state, checkpoint, at, state.blocks(at)._1.headOption.map(_.operator)))
+    }
+
+  private def of(session: SparkSession, checkpoint: String, batch: Option[Long])(
+      choose: (CommittedState, Long) => StreamContext.Recorded
+  ): Snapshot = {
     val state = new CommittedState(session, checkpoint)
     if (!state.exists) throw JoinlessErrors.noCheckpoint(checkpoint)
     val batches = state.batches
@@ -24,7 +37,7 @@ object Snapshot {
     val at = batch.getOrElse(batches.last)
     def unavailable = JoinlessErrors.batchNotAvailable(at, checkpoint, batches)
     if (!batches.contains(at)) throw unavailable
-    val block = chosen(state, checkpoint, at, operator)
+    val block = choose(state, at)
     val stores = state.stores(at, block.operator).getOrElse(throw unavailable)
     Snapshot(checkpoint, at, block.operator, block.spec, stores)
   }

@@ -24,7 +24,8 @@ import org.apache.spark.unsafe.Platform
   * row of an append-only input is one entry of weight 1, each a row of its own. `oldest` is the number of the first block
   * that was still in the store when the block was written; that of the last block is that of the whole log.
   *
-  * A block is closed at 64 KB; larger rows have a block of their own. Writing costs one copy of the row's bytes, reading
+  * A block is closed at 64 KB, one with weights at 8 KB: it is cleaned as a whole, in a batch that may have few changes of
+  * its own. Larger rows have a block of their own. Writing costs one copy of the row's bytes, reading
   * none: [[ChangeLogReader]] hands out where a row lies.
   */
 object ChangeLog {
@@ -35,6 +36,7 @@ object ChangeLog {
   final val Version = 1
   final val WeightFlag = 1
   final val BlockBytes = 64 * 1024
+  final val WeightedBlockBytes = 8 * 1024
   final val HeaderBytes = 32
   final val WeightedHeaderBytes = 40
 
@@ -75,10 +77,11 @@ final class ChangeLogWriter(
   var oldest: Long = 0L
 
   private[this] val headerBytes = if (weighted) WeightedHeaderBytes else HeaderBytes
+  private[this] val blockBytes = if (weighted) WeightedBlockBytes else BlockBytes
 
   // the value row itself: null word, offset and size of the block, block, padding
   final private[this] val BlockAt = 16
-  private[this] var buffer = new Array[Byte](BlockAt + BlockBytes)
+  private[this] var buffer = new Array[Byte](BlockAt + blockBytes)
   private[this] var length = headerBytes
   private[this] var entries = 0
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
@@ -103,7 +106,7 @@ final class ChangeLogWriter(
   /** Makes entries of one row stand in one block: `count` entries, of `bytes` bytes of row each. */
   def together(count: Int, bytes: Int): Unit = {
     val size = Math.multiplyExact(count, 24 + bytes)
-    if (entries > 0 && length + size > BlockBytes) flush()
+    if (entries > 0 && length + size > blockBytes) flush()
     if (BlockAt + length + size > buffer.length) buffer = java.util.Arrays.copyOf(buffer, BlockAt + length + size)
   }
 
@@ -143,6 +146,6 @@ final class ChangeLogWriter(
     put(key, value)
     sequence += 1
     discard()
-    if (buffer.length > 4 * BlockBytes) buffer = new Array[Byte](BlockAt + BlockBytes)
+    if (buffer.length > 4 * blockBytes) buffer = new Array[Byte](BlockAt + blockBytes)
   }
 }

@@ -3,8 +3,12 @@ package org.apache.spark.sql.joinless
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
+import org.apache.spark.sql.streaming.StreamingQuery
 
-/** DataFrames of own plans. `Dataset.ofRows` is private to Spark, `queryExecution` to classic sessions; checked on 4.2.0. */
+/** DataFrames of own plans, and checkpoints of running queries. `Dataset.ofRows`, `queryExecution` and the execution behind
+  * a query are private to Spark; checked on 4.2.0.
+  */
 object Plans {
 
   def analyzed(df: DataFrame): LogicalPlan = df.asInstanceOf[classic.Dataset[_]].queryExecution.analyzed
@@ -12,4 +16,11 @@ object Plans {
   /** A DataFrame of `plan` in the session of `df`. */
   def dataFrame(df: DataFrame, plan: LogicalPlan): DataFrame =
     classic.Dataset.ofRows(df.sparkSession.asInstanceOf[classic.SparkSession], plan)
+
+  /** Where a query keeps its checkpoint. */
+  def checkpoint(query: StreamingQuery): String = query match {
+    case wrapper: StreamingQueryWrapper => wrapper.streamingQuery.resolvedCheckpointRoot
+    case execution: StreamExecution => execution.resolvedCheckpointRoot
+    case other => throw new IllegalArgumentException(s"not a classic streaming query: $other")
+  }
 }

@@ -1,0 +1,124 @@
+"""A Delta table that stays equal to a join of three others, while those are updated, deleted from and merged into.
+
+Orders, customers and items are Delta tables with change data feed. A streaming query joins their changes, and
+`joinless.apply_changes` puts the net changes of the result into a fourth table. After each round the target is compared
+with the same query as batch SQL: the exit code is 0 only where they agree each time.
+
+Run it with .venv/bin/python examples/delta_cdc.py; Delta's jar is fetched the first time. It takes less than a minute.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from delta import configure_spark_with_delta_pip
+from pyspark.sql import DataFrame, SparkSession
+
+import joinless
+
+LOGGING = Path(__file__).with_name("log4j2.properties").resolve()
+
+TABLES = {
+    "customers": "id INT, city STRING",
+    "items": "id INT, name STRING",
+    "orders": "id INT, customer INT, item INT, pieces INT",
+}
+
+QUERY = """SELECT o.id AS order_id, c.city, i.name, o.pieces
+           FROM orders o JOIN customers c ON o.customer = c.id JOIN items i ON o.item = i.id"""
+
+#: What happens, in words and in SQL.
+ROUNDS = {
+    "the shop opens": [
+        "INSERT INTO customers VALUES (1, 'Berlin'), (2, 'Lima'), (3, 'Oslo')",
+        "INSERT INTO items VALUES (1, 'apple'), (2, 'bread')",
+        "INSERT INTO orders VALUES (10, 1, 1, 5), (11, 2, 1, 1), (12, 2, 2, 2), (13, 4, 2, 1)",
+    ],
+    "a customer moves, a new one has ordered already": [
+        "UPDATE customers SET city = 'Quito' WHERE id = 2",
+        "INSERT INTO customers VALUES (4, 'Rome')",
+    ],
+    "an order is cancelled, another one corrected, and cancelled and placed again": [
+        "DELETE FROM orders WHERE id = 11",
+        "UPDATE orders SET pieces = 4 WHERE id = 10",
+        "DELETE FROM orders WHERE id = 12",
+        "INSERT INTO orders VALUES (12, 2, 2, 2)",
+    ],
+    "the catalogue is merged": [
+        """MERGE INTO items t
+           USING (SELECT * FROM VALUES (1, 'pear'), (2, NULL), (3, 'salt') AS v(id, name)) s ON t.id = s.id
+           WHEN MATCHED AND s.name IS NULL THEN DELETE WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *""",
+    ],
+    "nothing that shows": ["UPDATE orders SET pieces = pieces"],
+}
+
+
+def main() -> int:
+    """Runs all rounds; returns the exit code."""
+    started = time.monotonic()
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        spark = start_session(folder)
+        for table, columns in TABLES.items():
+            spark.sql(f"CREATE TABLE {table} ({columns}) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+        spark.sql("CREATE TABLE result (order_id INT, city STRING, name STRING, pieces INT) USING delta")
+        for words, statements in ROUNDS.items():
+            for statement in statements:
+                spark.sql(statement)
+            bring_up_to_date(spark, folder)
+            say(f"\n{words}:")
+            shown = rows(spark.table("result"))
+            for row in shown:
+                say(f"  {row}")
+            if shown != rows(spark.sql(QUERY)):
+                say(f"FAILED: batch SQL gives {rows(spark.sql(QUERY))}")
+                failures += 1
+        versions = spark.sql("DESCRIBE HISTORY result").count() - 1
+        say(f"\n{versions} commits to the target for {len(ROUNDS)} rounds")
+        failures += versions != len(ROUNDS) - 1  # the last one changes nothing
+        spark.stop()
+    say(f"{'FAILED' if failures else 'OK'} after {time.monotonic() - started:.0f} s")
+    return 1 if failures else 0
+
+
+def bring_up_to_date(spark: SparkSession, folder: str) -> None:
+    """Runs the streaming query over the commits since the last round. Without the trigger it would run for ever."""
+    streams = spark.newSession()
+    for table in TABLES:
+        changes = streams.readStream.option("readChangeFeed", "true").option("startingVersion", 0).table(table)
+        joinless.changelog(changes).createOrReplaceTempView(table)
+    deltas = joinless.enumerate_deltas(streams.sql(QUERY))
+    writer = deltas.writeStream.foreachBatch(joinless.apply_changes("result", key="order_id"))
+    writer = writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True)
+    writer.start().awaitTermination()
+
+
+def rows(df: DataFrame) -> list[tuple[object, ...]]:
+    """All rows in a fixed order."""
+    return sorted(tuple(row) for row in df.collect())
+
+
+def start_session(folder: str) -> SparkSession:
+    """A small local session with Delta and Joinless."""
+    builder = SparkSession.Builder().master("local[2]").appName("delta changes")
+    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.host", "127.0.0.1")
+    builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
+    builder = builder.config("spark.sql.warehouse.dir", f"{folder}/tables")
+    builder = builder.config("spark.databricks.delta.snapshotPartitions", "2")  # small tables
+    builder = builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+    catalog = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+    builder = builder.config("spark.sql.catalog.spark_catalog", catalog)
+    return joinless.configure(configure_spark_with_delta_pip(builder)).getOrCreate()
+
+
+def say(text: str) -> None:
+    """Prints at once."""
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

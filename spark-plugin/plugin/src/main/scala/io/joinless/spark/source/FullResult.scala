@@ -1,0 +1,51 @@
+package io.joinless.spark.source
+
+import io.joinless.spark.changes.Changes
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
+import io.joinless.spark.rules.CompileDeltas
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{GlobalLimit, LocalLimit, LogicalPlan, Project, Sort, SubqueryAlias}
+import org.apache.spark.sql.joinless.{Inspection, Plans}
+
+/** The complete result of a streaming query as of a committed batch, given the query itself.
+  *
+  * The query is compiled as for its changes; its block must be one that the checkpoint holds. In its place comes the
+  * enumeration of that block's state, and what the query makes of it (projections, conditions, an order, a limit) stays
+  * above. The result is a batch DataFrame; nothing is read before an action.
+  */
+object FullResult {
+
+  /** @param batch the last committed one, if None */
+  def apply(df: DataFrame, checkpoint: String, batch: Option[Long]): DataFrame = {
+    val session = df.sparkSession
+    if (!Inspection.hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()
+    if (!df.isStreaming) throw JoinlessErrors.notStreaming()
+    Plans.dataFrame(df, full(session, Plans.analyzed(df), checkpoint, batch))
+  }
+
+  private def full(session: SparkSession, plan: LogicalPlan, checkpoint: String, batch: Option[Long]): LogicalPlan =
+    plan match {
+      case _: Sort | _: GlobalLimit | _: LocalLimit | _: SubqueryAlias =>
+        plan.withNewChildren(plan.children.map(full(session, _, checkpoint, batch)))
+      case query =>
+        CompileDeltas.compiled(session, Changes.marked(query, DeltaForm.Weight)) match {
+          case DeltaRows(Project(list, block), _, _, output) =>
+            val rows = block.transform { case join: JoinFreeJoin =>
+              val snapshot = Snapshot.fitting(session, checkpoint, batch, join.spec)
+              ResultTable.relation(snapshot, join.spec, join.residuals, join.output.init)
+            }
+            Project(list.init.zip(output).map { case (value, column) => renamed(value, column) }, rows)
+          case other => throw new IllegalStateException(s"not the changes of a block: ${other.nodeName}")
+        }
+    }
+
+  private def renamed(value: NamedExpression, column: NamedExpression): NamedExpression = {
+    val expression = value match {
+      case Alias(child, _) => child
+      case attribute => attribute
+    }
+    Alias(expression, column.name)(column.exprId, column.qualifier, explicitMetadata = Some(column.metadata))
+  }
+}

@@ -1,0 +1,288 @@
+"""`apply_changes` alone: changes made by hand go into Delta tables, a bag in Python says what must be there."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from delta import DeltaTable
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import joinless
+from support import oracles
+from support.shop import SMALL
+
+Row = tuple[Any, ...]
+Changes = list[tuple[Row, int]]
+
+SCHEMA = "k int, `an odd {name}` string, x double"
+
+
+class Target:
+    """An empty Delta table, and the rows that have to be in it."""
+
+    def __init__(self, session: SparkSession, folder: Path, schema: str = SCHEMA) -> None:
+        self.session, self.schema = session, schema
+        self.path = str(folder / "target")
+        self.name = f"delta.`{self.path}`"
+        self.rows: Counter[Row] = Counter()
+        for name, value in SMALL.items():
+            session.conf.set(name, value)
+        writer = session.createDataFrame([], schema).write.format("delta")
+        writer.option("delta.columnMapping.mode", "name").save(self.path)  # any column name
+
+    def changes(self, changes: Iterable[tuple[Row, int]], form: str = "change_type") -> DataFrame:
+        """Signed rows as a DataFrame in one of the two forms, and the target's bag with them."""
+        changes = list(changes)
+        for row, weight in changes:
+            self.rows[row] += weight
+        if form == "weight":
+            return self.session.createDataFrame([(*r, w) for r, w in changes], f"{self.schema}, _weight bigint")
+        typed = [(*r, "insert" if w > 0 else "delete") for r, w in changes for _ in range(abs(w))]
+        return self.session.createDataFrame(typed, f"{self.schema}, _change_type string")
+
+    def insert(self, *rows: Row) -> None:
+        """Fills the table without `apply_changes`."""
+        self.rows.update(rows)
+        self.session.createDataFrame(rows, self.schema).write.format("delta").mode("append").save(self.path)
+
+    def check(self) -> None:
+        """Fails where the table holds something else."""
+        expected = oracles.bag(row for row, n in self.rows.items() for _ in range(n))
+        assert min(self.rows.values(), default=0) >= 0
+        assert not oracles.difference(oracles.bag(self.session.table(self.name).collect()), expected)
+
+    def version(self) -> int:
+        """The table's newest version."""
+        return int(DeltaTable.forPath(self.session, self.path).history(1).collect()[0]["version"])
+
+
+@pytest.fixture
+def target(spark: SparkSession, tmp_path: Path) -> Target:
+    return Target(spark.newSession(), tmp_path)
+
+
+def random_rows(rng: random.Random, n: int) -> list[Row]:
+    """Few values, so that rows meet again; NULL and NaN among them."""
+    xs = [None, 0.5, float("inf"), 3.0]
+    return [(rng.choice([None, 1, 2, 3]), rng.choice([None, "", "a", "b`c"]), rng.choice(xs)) for _ in range(n)]
+
+
+def test_random_changes_without_a_key_keep_the_bag(target: Target) -> None:
+    rng = random.Random(5)
+    for batch_id in range(4):
+        changes: Changes = [(row, rng.randint(1, 3)) for row in random_rows(rng, 12)]
+        there = [row for row, n in target.rows.items() if n]
+        changes += [(row, -rng.randint(1, target.rows[row])) for row in rng.sample(there, len(there) // 2)]
+        rng.shuffle(changes)
+        df = target.changes(changes, rng.choice(["change_type", "weight"]))
+        joinless.apply_changes(target.name, app_id="writer")(df, batch_id)
+        target.check()
+        if batch_id % 2:
+            version = target.version()
+            joinless.apply_changes(target.name, app_id="writer")(df, batch_id)
+            assert target.version() == version
+
+
+@pytest.mark.parametrize("key", ["k", ["K", "an odd {name}"]], ids=["one", "composite"])
+def test_random_changes_with_a_key_become_updates(target: Target, key: str | list[str]) -> None:
+    rng = random.Random(7)
+    apply = joinless.apply_changes(target.name, key, app_id="writer")
+    width = 1 if isinstance(key, str) else 2
+
+    def key_of(row: Row) -> Row:
+        return row[:width]
+
+    for batch_id in range(3):
+        old = {key_of(row): row for row, n in target.rows.items() if n}
+        changes: Changes = []
+        for row in {key_of(row): row for row in random_rows(rng, 4)}.values():
+            if key_of(row) in old:
+                changes.append((old[key_of(row)], -1))
+            if key_of(row) not in old or rng.random() < 0.7:
+                changes.append((row, 1))
+        rng.shuffle(changes)
+        df = target.changes(changes, rng.choice(["change_type", "weight"]))
+        apply(df, batch_id)
+        apply(df, batch_id)
+        target.check()
+
+
+def test_names_and_spellings_of_others_are_understood(target: Target) -> None:
+    apply = joinless.apply_changes(target.name, "K", app_id="writer")
+    rows = [(0.5, 1, "a", "INSERT"), (0.5, 2, "b", "update_AFTER"), (2.0, 3, None, "update_postimage")]
+    apply(target.session.createDataFrame(rows, "X double, K int, `an odd {name}` string, _change_type string"), 0)
+    rows = [(0.5, 1, "a", "Delete"), (0.5, 2, "b", "UPDATE_BEFORE"), (2.0, 3, None, "update_preimage")]
+    rows += [(9.0, 2, "b", "update_after")]
+    apply(target.session.createDataFrame(rows, "X double, K int, `an odd {name}` string, _change_type string"), 1)
+    target.rows = Counter([(2, "b", 9.0)])
+    target.check()
+
+
+def test_batches_without_a_net_change_touch_nothing(target: Target) -> None:
+    row = (1, "a", 0.5)
+    for batch_id, changes in enumerate(([], [(row, 1), (row, -1)])):
+        joinless.apply_changes(target.name, app_id="writer")(target.changes(changes), batch_id)
+        joinless.apply_changes(target.name, "k", app_id="writer")(target.changes(changes), batch_id)
+    assert target.version() == 0
+
+
+def test_a_batch_counts_once_per_app_id_and_leaves_no_setting_behind(target: Target) -> None:
+    df = target.changes([((1, "a", 0.5), 2)])
+    for app_id in ("one", "two", "one"):
+        joinless.apply_changes(target.name, app_id=app_id)(df, 3)
+    joinless.apply_changes(target.name, app_id="one")(df, 2)  # older than the last: long done
+    target.rows[1, "a", 0.5] = 4
+    target.check()
+    assert target.session.conf.get("spark.databricks.delta.write.txnVersion", None) is None
+
+
+#: What the target holds in the tests of what is refused.
+THERE: list[Row] = [(1, "a", 0.5), (2, "b", None), (None, "c", 0.5)]
+
+#: Name: changes, key, condition, values in the message.
+REFUSED: dict[str, tuple[Changes, str | None, str, tuple[str, ...]]] = {
+    "absent": ([((7, "a", 0.5), -1), ((8, "b", 0.5), 1)], None, "ROW_NOT_IN_TARGET", ("holds 0", '"k":7')),
+    "too many copies": ([((2, "b", None), -3)], None, "ROW_NOT_IN_TARGET", ("holds 1", "-3", '"x":null')),
+    "absent under a key": ([((7, "a", 0.5), -1), ((8, "a", 0.5), 1)], "k", "ROW_NOT_IN_TARGET", ('"k":7',)),
+    "other row under the key": ([((1, "z", 0.5), -1)], "k", "ROW_NOT_IN_TARGET", ('"z"',)),
+    "update of another row": ([((1, "z", 0.5), -1), ((1, "c", 0.5), 1)], "k", "ROW_NOT_IN_TARGET", ('"z"',)),
+    "two inserts of a key": ([((7, "a", 0.5), 1), ((7, "b", 0.5), 1)], "k", "KEY_NOT_UNIQUE", ("2 insertions",)),
+    "two copies of a row": ([((7, "a", 0.5), 2)], "k", "KEY_NOT_UNIQUE", ('"k":7', "2 insertions")),
+    "key that stays": ([((None, "b", 0.5), 1)], "k", "KEY_NOT_UNIQUE", ('"k":null', "row of the target")),
+    "key twice in the target": ([((7, "a", 0.5), 1)], "x", "KEY_NOT_UNIQUE", ('"x":0.5', "2 rows")),
+    "no such key": ([((7, "a", 0.5), 1)], "z", "UNKNOWN_KEY", ("z", "an odd {name}")),
+}
+
+
+def test_what_would_make_the_target_wrong_is_refused_and_writes_nothing(
+    target: Target, subtests: pytest.Subtests
+) -> None:
+    target.insert(*THERE)
+    version, before = target.version(), target.rows.copy()
+    for name, (changes, key, condition, told) in REFUSED.items():
+        with subtests.test(name):
+            df = target.changes(changes)
+            with pytest.raises(joinless.ApplyChangesError) as refused:
+                joinless.apply_changes(target.name, key, app_id="writer")(df, 0)
+            assert refused.value.getCondition() == f"JOINLESS_APPLY_CHANGES.{condition}"
+            for value in (*told, target.path):
+                assert value in str(refused.value)
+            assert "<" not in str(refused.value)
+    target.rows = before
+    target.check()
+    assert target.version() == version
+
+
+#: Name: a batch, and what its refusal says.
+UNFIT = {
+    "missing column": (
+        "SELECT 1 AS k, 0.5D AS x, 'insert' AS _change_type",
+        r"COLUMNS_DIFFER\].*the target .* has \(`k`",
+    ),
+    "column too many": ("SELECT *, 1 AS y, 'insert' AS _change_type FROM target", r"COLUMNS_DIFFER\]"),
+    "other type": (
+        "SELECT 1L AS k, `an odd {name}`, x, 1L AS _weight FROM target",
+        r"COLUMNS_DIFFER\].*`k` bigint.*`k` int",
+    ),
+    "a name twice": ("SELECT k, k, 0.5D AS x, 1L AS _weight FROM target", r"COLUMNS_DIFFER\]"),
+    "no change column": ("SELECT * FROM target", r"NO_CHANGES\]"),
+    "two change columns": ("SELECT *, 1L AS _weight, 'insert' AS _change_type FROM target", r"NO_CHANGES\]"),
+    "unknown type": ("SELECT *, 'upsert' AS _change_type FROM target", r"UNKNOWN_CHANGE_TYPE\] .* says upsert,"),
+    "NULL type": ("SELECT *, NULL AS _change_type FROM target", r"UNKNOWN_CHANGE_TYPE\] .* says NULL,"),
+    "NULL weight": (
+        "SELECT *, CAST(NULL AS INT) AS _weight FROM target",
+        r"UNKNOWN_CHANGE_TYPE\] .* says NULL weight,",
+    ),
+}
+
+
+def test_batches_that_do_not_fit_are_refused(target: Target, subtests: pytest.Subtests) -> None:
+    target.insert(*THERE)
+    target.session.table(target.name).createOrReplaceTempView("target")
+    for name, (sql, told) in UNFIT.items():
+        with subtests.test(name), pytest.raises(joinless.ApplyChangesError, match=told):
+            joinless.apply_changes(target.name, app_id="writer")(target.session.sql(sql), 0)
+    target.check()
+
+
+def test_targets_that_cannot_be_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    df = session.createDataFrame([(1, "insert")], "k int, _change_type string")
+    with pytest.raises(joinless.ApplyChangesError, match=r"TARGET_NOT_FOUND\].*\(`k` int\) USING delta"):
+        joinless.apply_changes("no_such_table", app_id="writer")(df, 0)
+    with pytest.raises(joinless.ApplyChangesError, match=r"NO_APP_ID\]"):
+        joinless.apply_changes("no_such_table")(df, 0)
+    session.createDataFrame([(1,)], "k int").write.parquet(str(tmp_path / "files"))
+    with pytest.raises(joinless.ApplyChangesError, match=r"TARGET_NOT_DELTA\]"):
+        joinless.apply_changes(f"parquet.`{tmp_path}/files`", app_id="writer")(df, 0)
+    target = Target(session, tmp_path, "k int, m map<string, int>")
+    df = session.sql("SELECT 1 AS k, map('a', 1) AS m, 'insert' AS _change_type")
+    with pytest.raises(joinless.ApplyChangesError, match=r"UNSUPPORTED_TYPE\].*column m of type map<string,int>"):
+        joinless.apply_changes(target.name, app_id="writer")(df, 0)
+
+
+# -- under a stream --------------------------------------------------------------------------------------------------
+
+
+class Stream:
+    """CSV files of changes as a stream into a target."""
+
+    def __init__(self, target: Target, folder: Path, key: str | None = None) -> None:
+        self.target, self.files, self.checkpoint, self.key = target, folder / "files", folder / "checkpoint", key
+        self.files.mkdir()
+
+    def arrive(self, number: int, text: str) -> None:
+        """Adds a file."""
+        (self.files / f"{number}.csv").write_text(text)
+
+    def start(self) -> StreamingQuery:
+        """Starts a query over what has arrived, one file per batch."""
+        schema = f"{self.target.schema}, _change_type string"
+        df = self.target.session.readStream.schema(schema).option("maxFilesPerTrigger", 1).csv(str(self.files))
+        writer = df.writeStream.foreachBatch(joinless.apply_changes(self.target.name, self.key))
+        return writer.option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True).start()
+
+    def run(self) -> None:
+        """Applies what has arrived."""
+        self.start().awaitTermination()
+
+    def forget_commit(self, batch_id: int) -> None:
+        """As if the process had died before the batch was committed: the next run repeats it."""
+        for name in (str(batch_id), f".{batch_id}.crc"):
+            (self.checkpoint / "commits" / name).unlink(missing_ok=True)
+
+
+def test_a_batch_that_a_restarted_query_repeats_changes_nothing(target: Target, tmp_path: Path) -> None:
+    stream = Stream(target, tmp_path, "k")
+    stream.arrive(0, "1,a,0.5,insert\n2,b,0.5,insert\n")
+    stream.arrive(1, "1,a,0.5,delete\n1,c,0.5,insert\n")
+    stream.run()
+    target.rows = Counter([(1, "c", 0.5), (2, "b", 0.5)])
+    target.check()
+    version = target.version()
+    stream.forget_commit(1)
+    stream.run()
+    assert target.version() == version
+    stream.arrive(2, "2,b,0.5,delete\n")
+    stream.run()
+    target.rows = Counter([(1, "c", 0.5)])
+    target.check()
+
+
+def test_the_error_of_a_batch_stops_the_stream_and_has_its_name(target: Target, tmp_path: Path) -> None:
+    stream = Stream(target, tmp_path)
+    stream.arrive(0, "1,a,0.5,delete\n")
+    query = stream.start()
+    with pytest.raises(PySparkException, match=r"JOINLESS_APPLY_CHANGES\.ROW_NOT_IN_TARGET"):
+        query.awaitTermination()
+    error = joinless.error(query)
+    assert error is not None
+    assert error.getCondition() == "JOINLESS_APPLY_CHANGES.ROW_NOT_IN_TARGET"
+    assert target.version() == 0
