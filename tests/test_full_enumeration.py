@@ -72,7 +72,9 @@ def test_every_batch_that_is_kept_can_be_read(spark: SparkSession, tmp_path: Pat
     for batch in range(case.batches):
         run.feed.arrive(batch)
         query.processAllAvailable()
-        expected.append((query.lastProgress.batchId, run.feed.oracle.result()))
+        progress = query.lastProgress
+        assert progress
+        expected.append((progress.batchId, run.feed.oracle.result()))
     query.stop()
     for batch, result in expected:
         compare(case, batch, read(spark.newSession(), run.checkpoint, batchId=batch), result)
@@ -130,7 +132,7 @@ def test_what_stands_on_top_is_exact(spark: SparkSession, tmp_path: Path) -> Non
     for top in (
         f"SELECT {first} FROM now",
         f"SELECT count(*), count({first}), count(DISTINCT {last}) FROM now",
-        f"SELECT * FROM now WHERE {first} IS NOT NULL AND {first} = {last}",
+        f"SELECT * FROM now WHERE {first} IS NOT NULL AND hash({first}) < hash({last})",
         f"SELECT {last} FROM now WHERE {first} IS NULL OR {last} IS NULL",
         f"SELECT {first} FROM now WHERE {first} IN (SELECT max({first}) FROM now)",
     ):
@@ -145,4 +147,4 @@ def test_errors_reach_python_with_their_condition(spark: SparkSession, tmp_path:
     assert missing.value.getCondition() == "JOINLESS_CHECKPOINT_NOT_FOUND.FOLDER"
     with pytest.raises(PySparkException) as option:
         read(spark, tmp_path, batchId="last")
-    assert option.value.getCondition() == "JOINLESS_INVALID_OPTION" or "NO_BATCH" in str(option.value.getCondition())
+    assert option.value.getCondition() == "JOINLESS_INVALID_OPTION"
