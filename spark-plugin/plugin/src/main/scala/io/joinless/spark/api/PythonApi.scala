@@ -2,9 +2,9 @@ package io.joinless.spark.api
 
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.explain.{ExtendedExplain, JoinTreeGraph, JoinTreeText}
+import io.joinless.spark.explain.{DeltasText, ExtendedExplain, JoinTreeGraph, JoinTreeText}
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.plans.{BlockSpec, DeltaForm, JoinFreeJoin}
+import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows, JoinFreeJoin}
 import io.joinless.spark.rules.{CompileDeltas, Reason}
 import io.joinless.spark.source.FullResult
 import io.joinless.spark.state.StateFormat
@@ -31,7 +31,10 @@ object PythonApi {
 
   def explainText(df: Dataset[_]): String = {
     val plan = look(df)
-    val trees = plan.blocks.map(spec => JoinTreeText(spec, ChosenShares.sizes(spec, plan.conf)))
+    val trees = plan.blocks.map { spec =>
+      val deltas = plan.deltas.get(spec.ordinal).map(d => "\n" + DeltasText(spec, d))
+      JoinTreeText(spec, ChosenShares.sizes(spec, plan.conf)) + deltas.getOrElse("")
+    }
     val kept = plan.reasons.map(ExtendedExplain.told)
     if (trees.isEmpty && kept.isEmpty) "The query joins no streams."
     else (trees ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
@@ -65,13 +68,19 @@ object PythonApi {
   /** Where a running query keeps its checkpoint. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
 
-  final private case class Look(blocks: Seq[BlockSpec], reasons: Seq[Reason], conf: JoinlessConf)
+  /** @param deltas of a block (by ordinal) whose changes are asked */
+  final private case class Look(
+      blocks: Seq[BlockSpec],
+      deltas: Map[Int, DeltaRows],
+      reasons: Seq[Reason],
+      conf: JoinlessConf
+  )
 
   private def look(df: Dataset[_]): Look = {
     if (!isInstalled(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
     CompileDeltas.attempt(df.sparkSession, Plans.analyzed(df.toDF())) match {
-      case Left(reason) => Look(Nil, Seq(reason), Inspection.conf(df.sparkSession))
+      case Left(reason) => Look(Nil, Map.empty, Seq(reason), Inspection.conf(df.sparkSession))
       case Right(plan) => look(df.sparkSession, plan)
     }
   }
@@ -82,6 +91,9 @@ object PythonApi {
     val partitions = Inspection.partitions(session)
     val nodes = optimized.collect { case node => node }
     val blocks = nodes.collect { case join: JoinFreeJoin => ChosenShares(join.spec, partitions, conf) }
-    Look(blocks.sortBy(_.ordinal), ExtendedExplain.reasons(nodes), conf)
+    val deltas = nodes.collect { case deltas: DeltaRows =>
+      deltas.collectFirst { case join: JoinFreeJoin => join.spec.ordinal -> deltas }
+    }.flatten.toMap
+    Look(blocks.sortBy(_.ordinal), deltas, ExtendedExplain.reasons(nodes), conf)
   }
 }

@@ -135,7 +135,7 @@ final private class CountLog(
     val before = nextSequence
     extent.credit += CountLog.EntriesPerOwn * own
     while (extent.entries > 2 * extent.live && extent.oldest < before && cleanOldest()) {}
-    extent.credit = math.min(extent.credit, CountLog.MostCredit)
+    extent.credit = math.min(extent.credit, LogExtent.MostCredit)
   }
 
   private def cleanOldest(): Boolean = {
@@ -178,13 +178,10 @@ final private class CountLog(
     }
     extent.entries = 0
     extent.live = 0
-    extent.credit = 0
+    extent.credit = LogExtent.MostCredit
   }
 }
 
 private object CountLog {
   final private val EntriesPerOwn = 4
-
-  /** Entries that a block can have: none is smaller than a row of one column. */
-  final private val MostCredit = (ChangeLog.WeightedBlockBytes / 40).toLong
 }

@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.spark.plans.{BlockSpec, DeltaForm}
+import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, UnsafeProjection, UnsafeRow}
@@ -12,11 +12,10 @@ import org.apache.spark.sql.joinless.KeyBytes
 /** The net changes of a result, told in `form`: the operator's weighted rows in, rows with a change column out.
   *
   * The operator's changes are net in each cell, over the block's columns. That is not enough where rows of several cells,
-  * or rows that differ in the block's columns only, are equal here (architecture D11); then this stage adds up weights:
-  *   - `crossesCells`: rows of different cells can be equal, because the result does not show every attribute by which
-  *     cells were chosen; one exchange by the result's columns comes first;
-  *   - `addsUp`: equal rows of one partition are made one, in memory linear in the changes; also where the form wants
-  *     one row for all copies.
+  * or rows that differ in the block's columns only, are equal here (architecture D11), and where the form wants one row
+  * for all copies; then this stage adds up weights ([[DeltaRows.addsUp]]), in memory linear in the changes. Where cells
+  * can yield equal rows ([[DeltaRows.hidden]]), one exchange by the result's columns comes first.
+  *
   * Otherwise rows stream through. The stage keeps no state: changes of different batches never meet.
   */
 final case class DeltaRowsExec(form: DeltaForm, plain: Seq[Int], output: Seq[Attribute], child: SparkPlan)
@@ -24,10 +23,9 @@ final case class DeltaRowsExec(form: DeltaForm, plain: Seq[Int], output: Seq[Att
 
   private def spec: Option[BlockSpec] = child.collectFirst { case join: JoinFreeExec => join.spec }
 
-  private def crossesCells: Boolean = spec.exists(DeltaRowsExec.crossesCells(_, plain))
+  private def addsUp: Boolean = spec.forall(DeltaRows.addsUp(_, form, plain))
 
-  private def addsUp: Boolean =
-    crossesCells || form == DeltaForm.Weight || spec.forall(s => s.output.indices.exists(!plain.contains(_)))
+  private def crossesCells: Boolean = addsUp && spec.exists(DeltaRows.hidden(_, plain).nonEmpty)
 
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
@@ -65,19 +63,6 @@ final case class DeltaRowsExec(form: DeltaForm, plain: Seq[Int], output: Seq[Att
 }
 
 object DeltaRowsExec {
-
-  /** Whether cells can yield equal rows: an attribute by which they are chosen is no column of the result.
-    *
-    * A column shows its attribute where it is the stored key itself, so that equal columns are equal keys.
-    */
-  def crossesCells(spec: BlockSpec, plain: Seq[Int]): Boolean = {
-    val shown = plain.filter(_ >= 0).map(spec.output)
-    spec.attributes.indices.exists { x =>
-      spec.shares(x) > 1 && !shown.exists { c =>
-        spec.relations(c.relation).keys.exists(k => k.attribute == x && k.ordinal == c.ordinal)
-      }
-    }
-  }
 
   private def addedUp(changes: Iterator[(UnsafeRow, Long)], columns: Int): Iterator[(UnsafeRow, Long)] = {
     val net = new NetRows(columns)

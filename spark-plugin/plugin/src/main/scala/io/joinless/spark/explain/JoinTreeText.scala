@@ -20,6 +20,7 @@ object JoinTreeText {
     val lines = Seq(
       Some(s"root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}"),
       Some(s"cost: ${facts.guarantee}"),
+      Option.when(facts.changelogs.nonEmpty)(s"rows come and go in: ${facts.changelogs.mkString(", ")}"),
       placement(facts, sizes),
       Option.when(facts.crossProduct.nonEmpty)(
         s"warning: no equation links ${facts.crossProduct.map(_.mkString(", ")).mkString(" with ")}: the result is their cross product"

@@ -30,6 +30,9 @@ final case class ViewTreeFacts(spec: BlockSpec) {
     s"$update; constant delay between results; state linear in the stored rows"
   }
 
+  /** The relations whose rows come and go. */
+  def changelogs: Seq[String] = spec.relations.filter(r => spec.inputs(r.input).changelog).map(_.name)
+
   /** The groups of relations that no equation links, where there are several. */
   def crossProduct: Seq[Seq[String]] = spec.tree match {
     case GeneralizedNode(attributes, children) if attributes.isEmpty && children.size > 1 =>

@@ -76,6 +76,15 @@ final class Cells(spec: BlockSpec) {
 object Cells {
   final private val Seed = 0x4a4c0000
 
+  /** Whether `cell` is the first of the cells that hold a row of the relation, if it holds any: the one with coordinate 0
+    * at all attributes that the relation lacks. Each row is in exactly one such cell.
+    */
+  def isFirst(spec: BlockSpec, relation: Int, cell: Int): Boolean = {
+    val strides = spec.shares.scanRight(1)(_ * _).tail
+    val own = spec.relations(relation).keys.map(_.attribute).toSet
+    spec.attributes.indices.forall(x => own(x) || cell / strides(x) % spec.shares(x) == 0)
+  }
+
   final private class Relation(
       required: Array[Int],
       ordinals: Array[Int],

@@ -54,6 +54,29 @@ final case class DeltaRows(child: LogicalPlan, form: DeltaForm, plain: Seq[Int],
   override protected def withNewChildInternal(newChild: LogicalPlan): DeltaRows = copy(child = newChild)
 }
 
+object DeltaRows {
+
+  /** The attributes by which cells are chosen and that the result does not show, so that cells can yield equal rows.
+    *
+    * A column shows its attribute where it is the stored key itself: equal columns are then equal keys.
+    */
+  def hidden(spec: BlockSpec, plain: Seq[Int]): Seq[Int] = {
+    val shown = plain.filter(_ >= 0).map(spec.output)
+    spec.attributes.indices.filter { x =>
+      spec.shares(x) > 1 && !shown.exists { c =>
+        spec.relations(c.relation).keys.exists(k => k.attribute == x && k.ordinal == c.ordinal)
+      }
+    }
+  }
+
+  /** Whether changes of equal rows must be added up: some can cancel others out, or the form wants one row for all. */
+  def addsUp(spec: BlockSpec, form: DeltaForm, plain: Seq[Int]): Boolean = {
+    val cancel = spec.inputs.exists(_.changelog)
+    def differ = hidden(spec, plain).nonEmpty || spec.output.indices.exists(!plain.contains(_))
+    form == DeltaForm.Weight || cancel && differ
+  }
+}
+
 /** An expression that an optimizer must not look into, because it means something else in every batch. */
 final case class Deferred(expression: Expression) extends LeafExpression with Unevaluable {
 

@@ -1,39 +1,31 @@
 package io.joinless.spark.source
 
-import java.util.UUID
-
 import io.joinless.engine.enumerate.FullEnumeration
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
-import io.joinless.spark.JoinlessConf
-import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.exec.{CellTask, OutputRow, ResidualPredicates}
-import io.joinless.spark.state.{CellId, ChangeLogReader, StateVersion, ViewTreeCache}
-import org.apache.spark.{TaskContext, TaskKilledException}
+import io.joinless.spark.exec.{OutputRow, ResidualPredicates}
+import io.joinless.spark.state.ChangeLogReader
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{And, BoundReference, Predicate, UnsafeProjection}
 import org.apache.spark.sql.connector.read.PartitionReader
 
 /** The result rows of one cell: its view tree is rebuilt from the log, then enumerated row by row, on demand.
   *
-  * The store is open only while the log is read. Memory is that of the tree, within the bound of all trees of the
-  * executor; it is given back by `close`. Cost: the log once, then constant delay between rows but for those that
+  * Memory is that of the tree ([[CellTree]]); it is given back by `close`. Cost: the log once, then constant delay between rows but for those that
   * `residuals` and `filters` reject. The same row object is handed out every time.
   */
 final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
   private[this] val spec = scan.spec
-  private[this] val reading = UUID.randomUUID()
-  // a cell that no operator has: the trees of a running query stay what they are
-  private[this] val lease = ViewTreeCache.executor.checkOut(
-    CellId(s"read-$reading", 0L, cell),
-    StateVersion(reading, scan.stores.batch + 1, None)
-  )
+  private[this] val tree = new CellTree(spec, scan.stores, cell, scan.cacheMaxBytes)
   private[this] var results: Results = _
   private[this] var current: InternalRow = _
   private[this] var copies = 0L // of the current row, still to be handed out
 
+  private def kept: ChangeLogReader.Keep =
+    if (scan.taken.isEmpty) ChangeLogReader.All else new TakenRows(spec, scan.taken)
+
   override def next(): Boolean = {
-    if (results == null) results = new Results(rebuilt())
+    if (results == null) results = new Results(tree.rebuilt(kept))
     if (copies > 0L) copies -= 1
     else {
       current = results.next()
@@ -46,24 +38,7 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
 
   override def close(): Unit = {
     results = null
-    lease.release()
-  }
-
-  private def rebuilt(): ViewTree = {
-    val limit = JoinlessConf.boundOfCache(scan.cacheMaxBytes)
-    val context = Option(TaskContext.get())
-    def checkSize(bytes: Long): Unit = {
-      if (context.exists(_.isInterrupted())) throw new TaskKilledException
-      lease.resize(bytes, limit)
-      if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
-    }
-    val log = new ChangeLogReader(
-      spec,
-      cell,
-      (block, what) => JoinlessErrors.corruptBlock(block, cell, scan.stores.batch, what),
-      if (scan.taken.isEmpty) ChangeLogReader.All else new TakenRows(spec, scan.taken)
-    )
-    scan.stores.read(cell)(blocks => CellTask.rebuild(spec, log, blocks, checkSize).tree)
+    tree.close()
   }
 
   /** Enumerates a tree that does not change any more. */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.sources.DataSourceRegister
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** `spark.read.format("joinless")`: the complete current result of a join, read from its checkpoint.
@@ -15,7 +15,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   * Options:
   *   - `checkpointLocation` (or the path given to `load`): the streaming query's checkpoint, running or not;
   *   - `batchId`: an older committed batch instead of the last one;
-  *   - `operator`: the number of the join's stateful operator, where the query has several joins.
+  *   - `operator`: the number of the join's stateful operator, where the query has several joins;
+  *   - `inputs`: instead of the result, the rows that are stored of all relations (`true`), or of the one that is named
+  *     ([[InputsTable]]).
   *
   * The batch is chosen by `load()`; each action on the DataFrame then shows that batch.
   */
@@ -27,7 +29,7 @@ final class ResultSource extends TableProvider with DataSourceRegister {
   override def shortName(): String = "joinless"
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
-    StructType(table(options).columns.map(c => org.apache.spark.sql.types.StructField(c.name, c.dataType, c.nullable)))
+    StructType(table(options).columns.map(c => StructField(c.name, c.dataType, c.nullable)))
 
   override def getTable(
       schema: StructType,
@@ -53,12 +55,22 @@ final class ResultSource extends TableProvider with DataSourceRegister {
       throw JoinlessErrors.invalidOption(Checkpoint, "", "it must name the checkpoint of a streaming query")
     )
     val snapshot = Snapshot(session, checkpoint, number(options, "batchId"), number(options, "operator"))
-    ResultTable.recorded(session, snapshot)
+    text(options, Inputs).filterNot(_.equalsIgnoreCase("false")) match {
+      case None => ResultTable.recorded(session, snapshot)
+      case Some(all) if all.equalsIgnoreCase("true") => InputsTable(snapshot, None)
+      case Some(name) =>
+        val names = snapshot.spec.relations.map(_.name)
+        val relation = Some(names.indexOf(name)).filter(_ >= 0).getOrElse {
+          throw JoinlessErrors.invalidOption(Inputs, name, s"the join has the relations ${names.mkString(", ")}")
+        }
+        InputsTable(snapshot, Some(relation))
+    }
   }
 }
 
 object ResultSource {
   final private val Checkpoint = "checkpointLocation"
+  final private val Inputs = "inputs"
 
   private def text(options: CaseInsensitiveStringMap, key: String): Option[String] =
     Option(options.get(key)).filter(_.trim.nonEmpty)

@@ -98,7 +98,7 @@ object ResultTable {
     spec.inputs(spec.relations(column.relation).input).columns(column.ordinal).dataType
 
   /** The same names, with a number where one comes again in any case. */
-  private def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
+  def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
     names.foldLeft(IndexedSeq.empty[String]) { (taken, name) =>
       def isFree(candidate: String) = !taken.exists(_.equalsIgnoreCase(candidate))
       taken :+ Iterator.single(name).concat(Iterator.from(2).map(n => s"${name}_$n")).filter(isFree).next()

@@ -2,7 +2,7 @@ package io.joinless.spark.source
 
 import io.joinless.spark.plans.BlockSpec
 import io.joinless.spark.state.ChangeLogReader
-import org.apache.spark.sql.catalyst.expressions.{And, BasePredicate, Predicate, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{And, BasePredicate, Expression, Predicate, UnsafeRow}
 
 /** Of a stored row's roles, those whose conditions hold (are true, neither false nor NULL). */
 final private class TakenRows(spec: BlockSpec, conditions: Seq[RelationFilter]) extends ChangeLogReader.Keep {
@@ -25,7 +25,7 @@ final private class TakenRows(spec: BlockSpec, conditions: Seq[RelationFilter]) 
     kept
   }
 
-  private def compiled(condition: org.apache.spark.sql.catalyst.expressions.Expression): BasePredicate = {
+  private def compiled(condition: Expression): BasePredicate = {
     val predicate = Predicate.create(condition)
     predicate.initialize(0)
     predicate

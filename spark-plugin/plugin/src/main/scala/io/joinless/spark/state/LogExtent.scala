@@ -17,8 +17,10 @@ final class LogExtent(spec: BlockSpec) {
   var entries = 0L
   var live = 0L
 
-  /** Entries that may still be cleaned for what was written. */
-  var credit = 0L
+  /** Entries that may be cleaned for what was written before. A log that was read anew starts with as many as a block can
+    * have, or else cells that are rebuilt in every batch would never save up for one.
+    */
+  var credit: Long = LogExtent.MostCredit
 
   /** Rows of changelogs with a negative count in some relation. */
   var owed = 0L
@@ -32,4 +34,10 @@ final class LogExtent(spec: BlockSpec) {
     newest(input)(row) = Math.toIntExact(sequence + 1)
 
   def bytes: Long = newest.iterator.filter(_ != null).map(_.bytes).sum
+}
+
+object LogExtent {
+
+  /** Entries that a block can have. */
+  val MostCredit: Long = ChangeLog.WeightedBlockBytes / 24
 }

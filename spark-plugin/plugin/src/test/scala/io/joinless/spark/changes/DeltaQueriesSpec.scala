@@ -191,8 +191,16 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
   test("explain and why_not see what is asked") {
     val g = new Graph
     g.views()
-    val text = io.joinless.spark.api.PythonApi.explainText(spark.sql(pairs).incrementalEnumerate())
-    assert(text.contains("a, b") || text.contains("Join tree"), text)
+    val text = PythonApi.explainText(spark.sql(pairs).incrementalEnumerate())
+    assert(text.contains("rows come and go in: a, b") && text.contains("O(1) per change, whatever the changes"), text)
+    assert(
+      text.contains("changes: in _change_type, equal rows added up over all cells, because the result does not show"),
+      text
+    )
+    val shown = PythonApi.explainText(spark.sql(pairs.replace("AS y", "AS y, b.src AS via")).incrementalEnumerate())
+    assert(shown.contains("changes: in _change_type, handed out as they are found"), shown)
+    val odd = PythonApi.explainText(spark.sql(pairs.replace("b.dst AS y", "a.dst, (a.src + b.dst) % 2 AS odd")).incrementalEnumerate())
+    assert(odd.contains("changes: in _change_type, equal rows added up within each cell"), odd)
     assert(PythonApi.whyNotJson(spark.sql("SELECT DISTINCT src FROM f").incrementalEnumerate()).contains("UNSUPPORTED"))
     assert(DeltaForm.of("weight").contains(DeltaForm.Weight))
   }

@@ -10,23 +10,11 @@ import org.scalatest.funsuite.AnyFunSuite
 
 /** Exactly once, whatever fails: results of each batch equal batch SQL, in 4 cells of 7 partitions. */
 class RecoverySpec extends AnyFunSuite with SharedSpark {
+  import RecoverySpec.stores
 
   private val threeHops =
     "SELECT a.src, b.src AS via, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
 
-  private val rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-  private val stores: Seq[(String, Seq[(String, String)])] = Seq(
-    "HDFS-backed store" -> Nil,
-    "RocksDB with changelog" -> Seq(
-      "spark.sql.streaming.stateStore.providerClass" -> rocks,
-      "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true"
-    ),
-    "RocksDB with checkpoint format v2" -> Seq(
-      "spark.sql.streaming.stateStore.providerClass" -> rocks,
-      "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
-      "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2"
-    )
-  )
   private val fourCells =
     Seq("spark.sql.shuffle.partitions" -> "7", "spark.joinless.placement.maxReplication" -> "1.8")
 
@@ -93,4 +81,20 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
     val last = commits.toFile.list().filter(_.matches("[0-9]+")).map(_.toLong).max
     for (name <- Seq(s"$last", s".$last.crc")) Files.deleteIfExists(commits.resolve(name))
   }
+}
+
+object RecoverySpec {
+  private val rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+  val stores: Seq[(String, Seq[(String, String)])] = Seq(
+    "HDFS-backed store" -> Nil,
+    "RocksDB with changelog" -> Seq(
+      "spark.sql.streaming.stateStore.providerClass" -> rocks,
+      "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true"
+    ),
+    "RocksDB with checkpoint format v2" -> Seq(
+      "spark.sql.streaming.stateStore.providerClass" -> rocks,
+      "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
+      "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2"
+    )
+  )
 }

@@ -1,12 +1,10 @@
 package io.joinless.spark.source
 
-import io.joinless.spark.{EdgeFiles, SharedSpark}
-import org.apache.spark.sql.{DataFrame, SparkSession}
-import org.apache.spark.sql.streaming.Trigger
+import io.joinless.spark.EdgeFiles
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The result of a stopped query, read from its checkpoint, against batch SQL over the files. */
-class FullEnumerationSpec extends AnyFunSuite with SharedSpark {
+class FullEnumerationSpec extends AnyFunSuite with StoredResults {
 
   private val state = "org.apache.spark.sql.execution.streaming.state"
   private val rocksdb = Seq(
@@ -22,31 +20,6 @@ class FullEnumerationSpec extends AnyFunSuite with SharedSpark {
 
   private val from = "FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
   private val threeHops = s"SELECT a.src, b.src AS via, b.dst, c.dst AS last $from"
-
-  /** Writes the query's output to nowhere, one batch per file. */
-  private def run(files: EdgeFiles, sql: String): Unit = run(files, files.streaming(sql))
-
-  private def run(files: EdgeFiles, df: DataFrame): Unit =
-    df.writeStream
-      .format("noop")
-      .option("checkpointLocation", files.path("cp"))
-      .trigger(Trigger.AvailableNow())
-      .start()
-      .awaitTermination()
-
-  private def read(files: EdgeFiles, options: (String, String)*): DataFrame = read(spark, files, options: _*)
-
-  private def read(session: SparkSession, files: EdgeFiles, options: (String, String)*): DataFrame =
-    session.read.format("joinless").option("checkpointLocation", files.path("cp")).options(options.toMap).load()
-
-  private def rows(df: DataFrame): Seq[String] = EdgeFiles.sorted(df.collect().toSeq)
-
-  private def ran(sql: String, batches: Int = 3): EdgeFiles = {
-    val files = new EdgeFiles(spark, "e")
-    (1 to batches).foreach(files.addRandom(_))
-    run(files, sql)
-    files
-  }
 
   for ((name, confs) <- stores; partitions <- Seq(1, 4, 6))
     test(

@@ -74,9 +74,15 @@ final class CellStores(
 
   /** Calls `read` with the blocks of a cell's log, in any order; nothing stays open after it. */
   def read[A](cell: Int)(read: Iterator[(UnsafeRow, UnsafeRow)] => A): A = {
-    val id = StateStoreProviderId(StateStoreId(location, operator, cell), UUID.randomUUID())
+    val log = open(cell)
+    try read(log.blocks)
+    finally log.close()
+  }
+
+  /** The log of a cell, to be closed. */
+  def open(cell: Int): CellLog = {
     val provider = StateStoreProvider.createAndInit(
-      id,
+      StateStoreProviderId(StateStoreId(location, operator, cell), UUID.randomUUID()),
       ChangeLog.KeySchema,
       ChangeLog.ValueSchema,
       NoPrefixKeyStateEncoderSpec(ChangeLog.KeySchema),
@@ -86,17 +92,24 @@ final class CellStores(
       useMultipleValuesPerKey = false,
       stateSchemaProvider = None
     )
-    try {
-      val store = opened(provider, cell)
-      try {
-        val blocks = store.iterator()
-        try read(blocks.map(pair => (pair.key, pair.value)))
-        finally blocks.close()
-      } finally store.abort()
-    } finally provider.close()
+    try new CellLog(provider, opened(provider, cell))
+    catch { case e: Throwable => provider.close(); throw e }
   }
 
   private def opened(provider: StateStoreProvider, cell: Int): ReadStateStore =
     try provider.getReadStore(batch + 1, ids.map(_(cell)))
     catch { case NonFatal(e) => throw JoinlessErrors.stateGone(batch, new Path(location).getParent.toString, cell, e) }
+}
+
+/** The blocks of one cell's log, in any order; each pair of rows holds until the next. */
+final class CellLog private[joinless] (provider: StateStoreProvider, store: ReadStateStore) extends AutoCloseable {
+  private val pairs = store.iterator()
+
+  val blocks: Iterator[(UnsafeRow, UnsafeRow)] = pairs.map(pair => (pair.key, pair.value))
+
+  override def close(): Unit =
+    try {
+      pairs.close()
+      store.abort()
+    } finally provider.close()
 }

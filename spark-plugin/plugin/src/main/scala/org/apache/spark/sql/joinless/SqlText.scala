@@ -7,6 +7,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, Project, Statistics}
 import org.apache.spark.sql.classic
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, NullType}
 
 /** Expressions over positions as SQL texts over `c0`, `c1`, …, and back.
@@ -102,7 +103,8 @@ object SqlText {
     types.indices.find(column(_) == text).map(i => BoundReference(i, types(i), nullable = true))
 
   private def parsed(session: classic.SparkSession, texts: Seq[String], types: Seq[DataType]): Seq[Expression] =
-    session.withActive(StreamContext.inspecting {
+    // tables are loaded while a caller's conf is in force, which goes before the active session's
+    session.withActive(SQLConf.withExistingConf(session.sessionState.conf)(StreamContext.inspecting {
       val columns = types.zipWithIndex.map { case (dataType, i) => AttributeReference(column(i), dataType)() }
       val list = texts.map(text => Alias(session.sessionState.sqlParser.parseExpression(text), "value")())
       val analyzed = session.sessionState.analyzer.execute(Project(list, Columns(columns)))
@@ -118,7 +120,7 @@ object SqlText {
           })
         case other => throw new IllegalStateException(s"not a projection: $other")
       }
-    })
+    }))
 
   private def column(i: Int): String = s"c$i"
 

@@ -1,0 +1,136 @@
+package io.joinless.spark.source
+
+import scala.collection.mutable
+
+import io.joinless.spark.placement.Cells
+import io.joinless.spark.plans.BlockSpec
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.joinless.{CellLog, CellStores}
+import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
+
+final private[source] case class InputsReaderFactory(
+    spec: BlockSpec,
+    relations: Seq[Int],
+    asStruct: Boolean,
+    timeZone: String,
+    stores: CellStores,
+    cacheMaxBytes: Long
+) extends PartitionReaderFactory {
+
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case CellPartition(cell) => new InputsReader(this, cell)
+    case other => throw new IllegalArgumentException(s"no cell: $other")
+  }
+}
+
+/** The stored rows of one cell, but those that an earlier cell holds too.
+  *
+  * Rows of append-only inputs come straight from the log, block by block. Of a changelog's rows the log holds several
+  * counts, of which the latest is so: they come from the rebuilt view tree, behind the others.
+  */
+final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
+  private[this] val spec = scan.spec
+  private[this] val roles: Long =
+    scan.relations.filter(Cells.isFirst(spec, _, cell)).map(1L << _).foldLeft(0L)(_ | _)
+  private[this] val ofChangelogs: Long =
+    spec.relations.indices.filter(r => spec.inputs(spec.relations(r).input).changelog).map(1L << _).foldLeft(0L)(_ | _)
+  private[this] val stored = spec.relations.indices.map(r => new StoredRow(scan, r)).toArray
+  private[this] val tree = new CellTree(spec, scan.stores, cell, scan.cacheMaxBytes)
+  private[this] var log: CellLog = _
+  private[this] var rows: Iterator[InternalRow] = _
+  private[this] var current: InternalRow = _
+
+  override def next(): Boolean = {
+    if (rows == null) rows = appended() ++ counted()
+    val more = rows.hasNext
+    current = if (more) rows.next() else null
+    more
+  }
+
+  override def get(): InternalRow = current
+
+  override def close(): Unit = {
+    rows = Iterator.empty
+    if (log != null) log.close()
+    tree.close()
+  }
+
+  private def appended(): Iterator[InternalRow] = {
+    val wanted = roles & ~ofChangelogs
+    if (wanted == 0L) Iterator.empty
+    else {
+      log = scan.stores.open(cell)
+      val reader = tree.reader((roles, _, _, _) => roles & wanted)
+      val block = mutable.ArrayBuffer.empty[(Long, UnsafeRow)]
+      log.blocks.flatMap { case (key, value) =>
+        block.clear()
+        reader.read(key, value) { (roles, _, input, base, offset, bytes) =>
+          val row = new UnsafeRow(spec.inputs(input).columns.size)
+          row.pointTo(base, offset, bytes)
+          block += roles -> row
+        }
+        block.iterator.flatMap { case (roles, row) => relationsOf(roles).map(stored(_)(row, 1L)) }
+      } ++ Iterator.single(()).flatMap { _ =>
+        val _ = reader.finish(); Iterator.empty[InternalRow]
+      }
+    }
+  }
+
+  private def counted(): Iterator[InternalRow] = {
+    val wanted = roles & ofChangelogs
+    if (wanted == 0L) Iterator.empty
+    else {
+      val views = tree.rebuilt((roles, _, _, _) => roles & wanted)
+      for {
+        r <- relationsOf(wanted)
+        input = spec.relations(r).input
+        arena = views.arena(input)
+        view = new UnsafeRow(spec.inputs(input).columns.size)
+        row <- (0 until arena.limit).iterator if views.count(r, row) != 0L
+      } yield {
+        view.pointTo(arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), 8 * arena.words(row))
+        stored(r)(view, views.count(r, row))
+      }
+    }
+  }
+
+  private def relationsOf(roles: Long): Iterator[Int] =
+    spec.relations.indices.iterator.filter(r => (roles >>> r & 1L) != 0L)
+}
+
+/** Rows of one relation as they are shown. The same object each time. */
+final private[source] class StoredRow(scan: InputsReaderFactory, relation: Int) {
+  private[this] val name = UTF8String.fromString(scan.spec.relations(relation).name)
+  private[this] val struct = StoredRow.struct(scan.spec, relation)
+  private[this] val columns = new GenericInternalRow(3)
+  private[this] val shown: Expression = {
+    val row = BoundReference(2, struct, nullable = false)
+    if (scan.asStruct) row
+    else StructsToJson(Map("ignoreNullFields" -> "false"), row, Some(scan.timeZone)).replacement
+  }
+  private[this] val project = UnsafeProjection.create(
+    Seq(BoundReference(0, StringType, nullable = false), BoundReference(1, LongType, nullable = false), shown)
+  )
+
+  def apply(row: UnsafeRow, count: Long): InternalRow = {
+    columns.update(0, name)
+    columns.update(1, count)
+    columns.update(2, row)
+    project(columns)
+  }
+}
+
+private[source] object StoredRow {
+
+  /** The stored columns of a relation. */
+  def struct(spec: BlockSpec, relation: Int): StructType = {
+    val columns = spec.inputs(spec.relations(relation).input).columns
+    StructType(ResultTable.distinct(columns.map(_.name)).zip(columns).map { case (name, column) =>
+      StructField(name, column.dataType)
+    })
+  }
+}

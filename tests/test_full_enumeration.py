@@ -1,0 +1,148 @@
+"""The complete result, read from a checkpoint with `format("joinless")`, is what batch SQL makes of what has arrived.
+
+Queries that stopped and queries that go on, of all stores and cells; older batches; what stands on top of the read.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from support import oracles
+from support.cases import Case, Column, Table
+from support.changes import ChangeRun, random_changes
+from support.generate import random_case
+from support.run import Run, check_difference
+from test_recovery import STORES, lively
+
+#: Seeds of the random queries; some have expressions that no other session could read back.
+SEEDS = range(3000, 3016)
+
+
+def read(session: SparkSession, checkpoint: Path, **options: object) -> DataFrame:
+    """The result in a checkpoint."""
+    return session.read.format("joinless").options(checkpointLocation=checkpoint, **options).load()  # type: ignore[arg-type]
+
+
+def compare(case: Case, batch: int, actual: DataFrame, expected: oracles.Bag) -> None:
+    check_difference(case, batch, "the full enumeration", oracles.bag(actual.collect()), expected)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_queries_are_read_as_batch_sql_has_them(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    case = random_case(seed)
+    run = Run(spark, case, tmp_path)
+    query = run.start()
+    try:
+        for batch in range(case.batches):
+            run.feed.arrive(batch)
+            query.processAllAvailable()
+            if query.recentProgress and any(p.batchId >= 0 and p.stateOperators for p in query.recentProgress):
+                compare(case, batch, read(run.batch_session, run.checkpoint), run.spark_batch())
+    finally:
+        query.stop()
+    compare(case, case.batches, read(spark.newSession(), run.checkpoint), run.feed.oracle.result())
+
+
+@pytest.mark.parametrize("seed", [1, 3, 6, 10])
+def test_random_change_streams_are_read_as_batch_sql_has_them(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    case = random_case(seed, relations=(1, 4))
+    run = ChangeRun(spark, case, random_changes(case, seed), tmp_path / "run", "change_type")
+    query = run.start()
+    try:
+        for batch in range(case.batches):
+            run.arrive(batch)
+            query.processAllAvailable()
+            if query.lastProgress:
+                compare(case, batch, read(run.batch_session, run.checkpoint), run.oracle.result())
+    finally:
+        query.stop()
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_every_batch_that_is_kept_can_be_read(spark: SparkSession, tmp_path: Path, store: str) -> None:
+    case = lively(3100)
+    run = Run(spark, case, tmp_path, confs=STORES[store])
+    query = run.start()
+    expected = []
+    for batch in range(case.batches):
+        run.feed.arrive(batch)
+        query.processAllAvailable()
+        expected.append((query.lastProgress.batchId, run.feed.oracle.result()))
+    query.stop()
+    for batch, result in expected:
+        compare(case, batch, read(spark.newSession(), run.checkpoint, batchId=batch), result)
+
+
+def test_reading_sees_one_batch_while_the_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    """Each read is the result after some number of files; one that was opened before stays what it was."""
+    edges = [tuple((str(i % 7), str(j)) for j in range(i, i + 6)) for i in range(24)]
+    table = Table("e", (Column("src", "bigint"), Column("dst", "bigint")), tuple((rows,) for rows in edges))
+    sql = "SELECT a.src, b.dst AS mid, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+    case = Case("while-running", (table,), sql, 4, 1)
+    run = Run(spark, case, tmp_path)
+    results = []
+    for batch in range(case.batches):
+        run.feed.arrive(batch)
+        results.append(run.feed.oracle.result())
+    query = run.start()
+    other = spark.newSession()
+    try:
+        while not (run.checkpoint / "commits" / "0").exists():
+            assert query.isActive
+            time.sleep(0.05)
+        first = read(other, run.checkpoint)
+        opened = oracles.bag(first.collect())
+        seen = 0
+        while query.status["isDataAvailable"] or query.status["isTriggerActive"]:
+            now = oracles.bag(read(other, run.checkpoint).collect())
+            assert now in results
+            seen += 1
+        query.processAllAvailable()
+        assert seen > 1
+        assert opened in results
+        assert oracles.bag(first.collect()) == opened
+        compare(case, 24, read(other, run.checkpoint), results[-1])
+        rebuilds = [int(op.customMetrics["rebuilds"]) for p in query.recentProgress for op in p.stateOperators]
+        assert sum(rebuilds) == 0, "reading made the query rebuild its trees"
+    finally:
+        query.stop()
+
+
+def test_what_stands_on_top_is_exact(spark: SparkSession, tmp_path: Path) -> None:
+    case = lively(3200)
+    run = Run(spark, case, tmp_path)
+    query = run.start()
+    for batch in range(case.batches):
+        run.feed.arrive(batch)
+    query.processAllAvailable()
+    query.stop()
+    session = run.batch_session
+    run.spark_batch()
+    read(session, run.checkpoint).createOrReplaceTempView("stored")
+    columns = read(session, run.checkpoint).columns
+    names = ", ".join(f"x{i}" for i in range(len(columns)))
+    first, last = "x0", f"x{len(columns) - 1}"
+    for top in (
+        f"SELECT {first} FROM now",
+        f"SELECT count(*), count({first}), count(DISTINCT {last}) FROM now",
+        f"SELECT * FROM now WHERE {first} IS NOT NULL AND {first} = {last}",
+        f"SELECT {last} FROM now WHERE {first} IS NULL OR {last} IS NULL",
+        f"SELECT {first} FROM now WHERE {first} IN (SELECT max({first}) FROM now)",
+    ):
+        of_store = session.sql(f"WITH now({names}) AS (SELECT * FROM stored) {top}")
+        of_tables = session.sql(f"WITH now({names}) AS ({case.sql}) {top}")
+        compare(case, 0, of_store, oracles.bag(of_tables.collect()))
+
+
+def test_errors_reach_python_with_their_condition(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(PySparkException) as missing:
+        read(spark, tmp_path / "nothing")
+    assert missing.value.getCondition() == "JOINLESS_CHECKPOINT_NOT_FOUND.FOLDER"
+    with pytest.raises(PySparkException) as option:
+        read(spark, tmp_path, batchId="last")
+    assert option.value.getCondition() == "JOINLESS_INVALID_OPTION" or "NO_BATCH" in str(option.value.getCondition())
