@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from conftest import ROOT
 from support.reference import reference
+from support.shop import SMALL
 
 PAGE = ROOT / "docs" / "reference.md"
 
@@ -45,7 +46,9 @@ def in_a_folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     spark.sql(f"CREATE DATABASE page LOCATION '{tmp_path}/tables'")
     spark.sql("USE page")
-    settings = {"spark.sql.shuffle.partitions": spark.conf.get("spark.sql.shuffle.partitions")}
+    settings = {name: spark.conf.get(name) for name in ("spark.sql.shuffle.partitions", *SMALL)}
+    for name, small in SMALL.items():
+        spark.conf.set(name, small)
     yield tmp_path
     for query in spark.streams.active:
         query.stop()
