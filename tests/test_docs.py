@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import joinless
 from conftest import ROOT
 from support.reference import reference
 from support.shop import SMALL
@@ -71,6 +73,33 @@ def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
         printed = capsys.readouterr().out
         if shown:
             assert printed.strip() == shown.strip()
+
+
+def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> None:
+    """Those of one module after the other, in the order of the file, with what came before at hand."""
+    (tmp_path / "follows").mkdir()
+    (tmp_path / "follows" / "1.csv").write_text("insert,1,2\ninsert,2,3\ninsert,7,8\ndelete,7,8\n")
+    names: dict[str, object] = {
+        "joinless": joinless,
+        "spark": spark.newSession(),
+        "folder": str(tmp_path / "follows"),
+        "checkpoint": str(tmp_path / "checkpoint"),
+    }
+    runner, finder = doctest.DocTestRunner(), doctest.DocTestFinder(recurse=False)
+    run = 0
+    for function in (
+        joinless.changelog,
+        joinless.enumerate_deltas,
+        joinless.enumerate_full,
+        joinless.explain,
+    ):
+        for example in finder.find(function, globs=names):
+            example.globs = names
+            run += runner.run(example, clear_globs=False).attempted
+    for query in spark.streams.active + names["spark"].streams.active:  # type: ignore[attr-defined]
+        query.stop()
+    assert run > 8
+    assert runner.failures == 0
 
 
 @pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=lambda p: p.name)

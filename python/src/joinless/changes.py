@@ -23,9 +23,12 @@ def changelog(df: DataFrame, change_type: str = "_change_type", weight: str | No
     Iceberg's changelogs write these. The relation shows the plain columns: neither the column of change types nor
     ``_commit_version``, ``_commit_timestamp``, ``_change_ordinal`` and ``_commit_snapshot_id``.
 
-    >>> orders = joinless.changelog(spark.readStream.option("readChangeFeed", "true").table("orders"))
-    >>> orders.createOrReplaceTempView("orders_now")
-    >>> deltas = spark.sql("SELECT ... FROM orders_now o JOIN ...").incrementalEnumerate()
+    >>> changes = spark.readStream.schema("_change_type STRING, src INT, dst INT").csv(folder)
+    >>> joinless.changelog(changes).createOrReplaceTempView("follows")
+    >>> spark.table("follows").columns
+    ['src', 'dst']
+
+    For a Delta table the stream is ``spark.readStream.option("readChangeFeed", "true").table("follows")``.
 
     Args:
         df: rows of a change stream.
@@ -52,7 +55,12 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
     Within a batch they are net: no row both comes and goes. Inputs may be changelogs and append-only streams, from one
     relation on. In SQL: ``SELECT * FROM incremental_enumerate(TABLE(<query>))`` or ``SELECT /*+ INCREMENTAL */ ...``.
 
-    >>> joinless.enumerate_deltas(spark.sql("SELECT ..."), output="weight")
+    >>> pairs = spark.sql("SELECT a.src, b.dst FROM follows a JOIN follows b ON a.dst = b.src")
+    >>> deltas = joinless.enumerate_deltas(pairs)
+    >>> query = deltas.writeStream.format("memory").queryName("told").option("checkpointLocation", checkpoint).start()
+    >>> query.processAllAvailable()
+    >>> spark.table("told").collect()
+    [Row(src=1, dst=3, _change_type='insert')]
 
     Args:
         df: inner equi-joins, filters, projections and unions of streams.
@@ -83,7 +91,8 @@ def enumerate_full(
     read, with constant delay, one Spark partition per cell; filters, projections and limits on top work, and so do
     ORDER BY and LIMIT in the query. Without the query, ``spark.read.format("joinless")`` reads the same.
 
-    >>> joinless.enumerate_full(spark.sql("SELECT ..."), checkpoint="/checkpoints/joined").limit(10).show()
+    >>> joinless.enumerate_full(pairs, query=query).limit(10).collect()
+    [Row(src=1, dst=3)]
 
     Args:
         df: the streaming query, as it was started (without `incrementalEnumerate`).

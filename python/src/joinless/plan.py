@@ -64,7 +64,8 @@ class Reason:
 def explain(df: DataFrame) -> Explanation:
     """Shows how Joinless would run the joins of a streaming DataFrame. No query needs to run.
 
-    >>> print(joinless.explain(spark.sql("SELECT ... FROM a JOIN b ... JOIN c ...")))
+    >>> print(joinless.explain(pairs.incrementalEnumerate()).text.splitlines()[0])
+    Join-free join of a, b
 
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
