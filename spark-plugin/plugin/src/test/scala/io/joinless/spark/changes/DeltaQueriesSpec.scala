@@ -199,7 +199,9 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
     )
     val shown = PythonApi.explainText(spark.sql(pairs.replace("AS y", "AS y, b.src AS via")).incrementalEnumerate())
     assert(shown.contains("changes: in _change_type, handed out as they are found"), shown)
-    val odd = PythonApi.explainText(spark.sql(pairs.replace("b.dst AS y", "a.dst, (a.src + b.dst) % 2 AS odd")).incrementalEnumerate())
+    val odd = PythonApi.explainText(
+      spark.sql(pairs.replace("b.dst AS y", "a.dst, (a.src + b.dst) % 2 AS odd")).incrementalEnumerate()
+    )
     assert(odd.contains("changes: in _change_type, equal rows added up within each cell"), odd)
     assert(PythonApi.whyNotJson(spark.sql("SELECT DISTINCT src FROM f").incrementalEnumerate()).contains("UNSUPPORTED"))
     assert(DeltaForm.of("weight").contains(DeltaForm.Weight))
