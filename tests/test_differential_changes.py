@@ -15,7 +15,7 @@ from support.changes import KINDS, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
 
 #: How many seeds always run.
-SEEDS = 24
+SEEDS = 16
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -5,6 +5,9 @@ Queries that stopped and queries that go on, of all stores and cells; older batc
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +15,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+import joinless
+from conftest import ROOT
 from support import oracles
 from support.cases import Case, Column, Table
 from support.changes import ChangeRun, random_changes
@@ -20,7 +25,16 @@ from support.run import Run, check_difference
 from test_recovery import STORES, lively
 
 #: Seeds of the random queries; some have expressions that no other session could read back.
-SEEDS = range(3000, 3016)
+SEEDS = range(3000, 3008)
+
+
+#: RocksDB uploads a snapshot with every batch; loading one needs more of Spark than loading changes.
+COLD_STORE = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "false",
+}
 
 
 def read(session: SparkSession, checkpoint: Path, **options: object) -> DataFrame:
@@ -30,6 +44,38 @@ def read(session: SparkSession, checkpoint: Path, **options: object) -> DataFram
 
 def compare(case: Case, batch: int, actual: DataFrame, expected: oracles.Bag) -> None:
     check_difference(case, batch, "the full enumeration", oracles.bag(actual.collect()), expected)
+
+
+COLD = """
+import sys
+import joinless
+from conftest import quiet_builder
+
+spark = joinless.configure(quiet_builder()).getOrCreate()
+result = spark.read.format("joinless").option("checkpointLocation", sys.argv[1]).load()
+print("rows:", len(result.limit(3).collect()), result.count())
+"""
+
+
+def test_a_process_that_never_streamed_reads_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    case = lively(3200)
+    run = Run(spark, case, tmp_path / "run", confs=COLD_STORE)
+    query = run.start()
+    for batch in range(case.batches):
+        run.feed.arrive(batch)
+        query.processAllAvailable()
+    query.stop()
+    expected = run.feed.oracle.result().total()
+    assert expected > 3
+    path = os.pathsep.join([str(ROOT / "tests"), str(Path(joinless.__file__).parent.parent)])
+    cold = subprocess.run(
+        [sys.executable, "-c", COLD, str(run.checkpoint)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert cold.stdout.strip() == f"rows: 3 {expected}", cold.stderr[-3000:]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

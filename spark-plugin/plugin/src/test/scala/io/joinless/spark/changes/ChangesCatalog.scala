@@ -42,10 +42,13 @@ object ChangesCatalog {
   type Change = (String, Long, Long, Long)
   private val commits = new util.concurrent.ConcurrentHashMap[String, ArrayBuffer[Seq[Change]]]
 
-  private def commitsOf(table: String): ArrayBuffer[Seq[Change]] = commits.computeIfAbsent(table, _ => ArrayBuffer.empty)
+  private def commitsOf(table: String): ArrayBuffer[Seq[Change]] =
+    commits.computeIfAbsent(table, _ => ArrayBuffer.empty)
 
   /** One commit of rows `(change type, a, b, version in which the row was last written)`. */
-  def commit(table: String, changes: Change*): Unit = commits.synchronized(commitsOf(table).append(changes))
+  def commit(table: String, changes: Change*): Unit = commits.synchronized {
+    val _ = commitsOf(table).append(changes)
+  }
 
   final private class Feed(table: String) extends org.apache.spark.sql.connector.catalog.Changelog {
     override def name(): String = table

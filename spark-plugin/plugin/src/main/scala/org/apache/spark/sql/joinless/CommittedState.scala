@@ -44,6 +44,8 @@ final class CommittedState(session: SparkSession, checkpoint: String) {
   /** The stores of an operator as of a committed batch; None where its logs are gone. */
   def stores(batch: Long, operator: Long): Option[CellStores] =
     for (commit <- logs.commitLog.get(batch); offsets <- logs.offsetLog.get(batch)) yield {
+      // stores that load a snapshot report to the coordinator, which a session without streams has not started yet
+      val _ = own.streams.stateStoreCoordinator
       val conf = own.sessionState.conf.clone()
       offsets.metadataOpt.foreach(OffsetSeqMetadata.setSessionConf(_, conf))
       val ids = commit.stateUniqueIds.flatMap(_.get(operator)).map(_.toIndexedSeq.map(_.head))
