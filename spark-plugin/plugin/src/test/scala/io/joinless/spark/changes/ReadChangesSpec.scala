@@ -4,7 +4,6 @@ import java.nio.file.Files
 
 import io.joinless.spark.SharedSpark
 import io.joinless.spark.api._
-import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.funsuite.AnyFunSuite
 
 /** `spark.readStream.changes(...)` of Spark 4.2 as a changelog, where a catalog provides it. */
@@ -35,8 +34,9 @@ class ReadChangesSpec extends AnyFunSuite with SharedSpark {
     val name = s"told_$mode".toLowerCase(java.util.Locale.ROOT)
     val query = joined.incrementalEnumerate().writeStream.format("memory").queryName(name)
       .option("checkpointLocation", Files.createTempDirectory("joinless-feeds").toString)
-      .trigger(Trigger.AvailableNow()).start()
-    query.awaitTermination()
+      .start()
+    try query.processAllAvailable()
+    finally query.stop()
     spark.table(name).collect().map(_.toString).toSeq.sorted
   }
 
