@@ -6,12 +6,15 @@ is reproduced by its number alone.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
 
-from support.changes import KINDS, check_changes, random_changes
+from support.cases import Case, Column, Table
+from support.changes import KINDS, check_at_once, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
 
 #: How many seeds always run.
@@ -35,6 +38,30 @@ def test_both_forms_tell_the_same(seed: int, spark: SparkSession, tmp_path: Path
     case = random_case(seed, relations=(2, 4))
     check_changes(spark, case, seed, tmp_path / "rows", "change_type")
     check_changes(spark, case, seed, tmp_path / "weights", "weight")
+
+
+@pytest.mark.parametrize("seed", [2, 7, 12])
+def test_the_same_changes_in_one_batch_give_the_same_result(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+    case = random_case(seed, relations=(1, 4))
+    told = random_changes(case, seed)
+    check_at_once(spark, case, told, seed, tmp_path / "once")
+    check_at_once(spark, case, told, seed + 1, tmp_path / "permuted")
+
+
+def test_batches_of_more_than_a_thousand_changes(spark: SparkSession, tmp_path: Path) -> None:
+    rng = Random(17)
+    people = tuple((str(n), f"s{rng.randrange(40)}") for n in range(1000))
+    visits = tuple((str(rng.randrange(1000)), str(rng.randrange(5))) for _ in range(1000))
+    sizes = (0, 1000, 1001, 1002, 1500)
+    tables = tuple(
+        Table(name, (Column("k", "int"), Column("v", kind)), tuple((rows[a:b],) for a, b in pairwise(sizes)))
+        for name, kind, rows in (("p", "string", people + people[:500]), ("q", "int", visits + visits[:500]))
+    )
+    case = Case("sizes", tables, "SELECT p.v, q.v AS w FROM p JOIN q ON p.k = q.k WHERE q.v < 4", 6, None)
+    told = random_changes(case, 3)
+    sizes_told = {len(batch) for changes in told for batch in changes.batches if batch is not None}
+    assert max(sizes_told) > 1000
+    check_changes(spark, case, 3, tmp_path / "sizes", "weight")
 
 
 def test_the_seeds_cover_what_they_must() -> None:

@@ -79,6 +79,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
     """Those of one module after the other, in the order of the file, with what came before at hand."""
     (tmp_path / "follows").mkdir()
     (tmp_path / "follows" / "1.csv").write_text("insert,1,2\ninsert,2,3\ninsert,7,8\ndelete,7,8\n")
+    spark.sql(f"CREATE TABLE reached (src INT, dst INT) USING delta LOCATION '{tmp_path}/reached'")
     names: dict[str, object] = {
         "joinless": joinless,
         "spark": spark.newSession(),
@@ -92,13 +93,15 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
         joinless.enumerate_deltas,
         joinless.enumerate_full,
         joinless.explain,
+        joinless.apply_changes,
     ):
         for example in finder.find(function, globs=names):
             example.globs = names
             run += runner.run(example, clear_globs=False).attempted
     for query in spark.streams.active + names["spark"].streams.active:  # type: ignore[attr-defined]
         query.stop()
-    assert run > 8
+    spark.sql("DROP TABLE reached")
+    assert run > 12
     assert runner.failures == 0
 
 

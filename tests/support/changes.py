@@ -89,6 +89,20 @@ def _batch(rng: Random, rows: list[Row], present: Counter[Row], everything: bool
     return changes
 
 
+def at_once(case: Case, told: list[Changes], seed: int) -> tuple[Case, list[Changes]]:
+    """The same changes in one batch, in any order."""
+    rng = Random(seed)
+    merged = []
+    for changes in told:
+        every = [change for batch in changes.batches if batch is not None for change in batch]
+        rng.shuffle(every)
+        merged.append(replace(changes, batches=(tuple(every),)))
+    tables = tuple(
+        replace(table, arrivals=(tuple(a for arrival in table.arrivals for a in arrival),)) for table in case.tables
+    )
+    return replace(case, tables=tables), merged
+
+
 class ChangeRun:
     """A streaming query over change streams, in a session of its own; its changes are added up batch by batch."""
 
@@ -210,6 +224,20 @@ class ChangeRun:
             batch = self.batch_session.read.schema(table.schema).parquet(str(file))
             batch.createOrReplaceTempView(table.name)
         return oracles.spark_batch(self.batch_session, self.case)
+
+
+def check_at_once(spark: SparkSession, case: Case, told: list[Changes], seed: int, folder: Path) -> None:
+    """Runs all changes of a case as one batch; fails where they do not give the result that they give one by one."""
+    merged_case, merged = at_once(case, told, seed)
+    run = ChangeRun(spark, merged_case, merged, folder, "change_type")
+    query = run.start()
+    try:
+        run.arrive(0)
+        query.processAllAvailable()
+        run.check(0)
+    finally:
+        query.stop()
+    shutil.rmtree(folder)
 
 
 def check_changes(spark: SparkSession, case: Case, seed: int, folder: Path, form: Form) -> None:

@@ -38,9 +38,12 @@ def apply_changes(
 ) -> Callable[[DataFrame, int], None]:
     """Makes a function for ``foreachBatch`` that applies the net changes of each batch to a Delta table.
 
-    >>> deltas = spark.sql("SELECT ... FROM orders_now o JOIN ...").incrementalEnumerate()
-    >>> writer = deltas.writeStream.foreachBatch(joinless.apply_changes("result", key="order_id"))
-    >>> query = writer.option("checkpointLocation", "checkpoints/result").start()
+    >>> pairs = spark.sql("SELECT a.src, b.dst FROM follows a JOIN follows b ON a.dst = b.src")
+    >>> writer = pairs.incrementalEnumerate().writeStream.foreachBatch(joinless.apply_changes("reached"))
+    >>> query = writer.option("checkpointLocation", checkpoint + "-reached").start()
+    >>> query.processAllAvailable()
+    >>> spark.table("reached").collect()
+    [Row(src=1, dst=3)]
 
     The rows of a batch have the target's columns and either ``_change_type`` (``insert``, ``delete``, and the update
     images of Delta and Spark, in any case) or ``_weight BIGINT``. They need not be net.
