@@ -6,6 +6,8 @@ is reproduced by its number alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import Future
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -13,6 +15,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
+from support.ahead import run_ahead
 from support.cases import Case, Column, Table
 from support.changes import KINDS, check_at_once, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
@@ -28,9 +31,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("change_seed", range(first, first + count))
 
 
-def test_changes_add_up_to_batch_sql_and_duckdb(change_seed: int, spark: SparkSession, tmp_path: Path) -> None:
-    case = random_case(change_seed, relations=(1, 5))
-    check_changes(spark, case, change_seed, tmp_path / "rows", "change_type" if change_seed % 4 else "weight")
+@pytest.fixture(scope="module")
+def ahead(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[int, Future[None]]]:
+    """The seeds, run ahead."""
+    folder = tmp_path_factory.mktemp("changes")
+
+    def run(seed: int) -> None:
+        case = random_case(seed, relations=(1, 5))
+        check_changes(spark, case, seed, folder / case.name, "change_type" if seed % 4 else "weight")
+
+    yield from run_ahead(request, "change_seed", run)
+
+
+def test_changes_add_up_to_batch_sql_and_duckdb(change_seed: int, ahead: dict[int, Future[None]]) -> None:
+    ahead[change_seed].result()
 
 
 @pytest.mark.parametrize("seed", [5, 9])

@@ -6,7 +6,7 @@ A seed that fails is written to .build/failing-cases/; put it into tests/regress
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import chain, combinations
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from conftest import ROOT
 from support import cases
+from support.ahead import run_ahead
 from support.generate import PARTITIONS, families, random_case
 from support.run import check_case
 from support.values import FAMILIES
@@ -32,9 +33,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def ahead(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[int, Future[None]]]:
-    """Two seeds at a time run ahead of the tests that report them: a micro-batch is mostly waiting."""
-    functions = (item for item in request.session.items if isinstance(item, pytest.Function))
-    seeds = [int(str(item.callspec.params["seed"])) for item in functions if "seed" in item.fixturenames]
+    """The seeds, run ahead."""
     folder = tmp_path_factory.mktemp("random")
 
     def run(seed: int) -> None:
@@ -45,9 +44,7 @@ def ahead(
             case.save(ROOT / ".build" / "failing-cases" / f"{case.name}.json")
             raise
 
-    pool = ThreadPoolExecutor(2)
-    yield {seed: pool.submit(run, seed) for seed in seeds}
-    pool.shutdown(cancel_futures=True)
+    yield from run_ahead(request, "seed", run)
 
 
 def test_every_batch_equals_batch_sql_and_duckdb(seed: int, ahead: dict[int, Future[None]]) -> None:

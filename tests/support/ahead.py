@@ -1,0 +1,20 @@
+"""Runs seeds ahead of the tests that report them, two at a time: a micro-batch is mostly waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+
+def run_ahead(
+    request: pytest.FixtureRequest, parameter: str, run: Callable[[int], None]
+) -> Iterator[dict[int, Future[None]]]:
+    """Starts `run` for each seed that the session's tests have as `parameter`; gives the seeds' futures."""
+    functions = (item for item in request.session.items if isinstance(item, pytest.Function))
+    callspecs = (item.callspec for item in functions if parameter in item.fixturenames)
+    seeds = [int(str(spec.params[parameter])) for spec in callspecs]
+    pool = ThreadPoolExecutor(2)
+    yield {seed: pool.submit(run, seed) for seed in seeds}
+    pool.shutdown(cancel_futures=True)
