@@ -21,7 +21,7 @@ from support.changes import KINDS, check_at_once, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
 
 #: How many seeds always run.
-SEEDS = 16
+SEEDS = 12
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
