@@ -49,14 +49,14 @@ def test_changes_add_up_to_batch_sql_and_duckdb(change_seed: int, ahead: dict[in
     ahead[change_seed].result()
 
 
-@pytest.mark.parametrize("seed", [5, 9])
+@pytest.mark.parametrize("seed", [9])
 def test_both_forms_tell_the_same(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = random_case(seed, relations=(2, 4))
     check_changes(spark, case, seed, tmp_path / "rows", "change_type")
     check_changes(spark, case, seed, tmp_path / "weights", "weight")
 
 
-@pytest.mark.parametrize("seed", [2, 7, 12])
+@pytest.mark.parametrize("seed", [2, 7])
 def test_the_same_changes_in_one_batch_give_the_same_result(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = random_case(seed, relations=(1, 4))
     told = random_changes(case, seed)

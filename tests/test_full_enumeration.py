@@ -25,7 +25,7 @@ from support.run import Run, check_difference
 from test_recovery import STORES, lively
 
 #: Seeds of the random queries; some have expressions that no other session could read back.
-SEEDS = range(3000, 3005)
+SEEDS = range(3000, 3003)
 
 
 #: RocksDB uploads a snapshot with every batch; loading one needs more of Spark than loading changes.
@@ -94,7 +94,7 @@ def test_random_queries_are_read_as_batch_sql_has_them(seed: int, spark: SparkSe
     compare(case, case.batches, read(spark.newSession(), run.checkpoint), run.feed.oracle.result())
 
 
-@pytest.mark.parametrize("seed", [1, 3, 6, 10])
+@pytest.mark.parametrize("seed", [1, 6])
 def test_random_change_streams_are_read_as_batch_sql_has_them(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = random_case(seed, relations=(1, 4))
     run = ChangeRun(spark, case, random_changes(case, seed), tmp_path / "run", "change_type")
