@@ -1,0 +1,122 @@
+"""One job of the benchmark: one query over one stream of edges, for one system, in a process of its own; and what it reports.
+
+A job is a JSON file. Its relations are edges `(src, dst)`, each read from a folder of `NNN.csv`, one file per batch and in that
+order; the same folder twice is a self-join. Rows are `src,dst`, or `op,src,dst` with op `insert` or `delete` where `window` is true
+(in each file the deletes come first). The query, with relation i called r_i (n of them) and only edges of the last one whose dst is above
+`threshold`:
+
+- path: r_1.dst = r_2.src, r_2.dst = r_3.src, ...; vertices x_1 = r_1.src, x_2 = r_1.dst, ..., x_{n+1} = r_n.dst
+- star: all r_i.src are equal;                      vertices x_1 = r_1.src, x_2 = r_1.dst, ..., x_{n+1} = r_n.dst
+
+Its result rows are the first `columns` of these vertices, as a bag.
+
+A system runs the query `runs` times over the whole stream, after one unmeasured run over the first `warm_up` batches. It appends one JSON
+object per line to the report and flushes, so that a job that is stopped has reported how far it came:
+
+    {"event": "start", "system": "...", "version": "...", "settings": "..."}
+    {"event": "batch", "run": 0, "batch": 3, "seconds": 0.4, "plus": 120, "minus": 3}       # of this batch alone
+    {"event": "run", "run": 0, "seconds": 8.1, "plus": 4711, "minus": 12, "check": 991, "state_rows": 5, "state_bytes": 7}
+
+`seconds` of a run is from the start of the query to the last result, without starting the process, reading what a system may read
+beforehand, or the unmeasured run. `plus` and `minus` count result rows that came and went; `check` is the sum over all of them of ±`row_check`,
+modulo 2^64. Keys a system cannot tell are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Job:
+    """One query over one stream; see the top of the file."""
+
+    workload: str
+    shape: str  # path | star
+    inputs: tuple[str, ...]  # the folder of each relation
+    columns: int
+    threshold: int
+    window: bool
+    batches: int
+    runs: int = 3
+    warm_up: int = 3
+    limit: float = 300.0  # seconds for one run
+    cores: int = 2
+    memory: str = "6g"  # of the heap, where a system has one
+
+    @property
+    def relations(self) -> int:
+        """How many relations the query joins."""
+        return len(self.inputs)
+
+    def files(self, relation: int) -> list[Path]:
+        """The batches of one relation, in order."""
+        return sorted(Path(self.inputs[relation]).glob("*.csv"))[: self.batches]
+
+    def first(self, batches: int) -> Job:
+        """The job over its first batches only."""
+        return Job(**{**asdict(self), "batches": min(batches, self.batches)})
+
+    def write(self, path: Path) -> None:
+        """Saves the job."""
+        path.write_text(json.dumps(asdict(self), indent=1))
+
+    @staticmethod
+    def read(path: Path) -> Job:
+        """The job that `write` saved."""
+        fields = json.loads(path.read_text())
+        return Job(**{**fields, "inputs": tuple(fields["inputs"])})
+
+    def conditions(self, alias: str = "r") -> list[str]:
+        """The conditions of the query in SQL over the aliases r1, r2, ..."""
+        n = self.relations
+        if self.shape == "path":
+            joins = [f"{alias}{i}.dst = {alias}{i + 1}.src" for i in range(1, n)]
+        else:
+            joins = [f"{alias}1.src = {alias}{i}.src" for i in range(2, n + 1)]
+        return [*joins, f"{alias}{n}.dst > {self.threshold}"]
+
+    def vertices(self, alias: str = "r") -> list[str]:
+        """The result columns x1, x2, ... in SQL."""
+        return [f"{alias}1.src", *(f"{alias}{i}.dst" for i in range(1, self.relations + 1))][: self.columns]
+
+
+MODULUS = 2**64
+
+
+def row_check(row: Sequence[int]) -> int:
+    """The check of one result row: (x_1 + 7) (x_last + 11) + sum of (2 i + 1) x_i, i from 1."""
+    return (row[0] + 7) * (row[-1] + 11) + sum((2 * i + 1) * x for i, x in enumerate(row, start=1))
+
+
+def check_in_sql(columns: Sequence[str]) -> str:
+    """`row_check` over the named columns, in SQL."""
+    terms = [f"({columns[0]} + 7) * ({columns[-1]} + 11)", *(f"{2 * i + 1} * {c}" for i, c in enumerate(columns, start=1))]
+    return " + ".join(terms)
+
+
+class Report:
+    """The report of one job, a line of JSON per event."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", buffering=1)
+
+    def start(self, system: str, version: str, settings: str) -> None:
+        """What runs, and with which settings."""
+        self._write(event="start", system=system, version=version, settings=settings)
+
+    def batch(self, run: int, batch: int, seconds: float, **figures: int) -> None:
+        """One batch of a measured run."""
+        self._write(event="batch", run=run, batch=batch, seconds=seconds, **figures)
+
+    def run(self, run: int, seconds: float, **figures: Any) -> None:
+        """The end of a measured run."""
+        self._write(event="run", run=run, seconds=seconds, **figures)
+
+    def _write(self, **event: Any) -> None:
+        self._file.write(json.dumps(event) + "\n")
+        self._file.flush()
