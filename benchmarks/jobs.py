@@ -95,7 +95,10 @@ def row_check(row: Sequence[int]) -> int:
 
 def check_in_sql(columns: Sequence[str]) -> str:
     """`row_check` over the named columns, in SQL."""
-    terms = [f"({columns[0]} + 7) * ({columns[-1]} + 11)", *(f"{2 * i + 1} * {c}" for i, c in enumerate(columns, start=1))]
+    terms = [
+        f"({columns[0]} + 7) * ({columns[-1]} + 11)",
+        *(f"{2 * i + 1} * {c}" for i, c in enumerate(columns, start=1)),
+    ]
     return " + ".join(terms)
 
 

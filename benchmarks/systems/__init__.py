@@ -19,7 +19,9 @@ class System:
     command: Callable[[Job, Path, Path], list[str]]  # (job, its file, report) to the process that runs it
     missing: Callable[[], str | None] = lambda: None  # why it cannot run on this machine
     refuses: Callable[[Job], str | None] = lambda job: None  # why it cannot run this job
-    nets: bool = True  # plus and minus are net per batch, so both must equal the known answer; else only their difference
+    nets: bool = (
+        True  # plus and minus are net per batch, so both must equal the known answer; else only their difference
+    )
     answers: bool = True  # false for a floor, whose result is not the query's
 
 

@@ -1,0 +1,215 @@
+"""Streams of edges for the jobs, in files, and their exact answers.
+
+    python benchmarks/streams.py FOLDER --edges 2000 --batches 20
+
+writes one generated power-law graph; `Graph.from_file` reads a real one. Everything follows from the seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from jobs import MODULUS, Job, check_in_sql
+
+WINDOW = 4  # batches an edge lives where edges go
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Distinct directed edges without loops, in the order in which they arrive."""
+
+    name: str
+    src: Any  # int64 array
+    dst: Any
+
+    @staticmethod
+    def power_law(edges: int, seed: int = 1) -> Graph:
+        """A generated graph: vertex weight (rank + 8)^-0.75, edges per vertex as in the known graphs (about 6.5)."""
+        rng = np.random.default_rng(seed)
+        vertices = max(16, int(edges / 6.65))
+        weight = (np.arange(vertices) + 8.0) ** -0.75
+        weight /= weight.sum()
+        pairs = np.empty((0, 2), dtype=np.int64)
+        while len(pairs) < edges:
+            more = rng.choice(vertices, size=(2 * edges, 2), p=weight)
+            pairs = np.unique(np.vstack([pairs, more[more[:, 0] != more[:, 1]]]), axis=0)
+        pairs = pairs[rng.permutation(len(pairs))[:edges]]
+        names = rng.permutation(vertices)
+        return Graph(f"g{edges // 1000}k" if edges >= 1000 else f"g{edges}", names[pairs[:, 0]], names[pairs[:, 1]])
+
+    @staticmethod
+    def from_file(path: Path, name: str, *, relabel: bool) -> Graph:
+        """Edges of a file, gzipped or not, two numbers a line; relabelled and shuffled with a fixed seed if asked."""
+        opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
+        with opened as file:
+            delimiter = "," if ".csv" in path.name else None
+            edges = np.loadtxt(file, dtype=np.int64, comments="#", delimiter=delimiter)
+        if relabel:
+            vertices, index = np.unique(edges, return_inverse=True)
+            rng = np.random.default_rng(3)
+            edges = rng.permutation(len(vertices))[index.reshape(edges.shape)]
+            edges = edges[rng.permutation(len(edges))]
+        return Graph(name, edges[:, 0], edges[:, 1])
+
+    def threshold(self, percent: float) -> int:
+        """The vertex above which `percent` per cent of the edges end."""
+        ends = np.sort(self.dst)
+        return int(ends[int(len(ends) * (1 - percent / 100))])
+
+    def batch_of(self, batches: int) -> Any:
+        """The batch in which each edge arrives."""
+        m = len(self.src)
+        return np.arange(m, dtype=np.int64) * batches // m
+
+    def write(self, folder: Path, batches: int, *, window: bool, part: int | None = None, parts: int = 1) -> Path:
+        """One file per batch of the edges whose position is `part` modulo `parts`; does nothing where it is done."""
+        done = folder / "done"
+        if done.exists():
+            return folder
+        folder.mkdir(parents=True, exist_ok=True)
+        batch = self.batch_of(batches)
+        here = np.ones(len(self.src), dtype=bool) if part is None else np.arange(len(self.src)) % parts == part
+        for i in range(batches):
+            with (folder / f"{i:05d}.csv").open("w") as file:
+                if window:
+                    old = here & (batch == i - WINDOW)
+                    file.writelines(f"delete,{x},{y}\n" for x, y in zip(self.src[old], self.dst[old], strict=True))
+                new = here & (batch == i)
+                operation = "insert," if window else ""
+                file.writelines(f"{operation}{x},{y}\n" for x, y in zip(self.src[new], self.dst[new], strict=True))
+        done.touch()
+        return folder
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What every system must find: rows gained and lost over the stream, and the check of what is left."""
+
+    plus: int
+    minus: int
+    check: int
+
+
+def read_batches(job: Job, relation: int) -> list[tuple[Any, Any, Any]]:
+    """(weight, src, dst) arrays of every batch of a relation."""
+    batches = []
+    for path in job.files(relation):
+        rows = [line.split(",") for line in path.read_text().splitlines()]
+        weights = np.array([-1 if row[0] == "delete" else 1 for row in rows], dtype=np.int64)
+        ends = np.array([(int(row[-2]), int(row[-1])) for row in rows], dtype=np.int64).reshape(-1, 2)
+        batches.append((weights, ends[:, 0], ends[:, 1]))
+    return batches
+
+
+def answer(job: Job) -> Answer:
+    """The exact answer by DuckDB: the net changes of every batch, from complete joins, and the check of the last."""
+    connection = duckdb.connect()
+    final = _result(job)
+    streams = {folder: read_batches(job, i) for i, folder in enumerate(job.inputs)}
+    if not job.window:
+        for i, folder in enumerate(job.inputs, start=1):
+            _load(connection, f"r{i}", streams[folder])
+        rows, check = connection.execute(final).fetchone() or (0, 0)
+        return Answer(int(rows), 0, int(check or 0) % MODULUS)
+    for i in range(1, job.relations + 1):
+        connection.execute(f"create table r{i} (src bigint, dst bigint)")
+    columns = ", ".join(f"{v} as x{i}" for i, v in enumerate(job.vertices(), start=1))
+    sources = ", ".join(f"r{i}" for i in range(1, job.relations + 1))
+    connection.execute(
+        "create table before as select *, 0::hugeint as n from (" + f"select {columns} from {sources}) limit 0"
+    )
+    names = [f"x{i}" for i in range(1, job.columns + 1)]
+    plus = minus = 0
+    for b in range(job.batches):
+        for i, folder in enumerate(job.inputs, start=1):
+            weights, src, dst = streams[folder][b]
+            change = {"w": weights, "src": src, "dst": dst}
+            if len(weights):
+                connection.execute(
+                    f"delete from r{i} using (select src, dst from change where w < 0) d"
+                    f" where r{i}.src = d.src and r{i}.dst = d.dst"
+                )
+                connection.execute(f"insert into r{i} select src, dst from change where w > 0")
+            del change
+        group = ", ".join(names)
+        connection.execute(
+            f"create table after as select {group}, count(*)::hugeint as n from (select {columns} from {sources}"
+            f" where {' and '.join(job.conditions())}) group by all"
+        )
+        gained, lost = connection.execute(
+            "select coalesce(sum(greatest(d, 0)), 0), coalesce(sum(greatest(-d, 0)), 0) from ("
+            f"select {group}, sum(n) as d from (select * from after union all select {group}, -n from before) group by all)"
+        ).fetchone() or (0, 0)
+        plus, minus = plus + int(gained), minus + int(lost)
+        connection.execute("drop table before; alter table after rename to before")
+    _, check = connection.execute(final).fetchone() or (0, 0)
+    return Answer(plus, minus, int(check or 0) % MODULUS)
+
+
+def _result(job: Job) -> str:
+    columns = ", ".join(f"{v} as x{i}" for i, v in enumerate(job.vertices(), start=1))
+    sources = ", ".join(f"r{i}" for i in range(1, job.relations + 1))
+    names = [f"x{i}" for i in range(1, job.columns + 1)]
+    return (
+        f"select count(*), sum(({check_in_sql(names)})::hugeint) from"
+        f" (select {columns} from {sources} where {' and '.join(job.conditions())})"
+    )
+
+
+def _load(connection: Any, table: str, batches: list[tuple[Any, Any, Any]]) -> None:
+    edges = {"src": np.concatenate([b[1] for b in batches]), "dst": np.concatenate([b[2] for b in batches])}
+    connection.execute(f"create table {table} as select * from edges")
+    del edges
+
+
+def make_job(graph: Graph, workload: str, folder: Path, *, window: bool, batches: int = 20, **settings: Any) -> Job:
+    """The job of a workload name (`L3-1`, `L4-1`, `STAR4-1`, ...: shape, relations, percent of end vertices) over a graph."""
+    name, _, percent = workload.partition("-")
+    star = name.startswith("STAR")
+    relations = int(name.removeprefix("STAR").removeprefix("L"))
+    base = folder / graph.name / f"{'win' if window else 'ins'}-{batches}"
+    if star:
+        inputs = [
+            graph.write(base / f"part{i}", batches, window=window, part=i, parts=relations) for i in range(relations)
+        ]
+    else:
+        inputs = [graph.write(base / "all", batches, window=window)] * relations
+    return Job(
+        workload=workload,
+        shape="star" if star else "path",
+        inputs=tuple(str(i) for i in inputs),
+        # The four-hop path drops its last vertex where rows only come; where they go, equal rows of a batch would cancel out.
+        columns=4 if name == "L4" and not window else relations + 1,
+        threshold=graph.threshold(float(percent)),
+        window=window,
+        batches=batches,
+        **settings,
+    )
+
+
+def main() -> None:
+    """Writes a generated graph, one job per workload and mode beside it, and prints the answers."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--edges", type=int, default=2000)
+    parser.add_argument("--batches", type=int, default=20)
+    args = parser.parse_args()
+    graph = Graph.power_law(args.edges)
+    for workload in ("L3-10", "L3-1", "L4-1", "STAR4-1"):
+        for window in (False, True):
+            job = make_job(graph, workload, args.folder.resolve(), window=window, batches=args.batches)
+            path = args.folder / f"{graph.name}-{workload}-{'win' if window else 'ins'}.json"
+            job.write(path)
+            print(path, json.dumps(answer(job).__dict__))
+
+
+if __name__ == "__main__":
+    main()
