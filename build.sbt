@@ -52,7 +52,13 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
 lazy val bench = (project in file("spark-plugin/bench"))
   .dependsOn(engine)
   .settings(common)
-  .settings(name := "joinless-bench", publish / skip := true, run / fork := true, run / javaOptions += "-Xmx3g")
+  .settings(
+    name := "joinless-bench",
+    publish / skip := true,
+    run / fork := true,
+    run / javaOptions += "-Xmx3g",
+    libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided
+  )
 
 lazy val root = (project in file("."))
   .aggregate(engine, plugin, bench)

@@ -10,13 +10,13 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
-
 from jobs import MODULUS, Job, check_in_sql
 
 WINDOW = 4  # batches an edge lives where edges go
@@ -48,8 +48,7 @@ class Graph:
     @staticmethod
     def from_file(path: Path, name: str, *, relabel: bool) -> Graph:
         """Edges of a file, gzipped or not, two numbers a line; relabelled and shuffled with a fixed seed if asked."""
-        opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-        with opened as file:
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
             delimiter = "," if ".csv" in path.name else None
             edges = np.loadtxt(file, dtype=np.int64, comments="#", delimiter=delimiter)
         if relabel:
@@ -64,27 +63,41 @@ class Graph:
         ends = np.sort(self.dst)
         return int(ends[int(len(ends) * (1 - percent / 100))])
 
-    def batch_of(self, batches: int) -> Any:
-        """The batch in which each edge arrives."""
-        m = len(self.src)
-        return np.arange(m, dtype=np.int64) * batches // m
+    def batch_of(self, batches: int, tail: int | None = None) -> Any:
+        """The batch in which each edge arrives: equal parts, or batches of `tail` edges after a first one with the rest."""
+        positions = np.arange(len(self.src), dtype=np.int64)
+        if tail is None:
+            return positions * batches // len(positions)
+        first = len(positions) - tail * (batches - 1)
+        return np.where(positions < first, 0, (positions - first) // tail + 1)
 
-    def write(self, folder: Path, batches: int, *, window: bool, part: int | None = None, parts: int = 1) -> Path:
+    def write(
+        self,
+        folder: Path,
+        batches: int,
+        *,
+        window: bool,
+        tail: int | None = None,
+        part: int | None = None,
+        parts: int = 1,
+    ) -> Path:
         """One file per batch of the edges whose position is `part` modulo `parts`; does nothing where it is done."""
         done = folder / "done"
         if done.exists():
             return folder
         folder.mkdir(parents=True, exist_ok=True)
-        batch = self.batch_of(batches)
+        batch = self.batch_of(batches, tail)
         here = np.ones(len(self.src), dtype=bool) if part is None else np.arange(len(self.src)) % parts == part
         for i in range(batches):
-            with (folder / f"{i:05d}.csv").open("w") as file:
+            path = folder / f"{i:05d}.csv"
+            with path.open("w") as file:
                 if window:
                     old = here & (batch == i - WINDOW)
                     file.writelines(f"delete,{x},{y}\n" for x, y in zip(self.src[old], self.dst[old], strict=True))
                 new = here & (batch == i)
                 operation = "insert," if window else ""
                 file.writelines(f"{operation}{x},{y}\n" for x, y in zip(self.src[new], self.dst[new], strict=True))
+            os.utime(path, (10**9 + i, 10**9 + i))  # Spark takes the files of a folder in the order of their times
         done.touch()
         return folder
 
@@ -170,18 +183,35 @@ def _load(connection: Any, table: str, batches: list[tuple[Any, Any, Any]]) -> N
     del edges
 
 
-def make_job(graph: Graph, workload: str, folder: Path, *, window: bool, batches: int = 20, **settings: Any) -> Job:
-    """The job of a workload name (`L3-1`, `L4-1`, `STAR4-1`, ...: shape, relations, percent of end vertices) over a graph."""
-    name, _, percent = workload.partition("-")
+def make_job(
+    graph: Graph,
+    workload: str,
+    folder: Path,
+    *,
+    window: bool,
+    batches: int = 20,
+    tail: int | None = None,
+    **settings: Any,
+) -> Job:
+    """The job of a workload over a graph.
+
+    A workload's name says shape, relations and the per cent of end vertices: `L3-1`, `L4-1`, `STAR4-1`. `EMPTY` is the path of three
+    over one new edge per batch that joins nothing, whatever the graph.
+    """
+    if workload == "EMPTY":
+        lonely = np.arange(batches, dtype=np.int64)
+        graph = Graph("empty", 10**9 + 2 * lonely, 10**9 + 2 * lonely + 1)
+    name, _, percent = ("L3", "", "10") if workload == "EMPTY" else workload.partition("-")
     star = name.startswith("STAR")
     relations = int(name.removeprefix("STAR").removeprefix("L"))
-    base = folder / graph.name / f"{'win' if window else 'ins'}-{batches}"
+    base = folder / graph.name / f"{'win' if window else 'ins'}-{batches}{'' if tail is None else f'-of-{tail}'}"
     if star:
         inputs = [
-            graph.write(base / f"part{i}", batches, window=window, part=i, parts=relations) for i in range(relations)
+            graph.write(base / f"part{i}", batches, window=window, tail=tail, part=i, parts=relations)
+            for i in range(relations)
         ]
     else:
-        inputs = [graph.write(base / "all", batches, window=window)] * relations
+        inputs = [graph.write(base / "all", batches, window=window, tail=tail)] * relations
     return Job(
         workload=workload,
         shape="star" if star else "path",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,3 +31,9 @@ def opponents() -> Path:
     """The folder where `benchmarks/install` puts other systems: a cache of the user's, kept between checkouts."""
     home = os.environ.get("JOINLESS_BENCH_HOME")
     return Path(home) if home else Path.home() / ".cache" / "joinless-bench"
+
+
+def every_system() -> dict[str, System]:
+    """All systems by name, of every module in this folder."""
+    modules = [importlib.import_module(f"systems.{m.name}") for m in pkgutil.iter_modules(__path__)]
+    return {system.name: system for module in modules if hasattr(module, "SYSTEMS") for system in module.SYSTEMS}

@@ -1,0 +1,233 @@
+"""The benchmark: workloads x systems, every result checked, one table. `make bench` runs the small suite, `make bench-full` the full one.
+
+    python benchmarks/bench.py --suite small
+    python benchmarks/bench.py --suite full --graphs FOLDER --out docs/benchmarks
+    python benchmarks/bench.py --cases g50k/ins/L3-1 epinions/win/L3-10 --systems joinless flink-best --runs 3
+
+A case is `graph/mode/workload[/batches[/tail]]`: mode `ins` (edges come) or `win` (edges come and go through a window of four batches); with
+`tail`, all but the last batches of that many edges come in the first batch. Graphs named g50k, g150k and epinions are read from `--graphs`
+(g50k.csv.gz, g150k.csv.gz, soc-Epinions1.txt.gz) where that is given, all others (`p20k`, `p5000k`) are generated. Answers come from DuckDB
+and, for the graphs it knows, must agree with `--truth`. Each system runs a case in a process of its own, never two at a time; peak memory is
+the largest sum over that process and its children. A wrong result fails the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import report
+import suites
+from jobs import Job
+from streams import Answer, Graph, answer, make_job
+from systems import System, every_system
+
+FILES = {"g50k": ("g50k.csv.gz", False), "g150k": ("g150k.csv.gz", False), "epinions": ("soc-Epinions1.txt.gz", True)}
+
+
+def load(name: str, folder: Path | None) -> Graph:
+    """A known graph from its file, or a generated one: `p20k` has 20,000 edges."""
+    if name in FILES:
+        if folder is None:
+            raise SystemExit(f"{name} is read from a file: say where by --graphs")
+        file, relabel = FILES[name]
+        return Graph.from_file(folder / file, name, relabel=relabel)
+    edges = int(name.removeprefix("p").removesuffix("k")) * (1000 if name.endswith("k") else 1)
+    return dataclasses.replace(Graph.power_law(edges), name=name)
+
+
+def known_answer(job: Job, case: suites.Case, truth: dict[str, Any], cache: Path) -> Answer:
+    """The answer, computed once per stream; an error where it differs from the truth table."""
+    path = cache / (case.name.replace("/", "-") + ".answer.json")
+    if path.exists():
+        found = Answer(**json.loads(path.read_text()))
+    else:
+        found = answer(job)
+        path.write_text(json.dumps(dataclasses.asdict(found)))
+    entry = truth.get(f"{case.graph}/{case.mode}/{case.workload}")
+    if (
+        entry
+        and case.batches == 20
+        and case.tail is None
+        and (found.plus, found.minus) != (entry["plus"], entry["minus"])
+    ):
+        raise SystemExit(f"{case.name}: computed {found}, the truth table says {entry}")
+    return found
+
+
+def peak(group: int) -> int:
+    """Bytes of memory that the processes of a group hold now."""
+    total = 0
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                with open(f"/proc/{entry.name}/stat") as file:
+                    fields = file.read().rpartition(")")[2].split()
+                if int(fields[2]) == group:
+                    total += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
+            except (OSError, IndexError, ValueError):
+                continue
+    return total
+
+
+def run(system: System, job: Job, folder: Path) -> dict[str, Any]:
+    """One system, one job, in a process of its own; stopped when it takes longer than its runs may."""
+    job_file, events = folder / "job.json", folder / f"{system.name}.jsonl"
+    job.write(job_file)
+    log = folder / f"{system.name}.log"
+    allowed = job.limit * (job.runs + 1) + 60
+    start = time.monotonic()
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            system.command(job, job_file, events), stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        memory = 0
+        while process.poll() is None and time.monotonic() - start < allowed:
+            memory = max(memory, peak(process.pid))
+            time.sleep(0.2)
+        stopped = process.poll() is None
+        if stopped:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    lines = (
+        [json.loads(line) for line in events.read_text().splitlines() if line.endswith("}")] if events.exists() else []
+    )
+    result: dict[str, Any] = {
+        "peak_bytes": memory,
+        "events": lines,
+        "runs": [e for e in lines if e["event"] == "run"],
+        "stopped": stopped,
+    }
+    if process.returncode and not stopped:
+        result["failed"] = "\n".join(log.read_text().splitlines()[-15:])
+    return result
+
+
+def wrong(system: System, found: Answer, result: dict[str, Any]) -> str | None:
+    """What is wrong with the counts of a result."""
+    if not system.answers:
+        return None
+    for figures in result["runs"]:
+        plus, minus = figures["plus"], figures["minus"]
+        if plus - minus != found.plus - found.minus or figures["check"] != found.check:
+            return f"{plus} - {minus} rows with check {figures['check']}; right is {found}"
+        if system.nets and (plus, minus) != (found.plus, found.minus):
+            return f"{plus} rows gained and {minus} lost; right is {found}"
+    return None
+
+
+def machine() -> dict[str, Any]:
+    """What ran it."""
+    cpu = ""
+    if Path("/proc/cpuinfo").exists():
+        names = [x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")]
+        cpu = names[0].partition(":")[2].strip() if names else ""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr.splitlines()
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "memory_gb": round(memory / 2**30),
+        "system": platform.system() + " " + platform.release(),
+        "java": java[0] if java else "",
+        "python": platform.python_version(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def measure(case: suites.Case, systems: dict[str, System], args: argparse.Namespace, graph: Graph) -> dict[str, Any]:
+    """All systems of a case, one after the other."""
+    truth = json.loads(args.truth.read_text()) if args.truth else {}
+    job = make_job(
+        graph,
+        case.workload,
+        args.streams,
+        window=case.mode == "win",
+        batches=case.batches,
+        tail=case.tail,
+        runs=args.runs,
+        limit=args.limit,
+    )
+    found = known_answer(job, case, truth, args.streams)
+    results: dict[str, Any] = {}
+    for name in args.systems or case.systems:
+        system = systems[name]
+        reason = system.missing() or system.refuses(job)
+        if reason:
+            results[name] = {"absent": reason, "runs": [], "events": []}
+            print(f"  {case.name} {name}: {reason}", flush=True)
+            continue
+        with tempfile.TemporaryDirectory(prefix="joinless-bench-") as folder:
+            once = dataclasses.replace(job, runs=1) if name in args.once else job
+            result = run(system, once, Path(folder))
+        error = wrong(system, found, result)
+        if error:
+            result["wrong"] = error
+        results[name] = result
+        print(f"  {case.name} {name}: {report.sentence(result)}", flush=True)
+    return {
+        "case": dataclasses.asdict(case),
+        "name": case.name,
+        "answer": dataclasses.asdict(found),
+        "results": results,
+    }
+
+
+def main() -> int:
+    """Runs the cases, prints the table and stores raw runs and pictures; 1 if any result was wrong."""
+    systems = every_system()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", choices=sorted(suites.SUITES))
+    parser.add_argument("--cases", nargs="+", type=suites.Case.parse, default=[])
+    parser.add_argument("--systems", nargs="+", choices=sorted(systems))
+    parser.add_argument(
+        "--once",
+        nargs="*",
+        default=["spark-rocksdb", "spark-hdfs"],
+        help="systems that run once, because they are slow",
+    )
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds for one run")
+    parser.add_argument("--graphs", type=Path, help="folder of the known graphs' files")
+    parser.add_argument("--truth", type=Path, help="JSON of known answers")
+    parser.add_argument("--streams", type=Path, help="where streams are written and kept; a temporary folder if absent")
+    parser.add_argument("--out", type=Path, help="folder for results.json, the table and pictures")
+    args = parser.parse_args()
+    cases = args.cases + (suites.SUITES[args.suite] if args.suite else [])
+    if not cases:
+        parser.error("--suite or --cases is needed")
+    with tempfile.TemporaryDirectory(prefix="joinless-streams-") as temporary:
+        args.streams = (args.streams or Path(temporary)).resolve()
+        args.streams.mkdir(parents=True, exist_ok=True)
+        graphs: dict[str, Graph] = {}
+        everything: dict[str, Any] = {"machine": machine(), "cases": []}
+        everything["systems"] = {name: system.what for name, system in systems.items()}
+        for case in cases:
+            if case.graph not in graphs:
+                graphs = {case.graph: load(case.graph, args.graphs)}
+            everything["cases"].append(measure(case, systems, args, graphs[case.graph]))
+            if args.out:  # after every case: a run that is stopped has stored what it has
+                report.store(everything, args.out)
+    print("\n" + report.table(everything))
+    failures = [
+        f"{case['name']} {name}: {result.get('wrong') or result['failed']}"
+        for case in everything["cases"]
+        for name, result in case["results"].items()
+        if "wrong" in result or "failed" in result
+    ]
+    print("\n".join(failures), file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

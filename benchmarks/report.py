@@ -1,0 +1,181 @@
+"""The table and the pictures of a benchmark run, from its stored results.
+
+    python benchmarks/report.py docs/benchmarks
+
+makes the folder's table.md and pictures again from its results.json.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+COLUMNS = (
+    "case",
+    "system",
+    "median s",
+    "min",
+    "max",
+    "to null",
+    "ms/batch",
+    "peak MB",
+    "state rows",
+    "state MB",
+    "batches",
+    "rows",
+)
+
+
+def seconds(result: dict[str, Any]) -> list[float]:
+    """Of each finished run."""
+    return [r["seconds"] for r in result["runs"]]
+
+
+def batches(result: dict[str, Any], run: int = 0) -> list[dict[str, Any]]:
+    """The batches of one run."""
+    return [e for e in result["events"] if e["event"] == "batch" and e["run"] == run]
+
+
+def settled(result: dict[str, Any]) -> float | None:
+    """Median seconds of a batch, over all runs but without the first batch of each, which plans, compiles and opens stores."""
+    times = [e["seconds"] for e in result["events"] if e["event"] == "batch" and e["batch"] > 0]
+    return statistics.median(times) if times else None
+
+
+def sentence(result: dict[str, Any]) -> str:
+    """A result in one line."""
+    if "absent" in result:
+        return str(result["absent"])
+    if "failed" in result:
+        return "failed: " + result["failed"]
+    note = f" WRONG: {result['wrong']}" if "wrong" in result else ""
+    if not result["runs"]:
+        done = batches(result)
+        return f"not finished: {len(done)} batches in {sum(b['seconds'] for b in done):.0f} s{note}"
+    times = seconds(result)
+    last = result["runs"][-1]
+    peak = result["peak_bytes"] / 1e6
+    return f"{statistics.median(times):.2f} s ({min(times):.2f}-{max(times):.2f}), +{last['plus']} -{last['minus']} rows, peak {peak:.0f} MB{note}"
+
+
+def rows(everything: dict[str, Any]) -> list[list[str]]:
+    """The cells of the table."""
+    lines = []
+    for case in everything["cases"]:
+        floor = case["results"].get("null", {}).get("runs") or None
+        null = statistics.median(seconds(case["results"]["null"])) if floor else None
+        for name, result in case["results"].items():
+            if not result["runs"]:
+                lines.append([case["name"], name, sentence(result).splitlines()[0][:60], *[""] * 9])
+                continue
+            times, last, settle = seconds(result), result["runs"][-1], settled(result)
+            median = statistics.median(times)
+            in_spark = (
+                null is not None
+                and name.startswith(("joinless", "spark", "null", "dedup"))
+                and name != "joinless-engine"
+            )
+            lines.append(
+                [
+                    case["name"],
+                    name,
+                    f"{median:.2f}" + (" WRONG" if "wrong" in result else ""),
+                    f"{min(times):.2f}",
+                    f"{max(times):.2f}",
+                    f"{median / null:.2f}" if in_spark and null else "",
+                    "" if settle is None else f"{1000 * settle:.1f}",
+                    f"{result['peak_bytes'] / 1e6:.0f}",
+                    f"{last['state_rows']:,}" if last.get("state_rows") else "",
+                    f"{last['state_bytes'] / 1e6:.1f}" if last.get("state_bytes") else "",
+                    str(len(batches(result))),
+                    f"+{last['plus']:,} -{last['minus']:,}",
+                ]
+            )
+    return lines
+
+
+def table(everything: dict[str, Any]) -> str:
+    """One table in Markdown, readable as plain text."""
+    cells = [list(COLUMNS), *rows(everything)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(COLUMNS))]
+    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |" for row in cells]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return "\n".join(lines)
+
+
+def store(everything: dict[str, Any], folder: Path) -> None:
+    """results.json (raw runs), table.md, pictures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(everything, indent=None, separators=(",", ":")))
+    (folder / "table.md").write_text(table(everything) + "\n")
+    pictures(everything, folder)
+
+
+COLOURS = {
+    "joinless": "#1f6f8b",
+    "spark": "#d1603d",
+    "flink": "#8e5ea2",
+    "pathway": "#b0903d",
+    "duckdb": "#777777",
+    "differential": "#4f9d69",
+}
+
+
+def _colour(name: str) -> str:
+    return next((c for prefix, c in COLOURS.items() if name.startswith(prefix)), "#b8b8b8")
+
+
+def pictures(everything: dict[str, Any], folder: Path) -> None:
+    """Per case: seconds of every system as bars, time per batch and state over the stream."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams.update(
+        {"svg.hashsalt": "joinless", "font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
+    )
+    from matplotlib import pyplot
+
+    for case in everything["cases"]:
+        done = {n: r for n, r in case["results"].items() if batches(r)}
+        if not done:
+            continue
+        figure, (bars, times, state) = pyplot.subplots(1, 3, figsize=(13, 3.6))
+        finished = sorted(((statistics.median(seconds(r)), n) for n, r in done.items() if r["runs"]), reverse=True)
+        bars.barh([n for _, n in finished], [s for s, _ in finished], color=[_colour(n) for _, n in finished])
+        for i, (s, _) in enumerate(finished):
+            bars.text(s, i, f" {s:.2g}", va="center")
+        bars.set_xscale("log")
+        bars.set_xlabel("seconds, whole stream (log)")
+        for name, result in done.items():
+            run = batches(result, len(result["runs"]) - 1 if result["runs"] else 0)
+            style = "-" if name in ("joinless", "joinless-engine") else "--"
+            times.plot(
+                [b["batch"] for b in run], [b["seconds"] for b in run], style, color=_colour(name), label=name, lw=1
+            )
+            if run and run[0].get("state_rows") is not None and any(b.get("state_rows") for b in run):
+                state.plot(
+                    [b["batch"] for b in run],
+                    [b["state_rows"] for b in run],
+                    style,
+                    color=_colour(name),
+                    label=name,
+                    lw=1,
+                )
+        times.set_yscale("log")
+        times.set_xlabel("batch")
+        times.set_ylabel("seconds per batch (log)")
+        times.legend(fontsize=5, frameon=False, ncol=2)
+        state.set_xlabel("batch")
+        state.set_ylabel("rows of state")
+        figure.suptitle(case["name"])
+        figure.tight_layout()
+        figure.savefig(folder / (case["name"].replace("/", "-") + ".svg"), metadata={"Date": None})
+        pyplot.close(figure)
+
+
+if __name__ == "__main__":
+    where = Path(sys.argv[1])
+    store(json.loads((where / "results.json").read_text()), where)
