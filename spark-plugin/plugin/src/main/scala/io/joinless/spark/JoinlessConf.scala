@@ -35,6 +35,8 @@ final class JoinlessConf(conf: SQLConf) {
 
   def explainEnabled: Boolean = conf.getConf(EXPLAIN_ENABLED)
 
+  def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
+
   def absentRowsOwed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "owe"
 }
 
@@ -177,6 +179,16 @@ object JoinlessConf {
     .checkValues(Set("fail", "owe"))
     .createWithDefault("fail")
 
+  val SHARE_SOURCES = SQLConf
+    .buildConf("spark.joinless.shareSources")
+    .doc(
+      "Opens one source for all places of a rewritten join that read the same files, Delta table, Kafka topics or " +
+        "memory stream; when false, each place has a source of its own, as in Spark. Applies when a checkpoint is new."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
   /** Makes `SET -v` list the confs, and Spark check their values, before the first is read. */
   def register(): Unit = all.foreach(entry => require(entry.key.startsWith("spark.joinless.")))
 
@@ -192,6 +204,7 @@ object JoinlessConf {
     SHARES,
     CACHE_MAX_BYTES,
     CACHE_ENABLED,
+    SHARE_SOURCES,
     EXPLAIN_ENABLED,
     DELETE_OF_ABSENT_ROW
   )

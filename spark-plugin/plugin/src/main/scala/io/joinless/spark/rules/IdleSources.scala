@@ -11,13 +11,16 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * starts from `withCachedData`, that from `QueryExecution.normalized`. [[RewriteStreamingJoins]] reveals them again
   * before anything depends on statistics; Spark's later rules then fold what is empty.
   *
-  * On the way it notes the aliases of sources, which the optimizer takes away ([[RelationNames]]). Plans that are not
-  * streaming or join no streams come back `eq`.
+  * On the way it gives scans of shared sources attributes of their own ([[SeparateScans]]), and notes the aliases of
+  * sources, which the optimizer takes away ([[RelationNames]]). Plans that are not streaming or join no streams come back
+  * `eq`.
   */
 object HideIdleSources extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): LogicalPlan =
-    if (plan.isStreaming && JoinlessConf.active.enabled && plan.exists(joinsStreams)) {
+  override def apply(plan: LogicalPlan): LogicalPlan = if (plan.isStreaming) hidden(SeparateScans(plan)) else plan
+
+  private def hidden(plan: LogicalPlan): LogicalPlan =
+    if (JoinlessConf.active.enabled && plan.exists(joinsStreams)) {
       RelationNames.note(plan)
       plan.transform { case LocalRelation(output, Seq(), true, None) => IdleSource(output) }
     } else plan

@@ -1,0 +1,161 @@
+package io.joinless.spark.rules
+
+import scala.collection.mutable
+
+import io.joinless.spark.plans.JoinFreeJoin
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, ExprId}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
+import org.apache.spark.sql.types.MetadataBuilder
+
+/** Which streaming sources of a query are one and the same, and the query with one source for each of them.
+  *
+  * Spark opens a source for every place where a stream is read: three for a self-join of three, each listing the same files or
+  * asking the same broker in every batch. Sources are the same where they are defined equally and equal definitions mean equal
+  * data: files, Delta tables, Kafka topics, memory streams. (Two socket readers, say, would share what is sent.)
+  */
+object SharedSources {
+
+  /** For each place where the plan reads a stream, in preorder, the number of its source, as Spark has it: one for each
+    * distinct relation.
+    */
+  def apart(plan: LogicalPlan): Seq[Int] = numbered(places(plan))
+
+  /** The same where equal sources have one number.
+    *
+    * @param may which places may share beyond what Spark does, by their position
+    */
+  def together(plan: LogicalPlan, may: Int => Boolean): Seq[Int] = numbered(places(plan).zipWithIndex.map {
+    case (place, i) => if (may(i)) definition(place).getOrElse(place) else place
+  })
+
+  private def numbered(sources: Seq[Any]): Seq[Int] = {
+    val known = mutable.HashMap.empty[Any, Int]
+    sources.map(source => known.getOrElseUpdate(source, known.size))
+  }
+
+  /** Whether the plan's places can share as `numbers` says: there are as many, and those of one number are defined equally. */
+  def fits(plan: LogicalPlan, numbers: Seq[Int]): Boolean = {
+    val all = places(plan)
+    all.size == numbers.size && all.zip(numbers).groupMap(_._2)(_._1).values.forall { same =>
+      same.distinct.size == 1 || (definition(same.head).isDefined && same.map(definition).distinct.size == 1)
+    }
+  }
+
+  /** The plan in which places of one number read one relation, each under its own attributes; `eq` where no two do. */
+  def shared(plan: LogicalPlan, numbers: Seq[Int]): LogicalPlan = {
+    val first = mutable.Map.empty[Int, LogicalPlan]
+    val number = numbers.iterator
+    def walk(plan: LogicalPlan): LogicalPlan =
+      if (isPlace(plan)) {
+        val source = first.getOrElseUpdate(number.next(), plan)
+        if (source.output == plan.output) plan else Project(renamed(source.output, plan.output), source)
+      } else plan.mapChildren(walk)
+    walk(plan)
+  }
+
+  /** Which places of a plan are read by join blocks of ours and by nothing else, by position.
+    *
+    * @param optimize the plan as its first batch would have it
+    */
+  def inBlocksOnly(plan: LogicalPlan, optimize: LogicalPlan => LogicalPlan): Int => Boolean = {
+    val separate = SeparateScans.everywhere(plan)
+    val where = whereRead(optimize(separate), inBlock = false).groupMap(_._1)(_._2)
+    val alone = places(separate).map(_.output.headOption.exists(a => where.get(a.exprId).contains(Seq(true))))
+    val natively = apart(plan)
+    val shared = natively.zip(alone).groupMap(_._1)(_._2).collect { case (n, all) if all.forall(identity) => n }.toSet
+    i => shared(natively(i))
+  }
+
+  private def whereRead(plan: LogicalPlan, inBlock: Boolean): Seq[(ExprId, Boolean)] =
+    if (isPlace(plan)) plan.output.headOption.map(_.exprId -> inBlock).toSeq
+    else plan.children.flatMap(whereRead(_, inBlock || plan.isInstanceOf[JoinFreeJoin]))
+
+  /** Where the plan reads streams, in preorder. */
+  def places(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect { case place if isPlace(place) => place }
+
+  private def isPlace(plan: LogicalPlan): Boolean =
+    plan.isInstanceOf[StreamingRelation] || plan.isInstanceOf[StreamingRelationV2]
+
+  /** What defines the source, where equal definitions mean equal data. */
+  private def definition(place: LogicalPlan): Option[Any] = {
+    val columns = place.output.map(a => (a.name, a.dataType))
+    place match {
+      case v1: StreamingRelation if isReplayable(v1) => Some((v1.copy(output = Nil), columns))
+      case v2: StreamingRelationV2 if Replayable(v2.sourceName) || v2.v1Relation.exists(isReplayable) =>
+        Some((v2.copy(output = Nil, v1Relation = None), v2.v1Relation.flatMap(definition), columns))
+      case _ => None
+    }
+  }
+
+  private def isReplayable(relation: LogicalPlan): Boolean = relation match {
+    case v1: StreamingRelation =>
+      Replayable(v1.sourceName) || classOf[FileFormat].isAssignableFrom(v1.dataSource.providingClass)
+    case _ => false
+  }
+
+  private val Replayable = Set("delta", "kafka", "memory")
+
+  private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[Alias] = from.zip(to).map { case (f, t) =>
+    val marked = new MetadataBuilder().withMetadata(t.metadata).putBoolean(Mark, value = true).build()
+    Alias(f, t.name)(t.exprId, t.qualifier, explicitMetadata = Some(marked))
+  }
+
+  /** On the columns under which a place reads a shared source; nothing above refers to it. */
+  final private val Mark = "joinless.shared"
+
+  def isShared(plan: LogicalPlan): Boolean = plan match {
+    case Project(list, _) => list.exists(c => c.isInstanceOf[Alias] && c.metadata.contains(Mark))
+    case _ => false
+  }
+
+  /** The alias without the mark. */
+  def unmarked(alias: Alias): Alias =
+    if (alias.explicitMetadata.exists(_.contains(Mark))) {
+      val plain = new MetadataBuilder().withMetadata(alias.metadata).remove(Mark).build()
+      alias.copy()(alias.exprId, alias.qualifier, Some(plain), alias.nonInheritableMetadataKeys)
+    } else alias
+}
+
+/** Gives every scan of a batch attributes of its own where sources are shared: these put the same data into several places,
+  * with the same expression ids, and rules that look at more than one place at once take ids for identities.
+  */
+object SeparateScans {
+
+  /** The plan with fresh attributes where an id was produced before; `eq` where no source is shared. */
+  def apply(plan: LogicalPlan): LogicalPlan = if (plan.exists(SharedSources.isShared)) everywhere(plan) else plan
+
+  /** The same whoever made the plan; `eq` where every id is produced once. */
+  def everywhere(plan: LogicalPlan): LogicalPlan = separated(plan, mutable.HashSet.empty)
+
+  private def separated(plan: LogicalPlan, seen: mutable.HashSet[ExprId]): LogicalPlan =
+    rewired(plan, plan.children.map(separated(_, seen))) match {
+      case leaf: MultiInstanceRelation if leaf.output.map(a => seen.add(a.exprId)).contains(false) =>
+        val fresh = leaf.newInstance()
+        seen ++= fresh.output.map(_.exprId)
+        fresh
+      case project: Project =>
+        val list = project.projectList.map {
+          case alias: Alias if !seen.add(alias.exprId) => SharedSources.unmarked(alias).newInstance()
+          case alias: Alias => SharedSources.unmarked(alias)
+          case other => other
+        }
+        if (list.zip(project.projectList).forall { case (now, before) => now eq before }) project
+        else project.copy(projectList = list)
+      case other => other
+    }
+
+  /** The plan over children whose attributes may have changed, position by position. */
+  private def rewired(plan: LogicalPlan, children: Seq[LogicalPlan]): LogicalPlan = {
+    val changed = plan.children.zip(children).filter { case (before, after) => before ne after }
+    val attributes = AttributeMap(changed.flatMap { case (before, after) =>
+      before.output.zip(after.output).filter { case (b, a) => b.exprId != a.exprId }
+    })
+    if (changed.isEmpty) plan
+    else if (attributes.isEmpty) plan.withNewChildren(children)
+    else plan.withNewChildren(children).transformExpressions { case a: Attribute => attributes.getOrElse(a, a) }
+  }
+}

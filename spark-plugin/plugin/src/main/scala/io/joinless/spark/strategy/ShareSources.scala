@@ -1,0 +1,62 @@
+package io.joinless.spark.strategy
+
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.rules.SharedSources
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.joinless.{Inspection, SourcesRecord}
+
+/** Lets the places of a query that read the same stream share one source, when the query starts ([[SharedSources]]).
+  *
+  * Only streams that nothing but rewritten join blocks read are shared: a query of Spark's keeps Spark's sources. What was chosen
+  * is recorded in the checkpoint, since offsets belong to sources: a checkpoint begun with separate sources goes on with them,
+  * and one whose record does not fit the query is refused.
+  *
+  * A post-hoc resolution rule: it sees every write to a stream at `start()`, with its checkpoint.
+  */
+final class ShareSources(session: SparkSession) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    case write: WriteToStream =>
+      val numbers = chosen(write, new SourcesRecord(session, write.resolvedCheckpointLocation))
+      AnalysisHelper.allowInvokingTransformsInAnalyzer {
+        write.withNewChildren(Seq(SharedSources.shared(write.inputQuery, numbers)))
+      }
+    case _ => plan
+  }
+
+  private def chosen(write: WriteToStream, record: SourcesRecord): Seq[Int] = {
+    val query = write.inputQuery
+    val apart = SharedSources.apart(query)
+    if (!record.hasOffsets) {
+      val numbers = if (mayShare) ofNewQuery(query, apart) else apart
+      if (numbers != apart) record.write(numbers) else record.delete()
+      numbers
+    } else record.read().fold(apart) { recorded =>
+      if (!SharedSources.fits(query, recorded)) {
+        val what = ShareSources.differs(recorded)
+        throw JoinlessErrors.stateMismatch(Mismatch.Query, write.resolvedCheckpointLocation, what)
+      }
+      recorded
+    }
+  }
+
+  private def mayShare: Boolean = {
+    val conf = Inspection.conf(session)
+    conf.enabled && conf.shareSources
+  }
+
+  /** Looks at the plan only where there is something to share. */
+  private def ofNewQuery(query: LogicalPlan, apart: Seq[Int]): Seq[Int] =
+    if (SharedSources.together(query, _ => true) == apart) apart
+    else SharedSources.together(query, SharedSources.inBlocksOnly(query, Inspection.optimized(session, _)))
+}
+
+object ShareSources {
+
+  private def differs(recorded: Seq[Int]): String =
+    s"It was begun by a query that reads ${recorded.size} streams from ${recorded.distinct.size} shared sources; the query reads " +
+      "others, or in another order."
+}
