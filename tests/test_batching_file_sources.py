@@ -62,10 +62,12 @@ def test_a_self_join_reads_and_stores_each_edge_once(
     assert operators_of(query) == {OPERATOR}
 
 
+@pytest.mark.parametrize("share", [True, False])
 def test_a_live_feed_whose_leaves_see_different_files_stays_exact(
-    spark: SparkSession, tmp_path: Path, edges: list[tuple[int, int]]
+    spark: SparkSession, tmp_path: Path, edges: list[tuple[int, int]], share: bool
 ) -> None:
     session = spark.newSession()
+    session.conf.set("spark.joinless.shareSources", str(share).lower())
     session.conf.set("spark.sql.shuffle.partitions", "2")
     pieces = 60
     write(tmp_path / "edges", edges[0::pieces], 0)
@@ -83,6 +85,7 @@ def test_a_live_feed_whose_leaves_see_different_files_stays_exact(
     producer.join()
     query.processAllAvailable()
     rows = oracles.bag(session.table("paths").collect())
+    assert len(query.recentProgress[-1].sources) == (1 if share else 3)
     query.stop()
     assert oracles.difference(rows, oracles.bag(paths(edges).elements())) == ""
     assert operators_of(query) == {OPERATOR}

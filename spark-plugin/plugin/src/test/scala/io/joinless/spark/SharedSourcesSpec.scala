@@ -166,7 +166,8 @@ class SharedSourcesSpec extends AnyFunSuite with SharedSpark {
         query.processAllAvailable()
         rows
       }
-      assert(sources(query) == 1)
+      assert((sources(query), scans(query)) == (1, 1))
+      assert(query.recentProgress.map(_.numInputRows).sum == 4 * 40)
       val naive = for (a <- all; b <- all if a._2 == b._1; c <- all if b._2 == c._1 && c._2 > 5)
         yield (a._1, b._2, c._2)
       assert(naive.nonEmpty && seen.sorted == naive.sorted)

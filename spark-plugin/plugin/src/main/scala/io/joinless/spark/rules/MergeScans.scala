@@ -4,7 +4,9 @@ import io.joinless.spark.plans.BlockSpec
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.connector.read.streaming.SparkDataStream
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
 
 /** A child of the block's node: a plan that yields stored columns, and the relations it stands for.
   *
@@ -38,13 +40,13 @@ object MergeScans {
     * @param conditions over positions of the relation, without what the block's operator checks itself
     */
   final private case class Base(
-      relation: LogicalRelation,
+      relation: LogicalPlan,
       columns: Seq[NamedExpression],
       conditions: Seq[Expression]
   ) {
     def key: Any =
       (
-        relation.relation,
+        data(relation),
         relation.output.map(a => (a.name, a.dataType)),
         columns.map(c => (c.name, valueOf(c).canonicalized))
       )
@@ -55,8 +57,8 @@ object MergeScans {
     spec.relations(role).keys.filterNot(key => spec.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
 
   private def base(plan: LogicalPlan, notNull: Set[Int]): Option[Base] = plan match {
-    case PhysicalOperation(fields, conditions, relation: LogicalRelation)
-        if relation.isStreaming && (fields ++ conditions).forall(e => e.deterministic && !Conditions.isLate(e)) =>
+    case PhysicalOperation(fields, conditions, relation)
+        if data(relation).isDefined && (fields ++ conditions).forall(e => e.deterministic && !Conditions.isLate(e)) =>
       val positions = AttributeMap(relation.output.zipWithIndex)
       def bound[E <: Expression](e: E): E =
         e.transform {
@@ -70,6 +72,19 @@ object MergeScans {
         case _ => true
       }
       Option.when((columns ++ own).forall(_.references.isEmpty))(Base(relation, columns, own))
+    case _ => None
+  }
+
+  /** What a leaf reads in this batch; leaves of equal data read the same. */
+  private def data(leaf: LogicalPlan): Option[Any] = leaf match {
+    case v1: LogicalRelation if v1.isStreaming => Some(v1.relation)
+    case v2: StreamingDataSourceV2ScanRelation => Some((v2.stream, v2.startOffset, v2.endOffset))
+    case _ => None
+  }
+
+  private def source(leaf: LogicalPlan): Option[SparkDataStream] = leaf match {
+    case v1: LogicalRelation => v1.stream
+    case v2: StreamingDataSourceV2ScanRelation => Some(v2.stream)
     case _ => None
   }
 
@@ -95,5 +110,5 @@ object MergeScans {
   }
 
   private def placeholder(leaf: LeafScan): Scan =
-    Scan(LocalRelation(Nil, Nil, isStreaming = true, stream = leaf.base.flatMap(_.relation.stream)), Nil)
+    Scan(LocalRelation(Nil, Nil, isStreaming = true, stream = leaf.base.flatMap(b => source(b.relation))), Nil)
 }
