@@ -43,6 +43,8 @@ def session(system: str, job: Job) -> SparkSession:
     settings = {
         "spark.driver.memory": job.memory,
         "spark.driver.extraClassPath": str(CLASSES),
+        "spark.executor.extraClassPath": str(CLASSES),
+        "spark.executor.memory": job.memory,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
@@ -53,7 +55,13 @@ def session(system: str, job: Job) -> SparkSession:
     }
     if system == "spark-rocksdb":
         settings["spark.sql.streaming.join.stateFormatVersion"] = "3"
-    builder = SparkSession.builder.master(f"local[{job.cores}]").appName(system)
+    if system == "joinless-apart":
+        settings["spark.joinless.shareSources"] = "false"
+    if system.endswith("cluster"):  # executors in processes of their own, one core each
+        master = f"local-cluster[{job.cores},1,{int(job.memory.removesuffix('g')) * 1024}]"
+    else:
+        master = f"local[{1 if system.endswith('1core') else job.cores}]"
+    builder = SparkSession.builder.master(master).appName(system)
     for key, value in settings.items():
         builder = builder.config(key, value)
     if system.startswith("joinless"):
@@ -148,7 +156,7 @@ def main(system: str, job: Job, report: Report) -> None:
     import pyspark
 
     spark = session(system, job)
-    report.start(system, pyspark.__version__, f"{PARTITIONS} partitions, local[{job.cores}], heap {job.memory}")
+    report.start(system, pyspark.__version__, f"{PARTITIONS} partitions, {spark.sparkContext.master}, heap {job.memory}")
     with tempfile.TemporaryDirectory() as folder:
         run(spark, system, first_batches(job, Path(folder)), "warm-up", job.limit)
     for i in range(job.runs):
@@ -178,6 +186,9 @@ def _system(name: str, what: str, *, answers: bool = True, windows: bool = True)
 
 SYSTEMS = [
     _system("joinless", "Joinless in Spark; RocksDB store with changelog checkpointing"),
+    _system("joinless-apart", "Joinless with a source for every place, as Spark has them"),
+    _system("joinless-1core", "Joinless in Spark with one core"),
+    _system("joinless-cluster", "Joinless in Spark with two executors of one core, in processes of their own"),
     _system("joinless-hdfs", "Joinless in Spark; Spark's default (HDFS) store"),
     _system("spark-rocksdb", "Spark's own joins; RocksDB store with changelog checkpointing", windows=False),
     _system("spark-hdfs", "Spark's own joins; Spark's default (HDFS) store", windows=False),
