@@ -37,7 +37,8 @@ def _python() -> Path:
 
 
 def _missing() -> str | None:
-    return None if _python().exists() else "not installed: benchmarks/install pathway"
+    installed = _python().parent.parent / "installed"
+    return None if installed.exists() else "not installed: benchmarks/install pathway"
 
 
 def _command(job: Job, file: Path, report: Path) -> list[str]:
@@ -128,11 +129,8 @@ def _run(job: Job, streams: list[Edges], report: Report | None, number: int) -> 
     from pathway.internals import api
     from pathway.internals.parse_graph import G
 
-    class Edge(pw.Schema):
-        src: int
-        dst: int
-
     G.clear()
+    schema = pw.schema_from_types(src=int, dst=int)
     generator = pw.debug.StreamGenerator()
     generator.events.clear()
     tables = []
@@ -141,7 +139,7 @@ def _run(job: Job, streams: list[Edges], report: Report | None, number: int) -> 
         for batch, weight, src, dst in edges:
             # Times are even and not 0; the key of a row makes its delete find it.
             batches.setdefault(2 * batch + 2, {0: []})[0].append((weight, api.ref_scalar(src, dst), [src, dst]))
-        tables.append(generator._table_from_dict(batches, Edge))
+        tables.append(generator._table_from_dict(batches, schema))
     folders = list(dict.fromkeys(job.inputs))
     progress = Progress(report, number)
     checks = result_checks(job, [tables[folders.index(folder)] for folder in job.inputs])
