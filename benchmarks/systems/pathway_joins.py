@@ -1,9 +1,9 @@
 """Pathway: binary joins from the filtered end on, the best order; it has no multi-way join and keeps the order it is given.
 
-What was tried, and what was chosen as the fastest that still keeps batches (CPU seconds, 3-hop joins, 50,000 edges):
+What was tried, and what was chosen as the fastest that still keeps batches (3-hop joins, 50,000 edges, on a busy machine, so roughly):
 
 - The stream is in memory as events with the time of their batch, which Pathway replays (`pw.debug.StreamGenerator`). A Python connector
-  that commits each batch and waits for it took 5 to 15 % more; a table from pandas with times ten times as long, all batches as one.
+  that commits each batch and waits for it took 7 to 19 % more; a table from pandas with times about ten times as long, all batches as one.
 - Count and check are aggregates inside Pathway, so Python is called once per batch and not once per row.
 - The last join computes the check of a row at once, without a table of the result's vertices (8 % less).
 
