@@ -1,0 +1,51 @@
+"""Differential dataflow, alone and on one core: our own small program (`differential/`) on its crates, which `benchmarks/install` builds.
+
+One worker is fed batch by batch, and a batch is done when a probe behind the result says so; every row of the result's changes is visited,
+counted and checked. The query's orders, indexes and tie rules are written by hand in `differential/src/main.rs`, which explains them. Rows
+that come and go within one batch are counted as both, so only plus less minus is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from jobs import Job
+from systems import System, opponents
+
+SOURCES = Path(__file__).parent / "differential"
+
+
+def _binary() -> Path:
+    return opponents() / "differential" / "release" / "joinless-differential"
+
+
+def _missing() -> str | None:
+    sources = [SOURCES / "Cargo.toml", SOURCES / "Cargo.lock", *(SOURCES / "src").glob("*.rs")]
+    if not _binary().exists():
+        return "not built: benchmarks/install differential"
+    if _binary().stat().st_mtime < max(source.stat().st_mtime for source in sources):
+        return "older than its sources: benchmarks/install differential"
+    return None
+
+
+def _refuses(job: Job) -> str | None:
+    return None if 2 <= job.relations <= 4 else "only two to four relations are written"
+
+
+def _command(variant: str) -> Callable[[Job, Path, Path], list[str]]:
+    return lambda job, file, report: [str(_binary()), variant, str(file), str(report)]
+
+
+def _system(variant: str, what: str) -> System:
+    name = f"differential-{variant}"
+    what = f"Differential dataflow 0.25 without anything around it, one worker, u32 vertices: {what}."
+    return System(name, what, _command(variant), _missing, _refuses, nets=False)
+
+
+SYSTEMS = [
+    _system("dogs3", "delta query of half joins towards the filtered end first, over shared indexes of the edges only"),
+    _system("dogs3-semijoin", "the same delta query after one semijoin by hand with the filtered end"),
+    _system("best", "binary joins in the best order by hand, from the filtered end on, intermediate results indexed"),
+    _system("from", "binary joins in the order of the query, intermediate results indexed"),
+]
