@@ -19,7 +19,7 @@ object per line to the report and flushes, so that a job that is stopped has rep
 
 `seconds` of a run is from the start of the query to the last result, without starting the process, reading what a system may read
 beforehand, or the unmeasured run. `plus` and `minus` count result rows that came and went; `check` is the sum over all of them of ±`row_check`,
-modulo 2^64. Keys a system cannot tell are left out.
+modulo 2^64. `state_rows` are those at the end, `state_bytes` the most that the state held. Keys a system cannot tell are left out.
 """
 
 from __future__ import annotations

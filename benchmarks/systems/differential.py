@@ -7,6 +7,7 @@ that come and go within one batch are counted as both, so only plus less minus i
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,11 +22,12 @@ def _binary() -> Path:
 
 
 def _missing() -> str | None:
-    sources = [SOURCES / "Cargo.toml", SOURCES / "Cargo.lock", *(SOURCES / "src").glob("*.rs")]
-    if not _binary().exists():
+    sources = [SOURCES / "Cargo.toml", SOURCES / "Cargo.lock", *sorted((SOURCES / "src").glob("*.rs"))]
+    built_from = opponents() / "differential" / "sources"
+    if not _binary().exists() or not built_from.exists():
         return "not built: benchmarks/install differential"
-    if _binary().stat().st_mtime < max(source.stat().st_mtime for source in sources):
-        return "older than its sources: benchmarks/install differential"
+    if built_from.read_text().strip() != hashlib.sha256(b"".join(s.read_bytes() for s in sources)).hexdigest():
+        return "built from other sources: benchmarks/install differential"
     return None
 
 

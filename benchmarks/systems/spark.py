@@ -129,7 +129,9 @@ def run(
                 "seconds": p["durationMs"].get("triggerExecution", 0) / 1000,
                 "plus": counts[3 * i],
                 "minus": counts[3 * i + 1],
-                "state_bytes": sum(o["memoryUsedBytes"] for o in p["stateOperators"]),
+                "state_bytes": sum(
+                    o["memoryUsedBytes"] + o["customMetrics"].get("arenaBytes", 0) for o in p["stateOperators"]
+                ),
                 "state_rows": sum(o["numRowsTotal"] for o in p["stateOperators"]),
                 "phases_ms": p["durationMs"],
                 "metrics": [o["customMetrics"] for o in p["stateOperators"]],
@@ -145,7 +147,7 @@ def run(
             "minus": sum(counts[1::3]),
             "check": sum(counts[2::3]) % MODULUS,
             "state_rows": last.get("state_rows", 0),
-            "state_bytes": last.get("state_bytes", 0),
+            "state_bytes": max((b["state_bytes"] for b in batches), default=0),
         }, batches
     finally:
         shutil.rmtree(checkpoint, ignore_errors=True)
@@ -156,7 +158,9 @@ def main(system: str, job: Job, report: Report) -> None:
     import pyspark
 
     spark = session(system, job)
-    report.start(system, pyspark.__version__, f"{PARTITIONS} partitions, {spark.sparkContext.master}, heap {job.memory}")
+    report.start(
+        system, pyspark.__version__, f"{PARTITIONS} partitions, {spark.sparkContext.master}, heap {job.memory}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         run(spark, system, first_batches(job, Path(folder)), "warm-up", job.limit)
     for i in range(job.runs):
