@@ -50,7 +50,7 @@ def sentence(result: dict[str, Any]) -> str:
     if "absent" in result:
         return str(result["absent"])
     if "failed" in result:
-        return "failed: " + result["failed"]
+        return f"failed: {result['failed']}"
     note = f" WRONG: {result['wrong']}" if "wrong" in result else ""
     if not result["runs"]:
         done = batches(result)

@@ -17,6 +17,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+
 from jobs import MODULUS, Job, check_in_sql
 
 WINDOW = 4  # batches an edge lives where edges go

@@ -17,6 +17,7 @@ os.environ["TZ"] = "UTC"  # Python's view of Spark's timestamps
 time.tzset()
 
 ROOT = Path(__file__).parent.parent
+BENCH_CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "classes"  # the benchmark's sink
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
@@ -36,6 +37,7 @@ def quiet_builder() -> SparkSession.Builder:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "3g")
+        .config("spark.driver.extraClassPath", str(BENCH_CLASSES))
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.session.timeZone", "UTC")

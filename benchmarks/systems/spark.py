@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "python" / "src")]
 
 from jobs import MODULUS, Job, Report  # noqa: E402
-
 from systems import System  # noqa: E402
 
 if TYPE_CHECKING:
