@@ -46,7 +46,7 @@ final class Run {
     private final List<Counts> sinks = new CopyOnWriteArrayList<>();
     private final List<CompletableFuture<Void>> done;
     private final int[] arrived; // writers, by batch
-    private final long start = System.nanoTime();
+    private long start;
     private double seconds;
     private long plus;
     private long minus;
@@ -58,6 +58,10 @@ final class Run {
         this.listener = listener;
         this.done = IntStream.range(0, batches).mapToObj(i -> new CompletableFuture<Void>()).toList();
         this.arrived = new int[batches];
+    }
+
+    void start() {
+        start = System.nanoTime();
     }
 
     Edges table(int i) {
