@@ -80,6 +80,7 @@ public final class FlinkJob {
     private final File report;
     private final int cores;
     private final Configuration settings = new Configuration();
+    private final String reported; // the settings without folders of this machine
 
     private FlinkJob(Variant variant, Query query, File report, Path scratch) {
         this.variant = variant;
@@ -96,12 +97,13 @@ public final class FlinkJob {
         set("taskmanager.memory.network.min", "128mb");
         set("taskmanager.memory.network.max", "128mb");
         set("taskmanager.memory.managed.size", "16mb"); // joins on the heap use none
-        set("io.tmp.dirs", scratch);
         if (variant.checkpoints) {
             set("execution.checkpointing.interval", "1s");
             set("execution.checkpointing.storage", "filesystem");
-            set("execution.checkpointing.dir", scratch.resolve("checkpoints").toUri());
         }
+        reported = settings.toString();
+        set("io.tmp.dirs", scratch);
+        set("execution.checkpointing.dir", scratch.resolve("checkpoints").toUri());
     }
 
     private void set(String key, Object value) {
@@ -117,7 +119,7 @@ public final class FlinkJob {
         append(event("start")
                 .put("system", variant.system)
                 .put("version", EnvironmentInformation.getVersion())
-                .put("settings", query.sql(variant.filteredFirst) + "; " + settings));
+                .put("settings", query.sql(variant.filteredFirst) + "; " + reported));
         MiniClusterConfiguration cluster = new MiniClusterConfiguration.Builder()
                 .setConfiguration(settings)
                 .setNumSlotsPerTaskManager(cores)
@@ -182,6 +184,7 @@ public final class FlinkJob {
         return environment.getStreamGraph().getJobGraph();
     }
 
+    @SuppressWarnings("deprecation") // its successor takes only catalogs with a registered factory
     private StreamStatementSet statements(StreamExecutionEnvironment environment) throws Exception {
         StreamTableEnvironment tables = StreamTableEnvironment.create(environment);
         tables.registerCatalog("bench", new Tables(query));
