@@ -48,7 +48,7 @@ class Graph:
     @staticmethod
     def from_file(path: Path, name: str, *, relabel: bool) -> Graph:
         """Edges of a file, gzipped or not, two numbers a line; relabelled and shuffled with a fixed seed if asked."""
-        opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
+        opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()  # noqa: SIM115 (closed below)
         with opened as file:
             delimiter = "," if ".csv" in path.name else None
             edges = np.loadtxt(file, dtype=np.int64, comments="#", delimiter=delimiter)
