@@ -8,11 +8,11 @@ BUNDLED := python/src/joinless/jars/$(notdir $(JAR))
 SCALA_SOURCES := $(shell find spark-plugin project -path '*/target' -prune -o -path '*/src/main/*' -type f -print) build.sbt
 PYTHON_SOURCES := $(shell find python -path '*/jars' -prune -o -type f -name '*.py' -print) python/pyproject.toml README.md LICENSE NOTICE
 
-.PHONY: help setup jar wheel demo test fmt clean
+.PHONY: help setup jar wheel demo test bench-jmh fmt clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 8
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 setup: ## check Java and Python, make .venv, fetch sbt
 	@scripts/setup
@@ -22,6 +22,11 @@ demo: $(BUNDLED) ## three-hop and star joins on a stream of files, beside Spark'
 
 test: setup ## all formats, checks and tests
 	@scripts/test
+
+JMH ?=
+bench-jmh: setup ## the engine beside an index written by hand, under JMH (4 minutes); JMH='-p edges=500000' and the like
+	@scripts/sbt "bench/Jmh/run -rf json -rff target/jmh.json $(JMH)"
+	@sed -n '/^\[info\] Benchmark /,/^\[success\]/s/^\[info\] //p' .build/sbt.log
 
 jar: $(JAR) ## the plugin's jar
 

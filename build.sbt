@@ -53,6 +53,7 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
 lazy val writeClasspath = taskKey[Unit]("writes the class paths with which benchmarks/ starts programs of the bench")
 
 lazy val bench = (project in file("spark-plugin/bench"))
+  .enablePlugins(JmhPlugin)
   .dependsOn(engine, plugin % Provided)
   .settings(common)
   .settings(
@@ -64,7 +65,9 @@ lazy val bench = (project in file("spark-plugin/bench"))
         IO.write(target.value / name, classpath.files.mkString(java.io.File.pathSeparator))
       write("classpath.txt", (Runtime / fullClasspath).value)
       write("classpath-spark.txt", (Compile / fullClasspath).value)
-    }
+    },
+    // Benchmarks of the engine run without Spark, too.
+    Jmh / dependencyClasspath := (Runtime / fullClasspath).value
   )
 
 lazy val root = (project in file("."))

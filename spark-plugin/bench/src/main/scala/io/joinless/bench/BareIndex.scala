@@ -89,6 +89,19 @@ final class BarePath(threshold: Long) extends BareIndex {
     asFirst(src, dst)
   }
 
+  /** Takes edges without looking at results. */
+  def load(batch: EdgeBatch): Unit = {
+    var i = 0
+    while (i < batch.size) {
+      val (src, dst) = (ids.findOrAdd(batch.src(i)), ids.findOrAdd(batch.dst(i)))
+      from.push(dst, src)
+      to.push(src, dst)
+      if (batch.dst(i) > threshold) ends.push(src, dst)
+      i += 1
+    }
+    edges += batch.size
+  }
+
   /** All results now: where the second edge can be any. */
   def enumerate(): Unit = {
     sign = 1
