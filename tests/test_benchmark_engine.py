@@ -12,7 +12,7 @@ import pytest
 from jobs import Job
 from streams import Graph, answer, make_job
 from systems import System
-from systems.engine import SYSTEMS
+from systems.engine import ROOT, SYSTEMS
 
 GRAPH = Graph.power_law(600)
 BATCHES = 5
@@ -67,3 +67,17 @@ def test_batching_single_edges_give_the_same_result(tmp_path: Path) -> None:
         assert len(report) == batches + 2
         runs.append((report[-1]["plus"], report[-1]["check"]))
     assert runs[0] == runs[1]
+
+
+def test_the_placement_stays_near_the_best_shares(tmp_path: Path) -> None:
+    """The simulation of scale-out, tiny: what performance.md asks of every number of cells (T9)."""
+    classpath = (ROOT / "spark-plugin/bench/target/classpath-spark.txt").read_text()
+    java = subprocess.run([ROOT / "scripts/java"], capture_output=True, text=True, check=True).stdout.strip()
+    result = tmp_path / "placement.json"
+    program = ["io.joinless.bench.PlacementSim", "edges=5000", "exponents=0.75", "cells=4,16", f"json={result}"]
+    subprocess.run([java, "-XX:+UseSerialGC", "-cp", classpath, *program], check=True, capture_output=True, timeout=60)
+    rows = json.loads(result.read_text())
+    assert {(row["query"], row["cells"]) for row in rows} == {(q, c) for q in ("L3", "L4", "STAR4") for c in (4, 16)}
+    for row in rows:
+        assert 1 <= row["ratio"] <= 1.25, row
+        assert row["replication"] <= row["bound"] + 1e-9, row
