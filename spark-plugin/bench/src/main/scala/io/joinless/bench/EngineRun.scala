@@ -1,7 +1,7 @@
 package io.joinless.bench
 
 import io.joinless.engine.enumerate.{ChangeBatch, DeltaEnumeration}
-import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.tuples.{IntStack, PagedBytes, TupleArena}
 import io.joinless.engine.view.ViewTree
 
 /** The engine on a [[GraphQuery]]: rows go into the view tree, every result row is visited by the cursor. */
@@ -111,6 +111,9 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
   */
 final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = true) {
   private[this] val changes = new ChangeBatch(tree, IndexedSeq.empty)
+  private[this] val marks = Array.fill(query.relations)(new PagedBytes)
+  private[this] val marked = new IntStack
+  private[this] var within = 0L // relations whose row of the current result is such a row
 
   def apply(batch: IndexedSeq[EdgeBatch]): Unit = {
     for (input <- batch.indices) {
@@ -127,28 +130,48 @@ final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = tru
       }
     }
     changes.prepare()
-    drain(changes.repeats)
+    val repeats = changes.repeats
+    if (repeats) mark()
+    drain(repeats)
+    if (repeats) unmark()
+  }
+
+  /** Notes what the batch does to each row. */
+  private def mark(): Unit =
+    for (e <- 0 until changes.size) {
+      val (r, row) = (changes.relation(e), changes.row(e))
+      marks(r)(row) = (changes.after(r, row) - changes.before(r, row)).toInt
+      marked.push(r)
+      marked.push(row)
+    }
+
+  private def unmark(): Unit = while (!marked.isEmpty) {
+    val row = marked.pop()
+    marks(marked.pop())(row) = 0
   }
 
   private def drain(repeats: Boolean): Unit = {
     val rows = changes.rows
+    var gained, lost, sum = 0L
     while (changes.next()) {
       val term = rowCheck(rows, changes.changed)
-      val gained = changes.weight > 0
-      if (!repeats || !passes(rows, if (gained) -1L else 1L)) {
-        if (gained) { plus += 1; check += term }
-        else { minus += 1; check -= term }
-      }
+      if (changes.weight > 0) {
+        if (!repeats || !contains(rows, changes.changed, -1)) { gained += 1; sum += term }
+      } else if (!repeats || !contains(rows, changes.changed, 1)) { lost += 1; sum -= term }
     }
+    plus += gained
+    minus += lost
+    check += sum
   }
 
-  /** Some row of the result changes by `change` in this batch: a gained result goes again, a lost one was not there. */
-  private def passes(rows: Array[Int], change: Long): Boolean = {
-    var r = 0
-    while (r < query.relations) {
-      if (changes.after(r, rows(r)) - changes.before(r, rows(r)) == change) return true
-      r += 1
+  /** Some row of the result is one that the batch inserts (1) or deletes (−1). */
+  private def contains(rows: Array[Int], changed: Long, change: Int): Boolean = {
+    var left = changed
+    while (left != 0) {
+      val r = java.lang.Long.numberOfTrailingZeros(left)
+      left &= left - 1
+      if (marks(r)(rows(r)) == change) within |= 1L << r else within &= ~(1L << r)
     }
-    false
+    within != 0
   }
 }
