@@ -8,11 +8,11 @@ BUNDLED := python/src/joinless/jars/$(notdir $(JAR))
 SCALA_SOURCES := $(shell find spark-plugin project -path '*/target' -prune -o -path '*/src/main/*' -type f -print) build.sbt
 PYTHON_SOURCES := $(shell find python -path '*/jars' -prune -o -type f -name '*.py' -print) python/pyproject.toml README.md LICENSE NOTICE
 
-.PHONY: help setup jar wheel demo test bench bench-full opponents fmt clean
+.PHONY: help setup jar wheel demo test bench bench-full bench-jmh opponents fmt clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 8
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 setup: ## check Java and Python, make .venv, fetch sbt
 	@scripts/setup
@@ -27,12 +27,17 @@ opponents: ## install the systems the benchmark compares with (Flink, Pathway, d
 	@benchmarks/install
 
 bench: $(BUNDLED) ## the small benchmark: every system on generated graphs, results checked (20 minutes)
-	@scripts/sbt bench/compile
+	@scripts/sbt bench/writeClasspath
 	@.venv/bin/python benchmarks/bench.py --suite small $(BENCH)
 
 bench-full: $(BUNDLED) ## the benchmark of docs/benchmarks.md; BENCH="--graphs FOLDER --truth FILE" (hours)
-	@scripts/sbt bench/compile
+	@scripts/sbt bench/writeClasspath
 	@.venv/bin/python benchmarks/bench.py --suite full --out docs/benchmarks $(BENCH)
+
+JMH ?=
+bench-jmh: setup ## the engine beside an index written by hand, under JMH (4 minutes); JMH='-p edges=500000' and the like
+	@scripts/sbt "bench/Jmh/run -rf json -rff target/jmh.json $(JMH)"
+	@sed -n '/^\[info\] Benchmark /,/^\[success\]/s/^\[info\] //p' .build/sbt.log
 
 jar: $(JAR) ## the plugin's jar
 

@@ -49,15 +49,25 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
     assembly / test := {}
   )
 
+/** Writes the class paths of the bench: `classpath.txt` has no Spark on it, `classpath-spark.txt` has. */
+lazy val writeClasspath = taskKey[Unit]("writes the class paths with which benchmarks/ starts programs of the bench")
+
 lazy val bench = (project in file("spark-plugin/bench"))
-  .dependsOn(engine)
+  .enablePlugins(JmhPlugin)
+  .dependsOn(engine, plugin % Provided)
   .settings(common)
   .settings(
     name := "joinless-bench",
     publish / skip := true,
-    run / fork := true,
-    run / javaOptions += "-Xmx3g",
-    libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided
+    libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
+    writeClasspath := {
+      def write(name: String, classpath: Classpath): Unit =
+        IO.write(target.value / name, classpath.files.mkString(java.io.File.pathSeparator))
+      write("classpath.txt", (Runtime / fullClasspath).value)
+      write("classpath-spark.txt", (Compile / fullClasspath).value)
+    },
+    // Benchmarks of the engine run without Spark, too.
+    Jmh / dependencyClasspath := (Runtime / fullClasspath).value
   )
 
 lazy val root = (project in file("."))

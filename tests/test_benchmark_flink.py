@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ missing = SYSTEMS[0].missing()
 pytestmark = pytest.mark.skipif(missing is not None, reason=missing or "")
 
 BATCHES = 5
-SETTINGS = {"runs": 1, "warm_up": 0, "limit": 60.0, "memory": "1g"}
+SETTINGS: dict[str, Any] = {"runs": 1, "warm_up": 0, "limit": 60.0, "memory": "1g"}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_oracle_every_flink_system_finds_the_answers(tiny: dict[Path, Job], tmp_
 
 def test_oracle_a_flink_job_stopped_by_its_limit_tells_how_far_it_came(tmp_path: Path) -> None:
     graph = Graph.power_law(5000)
-    settings = {"runs": 1, "warm_up": 1, "limit": 5.0, "memory": "1g"}
+    settings: dict[str, Any] = {"runs": 1, "warm_up": 1, "limit": 5.0, "memory": "1g"}
     job = make_job(graph, "L3-1", tmp_path, window=False, batches=5000, **settings)  # a batch takes milliseconds
     file, report = tmp_path / "job.json", tmp_path / "report.jsonl"
     job.write(file)

@@ -173,7 +173,7 @@ def main(system: str, job: Job, report: Report) -> None:
 
 
 def _missing() -> str | None:
-    return None if (CLASSES / "io" / "joinless" / "bench").is_dir() else "not built: scripts/sbt bench/compile"
+    return None if (CLASSES / "io" / "joinless" / "bench").is_dir() else "not built: scripts/sbt bench/writeClasspath"
 
 
 def _system(name: str, what: str, *, answers: bool = True, windows: bool = True) -> System:

@@ -10,7 +10,7 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   */
 final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private[this] val counters = tree.counters
-  private[this] val weighted = tree.block.retractable
+  private[this] var weighted = false // some row counts more than once, so that results are products
   private[this] val contexts = new Array[Array[Level]](tree.nodes.length)
   private[this] val rootLevels = Level.full(tree, residuals)
   private[this] val atStart: Array[Array[Residual]] =
@@ -29,7 +29,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
   private[this] val weights = new Array[Long](tree.nodes.length + 1)
   var changed: Long = 0L
 
-  def weight: Long = if (weighted) weights(last + 1) else 1L
+  def weight: Long = if (weighted) weights(last + 1) else weights(0)
 
   /** The results that contain `tuple` of `node`, each with the weight `base` times the multiplicities of the other rows. */
   def start(node: ViewNode, tuple: Int, base: Long): Unit = {
@@ -50,6 +50,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
   private def open(base: Long): Unit = {
     last = levels.length - 1
     weights(0) = base
+    weighted = tree.plural > 0
     active = true
     opened = false
     innermost = null

@@ -43,6 +43,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   def insert(relation: Int, row: Int, weight: Long): Unit = {
     begin(relation, row, 1L)
     if (node.multiplicity != null) node.multiplicity(row) = weight
+    if (weight > 1) tree.plural += 1
     propagation.insert(node, row)
     newWeight = weight
   }
@@ -105,6 +106,10 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   /** Completes the pending change, enumerated or not. */
   private def finish(): Unit = {
     cursor.stop()
+    if (sign <= 0L) {
+      if (node.weight(row) > 1) tree.plural -= 1
+      if (newWeight > 1) tree.plural += 1
+    }
     if (sign == 0L) node.multiplicity(row) = newWeight
     else propagation.finish()
     if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = newWeight

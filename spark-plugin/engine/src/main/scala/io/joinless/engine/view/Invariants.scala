@@ -18,6 +18,7 @@ object Invariants {
   def check(tree: ViewTree): Unit = {
     var alive = 0L
     var marked = 0L
+    var plural = 0L
     for (node <- tree.nodes) {
       val inViews = members(node.vs, if (node.isRoot) 1 else node.up.limit)
       for ((key, tuple) <- inViews)
@@ -26,6 +27,10 @@ object Invariants {
       ensure(views.size == inViews.size, "I2", node, -1, "a tuple stands twice in V_s")
       alive += views.size
       for (tuple <- tuples(node, views)) {
+        node match {
+          case r: RelationNode => if (r.weight(tuple) > 1) plural += 1
+          case _: GeneralizedNode =>
+        }
         val supported = (0 until node.childCount).count(c => !node.child(c).vs.isEmpty(keyTowards(node, c, tuple)))
         ensure(
           node.count(tuple) == supported,
@@ -50,6 +55,8 @@ object Invariants {
       -1,
       s"counted ${tree.counters.alive} alive tuples, found $alive"
     )
+    if (plural != tree.plural)
+      throw new IllegalStateException(s"counted ${tree.plural} rows that are there more than once, found $plural")
     ensure(
       marked == tree.counters.marked,
       "I4",

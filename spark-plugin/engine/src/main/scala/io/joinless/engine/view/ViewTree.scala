@@ -28,6 +28,9 @@ final class ViewTree(val block: BlockDef) {
 
   private[engine] def relation(r: Int): RelationNode = nodes(r).asInstanceOf[RelationNode]
 
+  /** How many rows, over all relations, are there more than once. While there are none, results need no products. */
+  private[engine] var plural: Long = 0L
+
   def arena(input: Int): TupleArena = arenas(input)
 
   /** How often a row of a changelog input is there for a relation. Where deletes may come before their inserts it can be

@@ -137,6 +137,8 @@ object Mutant {
       cursor,
       "Weight.multiply(weights(l), level.relation.weight(tuples(level.node)))" -> "weights(l)"
     ),
+    Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.plural += 1" -> ""),
+    Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.plural += 1" -> ""),
     Mutant("changes not announced", cursor, "        changed |= level.bit\n" -> ""),
     Mutant(
       "residual of the witness ignored",

@@ -1,0 +1,67 @@
+"""The engine without Spark around it, and the floor: an index written by hand for one query. One core each.
+
+Both run on the class path that `scripts/sbt bench/writeClasspath` leaves; the programs are spark-plugin/bench.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from jobs import Job
+from systems import System
+
+ROOT = Path(__file__).resolve().parents[2]
+CLASSPATH = ROOT / "spark-plugin/bench/target/classpath.txt"
+
+# One thread collects garbage, which is next to nothing: what the systems keep is a few large arrays.
+FLAGS = ("-XX:+UseSerialGC",)
+
+
+def _command(system: str, job: Job, report: Path) -> list[str]:
+    java = subprocess.run([ROOT / "scripts/java"], capture_output=True, text=True, check=True).stdout.strip()
+    return [
+        java,
+        *FLAGS,
+        f"-Xmx{job.memory}",
+        *("-cp", CLASSPATH.read_text(), "io.joinless.bench.EngineJob"),
+        *(system, str(report), job.shape, str(job.columns), str(job.threshold)),
+        *(str(job.batches), str(job.runs), str(job.warm_up), *job.inputs),
+    ]
+
+
+def _engine(job: Job, job_file: Path, report: Path) -> list[str]:
+    return _command("engine", job, report)
+
+
+def _bare(job: Job, job_file: Path, report: Path) -> list[str]:
+    return _command("bare", job, report)
+
+
+def _missing() -> str | None:
+    return None if CLASSPATH.exists() else "run scripts/sbt bench/writeClasspath first"
+
+
+def _refuses_bare(job: Job) -> str | None:
+    """As `BareIndex.refuses`."""
+    folders = len(set(job.inputs))
+    if job.columns == job.relations + 1 and (job.shape, job.relations, folders) in {("path", 3, 1), ("star", 4, 4)}:
+        return None
+    return "written for the path of 3 over one stream and the star of 4 over four"
+
+
+SYSTEMS: list[System] = [
+    System(
+        name="joinless-engine",
+        what="Joinless' engine without Spark: batches go into the view tree, a cursor visits every result row.",
+        command=_engine,
+        missing=_missing,
+    ),
+    System(
+        name="bare-index",
+        what="The floor: hash tables and queues in arrays, written by hand for this one query.",
+        command=_bare,
+        missing=_missing,
+        refuses=_refuses_bare,
+    ),
+]

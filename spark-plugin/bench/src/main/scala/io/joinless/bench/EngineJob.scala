@@ -1,0 +1,121 @@
+package io.joinless.bench
+
+import java.io.FileWriter
+import java.lang.management.ManagementFactory
+import java.nio.file.{Path, Paths}
+
+/** A job of benchmarks/jobs.py by the engine alone or by the bare index, without Spark (performance.md T10).
+  *
+  * Arguments: `engine` or `bare`, report file, `path` or `star`, columns, threshold, batches, runs, batches of the
+  * unmeasured run, and the folder of each relation. Appends the events of the job's report; those of a run carry in
+  * addition `cpu`, the seconds the one thread had a core, `heap`, the bytes that the run still holds at its end (heap in use after a collection, less that before it),
+  * and the engine's counters `steps` (of propagation) and `moves` (of cursors).
+  *
+  * Reading the files is not measured; all runs are in this process, one after the other.
+  */
+object EngineJob {
+
+  def main(args: Array[String]): Unit = args match {
+    case Array(system, report, shape, columns, threshold, batches, runs, warmUp, folders @ _*) =>
+      val paths = folders.map(Paths.get(_)).toIndexedSeq
+      val inputs = paths.distinct
+      val query = GraphQuery(shape == "star", paths.map(inputs.indexOf(_)), threshold.toLong, columns.toInt)
+      val stream = EdgeStream.read(inputs, batches.toInt)
+      val deletes = stream.deletes
+      val file = new Report(Paths.get(report))
+      try {
+        file.start(if (system == "bare") "bare-index" else "joinless-engine")
+        measure(stream, runs.toInt, warmUp.toInt, file) { () =>
+          if (system == "bare") BareIndex(query) else EngineRun(query, deletes)
+        }
+      } finally file.close()
+    case _ => sys.error("arguments: engine|bare report path|star columns threshold batches runs warm-up folder...")
+  }
+
+  private def measure(stream: EdgeStream, runs: Int, warmUp: Int, file: Report)(fresh: () => Maintenance): Unit = {
+    val _ = run(fresh(), stream.first(warmUp), (_, _, _, _) => ())
+    for (r <- 0 until runs) {
+      val before = heap()
+      val maintenance = fresh()
+      val cpu = threads.getCurrentThreadCpuTime
+      val seconds = run(maintenance, stream, file.batch(r, _, _, _, _))
+      file.run(r, seconds, (threads.getCurrentThreadCpuTime - cpu) / 1e9, maintenance, heap() - before)
+    }
+  }
+
+  private val threads = ManagementFactory.getThreadMXBean
+
+  /** Seconds of all batches; tells (batch, seconds, plus, minus) of each. */
+  private def run(maintenance: Maintenance, stream: EdgeStream, tell: (Int, Double, Long, Long) => Unit): Double = {
+    var total = 0.0
+    var b = 0
+    while (b < stream.batches.size) {
+      val (plus, minus) = (maintenance.plus, maintenance.minus)
+      val start = System.nanoTime
+      maintenance(stream.batches(b))
+      val seconds = (System.nanoTime - start) / 1e9
+      total += seconds
+      tell(b, seconds, maintenance.plus - plus, maintenance.minus - minus)
+      b += 1
+    }
+    total
+  }
+
+  private def heap(): Long = {
+    System.gc()
+    val runtime = Runtime.getRuntime
+    runtime.totalMemory - runtime.freeMemory
+  }
+}
+
+/** The report of a job, a line of JSON per event; written every 200 ms, so that batches of one edge cost little. */
+final private class Report(path: Path) {
+  private[this] val file = new FileWriter(path.toFile, true)
+  private[this] val lines = new java.lang.StringBuilder
+  private[this] var flushed = System.nanoTime
+
+  def start(system: String): Unit = {
+    val runtime = ManagementFactory.getRuntimeMXBean
+    val flags = runtime.getInputArguments.toArray.mkString(" ")
+    lines.append(s"""{"event": "start", "system": "$system", "version": "${System.getProperty(
+        "joinless.version",
+        ""
+      )}", """)
+      .append(s""""settings": "Java ${Runtime.version}, $flags"}""").append('\n')
+    flush()
+  }
+
+  def batch(run: Int, batch: Int, seconds: Double, plus: Long, minus: Long): Unit = {
+    lines.append("{\"event\": \"batch\", \"run\": ").append(run).append(", \"batch\": ").append(batch)
+      .append(", \"seconds\": ").append(seconds).append(", \"plus\": ").append(plus)
+      .append(", \"minus\": ").append(minus).append("}\n")
+    if (System.nanoTime - flushed > Report.Interval) flush()
+  }
+
+  def run(run: Int, seconds: Double, cpu: Double, of: Maintenance, heap: Long): Unit = {
+    val figures = Seq(
+      "plus" -> of.plus.toString,
+      "minus" -> of.minus.toString,
+      "check" -> java.lang.Long.toUnsignedString(of.check),
+      "state_rows" -> of.stateRows.toString,
+      "state_bytes" -> of.stateBytes.toString
+    ) ++ of.figures.map { case (name, value) => name -> value.toString } :+ ("heap" -> heap.toString)
+    lines.append(s"""{"event": "run", "run": $run, "seconds": $seconds, "cpu": $cpu""")
+    for ((name, value) <- figures) lines.append(s""", "$name": $value""")
+    lines.append("}\n")
+    flush()
+  }
+
+  def close(): Unit = { flush(); file.close() }
+
+  private def flush(): Unit = {
+    file.append(lines)
+    file.flush()
+    lines.setLength(0)
+    flushed = System.nanoTime
+  }
+}
+
+private object Report {
+  final val Interval = 200L * 1000 * 1000
+}

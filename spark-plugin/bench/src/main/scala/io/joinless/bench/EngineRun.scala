@@ -1,0 +1,177 @@
+package io.joinless.bench
+
+import io.joinless.engine.enumerate.{ChangeBatch, DeltaEnumeration}
+import io.joinless.engine.tuples.{IntStack, PagedBytes, TupleArena}
+import io.joinless.engine.view.ViewTree
+
+/** The engine on a [[GraphQuery]]: rows go into the view tree, every result row is visited by the cursor. */
+abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenance {
+  val tree = new ViewTree(query.block(deletes))
+  protected val words = new Array[Long](EngineRun.RowWords)
+  private[this] val arenas: Array[TupleArena] = query.inputs.map(tree.arena).toArray
+  private[this] val columns = query.columns
+  private[this] val x = new Array[Long](query.relations + 1)
+
+  // the check is base + byDst · dst + bySrc · src of the row of relation `inner`, the one that changes now
+  private[this] var inner = 0
+  private[this] var innerBit = 0L
+  private[this] var base, byDst, bySrc = 0L
+
+  var plus, minus, check = 0L
+
+  def stateRows: Long = tree.rows
+  def stateBytes: Long = tree.bytes
+  override def figures: Seq[(String, Long)] = Seq("steps" -> tree.counters.steps, "moves" -> tree.counters.moves)
+
+  /** The check of the current result row; it is linear in each row. While only one relation's row changes, only that row
+    * is read: this visits what a sink would have to visit.
+    */
+  final protected def rowCheck(rows: Array[Int], changed: Long): Long = {
+    if (changed != innerBit) turnTo(rows, changed)
+    val arena = arenas(inner)
+    val page = arena.page(rows(inner))
+    val start = arena.start(rows(inner))
+    if (bySrc == 0) base + byDst * page(start + EngineRun.Dst)
+    else base + byDst * page(start + EngineRun.Dst) + bySrc * page(start + EngineRun.Src)
+  }
+
+  private def turnTo(rows: Array[Int], changed: Long): Unit = {
+    var left = changed | innerBit // the row of `inner` moved on since it was read
+    while (left != 0) {
+      val r = java.lang.Long.numberOfTrailingZeros(left)
+      left &= left - 1
+      val page = arenas(r).page(rows(r))
+      val start = arenas(r).start(rows(r))
+      if (r == 0) x(0) = page(start + EngineRun.Src)
+      x(r + 1) = page(start + EngineRun.Dst)
+    }
+    inner = java.lang.Long.numberOfTrailingZeros(changed)
+    innerBit = changed & -changed
+    val last = columns - 1
+    byDst = if (inner + 1 > last) 0 else 2 * inner + 5 + (if (inner + 1 == last) x(0) + 7 else 0)
+    bySrc = if (inner == 0) 3 + x(last) + 11 else 0
+    base = (x(0) + 7) * (x(last) + 11) - byDst * x(inner + 1) - bySrc * x(0)
+    var i = 0
+    while (i < columns) { base += (2 * i + 3) * x(i); i += 1 }
+  }
+}
+
+object EngineRun {
+
+  // a row of two bigints: null bits, src, dst
+  final val RowWords = 3
+  final val Src = 1
+  final val Dst = 2
+
+  def apply(query: GraphQuery, deletes: Boolean): EngineRun =
+    if (deletes) new ChangesRun(query) else new AppendsRun(query)
+}
+
+/** Rows only come: each is inserted by itself. */
+final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = false) {
+  private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+
+  def apply(batch: IndexedSeq[EdgeBatch]): Unit =
+    for (input <- batch.indices) {
+      val arena = tree.arena(input)
+      val edges = batch(input)
+      var i = 0
+      while (i < edges.size) {
+        var left = query.roles(input, edges.dst(i))
+        if (left != 0) {
+          words(EngineRun.Src) = edges.src(i)
+          words(EngineRun.Dst) = edges.dst(i)
+          val row = arena.append(words, 0, EngineRun.RowWords)
+          while (left != 0) {
+            delta.insert(java.lang.Long.numberOfTrailingZeros(left), row)
+            drain()
+            left &= left - 1
+          }
+        }
+        i += 1
+      }
+    }
+
+  private def drain(): Unit = {
+    val rows = delta.rows
+    var count, sum = 0L
+    while (delta.next()) {
+      count += 1
+      sum += rowCheck(rows, delta.changed)
+    }
+    plus += count
+    check += sum
+  }
+}
+
+/** Rows come and go: each batch is netted and applied as a whole.
+  *
+  * A result that a batch brings and takes again contains a row that it inserts and one that it deletes. Such results are
+  * left out, so that `plus` and `minus` are net. (Edges are distinct: each is there once or not at all.)
+  */
+final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = true) {
+  private[this] val changes = new ChangeBatch(tree, IndexedSeq.empty)
+  private[this] val marks = Array.fill(query.relations)(new PagedBytes)
+  private[this] val marked = new IntStack
+  private[this] var within = 0L // relations whose row of the current result is such a row
+
+  def apply(batch: IndexedSeq[EdgeBatch]): Unit = {
+    for (input <- batch.indices) {
+      val edges = batch(input)
+      var i = 0
+      while (i < edges.size) {
+        val roles = query.roles(input, edges.dst(i))
+        if (roles != 0) {
+          words(EngineRun.Src) = edges.src(i)
+          words(EngineRun.Dst) = edges.dst(i)
+          changes.add(input, roles, edges.weights(i).toLong, words, EngineRun.RowWords)
+        }
+        i += 1
+      }
+    }
+    changes.prepare()
+    val repeats = changes.repeats
+    if (repeats) mark()
+    drain(repeats)
+    if (repeats) unmark()
+  }
+
+  /** Notes what the batch does to each row. */
+  private def mark(): Unit =
+    for (e <- 0 until changes.size) {
+      val (r, row) = (changes.relation(e), changes.row(e))
+      marks(r)(row) = (changes.after(r, row) - changes.before(r, row)).toInt
+      marked.push(r)
+      marked.push(row)
+    }
+
+  private def unmark(): Unit = while (!marked.isEmpty) {
+    val row = marked.pop()
+    marks(marked.pop())(row) = 0
+  }
+
+  private def drain(repeats: Boolean): Unit = {
+    val rows = changes.rows
+    var gained, lost, sum = 0L
+    while (changes.next()) {
+      val term = rowCheck(rows, changes.changed)
+      if (changes.weight > 0) {
+        if (!repeats || !contains(rows, changes.changed, -1)) { gained += 1; sum += term }
+      } else if (!repeats || !contains(rows, changes.changed, 1)) { lost += 1; sum -= term }
+    }
+    plus += gained
+    minus += lost
+    check += sum
+  }
+
+  /** Some row of the result is one that the batch inserts (1) or deletes (−1). */
+  private def contains(rows: Array[Int], changed: Long, change: Int): Boolean = {
+    var left = changed
+    while (left != 0) {
+      val r = java.lang.Long.numberOfTrailingZeros(left)
+      left &= left - 1
+      if (marks(r)(rows(r)) == change) within |= 1L << r else within &= ~(1L << r)
+    }
+    within != 0
+  }
+}

@@ -1,0 +1,20 @@
+package io.joinless.bench
+
+/** Something that keeps the result of a [[GraphQuery]] up to date and visits every row that comes or goes.
+  *
+  * `plus` and `minus` count those rows; `check` is the sum of ±(x_1 + 7)(x_last + 11) ± Σ (2 i + 1) x_i over them, modulo
+  * 2^64, as benchmarks/jobs.py defines it.
+  */
+trait Maintenance {
+  def apply(batch: IndexedSeq[EdgeBatch]): Unit
+
+  def plus: Long
+  def minus: Long
+  def check: Long
+
+  def stateRows: Long
+  def stateBytes: Long
+
+  /** Further figures for the report. */
+  def figures: Seq[(String, Long)] = Nil
+}

@@ -1,0 +1,83 @@
+"""The engine and its floor as systems of the benchmark: exact answers on a tiny graph."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs import Job
+from streams import Graph, answer, make_job
+from systems import System
+from systems.engine import ROOT, SYSTEMS
+
+GRAPH = Graph.power_law(600)
+BATCHES = 5
+
+
+def events(system: System, job: Job, folder: Path) -> list[dict[str, Any]]:
+    job.write(folder / "job.json")
+    report = folder / "report.jsonl"
+    subprocess.run(system.command(job, folder / "job.json", report), check=True, timeout=60)
+    return [json.loads(line) for line in report.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("window", [False, True], ids=["ins", "win"])
+@pytest.mark.parametrize("workload", ["L3-10", "L4-1", "STAR4-10"])
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s.name)
+def test_oracle_the_engine_alone_finds_the_answer(system: System, workload: str, window: bool, tmp_path: Path) -> None:
+    assert system.missing() is None
+    job = make_job(GRAPH, workload, tmp_path, window=window, batches=BATCHES, runs=1, memory="1g")
+    if system.refuses(job):
+        assert (system.name, workload) == ("bare-index", "L4-1")
+        return
+    start, *batches, run = events(system, job, tmp_path)
+    expected = answer(job)
+    assert start["event"] == "start"
+    assert start["system"] == system.name
+    assert [(b["event"], b["run"], b["batch"]) for b in batches] == [("batch", 0, i) for i in range(BATCHES)]
+    assert expected.plus > 0
+    assert (run["plus"], run["minus"], run["check"]) == (expected.plus, expected.minus, expected.check)
+    assert (sum(b["plus"] for b in batches), sum(b["minus"] for b in batches)) == (expected.plus, expected.minus)
+    assert run["state_bytes"] > 0
+    assert run["state_rows"] > 0
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s.name)
+def test_oracle_results_that_come_and_go_in_one_batch_are_not_counted(system: System, tmp_path: Path) -> None:
+    """Here whole keys are replaced in several relations at once: the engine brings some results only to take them."""
+    job = make_job(Graph.power_law(300), "L3-50", tmp_path, window=True, batches=10, runs=1, memory="1g")
+    run = events(system, job, tmp_path)[-1]
+    expected = answer(job)
+    assert (run["plus"], run["minus"], run["check"]) == (expected.plus, expected.minus, expected.check)
+
+
+def test_batching_single_edges_give_the_same_result(tmp_path: Path) -> None:
+    graph = Graph.power_law(200)
+    engine = SYSTEMS[0]
+    runs = []
+    for batches in (BATCHES, 200):
+        folder = tmp_path / str(batches)
+        folder.mkdir()
+        job = make_job(graph, "L3-10", folder, window=False, batches=batches, runs=1, memory="1g")
+        report = events(engine, job, folder)
+        assert len(report) == batches + 2
+        runs.append((report[-1]["plus"], report[-1]["check"]))
+    assert runs[0] == runs[1]
+
+
+def test_the_placement_stays_near_the_best_shares(tmp_path: Path) -> None:
+    """The simulation of scale-out, tiny: what performance.md asks of every number of cells (T9)."""
+    classpath = (ROOT / "spark-plugin/bench/target/classpath-spark.txt").read_text()
+    java = subprocess.run([ROOT / "scripts/java"], capture_output=True, text=True, check=True).stdout.strip()
+    result = tmp_path / "placement.json"
+    program = ["io.joinless.bench.PlacementSim", "edges=5000", "exponents=0.75", "cells=4,16", f"json={result}"]
+    subprocess.run([java, "-XX:+UseSerialGC", "-cp", classpath, *program], check=True, capture_output=True, timeout=60)
+    rows = json.loads(result.read_text())
+    assert {(row["query"], row["cells"]) for row in rows} == {(q, c) for q in ("L3", "L4", "STAR4") for c in (4, 16)}
+    for row in rows:
+        assert 1 <= row["ratio"] <= 1.25, row
+        assert row["replication"] <= row["bound"] + 1e-9, row
