@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-import joinless
-from conftest import ROOT
+from support.process import run_python
 from support.shop import BY_CITY, BY_ORDER, Shop
 
 COMMITS = 20
@@ -73,14 +69,7 @@ writer.option("checkpointLocation", str(shop.folder / "by_order-checkpoint")).st
 
 def test_a_kill_between_delete_and_insert_changes_nothing_and_extensions_stand_in_any_order(shop: Shop) -> None:
     shop.fill(customers=6, items=4, orders=30)
-    path = os.pathsep.join([str(ROOT / "tests"), str(Path(joinless.__file__).parent.parent)])
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(shop.folder)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    killed = run_python(KILLED, str(shop.folder))
     assert killed.stdout.strip() == "applied", killed.stderr[-3000:]
     assert killed.returncode == 9
     shop.check("by_order", BY_ORDER, "applied before the kill")

@@ -5,9 +5,6 @@ Queries that stopped and queries that go on, of all stores and cells; older batc
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,12 +12,11 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-import joinless
-from conftest import ROOT
 from support import oracles
 from support.cases import Case, Column, Table
 from support.changes import ChangeRun, random_changes
 from support.generate import random_case
+from support.process import run_python
 from support.run import Run, check_difference
 from test_recovery import STORES, lively
 
@@ -67,14 +63,7 @@ def test_a_process_that_never_streamed_reads_a_checkpoint(spark: SparkSession, t
     query.stop()
     expected = run.feed.oracle.result().total()
     assert expected > 3
-    path = os.pathsep.join([str(ROOT / "tests"), str(Path(joinless.__file__).parent.parent)])
-    cold = subprocess.run(
-        [sys.executable, "-c", COLD, str(run.checkpoint)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    cold = run_python(COLD, str(run.checkpoint))
     assert cold.stdout.strip() == f"rows: 3 {expected}", cold.stderr[-3000:]
 
 
