@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-SPARK = ["joinless", "null", "dedup"]
-OPPONENTS = ["flink", "flink-best", "flink-multijoin", "pathway", "duckdb-delta", "duckdb-recompute"]
-ENGINES = [
-    "joinless-engine",
-    "bare-index",
-    "differential-dogs3",
-    "differential-dogs3-semijoin",
-    "differential-best",
-    "differential-from",
-]
-NATIVE = ["spark-rocksdb", "spark-hdfs"]
+PIPELINES = ["joinless", "null"]
+OPPONENTS = ["flink-best", "duckdb-delta"]
+SLOWER = ["flink", "pathway", "duckdb-recompute"]
+ENGINES = ["joinless-engine", "bare-index", "differential-best"]
+DELTA_QUERIES = ["differential-dogs3", "differential-dogs3-semijoin", "differential-from"]
+EVERYTHING = [*PIPELINES, "dedup", "spark-rocksdb", *OPPONENTS, *SLOWER, "flink-multijoin", *ENGINES, *DELTA_QUERIES]
 
 
 @dataclass(frozen=True)
@@ -26,7 +21,7 @@ class Case:
     workload: str
     batches: int = 20
     tail: int | None = None
-    systems: list[str] = field(default_factory=lambda: [*SPARK, *NATIVE, *OPPONENTS, *ENGINES])
+    systems: list[str] = field(default_factory=lambda: EVERYTHING)
 
     @property
     def name(self) -> str:
@@ -42,30 +37,59 @@ class Case:
 
 
 def _small() -> list[Case]:
-    everywhere = [*SPARK, "spark-rocksdb", *OPPONENTS, *ENGINES]
     return [
-        *(Case("p20k", "ins", w, systems=everywhere) for w in ("L3-10", "L3-1", "L4-1", "STAR4-1")),
-        *(Case("p20k", "win", w, systems=everywhere) for w in ("L3-10", "STAR4-1")),
-        Case("p20k", "ins", "EMPTY", systems=[*SPARK, "spark-rocksdb"]),
+        *(Case("p20k", "ins", w) for w in ("L3-10", "L3-1", "L4-1", "STAR4-1")),
+        *(Case("p20k", "win", w) for w in ("L3-10", "STAR4-1")),
+        Case("p20k", "ins", "EMPTY", systems=[*PIPELINES, "dedup", "spark-rocksdb"]),
     ]
 
 
 def _full() -> list[Case]:
-    quick = [*SPARK, *OPPONENTS, *ENGINES]
+    usual = [*PIPELINES, *OPPONENTS, *ENGINES]
     return [
-        Case("g50k", "ins", "EMPTY", systems=[*SPARK, "joinless-hdfs", *NATIVE]),
-        *(Case("g50k", "ins", w) for w in ("L3-1", "L3-10")),
-        *(Case("g150k", "ins", w) for w in ("L3-10", "STAR4-1")),
-        *(Case("g150k", "ins", w, systems=[*quick, "spark-rocksdb"]) for w in ("L3-1", "L4-1")),
-        *(Case("g150k", "win", w, systems=quick) for w in ("L3-1", "L3-10", "L4-1", "STAR4-1")),
-        *(Case("epinions", m, w, systems=quick) for w in ("L3-1", "L3-10") for m in ("ins", "win")),
+        Case("g50k", "ins", "EMPTY", systems=[*PIPELINES, "joinless-apart", "dedup", "joinless-hdfs", "spark-rocksdb"]),
+        Case(
+            "g50k",
+            "ins",
+            "L3-1",
+            systems=[*EVERYTHING, "joinless-apart", "joinless-hdfs", "spark-hdfs", "flink-best-checkpoints"],
+        ),
+        Case("g50k", "ins", "L3-10", systems=[*usual, "spark-rocksdb", "flink", "pathway"]),
+        Case("g150k", "ins", "L3-10", systems=[*usual, "spark-rocksdb", *SLOWER]),
+        Case("g150k", "ins", "STAR4-1", systems=EVERYTHING),
+        Case("g150k", "ins", "L4-1", systems=[*usual, "spark-rocksdb", "flink"]),
+        *(Case("g150k", "win", w, systems=usual) for w in ("L3-10", "L4-1")),
+        Case("g150k", "win", "STAR4-1", systems=[*usual, "flink-multijoin"]),
+        Case(
+            "epinions", "ins", "L3-1", systems=[*usual, *SLOWER, *DELTA_QUERIES, "joinless-1core", "joinless-cluster"]
+        ),
+        Case("epinions", "win", "L3-1", systems=[*usual, "pathway", *DELTA_QUERIES]),
+        Case(
+            "epinions",
+            "ins",
+            "L3-10",
+            systems=[*usual, "differential-dogs3-semijoin", "joinless-1core", "joinless-cluster"],
+        ),
+        Case("epinions", "win", "L3-10", systems=[*usual, "differential-dogs3-semijoin"]),
     ]
 
 
 def _sizes() -> list[Case]:
-    """What a batch of 1,000 edges costs behind more and more edges."""
-    ours = ["joinless", "joinless-engine", "duckdb-delta"]
-    return [Case(f"p{k}k", "ins", "L3-1", 21, 1000, ours) for k in (100, 300, 1000, 5000)]
+    """What a batch costs behind more and more edges, and batches of other sizes behind as many."""
+    systems = ["joinless", "joinless-engine", "differential-best", "duckdb-delta"]
+    return [
+        *(Case(f"p{k}k", "ins", "L3-0.01", 21, 1000, systems) for k in (100, 300, 1000, 5000)),
+        *(Case("p1000k", "ins", "L3-0.01", 21, tail, systems) for tail in (10, 100, 10_000)),
+    ]
 
 
-SUITES = {"small": _small(), "full": _full(), "sizes": _sizes()}
+def _small_batches() -> list[Case]:
+    """The engine alone on batches of 254 edges and of one."""
+    systems = ["joinless-engine", "differential-dogs3", "differential-best", "duckdb-delta"]
+    return [
+        Case("epinions", "ins", "L3-1", 2000, None, systems),
+        Case("g50k", "ins", "L3-1", 50_000, None, systems[:3]),
+    ]
+
+
+SUITES = {"small": _small(), "full": _full(), "sizes": _sizes(), "batches": _small_batches()}
