@@ -55,6 +55,18 @@ def test_oracle_results_that_come_and_go_in_one_batch_are_not_counted(system: Sy
     assert (run["plus"], run["minus"], run["check"]) == (expected.plus, expected.minus, expected.check)
 
 
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s.name)
+def test_oracle_streams_that_end_empty(system: System, tmp_path: Path) -> None:
+    """Every edge goes again, alone in its batch, and with it the last results."""
+    edges = [(1, 2), (2, 3), (3, 9)]
+    for i, (src, dst) in enumerate(edges):
+        (tmp_path / f"{i:03d}.csv").write_text(f"insert,{src},{dst}\n")
+        (tmp_path / f"{i + len(edges):03d}.csv").write_text(f"delete,{src},{dst}\n")
+    job = Job("L3", "path", (str(tmp_path),) * 3, 4, 5, window=True, batches=6, runs=1, memory="1g")
+    run = events(system, job, tmp_path)[-1]
+    assert (run["plus"], run["minus"], run["check"], run["state_rows"]) == (1, 1, 0, 0)
+
+
 def test_batching_single_edges_give_the_same_result(tmp_path: Path) -> None:
     graph = Graph.power_law(200)
     engine = SYSTEMS[0]

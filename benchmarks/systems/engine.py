@@ -14,7 +14,9 @@ from systems import System
 ROOT = Path(__file__).resolve().parents[2]
 CLASSPATH = ROOT / "spark-plugin/bench/target/classpath.txt"
 
-# One thread collects garbage, which is next to nothing: what the systems keep is a few large arrays.
+# One core: the collector that has no threads of its own. There is next to nothing to collect, so that Parallel and G1 with
+# one thread and a larger first heap all took the same CPU time within 5 per cent; transparent huge pages, which not every
+# machine grants, take 5 per cent off.
 FLAGS = ("-XX:+UseSerialGC",)
 
 

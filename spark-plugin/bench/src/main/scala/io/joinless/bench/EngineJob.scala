@@ -8,8 +8,9 @@ import java.nio.file.{Path, Paths}
   *
   * Arguments: `engine` or `bare`, report file, `path` or `star`, columns, threshold, batches, runs, batches of the
   * unmeasured run, and the folder of each relation. Appends the events of the job's report; those of a run carry in
-  * addition `cpu`, the seconds the one thread had a core, `heap`, the bytes that the run still holds at its end (heap in use after a collection, less that before it),
-  * and the engine's counters `steps` (of propagation) and `moves` (of cursors).
+  * addition `cpu`, the seconds that the one thread had a core (with writing the report), `heap`, the bytes that the run
+  * still holds at its end (heap in use after a collection, less that before it), and the engine's counters `steps` (of
+  * propagation) and `moves` (of cursors).
   *
   * Reading the files is not measured; all runs are in this process, one after the other.
   */

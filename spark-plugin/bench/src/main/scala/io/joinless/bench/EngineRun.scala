@@ -16,6 +16,10 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
   private[this] var inner = 0
   private[this] var innerBit = 0L
   private[this] var base, byDst, bySrc = 0L
+  private[this] val notes = new Array[Int](256)
+  private[this] var noted = 0
+  private[this] var visited, dsts, srcs = 0L // rows visited since it is `inner`, and sums over them
+  private[this] var sign = 1L
 
   var plus, minus, check = 0L
 
@@ -23,16 +27,61 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
   def stateBytes: Long = tree.bytes
   override def figures: Seq[(String, Long)] = Seq("steps" -> tree.counters.steps, "moves" -> tree.counters.moves)
 
-  /** The check of the current result row; it is linear in each row. While only one relation's row changes, only that row
-    * is read: this visits what a sink would have to visit.
+  /** Visits the current result row, as one that comes or goes by `sign`; `counts` or not.
+    *
+    * The check is linear in each row. While only one relation's row changes, only that row is read: this is what a sink
+    * would have to read. Rows of results that come are noted and read together, so that the memory answers them together;
+    * those of results that go may be freed before that.
     */
-  final protected def rowCheck(rows: Array[Int], changed: Long): Long = {
-    if (changed != innerBit) turnTo(rows, changed)
+  final protected def visit(rows: Array[Int], changed: Long, sign: Long, counts: Boolean): Unit = {
+    if (changed != innerBit) {
+      flush()
+      turnTo(rows, changed)
+      this.sign = sign
+    }
+    if (counts) {
+      visited += 1
+      if (sign < 0) read(rows(inner))
+      else {
+        notes(noted) = rows(inner)
+        noted += 1
+        if (noted == notes.length) readNotes()
+      }
+    }
+  }
+
+  private def read(row: Int): Unit = {
     val arena = arenas(inner)
-    val page = arena.page(rows(inner))
-    val start = arena.start(rows(inner))
-    if (bySrc == 0) base + byDst * page(start + EngineRun.Dst)
-    else base + byDst * page(start + EngineRun.Dst) + bySrc * page(start + EngineRun.Src)
+    val page = arena.page(row)
+    val start = arena.start(row)
+    dsts += page(start + EngineRun.Dst)
+    if (inner == 0) srcs += page(start + EngineRun.Src)
+  }
+
+  private def readNotes(): Unit = {
+    val arena = arenas(inner)
+    var src, dst = 0L
+    var i = 0
+    while (i < noted) {
+      val page = arena.page(notes(i))
+      val start = arena.start(notes(i))
+      dst += page(start + EngineRun.Dst)
+      src += page(start + EngineRun.Src)
+      i += 1
+    }
+    dsts += dst
+    srcs += src
+    noted = 0
+  }
+
+  /** Adds up what was visited; to be called after the last row of a batch. */
+  final protected def flush(): Unit = if (visited > 0) {
+    if (noted > 0) readNotes()
+    check += sign * (visited * base + byDst * dsts + bySrc * srcs)
+    if (sign > 0) plus += visited else minus += visited
+    visited = 0
+    dsts = 0
+    srcs = 0
   }
 
   private def turnTo(rows: Array[Int], changed: Long): Unit = {
@@ -90,17 +139,12 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
         }
         i += 1
       }
+      flush()
     }
 
   private def drain(): Unit = {
     val rows = delta.rows
-    var count, sum = 0L
-    while (delta.next()) {
-      count += 1
-      sum += rowCheck(rows, delta.changed)
-    }
-    plus += count
-    check += sum
+    while (delta.next()) visit(rows, delta.changed, 1L, counts = true)
   }
 }
 
@@ -152,16 +196,11 @@ final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = tru
 
   private def drain(repeats: Boolean): Unit = {
     val rows = changes.rows
-    var gained, lost, sum = 0L
     while (changes.next()) {
-      val term = rowCheck(rows, changes.changed)
-      if (changes.weight > 0) {
-        if (!repeats || !contains(rows, changes.changed, -1)) { gained += 1; sum += term }
-      } else if (!repeats || !contains(rows, changes.changed, 1)) { lost += 1; sum -= term }
+      val sign = changes.weight
+      visit(rows, changes.changed, sign, !repeats || !contains(rows, changes.changed, -sign.toInt))
     }
-    plus += gained
-    minus += lost
-    check += sum
+    flush()
   }
 
   /** Some row of the result is one that the batch inserts (1) or deletes (−1). */
