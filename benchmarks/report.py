@@ -2,7 +2,7 @@
 
     python benchmarks/report.py docs/benchmarks
 
-makes the folder's table.md and pictures again from its results.json.
+makes the folder's table.md and pictures again from its results.json, and the tables in docs/benchmarks.md beside it.
 """
 
 from __future__ import annotations
@@ -106,6 +106,61 @@ def table(everything: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+IN_SPARK = {"joinless": "Joinless", "null": "null pipeline", "spark-rocksdb": "Spark's joins"}
+OTHERS = {
+    "flink-best": "Flink, best order",
+    "flink": "Flink, FROM order",
+    "flink-multijoin": "Flink MultiJoin",
+    "pathway": "Pathway",
+    "duckdb-delta": "DuckDB, delta SQL",
+    "duckdb-recompute": "DuckDB, recompute",
+}
+ALONE = {
+    "joinless-engine": "our engine",
+    "bare-index": "bare index",
+    "differential-best": "differential, best order",
+    "differential-from": "differential, FROM order",
+    "differential-dogs3": "delta query",
+    "differential-dogs3-semijoin": "delta query after a semijoin by hand",
+}
+
+
+def wide(everything: dict[str, Any], names: dict[str, str]) -> str:
+    """Median seconds / peak MB, a row per case, a column per system that ran anywhere."""
+    used = [n for n in names if any(n in case["results"] for case in everything["cases"])]
+    lines = ["| workload | rows | " + " | ".join(names[n] for n in used) + " |", "|---|---|" + "---|" * len(used)]
+    for case in everything["cases"]:
+        cells = [_cell(case["results"].get(n), case["case"]["batches"]) for n in used]
+        if any(cells):
+            plus, minus = case["answer"]["plus"], case["answer"]["minus"]
+            rows = f"{plus:,}" + (f" −{minus:,}" if minus else "")
+            lines.append(f"| {case['name']} | {rows} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(result: dict[str, Any] | None, of: int) -> str:
+    if result is None:
+        return ""
+    if "absent" in result:
+        return "n/a"
+    if "wrong" in result or "failed" in result:
+        return "WRONG" if "wrong" in result else "failed"
+    if not result["runs"]:
+        return f"stopped at {len(batches(result))} of {of} batches"
+    return f"{statistics.median(seconds(result)):.2f} / {result['peak_bytes'] / 1e6:.0f}"
+
+
+def refresh(page: Path, everything: dict[str, Any]) -> None:
+    """Puts the tables between the page's marks `<!-- name -->` and `<!-- end -->`."""
+    text = page.read_text()
+    for name, names in (("in-spark", IN_SPARK | OTHERS), ("alone", ALONE)):
+        before, mark, rest = text.partition(f"<!-- {name} -->")
+        _, end, after = rest.partition("<!-- end -->")
+        if mark and end:
+            text = before + mark + "\n" + wide(everything, names) + "\n" + end + after
+    page.write_text(text)
+
+
 def store(everything: dict[str, Any], folder: Path) -> None:
     """results.json (raw runs), table.md, pictures."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -178,4 +233,8 @@ def pictures(everything: dict[str, Any], folder: Path) -> None:
 
 if __name__ == "__main__":
     where = Path(sys.argv[1])
-    store(json.loads((where / "results.json").read_text()), where)
+    stored = json.loads((where / "results.json").read_text())
+    store(stored, where)
+    page = where.with_suffix(".md")
+    if page.exists():
+        refresh(page, stored)

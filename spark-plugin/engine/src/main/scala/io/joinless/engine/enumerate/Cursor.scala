@@ -12,11 +12,14 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
   private[this] val counters = tree.counters
   private[this] var weighted = false // some row counts more than once, so that results are products
   private[this] val contexts = new Array[Array[Level]](tree.nodes.length)
+  private[this] val loose = new Array[Int](tree.nodes.length) // of each context
   private[this] val rootLevels = Level.full(tree, residuals)
+  private[this] val rootLoose = Level.loose(rootLevels)
   private[this] val atStart: Array[Array[Residual]] =
     tree.nodes.map(n => residuals.filter(_.relations.forall(_ == n.id)).toArray)
   private[this] var levels: Array[Level] = rootLevels
   private[this] var last = -1
+  private[this] var firstLoose = 0 // of `levels`, from where on any order will do
   private[this] var active = false
   private[this] var opened = false
 
@@ -33,8 +36,12 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
 
   /** The results that contain `tuple` of `node`, each with the weight `base` times the multiplicities of the other rows. */
   def start(node: ViewNode, tuple: Int, base: Long): Unit = {
-    if (contexts(node.id) == null) contexts(node.id) = Level.context(node, residuals)
+    if (contexts(node.id) == null) {
+      contexts(node.id) = Level.context(node, residuals)
+      loose(node.id) = Level.loose(contexts(node.id))
+    }
     levels = contexts(node.id)
+    firstLoose = loose(node.id)
     tuples(node.id) = tuple
     val conditions = atStart(node.id)
     open(base)
@@ -44,6 +51,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
   /** All results. */
   def startFull(): Unit = {
     levels = rootLevels
+    firstLoose = rootLoose
     open(1L)
   }
 
@@ -97,6 +105,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     var enter = fresh
     var moves = 0L
     while (l >= 0) {
+      if (enter && l == firstLoose && l < last) arrange()
       val level = levels(l)
       moves += 1
       if (!(if (enter) first(level, l) else following(level, l))) {
@@ -124,9 +133,31 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
     false
   }
 
+  /** Puts the loose levels in ascending order of their lists' lengths: the innermost list, which is walked again for every
+    * combination of the others, is the longest, and turns to the others are fewest.
+    */
+  private def arrange(): Unit = {
+    var i = firstLoose + 1
+    while (i <= last) {
+      val level = levels(i)
+      val length = level.lists.count(keyOf(level))
+      var at = i
+      while (at > firstLoose && levels(at - 1).lists.count(keyOf(levels(at - 1))) > length) {
+        levels(at) = levels(at - 1)
+        at -= 1
+      }
+      levels(at) = level
+      i += 1
+    }
+    if (innermost != null) innermost = levels(last)
+  }
+
+  private def keyOf(level: Level): Int =
+    if (level.from < 0) 0 else if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
+
   /** Binds the first candidate of level `l`; false where there is none. */
   private def first(level: Level, l: Int): Boolean = {
-    val key = if (level.from < 0) 0 else if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
+    val key = keyOf(level)
     if (level.lists == null) { tuples(level.node) = key; true }
     else bind(level, l, level.lists.first(key))
   }

@@ -47,6 +47,12 @@ private[enumerate] object Level {
     plan.levels.toArray
   }
 
+  /** From which level on the order is free: lists whose tuples no other level and no residual looks at. */
+  def loose(levels: Array[Level]): Int = {
+    val parents = levels.iterator.map(_.from).toSet
+    levels.lastIndexWhere(l => l.lists == null || l.residuals != null || parents(l.node)) + 1
+  }
+
   private def descend(plan: Plan, node: ViewNode, bound: collection.Seq[ViewNode]): Unit =
     for (i <- 0 until node.childCount if !bound.contains(node.child(i))) {
       val child = node.child(i)

@@ -139,6 +139,7 @@ object Mutant {
     ),
     Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.plural += 1" -> ""),
     Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.plural += 1" -> ""),
+    Mutant("innermost list not the last one", cursor, "if (innermost != null) innermost = levels(last)" -> ""),
     Mutant("changes not announced", cursor, "        changed |= level.bit\n" -> ""),
     Mutant(
       "residual of the witness ignored",
