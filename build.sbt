@@ -66,9 +66,16 @@ lazy val bench = (project in file("spark-plugin/bench"))
       write("classpath.txt", (Runtime / fullClasspath).value)
       write("classpath-spark.txt", (Compile / fullClasspath).value)
     },
-    // Benchmarks of the engine run without Spark, too.
-    Jmh / dependencyClasspath := (Runtime / fullClasspath).value
+    // JMH's generator loads every class, the benchmark's sink for Spark among them.
+    Jmh / dependencyClasspath := (Compile / fullClasspath).value
   )
+
+// The tests of the engine compute, those of the plugin mostly wait: side by side they take as long as the plugin's alone.
+Global / concurrentRestrictions := Seq(
+  Tags.limitAll(4),
+  Tags.limit(Tags.ForkedTestGroup, 2),
+  Tags.exclusiveGroup(Tags.Clean)
+)
 
 lazy val root = (project in file("."))
   .aggregate(engine, plugin, bench)

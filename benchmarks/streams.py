@@ -32,10 +32,10 @@ class Graph:
     dst: Any
 
     @staticmethod
-    def power_law(edges: int, seed: int = 1) -> Graph:
-        """A generated graph: vertex weight (rank + 8)^-0.75, edges per vertex as in the known graphs (about 6.5)."""
+    def power_law(edges: int, seed: int = 1, vertices: int | None = None) -> Graph:
+        """A generated graph: vertex weight (rank + 8)^-0.75, by default as many edges per vertex as the known graphs have."""
         rng = np.random.default_rng(seed)
-        vertices = max(16, int(edges / 6.65))
+        vertices = vertices or max(16, int(edges / 6.65))
         weight = (np.arange(vertices) + 8.0) ** -0.75
         weight /= weight.sum()
         pairs = np.empty((0, 2), dtype=np.int64)

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import joinless
+from streams import Graph
 from support import graphs, oracles
 from support.run import OPERATOR, operators_of
 
@@ -18,8 +19,8 @@ EDGES, FILES = 1_200, 6
 
 @pytest.fixture
 def edges(tmp_path: Path) -> list[tuple[int, int]]:
-    src, dst = graphs.power_law(EDGES, 300, seed=5)
-    return list(zip(src.tolist(), dst.tolist(), strict=True))
+    graph = Graph.power_law(EDGES, seed=5, vertices=300)
+    return list(zip(graph.src.tolist(), graph.dst.tolist(), strict=True))
 
 
 def write(folder: Path, edges: list[tuple[int, int]], number: int) -> None:

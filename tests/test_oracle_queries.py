@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import joinless
+from streams import Graph
 from support import graphs, oracles
 from support.oracles import Bag
 from support.run import OPERATOR, operators_of
@@ -21,10 +22,10 @@ class Edges:
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.folder = folder
-        src, dst = graphs.power_law(400, 60, seed=9)
+        graph = Graph.power_law(400, seed=9, vertices=60)
         (folder / "edges").mkdir()
         for i in range(FILES):
-            rows = zip(src[i::FILES].tolist(), dst[i::FILES].tolist(), strict=True)
+            rows = zip(graph.src[i::FILES].tolist(), graph.dst[i::FILES].tolist(), strict=True)
             (folder / "edges" / f"{i}.csv").write_text("".join(f"{a},{b}\n" for a, b in rows))
         self.session, self.oracle = spark.newSession(), spark.newSession()
         for session in (self.session, self.oracle):

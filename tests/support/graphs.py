@@ -74,19 +74,6 @@ def changes(session: SparkSession, folder: Path) -> DataFrame:
     return reader.csv(str(folder))
 
 
-def power_law(edges: int, vertices: int, seed: int) -> tuple[Any, Any]:
-    """Distinct directed edges without loops, degrees by a power law, in random order."""
-    rng = np.random.default_rng(seed)
-    weight = (np.arange(vertices) + 8.0) ** -0.75
-    weight /= weight.sum()
-    pairs = np.empty((0, 2), dtype=np.int64)
-    while len(pairs) < edges:
-        more = rng.choice(vertices, size=(2 * edges, 2), p=weight)
-        pairs = np.unique(np.vstack([pairs, more[more[:, 0] != more[:, 1]]]), axis=0)
-    pairs = pairs[rng.permutation(len(pairs))[:edges]]
-    return pairs[:, 0], pairs[:, 1]
-
-
 def stream(session: SparkSession, folder: Path, *, files_per_trigger: int | None = 1) -> DataFrame:
     """The CSV files of a folder as a stream of edges."""
     reader = session.readStream.schema(EDGE)
