@@ -130,11 +130,26 @@ def wide(everything: dict[str, Any], names: dict[str, str]) -> str:
     used = [n for n in names if any(n in case["results"] for case in everything["cases"])]
     lines = ["| workload | rows | " + " | ".join(names[n] for n in used) + " |", "|---|---|" + "---|" * len(used)]
     for case in everything["cases"]:
+        if case["case"]["batches"] != BATCHES:
+            continue
         cells = [_cell(case["results"].get(n), case["case"]["batches"]) for n in used]
         if any(cells):
             plus, minus = case["answer"]["plus"], case["answer"]["minus"]
             rows = f"{plus:,}" + (f" −{minus:,}" if minus else "")
             lines.append(f"| {case['name']} | {rows} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def per_batch(everything: dict[str, Any], names: dict[str, str]) -> str:
+    """Milliseconds of a settled batch where batches are not the usual ones, a row per case."""
+    cases = [c for c in everything["cases"] if c["case"]["batches"] != BATCHES]
+    used = [n for n in names if any(n in c["results"] for c in cases)]
+    lines = ["| case | " + " | ".join(names[n] for n in used) + " |", "|---|" + "---|" * len(used)]
+    for case in cases:
+        settles = [settled(case["results"][n]) if n in case["results"] else None for n in used]
+        lines.append(
+            f"| {case['name']} | " + " | ".join("" if s is None else f"{1000 * s:.3g}" for s in settles) + " |"
+        )
     return "\n".join(lines)
 
 
@@ -153,11 +168,16 @@ def _cell(result: dict[str, Any] | None, of: int) -> str:
 def refresh(page: Path, everything: dict[str, Any]) -> None:
     """Puts the tables between the page's marks `<!-- name -->` and `<!-- end -->`."""
     text = page.read_text()
-    for name, names in (("in-spark", IN_SPARK | OTHERS), ("alone", ALONE)):
+    tables = {
+        "in-spark": wide(everything, IN_SPARK | OTHERS),
+        "alone": wide(everything, ALONE),
+        "per-batch": per_batch(everything, {"joinless": "Joinless in Spark", **ALONE, **OTHERS}),
+    }
+    for name, content in tables.items():
         before, mark, rest = text.partition(f"<!-- {name} -->")
         _, end, after = rest.partition("<!-- end -->")
         if mark and end:
-            text = before + mark + "\n" + wide(everything, names) + "\n" + end + after
+            text = before + mark + "\n" + content + "\n" + end + after
     page.write_text(text)
 
 
@@ -169,6 +189,7 @@ def store(everything: dict[str, Any], folder: Path) -> None:
     pictures(everything, folder)
 
 
+BATCHES = 20  # as most cases have; others are about single batches and have a table of their own
 COLOURS = {
     "joinless": "#1f6f8b",
     "spark": "#d1603d",
@@ -184,7 +205,7 @@ def _colour(name: str) -> str:
 
 
 def pictures(everything: dict[str, Any], folder: Path) -> None:
-    """Per case: seconds of every system as bars, time per batch and state over the stream."""
+    """Per case of usual batches: seconds of every system as bars, time per batch and state over the stream."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -195,7 +216,7 @@ def pictures(everything: dict[str, Any], folder: Path) -> None:
 
     for case in everything["cases"]:
         done = {n: r for n, r in case["results"].items() if batches(r)}
-        if not done:
+        if not done or case["case"]["batches"] != BATCHES:
             continue
         figure, (bars, times, state) = pyplot.subplots(1, 3, figsize=(13, 3.6))
         finished = sorted(((statistics.median(seconds(r)), n) for n, r in done.items() if r["runs"]), reverse=True)
