@@ -171,7 +171,12 @@ def measure(case: suites.Case, systems: dict[str, System], args: argparse.Namesp
             continue
         with tempfile.TemporaryDirectory(prefix="joinless-bench-") as folder:
             result = run(system, dataclasses.replace(job, runs=1) if name not in STEADY else job, Path(folder))
-            if name not in STEADY and result["runs"] and result["runs"][0]["seconds"] * job.runs < args.limit / 2:
+            if (
+                job.runs > 1
+                and name not in STEADY
+                and result["runs"]
+                and result["runs"][0]["seconds"] * job.runs < args.limit / 2
+            ):
                 result = run(system, job, Path(folder))  # quick enough to repeat
         error = wrong(system, found, result)
         if error:

@@ -125,12 +125,17 @@ ALONE = {
 }
 
 
+def is_stream(case: dict[str, Any]) -> bool:
+    """Whether a case is about a whole stream; others are about single batches and have a table of their own."""
+    return case["case"]["tail"] is None and case["case"]["batches"] <= 100
+
+
 def wide(everything: dict[str, Any], names: dict[str, str]) -> str:
     """Median seconds / peak MB, a row per case, a column per system that ran anywhere."""
     used = [n for n in names if any(n in case["results"] for case in everything["cases"])]
     lines = ["| workload | rows | " + " | ".join(names[n] for n in used) + " |", "|---|---|" + "---|" * len(used)]
     for case in everything["cases"]:
-        if case["case"]["batches"] != BATCHES:
+        if not is_stream(case):
             continue
         cells = [_cell(case["results"].get(n), case["case"]["batches"]) for n in used]
         if any(cells):
@@ -141,8 +146,8 @@ def wide(everything: dict[str, Any], names: dict[str, str]) -> str:
 
 
 def per_batch(everything: dict[str, Any], names: dict[str, str]) -> str:
-    """Milliseconds of a settled batch where batches are not the usual ones, a row per case."""
-    cases = [c for c in everything["cases"] if c["case"]["batches"] != BATCHES]
+    """Milliseconds of a settled batch, a row per case about single batches."""
+    cases = [c for c in everything["cases"] if not is_stream(c)]
     used = [n for n in names if any(n in c["results"] for c in cases)]
     lines = ["| case | " + " | ".join(names[n] for n in used) + " |", "|---|" + "---|" * len(used)]
     for case in cases:
@@ -189,7 +194,6 @@ def store(everything: dict[str, Any], folder: Path) -> None:
     pictures(everything, folder)
 
 
-BATCHES = 20  # as most cases have; others are about single batches and have a table of their own
 COLOURS = {
     "joinless": "#1f6f8b",
     "spark": "#d1603d",
@@ -205,7 +209,7 @@ def _colour(name: str) -> str:
 
 
 def pictures(everything: dict[str, Any], folder: Path) -> None:
-    """Per case of usual batches: seconds of every system as bars, time per batch and state over the stream."""
+    """Per case about a whole stream: seconds of every system as bars, time per batch and state over the stream."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -216,7 +220,7 @@ def pictures(everything: dict[str, Any], folder: Path) -> None:
 
     for case in everything["cases"]:
         done = {n: r for n, r in case["results"].items() if batches(r)}
-        if not done or case["case"]["batches"] != BATCHES:
+        if not done or not is_stream(case):
             continue
         figure, (bars, times, state) = pyplot.subplots(1, 3, figsize=(13, 3.6))
         finished = sorted(((statistics.median(seconds(r)), n) for n, r in done.items() if r["runs"]), reverse=True)
