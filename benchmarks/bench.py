@@ -147,9 +147,10 @@ def machine() -> dict[str, Any]:
     }
 
 
-def measure(case: suites.Case, systems: dict[str, System], args: argparse.Namespace, graph: Graph) -> dict[str, Any]:
+def measure(
+    case: suites.Case, systems: dict[str, System], args: argparse.Namespace, graph: Graph, truth: dict[str, Any]
+) -> dict[str, Any]:
     """All systems of a case, one after the other."""
-    truth = json.loads(args.truth.read_text()) if args.truth else {}
     job = make_job(
         graph,
         case.workload,
@@ -170,15 +171,13 @@ def measure(case: suites.Case, systems: dict[str, System], args: argparse.Namesp
             print(f"  {case.name} {name}: {reason}", flush=True)
             continue
         with tempfile.TemporaryDirectory(prefix="joinless-bench-") as folder:
-            result = run(system, dataclasses.replace(job, runs=1) if name not in STEADY else job, Path(folder))
-            if (
-                job.runs > 1
-                and name not in STEADY
-                and result["runs"]
-                and result["runs"][0]["seconds"] * job.runs < args.limit / 2
-            ):
-                result = run(system, job, Path(folder))  # quick enough to repeat
-        error = wrong(system, found, result)
+            first = job if name in STEADY else dataclasses.replace(job, runs=1)
+            result = run(system, first, Path(folder))
+            error = wrong(system, found, result)
+            quick = result["runs"] and result["runs"][0]["seconds"] * job.runs < args.limit / 2
+            if first != job and quick and not error:
+                result = run(system, job, Path(folder))
+                error = wrong(system, found, result)
         if error:
             result["wrong"] = error
         results[name] = result
@@ -208,6 +207,7 @@ def main() -> int:
     cases = args.cases + (suites.SUITES[args.suite] if args.suite else [])
     if not cases:
         parser.error("--suite or --cases is needed")
+    truth = json.loads(args.truth.read_text()) if args.truth else {}
     with tempfile.TemporaryDirectory(prefix="joinless-streams-") as temporary:
         args.streams = (args.streams or Path(temporary)).resolve()
         args.streams.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ def main() -> int:
         for case in cases:
             if case.graph not in graphs:
                 graphs = {case.graph: load(case.graph, args.graphs)}
-            everything["cases"].append(measure(case, systems, args, graphs[case.graph]))
+            everything["cases"].append(measure(case, systems, args, graphs[case.graph], truth))
             if args.out:  # after every case: a run that is stopped has stored what it has
                 report.store(everything, args.out)
     print("\n" + report.table(everything))

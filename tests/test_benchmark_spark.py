@@ -110,6 +110,20 @@ def test_a_wrong_result_or_a_crash_fails_the_run(
     assert "no memory" in capsys.readouterr().err
 
 
+def test_a_wrong_first_run_is_not_hidden_by_right_ones_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = answer(tiny(tmp_path, "L3-10", "ins"))
+    wrong, right = liar("once", known.plus + 1, known.check), liar("once", known.plus, known.check)
+    once = dataclasses.replace(
+        right, command=lambda job, file, events: (wrong if job.runs == 1 else right).command(job, file, events)
+    )
+    monkeypatch.setattr(bench, "every_system", lambda: {"once": once})
+    monkeypatch.setattr(sys, "argv", ["bench.py", "--cases", "p600/ins/L3-10/3", "--systems", "once", "--runs", "3"])
+    assert bench.main() == 1
+    assert f"once: {known.plus + 1} - 0 rows" in capsys.readouterr().err
+
+
 def test_a_system_that_takes_too_long_is_stopped_and_says_how_far_it_came(tmp_path: Path) -> None:
     job = dataclasses.replace(tiny(tmp_path, "L3-10", "ins"), limit=-29.0)
     result = bench.run(liar("slow", 1, 1, seconds=60), job, tmp_path)
