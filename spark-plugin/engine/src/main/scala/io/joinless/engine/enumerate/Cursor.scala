@@ -11,13 +11,11 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
 final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private[this] val counters = tree.counters
   private[this] var weighted = false // some row counts more than once, so that results are products
-  private[this] val contexts = new Array[Array[Level]](tree.nodes.length)
-  private[this] val loose = new Array[Int](tree.nodes.length) // of each context
-  private[this] val rootLevels = Level.full(tree, residuals)
-  private[this] val rootLoose = Level.loose(rootLevels)
+  private[this] val contexts = new Array[Plan](tree.nodes.length)
+  private[this] val full = Plan.full(tree, residuals)
   private[this] val atStart: Array[Array[Residual]] =
     tree.nodes.map(n => residuals.filter(_.relations.forall(_ == n.id)).toArray)
-  private[this] var levels: Array[Level] = rootLevels
+  private[this] var levels: Array[Level] = full.levels
   private[this] var last = -1
   private[this] var firstLoose = 0 // of `levels`, from where on any order will do
   private[this] var active = false
@@ -36,26 +34,19 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
 
   /** The results that contain `tuple` of `node`, each with the weight `base` times the multiplicities of the other rows. */
   def start(node: ViewNode, tuple: Int, base: Long): Unit = {
-    if (contexts(node.id) == null) {
-      contexts(node.id) = Level.context(node, residuals)
-      loose(node.id) = Level.loose(contexts(node.id))
-    }
-    levels = contexts(node.id)
-    firstLoose = loose(node.id)
+    if (contexts(node.id) == null) contexts(node.id) = Plan.context(node, residuals)
     tuples(node.id) = tuple
     val conditions = atStart(node.id)
-    open(base)
+    open(contexts(node.id), base)
     if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) stop()
   }
 
   /** All results. */
-  def startFull(): Unit = {
-    levels = rootLevels
-    firstLoose = rootLoose
-    open(1L)
-  }
+  def startFull(): Unit = open(full, 1L)
 
-  private def open(base: Long): Unit = {
+  private def open(plan: Plan, base: Long): Unit = {
+    levels = plan.levels
+    firstLoose = plan.firstLoose
     last = levels.length - 1
     weights(0) = base
     weighted = tree.plural > 0

@@ -20,12 +20,22 @@ final private[enumerate] class Level(
   val bit: Long = if (relation == null) 0L else 1L << node
 }
 
-/** Plans: in which order the nodes are bound. Every node after one of its neighbours, so that no list is empty. */
-private[enumerate] object Level {
+/** In which order the nodes are bound: every node after one of its neighbours, so that no list is empty.
+  *
+  * From `firstLoose` on any order will do: these are lists whose tuples no other level and no residual looks at.
+  */
+final private[enumerate] class Plan(val levels: Array[Level]) {
+  val firstLoose: Int = {
+    val parents = levels.iterator.map(_.from).toSet
+    levels.lastIndexWhere(l => l.lists == null || l.residuals != null || parents(l.node)) + 1
+  }
+}
+
+private[enumerate] object Plan {
 
   /** Levels that complete a tuple of `start` to full results: up through live parents, then down through V_s. */
-  def context(start: ViewNode, residuals: IndexedSeq[Residual]): Array[Level] = {
-    val plan = new Plan(residuals, Some(start))
+  def context(start: ViewNode, residuals: IndexedSeq[Residual]): Plan = {
+    val plan = new Builder(residuals, Some(start))
     val path = ArrayBuffer(start)
     while (!path.last.isRoot) {
       val (node, parent) = (path.last, path.last.parent)
@@ -36,31 +46,25 @@ private[enumerate] object Level {
       path += parent
     }
     for (node <- path) descend(plan, node, path)
-    plan.levels.toArray
+    new Plan(plan.levels.toArray)
   }
 
   /** Levels of the full result: all alive tuples of the root, then down. */
-  def full(tree: ViewTree, residuals: IndexedSeq[Residual]): Array[Level] = {
-    val plan = new Plan(residuals, None)
+  def full(tree: ViewTree, residuals: IndexedSeq[Residual]): Plan = {
+    val plan = new Builder(residuals, None)
     plan.bind(tree.root, -1, tree.root.vs, null)
     descend(plan, tree.root, ArrayBuffer.empty)
-    plan.levels.toArray
+    new Plan(plan.levels.toArray)
   }
 
-  /** From which level on the order is free: lists whose tuples no other level and no residual looks at. */
-  def loose(levels: Array[Level]): Int = {
-    val parents = levels.iterator.map(_.from).toSet
-    levels.lastIndexWhere(l => l.lists == null || l.residuals != null || parents(l.node)) + 1
-  }
-
-  private def descend(plan: Plan, node: ViewNode, bound: collection.Seq[ViewNode]): Unit =
+  private def descend(plan: Builder, node: ViewNode, bound: collection.Seq[ViewNode]): Unit =
     for (i <- 0 until node.childCount if !bound.contains(node.child(i))) {
       val child = node.child(i)
       plan.bind(child, node.id, child.vs, node match { case r: RelationNode => r.down(i); case _ => null })
       descend(plan, child, Nil)
     }
 
-  final private class Plan(residuals: IndexedSeq[Residual], start: Option[ViewNode]) {
+  final private class Builder(residuals: IndexedSeq[Residual], start: Option[ViewNode]) {
     val levels = new ArrayBuffer[Level]
     private[this] var relations = start.iterator.collect { case r: RelationNode => r.id }.toSet
     private[this] var waiting = residuals.filterNot(_.relations.forall(relations))
