@@ -1,7 +1,7 @@
 package io.joinless.bench
 
 import io.joinless.engine.enumerate.{ChangeBatch, DeltaEnumeration}
-import io.joinless.engine.tuples.{IntStack, PagedBytes, TupleArena}
+import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
 
 /** The engine on a [[GraphQuery]]: rows go into the view tree, every result row is visited by the cursor. */
@@ -27,26 +27,24 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
   def stateBytes: Long = tree.bytes
   override def figures: Seq[(String, Long)] = Seq("steps" -> tree.counters.steps, "moves" -> tree.counters.moves)
 
-  /** Visits the current result row, as one that comes or goes by `sign`; `counts` or not.
+  /** Visits the current result row, as one that comes or goes by `sign`.
     *
     * The check is linear in each row. While only one relation's row changes, only that row is read: this is what a sink
     * would have to read. Rows of results that come are noted and read together, so that the memory answers them together;
     * those of results that go may be freed before that.
     */
-  final protected def visit(rows: Array[Int], changed: Long, sign: Long, counts: Boolean): Unit = {
+  final protected def visit(rows: Array[Int], changed: Long, sign: Long): Unit = {
     if (changed != innerBit) {
       flush()
       turnTo(rows, changed)
       this.sign = sign
     }
-    if (counts) {
-      visited += 1
-      if (sign < 0) read(rows(inner))
-      else {
-        notes(noted) = rows(inner)
-        noted += 1
-        if (noted == notes.length) readNotes()
-      }
+    visited += 1
+    if (sign < 0) read(rows(inner))
+    else {
+      notes(noted) = rows(inner)
+      noted += 1
+      if (noted == notes.length) readNotes()
     }
   }
 
@@ -144,20 +142,15 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
 
   private def drain(): Unit = {
     val rows = delta.rows
-    while (delta.next()) visit(rows, delta.changed, 1L, counts = true)
+    while (delta.next()) visit(rows, delta.changed, 1L)
   }
 }
 
-/** Rows come and go: each batch is netted and applied as a whole.
-  *
-  * A result that a batch brings and takes again contains a row that it inserts and one that it deletes. Such results are
-  * left out, so that `plus` and `minus` are net. (Edges are distinct: each is there once or not at all.)
+/** Rows come and go: each batch is netted and applied as a whole. Edges are distinct: each is there once or not at all, so that
+  * no result comes and goes in one batch.
   */
 final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = true) {
   private[this] val changes = new ChangeBatch(tree, IndexedSeq.empty)
-  private[this] val marks = Array.fill(query.relations)(new PagedBytes)
-  private[this] val marked = new IntStack
-  private[this] var within = 0L // relations whose row of the current result is such a row
 
   def apply(batch: IndexedSeq[EdgeBatch]): Unit = {
     for (input <- batch.indices) {
@@ -173,44 +166,8 @@ final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = tru
         i += 1
       }
     }
-    changes.prepare()
-    val repeats = changes.repeats
-    if (repeats) mark()
-    drain(repeats)
-    if (repeats) unmark()
-  }
-
-  /** Notes what the batch does to each row. */
-  private def mark(): Unit =
-    for (e <- 0 until changes.size) {
-      val (r, row) = (changes.relation(e), changes.row(e))
-      marks(r)(row) = (changes.after(r, row) - changes.before(r, row)).toInt
-      marked.push(r)
-      marked.push(row)
-    }
-
-  private def unmark(): Unit = while (!marked.isEmpty) {
-    val row = marked.pop()
-    marks(marked.pop())(row) = 0
-  }
-
-  private def drain(repeats: Boolean): Unit = {
     val rows = changes.rows
-    while (changes.next()) {
-      val sign = changes.weight
-      visit(rows, changes.changed, sign, !repeats || !contains(rows, changes.changed, -sign.toInt))
-    }
+    while (changes.next()) visit(rows, changes.changed, changes.weight)
     flush()
-  }
-
-  /** Some row of the result is one that the batch inserts (1) or deletes (−1). */
-  private def contains(rows: Array[Int], changed: Long, change: Int): Boolean = {
-    var left = changed
-    while (left != 0) {
-      val r = java.lang.Long.numberOfTrailingZeros(left)
-      left &= left - 1
-      if (marks(r)(rows(r)) == change) within |= 1L << r else within &= ~(1L << r)
-    }
-    within != 0
   }
 }

@@ -20,8 +20,11 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
   * same relation bring it back, those insertions come just before those deletions, so that V_p stays as it is and the
   * parents of that key are not counted down and up: O(1) for a row replaced by one with the same key.
   *
-  * Each combination of rows changes at most once in a batch, unless `repeats`: then its changes must be added up by
-  * whoever needs them net. `next` is to be drained before the next batch.
+  * ''Passing results'': a combination with a row that the batch inserts and one that it deletes is no result before nor
+  * after, but replacements in several relations make it one in between. It is left out where it is met, both times.
+  *
+  * Each combination of rows changes with one sign only, unless `repeats`: then its changes must be added up by whoever needs
+  * them net. It changes at most once where no multiplicity changes. `next` is to be drained before the next batch.
   *
   * @throws io.joinless.engine.algebra.WeightOverflow from any call: the tree must be given up then
   */
@@ -38,14 +41,24 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
   private[this] val insertions = new IntStack
   private[this] val absences = new IntStack // of rows that were and stay absent
   private[this] val order = new IntStack
-  private[this] var refilled = 0L // relations with same-key replacements
   private[this] var increases = false
   private[this] var decreases = false
+  private[this] var reweighsUp = false
+  private[this] var reweighsDown = false
+
+  // same-key replacements: their relations, and the places in `order` of their insertions and deletions
+  private[this] var refilled = 0L
+  private[this] var firstRefill = 0
+  private[this] var lastRefill = 0
+  private[this] var lastRefilled = 0
+  private[this] val replacements = new Replacements(block.relations.size)
+  private[this] var opposite = Replacements.None // rows that make a result of the pending change a passing one
+  private[this] var unseen = 0L // what changed in passing results since the last one handed out
   private[this] var prepared = false
   private[this] var position = 0
 
   val rows: Array[Int] = delta.rows
-  def changed: Long = delta.changed
+  def changed: Long = delta.changed | unseen
   def weight: Long = delta.weight
 
   /** Number of pairs (relation, row) of changelog inputs that the batch names; some may have no net change. */
@@ -60,9 +73,10 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
   /** A prepared batch has changes of both signs that results may show. */
   def bothSigns: Boolean = (increases || appendedRows.size > 0) && decreases
 
-  /** In a prepared batch: the same combination of rows may come several times, and with both signs. */
-  def repeats: Boolean =
-    java.lang.Long.bitCount(refilled) > 1 || (bothSigns && reweighings.size > 0)
+  /** In a prepared batch: the same combination of rows may come several times, and with both signs. (An appended row may be
+    * equal to one that is there, which is as if its count went up.)
+    */
+  def repeats: Boolean = reweighsDown && (reweighsUp || appendedRows.size > 0 || refilled != 0L)
 
   /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
   def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
@@ -89,8 +103,15 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
 
   def next(): Boolean = {
     prepare()
-    while (!delta.next()) if (!applyNext()) { complete(); return false }
-    true
+    unseen = 0L
+    while (true) {
+      while (delta.next()) {
+        if (opposite == Replacements.None || !replacements.meet(opposite, refilled, delta.rows)) return true
+        unseen |= delta.changed
+      }
+      if (!applyNext()) { complete(); return false }
+    }
+    false
   }
 
   /** Nets the batch and sorts the net changes by what they do. Every pair whose count is not 0 holds a reference to its
@@ -119,7 +140,10 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
     if (before <= 0 && after <= 0) absences.push(entry)
     else if (before <= 0) insertions.push(entry)
     else if (after <= 0) deletions.push(entry)
-    else reweighings.push(entry)
+    else {
+      reweighings.push(entry)
+      if (after > before) reweighsUp = true else reweighsDown = true
+    }
     if (after > math.max(before, 0)) increases = true
     else if (before > math.max(after, 0)) decreases = true
   }
@@ -135,13 +159,21 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
     if (refilled == 0L) each(deletions)(order.push(_))
     else {
       each(deletions)(e => if (!isRefilled(e)) order.push(e))
+      firstRefill = order.size
       each(insertions)(e => if (refills(e)) order.push(e))
+      lastRefill = order.size
       each(deletions)(e => if (isRefilled(e)) order.push(e))
+      lastRefilled = order.size
     }
     each(reweighings)(order.push(_))
     each(insertions)(e => if (refilled == 0L || !refills(e)) order.push(e))
     if (insertions.size > 0) each(deletions)(e => if (canEmpty(e)) node(e).gone(node(e).key(net.row(e))) = 0)
+    if (java.lang.Long.bitCount(refilled) > 1)
+      for (at <- firstRefill until lastRefilled)
+        mark(at, if (at < lastRefill) Replacements.Comes else Replacements.Goes)
   }
+
+  private def mark(at: Int, what: Int): Unit = replacements.mark(net.relation(order(at)), net.row(order(at)), what)
 
   private def node(entry: Int): RelationNode = tree.relation(net.relation(entry))
 
@@ -178,6 +210,10 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
   private def applyNext(): Boolean = {
     val at = position
     position += 1
+    opposite =
+      if (replacements.isEmpty || at < firstRefill || at >= lastRefilled) Replacements.None
+      else if (at < lastRefill) Replacements.Goes
+      else Replacements.Comes
     if (at < order.size) {
       val relation = net.relation(order(at))
       val row = net.row(order(at))
@@ -232,8 +268,11 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
     deletions.clear(); reweighings.clear(); insertions.clear(); absences.clear(); order.clear()
     appendedRelations.clear(); appendedRows.clear()
     refilled = 0L
+    replacements.clear()
     increases = false
     decreases = false
+    reweighsUp = false
+    reweighsDown = false
   }
 
   private def retain(entry: Int): Unit = tree.identity(node(entry).input).retain(net.row(entry))

@@ -84,10 +84,20 @@ object Mutant {
       "if (refilled == 0L || !refills(e)) order.push(e))" -> "if (refilled == 0L || !refills(e)) order.push(e))\n    if (refilled == 0L) each(deletions)(order.push(_))"
     ),
     Mutant(
-      "replacements in several relations not reported",
+      "results that replacements let pass handed out",
       batch,
       "bitCount(refilled) > 1" -> "bitCount(refilled) > 99"
     ),
+    Mutant(
+      "passing results left out when they come only",
+      batch,
+      "else Replacements.Comes" -> "else Replacements.None"
+    ),
+    Mutant("rows changed in passing not announced", batch, "delta.changed | unseen" -> "delta.changed"),
+    Mutant("counts that go up and down not reported", batch, "reweighsDown && (reweighsUp || " -> "reweighsDown && ("),
+    Mutant("equal rows appended not reported", batch, "|| appendedRows.size > 0 || refilled" -> "|| refilled"),
+    Mutant("replacements whose counts go down not reported", batch, "> 0 || refilled != 0L)" -> "> 0)"),
+    Mutant("marks of replacements kept", batch, "    replacements.clear()\n" -> ""),
     Mutant(
       "replaced rows inserted twice",
       batch,

@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.Platform
   * are enumerated, deletions first (D6). No output row comes with both signs: where the order of the changes does not see to
   * that, the output is netted in memory before the first row is handed out. It need not be where all changes have one sign,
   * or where the output shows each stored column of each relation (so that different results are different rows) and
-  * the batch says that no result changes twice. Not netted, equal rows may come several times, with one sign.
+  * the batch says that no result changes with both signs. Not netted, equal rows may come several times, with one sign.
   *
   * When all is drained, the log is cleaned and flushed and `commit` called, once. A task that fails, or is not drained, has
   * committed nothing, and its tree is of no use any more.

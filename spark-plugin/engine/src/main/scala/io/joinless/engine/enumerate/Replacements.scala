@@ -1,0 +1,42 @@
+package io.joinless.engine.enumerate
+
+import io.joinless.engine.tuples.{IntStack, PagedBytes}
+
+/** Rows that a batch replaces under keys that stay: which of them come and which go. One byte per row id up to the largest,
+  * for as long as the batch lives.
+  */
+final private[enumerate] class Replacements(relations: Int) {
+  private[this] val marks = new Array[PagedBytes](relations)
+  private[this] val marked = new IntStack // relation, row
+
+  def isEmpty: Boolean = marked.isEmpty
+
+  def mark(relation: Int, row: Int, what: Int): Unit = {
+    if (marks(relation) == null) marks(relation) = new PagedBytes
+    marks(relation)(row) = what
+    marked.push(relation)
+    marked.push(row)
+  }
+
+  /** Some row of the combination `rows` is marked `what`. Only `among` (bit set) has marks. */
+  def meet(what: Int, among: Long, rows: Array[Int]): Boolean = {
+    var left = among
+    while (left != 0) {
+      val r = java.lang.Long.numberOfTrailingZeros(left)
+      if (marks(r)(rows(r)) == what) return true
+      left &= left - 1
+    }
+    false
+  }
+
+  def clear(): Unit = while (!marked.isEmpty) {
+    val row = marked.pop()
+    marks(marked.pop())(row) = Replacements.None
+  }
+}
+
+private[enumerate] object Replacements {
+  final val None = 0
+  final val Comes = 1
+  final val Goes = 2
+}
