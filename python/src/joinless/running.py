@@ -30,6 +30,7 @@ class Progress:
         keys: distinct keys on the edges of the join trees.
         arena_bytes: memory held by the view trees.
         cache_hits: cells whose view tree was in the executor's cache.
+        batches_taken_back: cells whose view tree was a batch ahead, which was taken back: a batch is computed again.
         rebuilds: cells whose view tree was rebuilt from the log.
         propagate_ms, enumerate_ms, commit_ms, rebuild_ms: task time in milliseconds.
     """
@@ -48,6 +49,7 @@ class Progress:
     keys: int
     arena_bytes: int
     cache_hits: int
+    batches_taken_back: int
     rebuilds: int
     propagate_ms: int
     enumerate_ms: int

@@ -16,6 +16,9 @@ final class EdgeFiles(spark: SparkSession, name: String) {
   private val schema = "src BIGINT, dst BIGINT"
   private var files = 0
 
+  /** Number of files so far. */
+  def size: Int = files
+
   /** A folder of this test: a checkpoint or an output. */
   def path(name: String): String = root.resolve(name).toString
 

@@ -114,6 +114,22 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
     false
   }
 
+  /** What a prepared batch will do, to take it back afterwards. */
+  def reversal(): Reversal = {
+    val reversal = new Reversal(tree)
+    for (e <- 0 until net.size if net.change(e) != 0L) reversal.changed(net.relation(e), net.row(e), net.change(e))
+    for (i <- 0 until appendedRows.size) reversal.came(appendedRelations(i), appendedRows(i))
+    reversal
+  }
+
+  /** Applies what is left of the batch without handing out results. */
+  def drain(): Unit = {
+    prepare()
+    while (applyNext()) {}
+    delta.complete()
+    complete()
+  }
+
   /** Nets the batch and sorts the net changes by what they do. Every pair whose count is not 0 holds a reference to its
     * row, and so does every pair of the batch until that is drained.
     */

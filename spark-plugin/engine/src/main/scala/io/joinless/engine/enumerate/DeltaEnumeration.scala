@@ -71,7 +71,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
 
   def load(relation: Int, row: Int, weight: Long): Unit = {
     insert(relation, row, weight)
-    finish()
+    complete()
   }
 
   def next(): Boolean = {
@@ -94,8 +94,11 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
     false
   }
 
+  /** Completes the pending change without its remaining results. */
+  def complete(): Unit = if (pending) finish()
+
   private def begin(relation: Int, row: Int, sign: Long): Unit = {
-    if (pending) finish()
+    complete()
     this.node = tree.relation(relation)
     this.row = row
     this.sign = sign

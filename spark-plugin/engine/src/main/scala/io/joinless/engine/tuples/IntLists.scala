@@ -5,7 +5,8 @@ package io.joinless.engine.tuples
   * A tuple is in at most one list of a family. A list is a chain of chunks in one shared pool of ints, the newest chunk
   * first; chunks hold 1, 3, 7, 15, 31, then 63 tuples each, so walking a long list is walking memory in order, and
   * a list wastes less than it holds. Lists have no holes (constant delay needs that): `remove` moves the last tuple into the
-  * gap. Push and remove cost O(1); removal needs a place per tuple, which lists that are only appended to do without.
+  * gap. Push and remove cost O(1); removal needs a place per tuple. Lists that are only appended to do without: there, `remove`
+  * takes the last tuple, whichever is named, which is right for taking pushes back in an order that ends with the same set.
   *
   * Slots, which `first` and `next` hand out, hold until the next push or remove; 0 is none.
   */
@@ -18,8 +19,7 @@ final class IntLists(removable: Boolean) {
   private[this] val ends = new PagedInts // key -> slot of the last tuple
   private[this] val counts = new PagedInts // key -> length
   private[this] val places = if (removable) new PagedInts else null // tuple -> its slot
-  private[this] val freed =
-    if (removable) Array.fill(Classes)(new IntStack) else null // headers of free chunks by class
+  private[this] var freed: Array[IntStack] = null // headers of free chunks by class, once there are any
 
   def isEmpty(key: Int): Boolean = counts(key) == 0
 
@@ -48,15 +48,18 @@ final class IntLists(removable: Boolean) {
 
   def remove(key: Int, tuple: Int): Unit = {
     val end = ends(key)
-    val last = pool(end)
-    val slot = places(tuple)
-    pool(slot) = last
-    places(last) = slot
-    places(tuple) = 0
+    if (places != null) {
+      val last = pool(end)
+      val slot = places(tuple)
+      pool(slot) = last
+      places(last) = slot
+      places(tuple) = 0
+    }
     val count = counts(key) - 1
     counts(key) = count
     if (isBorder(count)) {
       ends(key) = ~pool(end - 1)
+      if (freed == null) freed = Array.fill(Classes)(new IntStack)
       freed(classAt(count)).push(end - 1)
     } else ends(key) = end - 1
   }
@@ -70,7 +73,8 @@ final class IntLists(removable: Boolean) {
     }
 
   def bytes: Long =
-    pool.bytes + ends.bytes + counts.bytes + (if (places == null) 0 else places.bytes + freed.iterator.map(_.bytes).sum)
+    pool.bytes + ends.bytes + counts.bytes + (if (places == null) 0 else places.bytes) +
+      (if (freed == null) 0 else freed.iterator.map(_.bytes).sum)
 }
 
 private object IntLists {

@@ -32,7 +32,7 @@ sealed abstract class ViewNode(val id: Int, removable: Boolean) {
   private[engine] val state = new PagedBytes
 
   /** During a deletion: how many alive tuples of a key die. */
-  private[engine] val gone = if (removable) new PagedInts else null
+  private[engine] val gone = new PagedInts
 
   final def key(tuple: Int): Int = upKeys(tuple)
   final def count(tuple: Int): Int = state(tuple) & ViewNode.CountMask
@@ -46,7 +46,7 @@ sealed abstract class ViewNode(val id: Int, removable: Boolean) {
     case null => true
   }
 
-  def bytes: Long = upKeys.bytes + vs.bytes + state.bytes + (if (gone == null) 0 else gone.bytes)
+  def bytes: Long = upKeys.bytes + vs.bytes + state.bytes + gone.bytes
 }
 
 private object ViewNode {

@@ -22,6 +22,7 @@ object Mutant {
   private val viewTree = "view/ViewTree.scala"
   private val delta = "enumerate/DeltaEnumeration.scala"
   private val batch = "enumerate/ChangeBatch.scala"
+  private val reversal = "enumerate/Reversal.scala"
   private val restoration = "enumerate/Restoration.scala"
   private val cursor = "enumerate/Cursor.scala"
   private val lists = "tuples/IntLists.scala"
@@ -114,6 +115,13 @@ object Mutant {
       "owed rows not subtracted",
       batch,
       "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
+    ),
+    Mutant("rows that were taken back stay stored", reversal, "if (!more) tree.arena(input).free(row)" -> ""),
+    Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
+    Mutant(
+      "places of chunks that were taken back forgotten",
+      lists,
+      "ends(key) = ~pool(end - 1)" -> "ends(key) = end - 1"
     ),
     Mutant("restored rows not retained", restoration, "if (count != 0) identity.retain(row)" -> ""),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),

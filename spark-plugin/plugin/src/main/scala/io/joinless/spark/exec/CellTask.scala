@@ -1,10 +1,10 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.DeltaEnumeration
+import io.joinless.engine.enumerate.{DeltaEnumeration, Reversal}
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.plans.BlockSpec
-import io.joinless.spark.state.{CachedTree, ChangeLogReader, ChangeLogWriter, LogExtent}
+import io.joinless.spark.state.{CachedTree, ChangeLogReader, ChangeLogWriter, LogExtent, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.unsafe.Platform
@@ -19,7 +19,7 @@ import org.apache.spark.unsafe.Platform
   * @param start the cell's tree as of the version the batch starts from
   * @param put stores a block of the log
   * @param checkSize told the bytes of the tree now and then, and before the commit; throws where that is too much
-  * @param commit makes the batch durable; gets the tree as it then is
+  * @param commit makes the batch durable; gets the tree as it then is, and the way back
   */
 final private class CellTask(
     spec: BlockSpec,
@@ -29,10 +29,10 @@ final private class CellTask(
     input: Iterator[InternalRow],
     put: (UnsafeRow, UnsafeRow) => Unit,
     checkSize: Long => Unit,
-    commit: CachedTree => Unit,
+    commit: (CachedTree, Undo) => Unit,
     metrics: TaskMetrics,
     deltas: Boolean = false
-) extends Iterator[InternalRow] {
+) extends BatchTask {
   import CellTask._
 
   private[this] val tree = start.tree
@@ -42,9 +42,12 @@ final private class CellTask(
   private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
   private[this] val output = new OutputRow(spec, arenaOf, deltas)
+  private[this] val reversal = new Reversal(tree)
 
   private[this] var roles = 0L // of the current row, not yet inserted
   private[this] var row = 0
+  private[this] var untouched = false // none of the current row's roles is inserted
+  private[this] var consumer: Thread = null
   private[this] var enumerating = false
   private[this] var current: UnsafeRow = null
   private[this] var finished = false
@@ -88,12 +91,15 @@ final private class CellTask(
     val role = java.lang.Long.numberOfTrailingZeros(roles)
     roles &= roles - 1
     metrics.propagate.begin()
+    untouched = false
+    reversal.came(role, row)
     delta.insert(role, row)
     metrics.propagate.end()
     enumerating = true
   }
 
   private def take(exchanged: UnsafeRow): Unit = {
+    if (consumer == null) consumer = Thread.currentThread
     val place = exchanged.getLong(ExchangeRow.Row)
     val (offset, bytes) = (exchanged.getBaseOffset + (place >>> 32), place.toInt)
     roles = exchanged.getLong(ExchangeRow.Roles)
@@ -103,6 +109,7 @@ final private class CellTask(
       offset,
       bytes
     )
+    untouched = true
     log.append(roles, exchanged.getBaseObject, offset, bytes)
     metrics.rowsIn += 1
     if (metrics.rowsIn % RowsBetweenSizeChecks == 0) checkSize(tree.bytes)
@@ -113,8 +120,17 @@ final private class CellTask(
     checkSize(tree.bytes)
     log.flush()
     metrics.logRows = tree.rows
-    commit(CachedTree(tree, log.nextSequence))
+    commit(CachedTree(tree, log.nextSequence), new LastBatch(start, reversal, None))
   }
+
+  override def takeBack(): Option[CachedTree] =
+    Option.when(!finished && (consumer == null || (consumer eq Thread.currentThread))) {
+      finished = true
+      delta.complete()
+      if (untouched) arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))).free(row)
+      reversal.undo()
+      start
+    }
 }
 
 private[spark] object CellTask {

@@ -1,11 +1,11 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.algebra.{DeleteOfAbsentRow, WeightOverflow}
-import io.joinless.engine.enumerate.ChangeBatch
+import io.joinless.engine.enumerate.{ChangeBatch, Reversal}
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.BlockSpec
-import io.joinless.spark.state.{BlockStore, CachedTree, ChangeLogReader}
+import io.joinless.spark.state.{BlockStore, CachedTree, ChangeLogReader, ExtentJournal, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.unsafe.Platform
@@ -35,13 +35,14 @@ final private class ChangelogTask(
     reader: ChangeLogReader,
     owe: Boolean,
     checkSize: Long => Unit,
-    commit: CachedTree => Unit,
+    commit: (CachedTree, Undo) => Unit,
     metrics: TaskMetrics
-) extends Iterator[InternalRow] {
+) extends BatchTask {
 
   private[this] val tree = start.tree
   private[this] val extent = start.extent.get
-  private[this] val log = new CountLog(spec, cell, tree, extent, start.nextSequence, store, reader)
+  private[this] val journal = new ExtentJournal(tree, extent)
+  private[this] val log = new CountLog(spec, cell, tree, extent, start.nextSequence, store, reader, journal)
   private[this] val inputOf = spec.relations.map(_.input).toArray
   private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
   private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
@@ -50,7 +51,8 @@ final private class ChangelogTask(
   private[this] val weightAt = spec.output.size
   private[this] var words = new Array[Long](64)
 
-  private[this] var started = false
+  private[this] var consumer: Thread = null
+  private[this] var reversal: Reversal = null // once the batch is prepared
   private[this] var net: NetRows = null
   private[this] var current: UnsafeRow = null
   private[this] var finished = false
@@ -75,7 +77,7 @@ final private class ChangelogTask(
   }
 
   private def advance(): Unit = {
-    if (!started) begin()
+    if (consumer == null) begin()
     if (net == null) {
       if (step()) current = output.update(batch.rows, batch.changed, batch.weight)
     } else if (net.next()) {
@@ -85,9 +87,10 @@ final private class ChangelogTask(
   }
 
   private def begin(): Unit = {
-    started = true
+    consumer = Thread.currentThread
     while (input.hasNext) take(input.next().asInstanceOf[UnsafeRow])
     batch.prepare()
+    reversal = batch.reversal()
     metrics.rowsNetted -= log.changed(batch)
     if (batch.bothSigns && (batch.repeats || !ChangelogTask.showsAll(spec))) {
       net = new NetRows(weightAt + 1)
@@ -126,8 +129,17 @@ final private class ChangelogTask(
     checkSize(start.bytes)
     metrics.rowsOwed = extent.owed
     metrics.logRows = extent.entries
-    commit(CachedTree(tree, log.sequence, start.extent))
+    commit(CachedTree(tree, log.sequence, start.extent), new LastBatch(start, reversal, Some(journal)))
   }
+
+  override def takeBack(): Option[CachedTree] =
+    if (consumer == null) Some(start)
+    else
+      Option.when(!finished && reversal != null && (consumer eq Thread.currentThread)) {
+        finished = true
+        batch.drain()
+        new LastBatch(start, reversal, Some(journal)).apply()
+      }
 
   private def absent(e: DeleteOfAbsentRow): Throwable = {
     val relation = spec.relations(e.relation)

@@ -20,6 +20,7 @@ import org.apache.spark.unsafe.Platform
   * writes nothing; where no row is left, no block is.
   *
   * @param reader of blocks that are cleaned
+  * @param journal told which rows get a new newest block
   */
 final private class CountLog(
     spec: BlockSpec,
@@ -28,7 +29,8 @@ final private class CountLog(
     extent: LogExtent,
     nextSequence: Long,
     store: BlockStore,
-    reader: ChangeLogReader
+    reader: ChangeLogReader,
+    journal: ExtentJournal
 ) {
   private[this] val writer = new ChangeLogWriter(cell, nextSequence, store.put, weighted = true)
   writer.oldest = extent.oldest
@@ -121,6 +123,7 @@ final private class CountLog(
     }
     if (gone != 0L) writer.append(gone, 0L, arena.page(row), offset, bytes)
     extent.entries += size
+    journal.note(input, row)
     extent.setNewestBlock(input, row, writer.nextSequence)
   }
 

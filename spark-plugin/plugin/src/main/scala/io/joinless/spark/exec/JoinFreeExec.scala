@@ -138,19 +138,26 @@ final case class JoinFreeExec(
     val figures = new TaskMetrics
     val base = StateVersion(info.queryRunId, info.storeVersion, info.getStateStoreCkptId(cell).map(_.head))
     val lease = ViewTreeCache.executor.checkOut(CellId(info.checkpointLocation, info.operatorId, cell), base)
-    context.addTaskCompletionListener[Unit](_ => lease.release())
+    var task: BatchTask = null
+    context.addTaskCompletionListener[Unit] { context =>
+      // a limit above had enough of the rows: another action may want them all
+      if (cacheEnabled && task != null && !context.isFailed() && !context.isInterrupted())
+        task.takeBack().foreach(lease.checkIn(_, base, limit))
+      lease.release()
+    }
 
     def checkSize(bytes: Long): Unit = {
       lease.resize(bytes, limit)
       if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
     }
 
-    def commit(now: CachedTree): Unit = {
+    def commit(now: CachedTree, undo: Undo): Unit = {
       figures.commitNanos = nanosOf { val _ = store.commit() }
       val bytes = now.bytes
       if (cacheEnabled) {
         val id = store.getStateStoreCheckpointInfo().stateStoreCkptId
-        lease.checkIn(now, base.copy(version = base.version + 1, checkpointId = id), limit)
+        lease.checkIn(now, base.copy(version = base.version + 1, checkpointId = id), limit, Some(base -> undo))
+        CacheSweeper.start()
       } else lease.release()
       report(store, now.tree, bytes, figures)
     }
@@ -162,7 +169,8 @@ final case class JoinFreeExec(
       rebuilt
     }
     figures.cacheHit = lease.cached.isDefined
-    val task =
+    figures.tookBack = lease.tookBack
+    task =
       if (spec.retractable) {
         val blocks = StateStores.blocks(store)
         val reader = logReader(cell, info.storeVersion)

@@ -26,6 +26,7 @@ object OperatorMetrics {
   final val Keys = "keys"
   final val ArenaBytes = "arenaBytes"
   final val CacheHits = "cacheHits"
+  final val BatchesTakenBack = "batchesTakenBack"
   final val Rebuilds = "rebuilds"
   final val PropagateMs = "propagateMs"
   final val EnumerateMs = "enumerateMs"
@@ -47,6 +48,7 @@ object OperatorMetrics {
     Keys -> "distinct keys on the edges of the join tree",
     ArenaBytes -> "bytes held by view trees",
     CacheHits -> "cells whose view tree was in the executor's cache",
+    BatchesTakenBack -> "cells whose view tree was a batch ahead, which was taken back: a batch is computed again",
     Rebuilds -> "cells whose view tree was rebuilt from the log",
     PropagateMs -> "time to propagate changes (sampled)",
     EnumerateMs -> "time to enumerate results and write rows (sampled)",
@@ -70,6 +72,7 @@ final private class TaskMetrics {
   var commitNanos = 0L
   var rebuildNanos = 0L
   var cacheHit = false
+  var tookBack = false
   var rebuilt = false
   private[this] var steps = 0L
   private[this] var moves = 0L
@@ -97,6 +100,7 @@ final private class TaskMetrics {
     metric(Keys) += tree.keys
     metric(ArenaBytes) += bytes
     metric(CacheHits) += (if (cacheHit) 1 else 0)
+    metric(BatchesTakenBack) += (if (tookBack) 1 else 0)
     metric(Rebuilds) += (if (rebuilt) 1 else 0)
     metric(PropagateMs) += propagate.nanos / 1000000
     metric(EnumerateMs) += enumerate.nanos / 1000000

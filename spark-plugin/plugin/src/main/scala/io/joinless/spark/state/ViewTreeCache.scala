@@ -17,11 +17,19 @@ final case class CachedTree(tree: ViewTree, nextSequence: Long, extent: Option[L
   def bytes: Long = tree.bytes + extent.fold(0L)(_.bytes)
 }
 
+/** Takes back what the last batch did to a tree; to be called once, before anything else is done to the tree. */
+trait Undo {
+  def apply(): CachedTree
+  def bytes: Long
+}
+
 /** View trees that outlive their task, one per cell (architecture D5).
   *
   * A task checks the tree of its cell out (then nobody else has it) and checks it in after its store committed. A failed,
   * killed or speculative attempt never checks in, so the next one finds nothing and rebuilds from the log; nothing needs
-  * to be invalidated. A tree is handed out only for exactly the version it stands for.
+  * to be invalidated. A tree is handed out only for exactly the version it stands for, or with its last batch taken back for
+  * the version before: another action on the batch of a `foreachBatch`, and the retry of a task whose result was lost, ask
+  * for that one again.
   *
   * Memory: idle trees and trees at work together stay below the bound that tasks give; the idle tree unused longest goes
   * first. A check-out drops what nobody can ask for again: trees of earlier runs and of earlier versions of its operator.
@@ -35,14 +43,15 @@ final class ViewTreeCache {
 
   /** The tree of `cell` at exactly `at`, where it is here, and the right to check one in. */
   def checkOut(cell: CellId, at: StateVersion): Lease = synchronized {
-    val found = idle.remove(cell).filter(_.at == at)
+    val found = idle.remove(cell).filter(i => i.at == at || i.before.exists(_._1 == at))
     val stale = idle.iterator.collect {
       case (id, i)
           if id.checkpoint == cell.checkpoint && id.operator == cell.operator &&
             (i.at.run != at.run || i.at.version < at.version) => id
     }.toList
     stale.foreach(idle.remove)
-    val lease = new Lease(cell, found.map(_.cached))
+    val undo = found.filter(_.at != at).flatMap(_.before).map(_._2)
+    val lease = new Lease(cell, found.map(_.cached), undo)
     lease.bytes = found.fold(0L)(_.bytes)
     working += lease
     lease
@@ -57,6 +66,13 @@ final class ViewTreeCache {
   /** Drops all idle trees. */
   def clear(): Unit = synchronized(idle.clear())
 
+  /** Drops the idle trees whose state is not in use here any more: their query ended, or another executor has the cell. */
+  def retain(inUse: (CellId, StateVersion) => Boolean): Unit = {
+    // asked without the lock: tasks need not wait
+    val unused = synchronized(idle.view.mapValues(_.at).toList).filterNot(inUse.tupled)
+    synchronized { for ((cell, at) <- unused if idle.get(cell).exists(_.at == at)) idle.remove(cell) }
+  }
+
   private def shrinkTo(limit: Long): Unit = {
     var total = bytes
     while (total > limit && idle.nonEmpty) {
@@ -67,8 +83,14 @@ final class ViewTreeCache {
   }
 
   /** The exclusive use of a cell's tree by one task. Ends with `checkIn` or `release`, whichever is first. */
-  final class Lease private[ViewTreeCache] (cell: CellId, val cached: Option[CachedTree]) {
+  final class Lease private[ViewTreeCache] (cell: CellId, found: Option[CachedTree], undo: Option[Undo]) {
     private[ViewTreeCache] var bytes = 0L
+
+    /** The tree; where it is a batch ahead, that is taken back now. */
+    lazy val cached: Option[CachedTree] = undo.map(_.apply()).orElse(found)
+
+    /** The tree was a batch ahead. */
+    def tookBack: Boolean = undo.isDefined
 
     /** The tree now has this size; idle trees make room. */
     def resize(bytes: Long, limit: Long): Unit = ViewTreeCache.this.synchronized {
@@ -78,11 +100,16 @@ final class ViewTreeCache {
       }
     }
 
-    /** The store has committed what the tree holds as version `at`. */
-    def checkIn(tree: CachedTree, at: StateVersion, limit: Long): Unit = ViewTreeCache.this.synchronized {
+    /** The store has committed what the tree holds as version `at`; `before` leads back to the version before. */
+    def checkIn(
+        tree: CachedTree,
+        at: StateVersion,
+        limit: Long,
+        before: Option[(StateVersion, Undo)] = None
+    ): Unit = ViewTreeCache.this.synchronized {
       if (working.remove(this)) {
         idle.remove(cell)
-        idle.put(cell, Idle(tree, at, tree.bytes))
+        idle.put(cell, Idle(tree, at, before, tree.bytes + before.fold(0L)(_._2.bytes)))
         shrinkTo(limit)
       }
     }
@@ -99,5 +126,10 @@ object ViewTreeCache {
   /** The cache of this executor. */
   val executor = new ViewTreeCache
 
-  final private case class Idle(cached: CachedTree, at: StateVersion, bytes: Long)
+  final private case class Idle(
+      cached: CachedTree,
+      at: StateVersion,
+      before: Option[(StateVersion, Undo)],
+      bytes: Long
+  )
 }

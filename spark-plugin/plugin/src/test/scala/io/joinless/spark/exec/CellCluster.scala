@@ -1,7 +1,7 @@
 package io.joinless.spark.exec
 
 import io.joinless.spark.plans.BlockSpec
-import io.joinless.spark.state.{BlockStore, CachedTree, ChangeLogReader}
+import io.joinless.spark.state.{BlockStore, CachedTree, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import scala.collection.immutable.TreeMap
 
@@ -54,43 +54,71 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
     for (c <- 0 until spec.cells) {
       val before = trees(c)
       trees(c) = CellTask.rebuild(spec, reader(c), shuffle(stores(c).blocks).iterator, _ => ())
-      val (was, now) = (before.extent.get, trees(c).extent.get)
-      assert(was.entries == now.entries && was.live == now.live && was.owed == now.owed)
-      assert(trees(c).tree.rows == before.tree.rows)
-      if (now.entries > 0) assert(was.oldest == now.oldest && before.nextSequence == trees(c).nextSequence)
+      checkSame(before, trees(c))
     }
+
+  private def checkSame(before: CachedTree, after: CachedTree): Unit = {
+    val (was, now) = (before.extent.get, after.extent.get)
+    assert(was.entries == now.entries && was.live == now.live && was.owed == now.owed)
+    assert(after.tree.rows == before.tree.rows)
+    if (now.entries > 0) assert(was.oldest == now.oldest && before.nextSequence == after.nextSequence)
+  }
+
+  private def exchange(scans: Seq[(Seq[Int], Seq[UnsafeRow])]): Seq[UnsafeRow] = scans.flatMap { case (roles, rows) =>
+    val stored = spec.inputs(spec.relations(roles.head).input).columns.map(_.dataType)
+    val project = UnsafeProjection.create(stored.zipWithIndex.map { case (t, i) => BoundReference(i, t, true) })
+    new RolesAndCells(spec, roles.toArray, rows.iterator, project, (_, _) => ())
+      .map(_.asInstanceOf[UnsafeRow].copy()).toList
+  }
+
+  private def task(
+      c: Int,
+      exchanged: Seq[UnsafeRow],
+      commit: (CachedTree, Undo) => Unit,
+      figures: TaskMetrics
+  ): ChangelogTask = new ChangelogTask(
+    spec,
+    Nil,
+    c,
+    trees(c),
+    exchanged.iterator.filter(_.getInt(0) == c),
+    stores(c),
+    reader(c),
+    owe,
+    _ => (),
+    commit,
+    figures
+  )
+
+  /** Plays a batch, drawing at most `most` rows from each cell, and takes it back: the cells are as the stores have them. */
+  def rehearse(scans: Seq[(Seq[Int], Seq[UnsafeRow])], most: Int): Unit = {
+    val exchanged = exchange(scans)
+    stores.foreach(_.begin())
+    for (c <- 0 until spec.cells) {
+      var undo: Option[Undo] = None
+      val played = task(c, exchanged, (_, back) => undo = Some(back), new TaskMetrics)
+      played.take(most).foreach(_ => ())
+      trees(c) = undo.fold(played.takeBack().get)(_.apply())
+    }
+    stores.foreach(_.begin())
+    for (c <- 0 until spec.cells)
+      checkSame(trees(c), CellTask.rebuild(spec, reader(c), stores(c).blocks.iterator, _ => ()))
+  }
 
   /** Scanned rows per scan in; per cell the result rows, each with its weight, out.
     *
     * @param failing each cell's task fails in the middle: behind its first row, or its last
     */
   def batch(scans: Seq[(Seq[Int], Seq[UnsafeRow])], failing: Boolean = false): IndexedSeq[Seq[(UnsafeRow, Long)]] = {
-    val exchanged = scans.flatMap { case (roles, rows) =>
-      val stored = spec.inputs(spec.relations(roles.head).input).columns.map(_.dataType)
-      val project = UnsafeProjection.create(stored.zipWithIndex.map { case (t, i) => BoundReference(i, t, true) })
-      new RolesAndCells(spec, roles.toArray, rows.iterator, project, (_, _) => ())
-        .map(_.asInstanceOf[UnsafeRow].copy()).toList
-    }
+    val exchanged = exchange(scans)
     val after = new Array[CachedTree](spec.cells)
     stores.foreach(_.begin())
     try {
       val results = IndexedSeq.tabulate(spec.cells) { c =>
         val figures = new TaskMetrics
         metrics = (if (c == 0) Nil else metrics) :+ figures
-        val task = new ChangelogTask(
-          spec,
-          Nil,
-          c,
-          trees(c),
-          exchanged.iterator.filter(_.getInt(0) == c),
-          stores(c),
-          reader(c),
-          owe,
-          _ => (),
-          after(c) = _,
-          figures
-        )
-        val drained = if (failing) task.take(1) else task
+        val played = task(c, exchanged, (tree, _) => after(c) = tree, figures)
+        val drained = if (failing) played.take(1) else played
         drained.map(row => (copyValues(row).copy(), row.getLong(types.size))).toList
       }
       if (failing) throw new InterruptedException("failing on purpose")

@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.Blocks._
 import io.joinless.spark.plans.{BlockSpec, ColumnRef, ResidualSpec}
-import io.joinless.spark.state.{CachedTree, ChangeLogReader}
+import io.joinless.spark.state.{CachedTree, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, LessThan, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.LongType
 import org.scalatest.funsuite.AnyFunSuite
@@ -13,7 +13,7 @@ import scala.util.Random
 /** Batches through roles, cells, tasks and logs without Spark running: every cell a loop. */
 class CellTaskSpec extends AnyFunSuite {
 
-  final private class Cluster(spec: BlockSpec, residuals: Seq[Expression] = Nil) {
+  final private class Cluster(spec: BlockSpec, random: Random, residuals: Seq[Expression]) {
     private val stores = Array.fill(spec.cells)(mutable.Map.empty[Long, (UnsafeRow, UnsafeRow)])
     private val trees = Array.fill(spec.cells)(CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L))
 
@@ -30,24 +30,47 @@ class CellTaskSpec extends AnyFunSuite {
           .map(r => r.asInstanceOf[UnsafeRow].copy()).toList
       }
       (0 until spec.cells).flatMap { c =>
+        rehearse(c, exchanged)
         var committed = false
-        val task = new CellTask(
-          spec,
-          residuals,
+        val task = newTask(
           c,
-          trees(c),
-          exchanged.iterator.filter(_.getInt(0) == c),
+          exchanged,
           (k, v) => stores(c)(k.getLong(0)) = (k.copy(), v.copy()),
-          _ => (),
-          tree => { assert(!committed); committed = true; trees(c) = tree },
-          new TaskMetrics
+          (tree, _) => { assert(!committed); committed = true; trees(c) = tree }
         )
         val out = task.map { r =>
           spec.output.indices.map(i => if (r.isNullAt(i)) null else r.getLong(i))
         }.toList
-        assert(committed && !task.hasNext)
+        assert(committed && !task.hasNext && task.takeBack().isEmpty)
         out
       }
+    }
+
+    private def newTask(
+        c: Int,
+        exchanged: Seq[UnsafeRow],
+        put: (UnsafeRow, UnsafeRow) => Unit,
+        commit: (CachedTree, Undo) => Unit
+    ): CellTask = new CellTask(
+      spec,
+      residuals,
+      c,
+      trees(c),
+      exchanged.iterator.filter(_.getInt(0) == c),
+      put,
+      _ => (),
+      commit,
+      new TaskMetrics
+    )
+
+    /** Plays a batch, or a part of it, and takes it back. */
+    private def rehearse(c: Int, exchanged: Seq[UnsafeRow]): Unit = {
+      var undo: Option[Undo] = None
+      val task = newTask(c, exchanged, (_, _) => (), (_, back) => undo = Some(back))
+      task.take(if (random.nextBoolean()) Int.MaxValue else random.nextInt(4)).foreach(_ => ())
+      val rows = stores(c).valuesIterator.map(pair => ChangeLogReader.entriesOf(pair._2)).sum
+      trees(c) = undo.fold(task.takeBack().get)(_.apply())
+      val _ = assert(trees(c).tree.rows == rows)
     }
   }
 
@@ -72,7 +95,7 @@ class CellTaskSpec extends AnyFunSuite {
       residuals: Seq[Expression] = Nil,
       accept: Seq[UnsafeRow] => Boolean = _ => true
   ): Unit = {
-    val cluster = new Cluster(spec, residuals)
+    val cluster = new Cluster(spec, random, residuals)
     val all = mutable.Buffer.empty[(Int, UnsafeRow)]
     val result = mutable.Buffer.empty[Seq[Any]]
     for (batch <- 0 until 6) {

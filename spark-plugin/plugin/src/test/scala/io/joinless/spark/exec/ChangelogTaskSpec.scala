@@ -70,7 +70,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
         (if (roles.size > 1) roles.map(_ => BooleanType) else Nil)
       UnsafeProjection.create((spec.inputs(i).columns.map(_.dataType) ++ more).toArray)
     }
-    var (refused, interrupted, netted) = (0, 0, 0L)
+    var (refused, interrupted, rehearsed, netted) = (0, 0, 0, 0L)
 
     private def rolesOf(input: Int): Seq[Int] = query.relations.indices.filter(query.relations(_).input == input)
 
@@ -113,6 +113,11 @@ class ChangelogTaskSpec extends AnyFunSuite {
         if (random.nextInt(5) == 0)
           try { val _ = cluster.batch(scans(b), failing = true) }
           catch { case _: InterruptedException => interrupted += 1 }
+        // nor does another action on the batch, or one that was content with some of its rows
+        if (random.nextInt(4) == 0) {
+          cluster.rehearse(scans(b), if (random.nextBoolean()) Int.MaxValue else random.nextInt(4))
+          rehearsed += 1
+        }
         compare(b, cluster.batch(scans(b)))
       }
       if (random.nextInt(6) == 0) cluster.rebuild(random.shuffle(_))
@@ -141,16 +146,19 @@ class ChangelogTaskSpec extends AnyFunSuite {
   }
 
   test("oracle_ random queries and changes over several cells: net, and equal to a naive join after every batch") {
-    var (refused, interrupted, netted) = (0, 0, 0L)
+    var (refused, interrupted, rehearsed, netted) = (0, 0, 0, 0L)
     for (seed <- 0L until 400L) {
       val run = new Run(seed)
       run.run()
       refused += run.refused
       interrupted += run.interrupted
+      rehearsed += run.rehearsed
       netted += run.netted
     }
-    info(s"$refused batches refused, $interrupted attempts given up, $netted rows netted away")
-    assert(refused > 20 && interrupted > 1000 && netted > 1000)
+    info(
+      s"$refused batches refused, $interrupted attempts given up, $rehearsed batches taken back, $netted rows netted away"
+    )
+    assert(refused > 20 && interrupted > 1000 && rehearsed > 1000 && netted > 1000)
   }
 
   private def changes(spec: BlockSpec): BlockSpec = spec.copy(inputs = spec.inputs.map(_.copy(changelog = true)))

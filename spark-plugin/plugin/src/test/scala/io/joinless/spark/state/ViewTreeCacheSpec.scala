@@ -64,6 +64,36 @@ class ViewTreeCacheSpec extends AnyFunSuite {
     assert(cache.checkOut(cell(7, operator = 1), at(1)).cached.isDefined)
   }
 
+  test("a tree that is a batch ahead has that taken back, once") {
+    val cache = new ViewTreeCache
+    val before = tree()
+    var undone = 0
+    val undo = new Undo {
+      override def apply(): CachedTree = { undone += 1; before }
+      override def bytes: Long = 1000
+    }
+    for (version <- Seq(0L, 1L)) { // for the version before, and as it is
+      cache.checkOut(cell(0), at(0)).checkIn(tree(), at(1), Long.MaxValue, Some(at(0) -> undo))
+      assert(cache.bytes >= 1000)
+      val lease = cache.checkOut(cell(0), at(version))
+      assert(lease.tookBack == (version == 0))
+      assert(lease.cached.isDefined && lease.cached.exists(_ eq before) == (version == 0))
+      assert(undone == 1)
+      lease.release()
+    }
+    cache.checkOut(cell(0), at(3)).checkIn(tree(), at(4), Long.MaxValue, Some(at(3) -> undo))
+    assert(cache.checkOut(cell(0), at(2)).cached.isEmpty && undone == 1)
+  }
+
+  test("trees that are not in use any more go, others stay") {
+    val cache = new ViewTreeCache
+    filled(cache, 3)
+    val asked = scala.collection.mutable.Set.empty[CellId]
+    cache.retain { (id, version) => asked += id; version == at(1) && id.cell != 1 }
+    assert(asked.size == 3 && cache.size == 2)
+    assert(cache.checkOut(cell(1), at(1)).cached.isEmpty && cache.checkOut(cell(2), at(1)).cached.isDefined)
+  }
+
   test("idle trees unused longest make room") {
     val cache = new ViewTreeCache
     filled(cache, 3, rows = 1000)

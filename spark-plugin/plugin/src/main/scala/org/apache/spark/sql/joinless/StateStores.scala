@@ -19,7 +19,8 @@ import org.apache.spark.sql.execution.streaming.state.{
   StateStore,
   StateStoreColFamilySchema,
   StateStoreId,
-  StateStoreOps
+  StateStoreOps,
+  StateStoreProviderId
 }
 import org.apache.spark.sql.types.StructType
 
@@ -47,6 +48,10 @@ object StateStores {
       session.sessionState,
       Some(session.streams.stateStoreCoordinator)
     )(f)
+
+  /** This executor has the store of a partition open for a run of its query. */
+  def isOpen(checkpoint: String, operator: Long, partition: Int, run: UUID): Boolean =
+    StateStore.isLoaded(StateStoreProviderId(StateStoreId(checkpoint, operator, partition), run))
 
   /** The store as that of a log's blocks. */
   def blocks(store: StateStore): BlockStore = new BlockStore {

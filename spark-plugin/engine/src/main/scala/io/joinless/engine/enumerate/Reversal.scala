@@ -1,0 +1,81 @@
+package io.joinless.engine.enumerate
+
+import io.joinless.engine.algebra.Weight
+import io.joinless.engine.tuples.{IntStack, PagedLongs, TupleArena}
+import io.joinless.engine.view.ViewTree
+
+/** What a batch did to a view tree, noted so that it can be taken back: then the tree holds the rows from before, with the views
+  * that belong to them. Costs what deleting and inserting as many rows costs; no results are enumerated.
+  *
+  * Rows that were appended go last first: so each list loses what it got last, and lists of trees that are only appended to
+  * need no places to remove from. Of a row whose count changed the content is kept, since its id may be another's by then.
+  * Ids of rows and the order in lists may differ from before.
+  */
+final class Reversal(tree: ViewTree) {
+  private[this] val block = tree.block
+  private[this] val cameRelations = new IntStack
+  private[this] val cameRows = new IntStack
+  private[this] val copies =
+    block.inputs.map(i => if (i.changelog) new TupleArena(i.fixedWords) else null).toArray
+  private[this] val changedRelations = new IntStack
+  private[this] val changedCopies = new IntStack
+  private[this] val changes = new PagedLongs
+
+  /** A row of an append-only input became one of `relation`. The roles of a row are told one after the other. */
+  def came(relation: Int, row: Int): Unit = {
+    cameRelations.push(relation)
+    cameRows.push(row)
+  }
+
+  /** The count of a changelog's row in `relation` changes by `change`. */
+  def changed(relation: Int, row: Int, change: Long): Unit = {
+    val input = block.relations(relation).input
+    val arena = tree.arena(input)
+    changedRelations.push(relation)
+    changedCopies.push(copies(input).append(arena.page(row), arena.start(row), arena.words(row)))
+    changes(changedRelations.size - 1) = change
+  }
+
+  /** Takes everything back that was told, which the tree must hold, and nothing that came later. To be called once.
+    *
+    * @throws io.joinless.engine.algebra.WeightOverflow the tree must be given up then
+    */
+  def undo(): Unit = {
+    removeRows()
+    if (changedRelations.size > 0) invertChanges()
+  }
+
+  private def removeRows(): Unit = {
+    val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+    while (!cameRows.isEmpty) {
+      val relation = cameRelations.pop()
+      val row = cameRows.pop()
+      delta.delete(relation, row)
+      delta.complete()
+      val input = block.relations(relation).input
+      val more = !cameRows.isEmpty && cameRows(cameRows.size - 1) == row &&
+        block.relations(cameRelations(cameRelations.size - 1)).input == input
+      if (!more) tree.arena(input).free(row)
+    }
+  }
+
+  private def invertChanges(): Unit = {
+    // what is owed was owed before
+    val inverse = new ChangeBatch(tree, IndexedSeq.empty, owe = true)
+    var words = new Array[Long](16)
+    for (e <- 0 until changedRelations.size) {
+      val relation = changedRelations(e)
+      val input = block.relations(relation).input
+      val (copy, rows) = (changedCopies(e), copies(input))
+      val count = rows.words(copy)
+      if (words.length < count) words = new Array[Long](2 * count)
+      System.arraycopy(rows.page(copy), rows.start(copy), words, 0, count)
+      inverse.add(input, 1L << relation, Weight.subtract(0L, changes(e)), words, count)
+    }
+    inverse.drain()
+  }
+
+  def bytes: Long =
+    cameRelations.bytes + cameRows.bytes + changedRelations.bytes + changedCopies.bytes + changes.bytes +
+      copies.iterator.filter(_ != null).map(_.bytes).sum
+}

@@ -1,0 +1,37 @@
+package io.joinless.spark.state
+
+import java.util.concurrent.{Executors, TimeUnit}
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.joinless.StateStores
+import scala.util.control.NonFatal
+
+/** Forgets the view trees of queries that ended and of cells that went to other executors, within a minute or two.
+  *
+  * A tree is of use as long as this executor has the state store of its cell open. Spark closes stores by its own maintenance,
+  * once their query has ended or another executor has opened them.
+  */
+object CacheSweeper extends Logging {
+  private val SecondsBetween = 30L
+
+  private lazy val daemon = {
+    val executor = Executors.newSingleThreadScheduledExecutor { task =>
+      val thread = new Thread(task, "joinless-cache-sweeper")
+      thread.setDaemon(true)
+      thread
+    }
+    executor.scheduleWithFixedDelay(() => sweepOrLog(), SecondsBetween, SecondsBetween, TimeUnit.SECONDS)
+  }
+
+  /** Sweeps from now on, every half minute. */
+  def start(): Unit = { val _ = daemon }
+
+  /** Sweeps once. */
+  def sweep(): Unit = ViewTreeCache.executor.retain { (cell, at) =>
+    StateStores.isOpen(cell.checkpoint, cell.operator, cell.cell, at.run)
+  }
+
+  // an exception would end the schedule
+  private def sweepOrLog(): Unit =
+    try sweep()
+    catch { case NonFatal(e) => logWarning("View trees that are not in use were not looked for", e) }
+}
