@@ -4,7 +4,7 @@ import io.joinless.engine.algebra.{DeleteOfAbsentRow, WeightOverflow}
 import io.joinless.engine.enumerate.{ChangeBatch, Reversal}
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.plans.{BlockSpec, ColumnRef}
 import io.joinless.spark.state.{BlockStore, CachedTree, ChangeLogReader, ExtentJournal, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
@@ -150,9 +150,17 @@ final private class ChangelogTask(
 
 private object ChangelogTask {
 
-  /** Results of different rows are different output rows. */
-  def showsAll(spec: BlockSpec): Boolean = spec.relations.indices.forall { r =>
-    val shown = spec.output.collect { case c if c.relation == r => c.ordinal }.toSet
-    spec.inputs(spec.relations(r).input).columns.indices.forall(shown)
+  /** Results of different rows are different output rows: each stored column is shown, if only by one that is equated with it. */
+  def showsAll(spec: BlockSpec): Boolean = {
+    def attributesOf(c: ColumnRef) =
+      spec.relations(c.relation).keys.collect { case k if k.ordinal == c.ordinal => k.attribute }
+    val attributes = spec.output.flatMap(attributesOf).toSet
+    val columns = spec.output.toSet
+    spec.relations.indices.forall { r =>
+      spec.inputs(spec.relations(r).input).columns.indices.forall { i =>
+        val c = ColumnRef(r, i)
+        columns(c) || attributesOf(c).exists(attributes)
+      }
+    }
   }
 }

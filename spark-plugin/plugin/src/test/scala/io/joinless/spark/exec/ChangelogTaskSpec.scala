@@ -27,6 +27,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
       r <- query.relations.indices
       c <- query.inputs(query.relations(r).input).columns.indices
     } yield ColumnRef(r, c)
+    def attributesOf(c: ColumnRef) = query.relations(c.relation).keys.collect { case (x, c.ordinal) => x }.toSet
     val spec = BlockSpec(
       ordinal = 0,
       inputs = query.inputs.map { i =>
@@ -41,7 +42,11 @@ class ChangelogTaskSpec extends AnyFunSuite {
       tree = query.tree,
       shares = IndexedSeq.empty,
       residuals = IndexedSeq.empty,
-      output = if (random.nextBoolean()) every else random.shuffle(all).take(random.nextInt(4))
+      output = random.nextInt(3) match {
+        case 0 => every
+        case 1 => every.filterNot(c => attributesOf(c).exists(x => every.takeWhile(_ != c).exists(attributesOf(_)(x))))
+        case _ => random.shuffle(all).take(random.nextInt(4))
+      }
     )
     spec.copy(shares = Shares.choose(spec, partitions, 4.0, spec.relations.map(_ => 1.0)))
   }
