@@ -1,10 +1,10 @@
 package io.joinless.engine
 
 import io.joinless.engine.algebra.WeightOverflow
-import io.joinless.engine.enumerate.ChangeBatch
+import io.joinless.engine.enumerate.{ChangeBatch, Reversal}
 import io.joinless.engine.oracle._
-import io.joinless.engine.query.{Hypergraph, TreeSearch}
-import io.joinless.engine.view.ViewTree
+import io.joinless.engine.query.{Hypergraph, ShapesOfQueries, TreeSearch}
+import io.joinless.engine.view.{Invariants, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Random queries and batches against the naive join; see [[EngineRun]] for what is compared.
@@ -91,6 +91,27 @@ class EnginePropertySpec extends AnyFunSuite {
 
   test("oracle_batches: hundreds of rows, batches of up to 1,000 changes") {
     for (seed <- 0L until 60L) play(seed, Generators.drawLarge(seed))
+  }
+
+  test("rows of more than 32 roles are taken back") {
+    val stream = new Streams(ShapesOfQueries.star(40), changelog = false, selfJoin = true)
+    val tree = stream.tree
+    def add(roles: Range, reversal: Reversal): Unit = {
+      val row = stream.store(0, 1L, roles.start.toLong)
+      for (r <- roles) { stream.insert(r, row); reversal.came(r, row) }
+    }
+    add(0 until 20, new Reversal(tree))
+    stream.delta.complete()
+    val (rows, alive) = (tree.rows, tree.counters.alive)
+    val reversal = new Reversal(tree)
+    add(30 until 40, reversal)
+    add(0 until 40, reversal)
+    add(39 until 40, reversal)
+    stream.delta.complete()
+    assert(tree.rows == rows + 3 && tree.counters.marked > 0)
+    reversal.undo()
+    Invariants.check(tree)
+    assert(tree.rows == rows && tree.counters.alive == alive && tree.counters.marked == 0)
   }
 
   for (path <- CaseFile.all) test(s"regression: ${path.getFileName}") {

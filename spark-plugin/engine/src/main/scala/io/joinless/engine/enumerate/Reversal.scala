@@ -13,8 +13,10 @@ import io.joinless.engine.view.ViewTree
   */
 final class Reversal(tree: ViewTree) {
   private[this] val block = tree.block
-  private[this] val cameRelations = new IntStack
   private[this] val cameRows = new IntStack
+  private[this] val cameRoles =
+    new IntStack // relations as bits: the lower ones, and where there are more, the upper ones
+  private[this] val wide = block.relations.size > 32
   private[this] val copies =
     block.inputs.map(i => if (i.changelog) new TupleArena(i.fixedWords) else null).toArray
   private[this] val changedRelations = new IntStack
@@ -23,9 +25,31 @@ final class Reversal(tree: ViewTree) {
 
   /** A row of an append-only input became one of `relation`. The roles of a row are told one after the other. */
   def came(relation: Int, row: Int): Unit = {
-    cameRelations.push(relation)
-    cameRows.push(row)
+    val role = 1L << relation
+    if (cameRows.isEmpty || cameRows(cameRows.size - 1) != row) pushRow(row, role)
+    else {
+      val roles = popRoles()
+      if (inputOf(roles) == block.relations(relation).input) pushRoles(roles | role)
+      else { pushRoles(roles); pushRow(row, role) }
+    }
   }
+
+  private def pushRow(row: Int, roles: Long): Unit = {
+    cameRows.push(row)
+    pushRoles(roles)
+  }
+
+  private def pushRoles(roles: Long): Unit = {
+    cameRoles.push(roles.toInt)
+    if (wide) cameRoles.push((roles >>> 32).toInt)
+  }
+
+  private def popRoles(): Long = {
+    val upper = if (wide) cameRoles.pop().toLong << 32 else 0L
+    upper | (cameRoles.pop() & 0xffffffffL)
+  }
+
+  private def inputOf(roles: Long): Int = block.relations(java.lang.Long.numberOfTrailingZeros(roles)).input
 
   /** The count of a changelog's row in `relation` changes by `change`. */
   def changed(relation: Int, row: Int, change: Long): Unit = {
@@ -48,14 +72,16 @@ final class Reversal(tree: ViewTree) {
   private def removeRows(): Unit = {
     val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
     while (!cameRows.isEmpty) {
-      val relation = cameRelations.pop()
       val row = cameRows.pop()
-      delta.delete(relation, row)
+      val roles = popRoles()
+      var left = roles
+      while (left != 0) {
+        val relation = 63 - java.lang.Long.numberOfLeadingZeros(left)
+        delta.delete(relation, row)
+        left &= ~(1L << relation)
+      }
       delta.complete()
-      val input = block.relations(relation).input
-      val more = !cameRows.isEmpty && cameRows(cameRows.size - 1) == row &&
-        block.relations(cameRelations(cameRelations.size - 1)).input == input
-      if (!more) tree.arena(input).free(row)
+      tree.arena(inputOf(roles)).free(row)
     }
   }
 
@@ -76,6 +102,6 @@ final class Reversal(tree: ViewTree) {
   }
 
   def bytes: Long =
-    cameRelations.bytes + cameRows.bytes + changedRelations.bytes + changedCopies.bytes + changes.bytes +
+    cameRoles.bytes + cameRows.bytes + changedRelations.bytes + changedCopies.bytes + changes.bytes +
       copies.iterator.filter(_ != null).map(_.bytes).sum
 }

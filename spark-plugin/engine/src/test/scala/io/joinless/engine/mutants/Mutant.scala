@@ -116,7 +116,7 @@ object Mutant {
       batch,
       "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
     ),
-    Mutant("rows that were taken back stay stored", reversal, "if (!more) tree.arena(input).free(row)" -> ""),
+    Mutant("rows that were taken back stay stored", reversal, "tree.arena(inputOf(roles)).free(row)" -> ""),
     Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
     Mutant(
       "places of chunks that were taken back forgotten",

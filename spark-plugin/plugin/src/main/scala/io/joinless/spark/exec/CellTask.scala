@@ -42,7 +42,7 @@ final private class CellTask(
   private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
   private[this] val output = new OutputRow(spec, arenaOf, deltas)
-  private[this] val reversal = new Reversal(tree)
+  private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
   private[this] var roles = 0L // of the current row, not yet inserted
   private[this] var row = 0
@@ -92,7 +92,7 @@ final private class CellTask(
     roles &= roles - 1
     metrics.propagate.begin()
     untouched = false
-    reversal.came(role, row)
+    if (reversal != null) reversal.came(role, row)
     delta.insert(role, row)
     metrics.propagate.end()
     enumerating = true
@@ -120,16 +120,17 @@ final private class CellTask(
     checkSize(tree.bytes)
     log.flush()
     metrics.logRows = tree.rows
-    commit(CachedTree(tree, log.nextSequence), new LastBatch(start, reversal, None))
+    commit(CachedTree(tree, log.nextSequence), wayBack)
   }
+
+  private def wayBack: Undo = if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, None)
 
   override def takeBack(): Option[CachedTree] =
     Option.when(!finished && (consumer == null || (consumer eq Thread.currentThread))) {
       finished = true
       delta.complete()
       if (untouched) arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))).free(row)
-      reversal.undo()
-      start
+      wayBack()
     }
 }
 

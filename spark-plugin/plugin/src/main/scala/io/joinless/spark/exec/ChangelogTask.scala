@@ -1,7 +1,7 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.algebra.{DeleteOfAbsentRow, WeightOverflow}
-import io.joinless.engine.enumerate.{ChangeBatch, Reversal}
+import io.joinless.engine.enumerate.ChangeBatch
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{BlockSpec, ColumnRef}
@@ -41,7 +41,8 @@ final private class ChangelogTask(
 
   private[this] val tree = start.tree
   private[this] val extent = start.extent.get
-  private[this] val journal = new ExtentJournal(tree, extent)
+  private[this] val first = tree.rows == 0 && extent.entries == 0
+  private[this] val journal = if (first) None else Some(new ExtentJournal(tree, extent))
   private[this] val log = new CountLog(spec, cell, tree, extent, start.nextSequence, store, reader, journal)
   private[this] val inputOf = spec.relations.map(_.input).toArray
   private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
@@ -52,7 +53,7 @@ final private class ChangelogTask(
   private[this] var words = new Array[Long](64)
 
   private[this] var consumer: Thread = null
-  private[this] var reversal: Reversal = null // once the batch is prepared
+  private[this] var wayBack: Undo = null // once the batch is prepared
   private[this] var net: NetRows = null
   private[this] var current: UnsafeRow = null
   private[this] var finished = false
@@ -90,7 +91,7 @@ final private class ChangelogTask(
     consumer = Thread.currentThread
     while (input.hasNext) take(input.next().asInstanceOf[UnsafeRow])
     batch.prepare()
-    reversal = batch.reversal()
+    wayBack = if (first) new FirstBatch(spec) else new LastBatch(start, batch.reversal(), journal)
     metrics.rowsNetted -= log.changed(batch)
     if (batch.bothSigns && (batch.repeats || !ChangelogTask.showsAll(spec))) {
       net = new NetRows(weightAt + 1)
@@ -129,16 +130,16 @@ final private class ChangelogTask(
     checkSize(start.bytes)
     metrics.rowsOwed = extent.owed
     metrics.logRows = extent.entries
-    commit(CachedTree(tree, log.sequence, start.extent), new LastBatch(start, reversal, Some(journal)))
+    commit(CachedTree(tree, log.sequence, start.extent), wayBack)
   }
 
   override def takeBack(): Option[CachedTree] =
     if (consumer == null) Some(start)
     else
-      Option.when(!finished && reversal != null && (consumer eq Thread.currentThread)) {
+      Option.when(!finished && wayBack != null && (consumer eq Thread.currentThread)) {
         finished = true
         batch.drain()
-        new LastBatch(start, reversal, Some(journal)).apply()
+        wayBack()
       }
 
   private def absent(e: DeleteOfAbsentRow): Throwable = {

@@ -20,7 +20,7 @@ import org.apache.spark.unsafe.Platform
   * writes nothing; where no row is left, no block is.
   *
   * @param reader of blocks that are cleaned
-  * @param journal told which rows get a new newest block
+  * @param journal told which rows get a new newest block, where the batch may have to be taken back
   */
 final private class CountLog(
     spec: BlockSpec,
@@ -30,7 +30,7 @@ final private class CountLog(
     nextSequence: Long,
     store: BlockStore,
     reader: ChangeLogReader,
-    journal: ExtentJournal
+    journal: Option[ExtentJournal]
 ) {
   private[this] val writer = new ChangeLogWriter(cell, nextSequence, store.put, weighted = true)
   writer.oldest = extent.oldest
@@ -123,7 +123,7 @@ final private class CountLog(
     }
     if (gone != 0L) writer.append(gone, 0L, arena.page(row), offset, bytes)
     extent.entries += size
-    journal.note(input, row)
+    journal.foreach(_.note(input, row))
     extent.setNewestBlock(input, row, writer.nextSequence)
   }
 

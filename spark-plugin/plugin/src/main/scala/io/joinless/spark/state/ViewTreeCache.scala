@@ -31,7 +31,7 @@ trait Undo {
   * the version before: another action on the batch of a `foreachBatch`, and the retry of a task whose result was lost, ask
   * for that one again.
   *
-  * Memory: idle trees and trees at work together stay below the bound that tasks give; the idle tree unused longest goes
+  * Memory: idle trees and trees at work together stay below the bound that tasks give; what was unused longest goes
   * first. A check-out drops what nobody can ask for again: trees of earlier runs and of earlier versions of its operator.
   */
 final class ViewTreeCache {
@@ -73,8 +73,13 @@ final class ViewTreeCache {
     synchronized { for ((cell, at) <- unused if idle.get(cell).exists(_.at == at)) idle.remove(cell) }
   }
 
+  /** Ways back go before trees: a tree costs a rebuild in the next batch, a way back only where it is asked for. */
   private def shrinkTo(limit: Long): Unit = {
     var total = bytes
+    if (total > limit) for ((cell, i) <- idle.toList; (_, undo) <- i.before if total > limit) {
+      idle.update(cell, i.copy(before = None, bytes = i.bytes - undo.bytes))
+      total -= undo.bytes
+    }
     while (total > limit && idle.nonEmpty) {
       val (id, oldest) = idle.head
       idle.remove(id)

@@ -85,6 +85,19 @@ class ViewTreeCacheSpec extends AnyFunSuite {
     assert(cache.checkOut(cell(0), at(2)).cached.isEmpty && undone == 1)
   }
 
+  test("ways back make room before trees do") {
+    val cache = new ViewTreeCache
+    val undo = new Undo {
+      override def apply(): CachedTree = fail("nobody asked")
+      override def bytes: Long = 1000000
+    }
+    val each = tree().bytes
+    for (c <- 0 until 2) cache.checkOut(cell(c), at(0)).checkIn(tree(), at(1), 2 * each, Some(at(0) -> undo))
+    assert(cache.size == 2 && cache.bytes == 2 * each)
+    assert(cache.checkOut(cell(0), at(0)).cached.isEmpty)
+    assert(cache.checkOut(cell(1), at(1)).cached.isDefined)
+  }
+
   test("trees that are not in use any more go, others stay") {
     val cache = new ViewTreeCache
     filled(cache, 3)
