@@ -4,7 +4,7 @@ import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, Resolve
 import io.joinless.spark.rules.{CompileDeltas, HideIdleSources, RewriteStreamingJoins}
 import io.joinless.spark.strategy.{JoinFreeStrategy, ShareSources, StartCheck}
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.joinless.{SparkVersion, SqlText, StreamContext}
+import org.apache.spark.sql.joinless.{SparkMembers, SparkVersion, SqlText, StreamContext}
 
 /** What a user names in `spark.sql.extensions`: the table of contents of Joinless. */
 class JoinlessExtension extends (SparkSessionExtensions => Unit) {
@@ -24,7 +24,8 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
         () => JoinlessConf.active,
         () => StreamContext.runState(session),
         StreamContext.decide(session, _),
-        new SqlText(session)
+        new SqlText(session),
+        () => SparkMembers.missing
       )
     }
     extensions.injectPlannerStrategy(new JoinFreeStrategy(_))

@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
-import org.apache.spark.sql.joinless.{Inspection, SqlText}
+import org.apache.spark.sql.joinless.{Inspection, SparkMembers, SqlText}
 import org.apache.spark.sql.streaming.OutputMode
 
 /** Compiles what asks for changes of a result when a query starts, once ([[DeltaCompiler]]).
@@ -37,7 +37,9 @@ object CompileDeltas {
 
   /** The plan with its deltas compiled, or why one of them cannot be. A plan without marks is itself. */
   def attempt(session: SparkSession, analyzed: LogicalPlan): Either[Reason, LogicalPlan] =
-    if (DeltaCompiler.concerns(analyzed))
+    if (!DeltaCompiler.concerns(analyzed)) Right(analyzed)
+    else if (SparkMembers.missing.isDefined)
+      Left(Reason.of(Reason.UnsupportedSpark, "member" -> SparkMembers.missing.get))
+    else
       new DeltaCompiler(Inspection.conf(session), new SqlText(session), Inspection.template(session, _))(analyzed)
-    else Right(analyzed)
 }

@@ -140,6 +140,11 @@ object Reason {
     "The checkpoint was begun with Spark's own join here, and its state goes on.",
     "Start the query with a new checkpoint location."
   )
+  val UnsupportedSpark: Code = Code(
+    "UNSUPPORTED_SPARK",
+    "This build of Spark lacks <member>, on which Joinless stands.",
+    "Run the query on the open-source build of a Spark version that Joinless supports."
+  )
   val Disabled: Code = Code(
     "DISABLED",
     "spark.joinless.enabled is false.",
@@ -166,6 +171,7 @@ object Reason {
     StaticSideOfChangelog,
     WatermarkOnChangelog,
     ExistingSparkState,
+    UnsupportedSpark,
     Disabled
   )
 

@@ -14,6 +14,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * for a run holds for all its batches: `state` says it, and each planned batch reports through `decide`. Blocks that were
   * compiled at the start of the query ([[CompileDeltas]]) only get their place and their scans merged.
   *
+  * `lacking` names what the running Spark lacks and the plugin stands on, if anything: then everything stays with Spark.
+  *
   * A plan that is not streaming, or in which nothing is rewritten and nothing was hidden, comes back `eq`, with reasons
   * as tags on its joins.
   */
@@ -21,7 +23,8 @@ final class RewriteStreamingJoins(
     conf: () => JoinlessConf,
     state: () => RunState,
     decide: Map[Int, BlockSpec] => Unit,
-    texts: SqlTexts = SqlTexts.None
+    texts: SqlTexts = SqlTexts.None,
+    lacking: () => Option[String] = () => None
 ) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -33,7 +36,12 @@ final class RewriteStreamingJoins(
     case _ if !conf().enabled && !plan.exists(_.isInstanceOf[JoinFreeJoin]) =>
       JoinBlocks.roots(plan).foreach(leave(_, Reason(Reason.Disabled)))
       plan
-    case _ => rewrite(plan)
+    case _ => lacking().fold(rewrite(plan))(unsupported(plan, _))
+  }
+
+  private def unsupported(plan: LogicalPlan, member: String): LogicalPlan = {
+    JoinBlocks.roots(plan).foreach(leave(_, Reason.of(Reason.UnsupportedSpark, "member" -> member)))
+    RevealIdleSources(plan)
   }
 
   private def rewrite(plan: LogicalPlan): LogicalPlan = {

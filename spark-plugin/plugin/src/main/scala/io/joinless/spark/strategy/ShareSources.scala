@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
-import org.apache.spark.sql.joinless.{Inspection, SourcesRecord}
+import org.apache.spark.sql.joinless.{Inspection, SourcesRecord, SparkMembers}
 
 /** Lets the places of a query that read the same stream share one source, when the query starts ([[SharedSources]]).
   *
@@ -19,7 +19,7 @@ import org.apache.spark.sql.joinless.{Inspection, SourcesRecord}
 final class ShareSources(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case write: WriteToStream =>
+    case write: WriteToStream if SparkMembers.missing.isEmpty =>
       val numbers = chosen(write, new SourcesRecord(session, write.resolvedCheckpointLocation))
       AnalysisHelper.allowInvokingTransformsInAnalyzer {
         write.withNewChildren(Seq(SharedSources.shared(write.inputQuery, numbers)))

@@ -6,9 +6,11 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
-import org.apache.spark.sql.joinless.Inspection
+import org.apache.spark.sql.joinless.{Inspection, SparkVersion}
 
-/** Under `spark.joinless.mode=force`, raises the reason of a join that would stay with Spark when a query is started, as
+/** Refuses to go on with state of ours on a Spark that lacks what we stand on.
+  *
+  * Under `spark.joinless.mode=force`, raises the reason of a join that would stay with Spark when a query is started, as
   * far as it is known without its checkpoint. What only the checkpoint tells is raised by the first batch.
   *
   * A post-hoc resolution rule: it sees the plan of every write to a stream at `start()`, and changes none. (A check rule
@@ -18,7 +20,9 @@ final class StartCheck(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     plan match {
-      case write: WriteToStream if forced => check(write.inputQuery)
+      case write: WriteToStream =>
+        SparkVersion.checkFor(session, write.resolvedCheckpointLocation)
+        if (forced) check(write.inputQuery)
       case _ =>
     }
     plan

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, M
   *
   * Private to Spark and used here: `SharedState.activeStreamingQueries`, `StreamExecution.lastExecution`, and
   * `IncrementalExecution.nextStatefulOperationStateInfo`, which is private in Scala and public in the class file because
-  * an inner object calls it. Checked on 4.1.4 and 4.2.0; [[SparkVersion]] probes it at start-up.
+  * an inner object calls it. Checked on 4.1.4 and 4.2.0; [[SparkMembers]] probes it.
   */
 object StreamContext {
 
