@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
+from xml.etree import ElementTree
 
 import pytest
 from delta import configure_spark_with_delta_pip
@@ -21,6 +23,7 @@ from joinless.errors import EXTENSION_CLASS
 from support import graphs
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
@@ -38,9 +41,32 @@ def test_explain_names_columns_and_comes_as_text_graph_and_json(edges: SparkSess
     assert str(explanation) == explanation.text
     assert "dst" in explanation.text
     assert "height" in explanation.text
-    assert "<pre>" in explanation._repr_html_()
     assert explanation.mermaid().startswith(("graph", "flowchart"))
     assert json.loads(explanation.json())
+
+
+def test_a_notebook_shows_each_tree_as_a_picture_and_each_reason(edges: SparkSession) -> None:
+    star_of_four = """SELECT a.src AS x1, a.dst AS x2, b.dst AS x3, c.dst AS x4, d.dst AS x5 FROM e a
+        JOIN e b ON a.src = b.src JOIN e c ON a.src = c.src JOIN e d ON a.src = d.src"""
+    explanation = joinless.explain(edges.sql(f"{star_of_four} UNION ALL {graphs.L4_FULL}"))
+    star, path = map(ElementTree.fromstring, explanation.svg())
+    for picture, relations in ((star, "abcd"), (path, "abcd")):
+        names = {text.text for text in picture.iter(f"{SVG}text") if text.get("class") == "name"}
+        assert names >= set(relations)
+        boxes = [tuple(float(r.get(k) or 0) for k in ("x", "y", "width", "height")) for r in picture.iter(f"{SVG}rect")]
+        assert len(boxes) == len(names) >= 4
+        for (x, y, w, h), (u, v, s, t) in itertools.combinations(boxes, 2):
+            assert x + w < u or u + s < x or y + h < v or v + t < y, "boxes overlap"
+        assert all(x >= 0 and x + w <= float(picture.get("width") or 0) for x, _, w, _ in boxes)
+        assert len(list(picture.iter(f"{SVG}line"))) == len(boxes) - 1
+    assert {text.text for text in path.iter(f"{SVG}text") if text.get("class") == "key"} <= {"on src", "on dst"}
+    shown = explanation._repr_html_()
+    assert shown.count("<svg") == 2
+    assert "height 1" in shown
+    assert "height 2" in shown
+    kept = joinless.explain(edges.sql("SELECT a.src FROM e a JOIN e b ON a.dst = b.src AND b.dst > a.src"))
+    assert "<b>TOO_FEW_RELATIONS</b>" in kept._repr_html_()
+    assert kept.svg() == []
 
 
 def test_why_not_gives_the_reason_of_each_join_left_to_spark(edges: SparkSession) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
-from joinless import _jvm
+from joinless import _jvm, picture
 
 
 class Explanation:
@@ -37,8 +36,12 @@ class Explanation:
     def __repr__(self) -> str:
         return self.text
 
+    def svg(self) -> list[str]:
+        """A picture of each join tree, as an SVG document: its nodes, their views, and the keys on the edges."""
+        return [picture.svg(block) for block in json.loads(self.json())["blocks"]]
+
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text)}</pre>"
+        return picture.page(json.loads(self.json()), self.text)
 
 
 @dataclass(frozen=True)
