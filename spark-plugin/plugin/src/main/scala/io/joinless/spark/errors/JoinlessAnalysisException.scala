@@ -2,6 +2,7 @@ package io.joinless.spark.errors
 
 import org.apache.spark.BreakingChangeInfo
 import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.trees.Origin
 
 /** An error in the query, a conf or the checkpoint, known when a batch is planned.
   *
@@ -17,4 +18,7 @@ final class JoinlessAnalysisException(condition: String, parameters: Map[String,
       messageTemplate = Some(JoinlessErrors.template(condition))
     ) {
   override def getBreakingChangeInfo: BreakingChangeInfo = null
+
+  /** Spark would copy the error without our text, and PySpark looks up the text of errors that have a position among Spark's. */
+  override def withPosition(origin: Origin): AnalysisException = this
 }
