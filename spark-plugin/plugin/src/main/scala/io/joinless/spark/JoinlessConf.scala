@@ -126,7 +126,7 @@ object JoinlessConf {
   val MAX_REPLICATION = SQLConf
     .buildConf("spark.joinless.placement.maxReplication")
     .doc(
-      "How many times a row may be stored on average over all cells. More cells mean less load for each, but for " +
+      "How many cells a row of a relation may be sent to on average. More cells mean less load for each, but for " +
         "chains of joins also more copies of each row. Chosen when a checkpoint is new."
     )
     .version("0.1.0")

@@ -54,7 +54,7 @@ object JoinTreeGraph {
       "cost" -> JString(facts.guarantee),
       "cells" -> JInt(placement.cells),
       "shares" -> JObject(facts.shares.map { case (x, n) => x -> JInt(n) }.toList),
-      "rowsStoredPerInputRow" -> JDouble(placement.replication),
+      "rowsStoredPerInputRow" -> JDouble(placement.stored),
       "crossProduct" -> JBool(facts.crossProduct.nonEmpty),
       "conditions" -> strings(facts.conditions),
       "output" -> strings(facts.output),

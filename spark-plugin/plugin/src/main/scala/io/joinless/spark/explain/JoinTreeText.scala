@@ -37,7 +37,7 @@ object JoinTreeText {
       val shares =
         if (facts.shares.isEmpty) "" else facts.shares.map { case (x, n) => s"$x $n" }.mkString(" (shares ", ", ", ")")
       val load = 100 * p.load / math.max(sizes.sum, 1)
-      s"cells: ${p.cells}$shares, at most ${decimal(p.replication)} rows stored per input row, expected load of a cell " +
+      s"cells: ${p.cells}$shares, at most ${decimal(p.stored)} rows stored per input row, expected load of a cell " +
         s"${decimal(load)} % of all rows"
     }
 

@@ -11,9 +11,12 @@ import io.joinless.spark.plans.BlockSpec
   *   replication = Σ_e N_e · Π_{x ∉ e} p_x / Σ_e N_e        rows stored per row of a relation
   *
   * so load · cells = replication · Σ_e N_e. Relations that share a scan are counted each by itself: a row that several
-  * of them send to the same cell is stored there once, so what is stored is at most this.
+  * of them send to the same cell is stored there once.
+  *
+  * @param stored at most so many copies of an input's row are stored: in no more cells than its relations together send it
+  *   to, and than there are; the average over inputs, each as large as its largest relation
   */
-final case class Placement(shares: IndexedSeq[Int], cells: Int, replication: Double, load: Double)
+final case class Placement(shares: IndexedSeq[Int], cells: Int, replication: Double, load: Double, stored: Double)
 
 object Placement {
 
@@ -22,11 +25,17 @@ object Placement {
     require(shares.size == spec.attributes.size, "one share per attribute")
     require(sizes.size == spec.relations.size, "one size per relation")
     val cells = shares.product
-    val load = spec.relations.indices.map { e =>
-      sizes(e) / spec.relations(e).keys.map(k => shares(k.attribute).toDouble).product
-    }.sum
+    val parts = spec.relations.map(_.keys.map(k => shares(k.attribute).toDouble).product)
+    val load = spec.relations.indices.map(e => sizes(e) / parts(e)).sum
     val total = sizes.sum
-    Placement(shares, cells, if (total > 0) load * cells / total else 1.0, load)
+    Placement(shares, cells, if (total > 0) load * cells / total else 1.0, load, stored(spec, cells, parts, sizes))
+  }
+
+  private def stored(spec: BlockSpec, cells: Int, parts: IndexedSeq[Double], sizes: IndexedSeq[Double]): Double = {
+    val inputs = spec.relations.indices.groupBy(spec.relations(_).input).values.toSeq
+    val rows = inputs.map(_.map(sizes).max)
+    val copies = inputs.map(roles => math.min(cells.toDouble, roles.map(cells / parts(_)).sum))
+    if (rows.sum > 0) copies.zip(rows).map { case (c, n) => c * n }.sum / rows.sum else 1.0
   }
 }
 

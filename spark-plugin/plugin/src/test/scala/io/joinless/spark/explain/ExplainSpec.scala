@@ -13,7 +13,7 @@ class ExplainSpec extends AnyFunSuite {
         """Join-free join of a, b, c
           |  root b, height 2, class free-connex
           |  cost: O(1) amortised per inserted row; constant delay between results; state linear in the stored rows
-          |  cells: 4 (shares a.dst 2, b.dst 2), at most 1.67 rows stored per input row, expected load of a cell 41.67 % of all rows
+          |  cells: 4 (shares a.dst 2, b.dst 2), at most 4 rows stored per input row, expected load of a cell 41.67 % of all rows
           |  checked while enumerating: (NOT (a.src = c.dst))
           |  result columns: a.src, b.dst, c.dst
           |  b

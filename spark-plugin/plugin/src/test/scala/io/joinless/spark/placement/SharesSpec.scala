@@ -36,6 +36,15 @@ class SharesSpec extends AnyFunSuite {
       assert(math.abs(Placement.of(path(3), IndexedSeq(side, side), ones(path(3))).replication - times) < 1e-9)
   }
 
+  test("of a self-join's row at most as many copies are stored as its relations are sent, and as there are cells") {
+    for ((side, most) <- Seq(1 -> 1.0, 2 -> 4.0, 4 -> 9.0)) {
+      val shared = path(3, sharedInput = true)
+      assert(Placement.of(shared, IndexedSeq(side, side), ones(shared)).stored == most)
+    }
+    val apart = Placement.of(path(3), IndexedSeq(4, 4), ones(path(3)))
+    assert(math.abs(apart.stored - apart.replication) < 1e-9)
+  }
+
   test("replication stays below its bound") {
     assert(choose(path(3), 200, 1.0) == Seq(1, 1))
     val shares = choose(path(3), 200, 3.0)
