@@ -1,10 +1,9 @@
 package io.joinless.spark.recovery
 
-import io.joinless.spark.SharedSpark
+import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.DeltaForm
 import io.joinless.spark.recovery.CollectedQuery.metric
-import java.nio.file.Files
 import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
@@ -23,7 +22,7 @@ class ChangelogRecoverySpec extends AnyFunSuite with SharedSpark {
     private val session = spark.asInstanceOf[classic.SparkSession]
     private val facts = MemoryStream[Change](changes, session)
     private val dimension = MemoryStream[Change](changes, session)
-    private val checkpoint = Files.createTempDirectory("joinless-churn").resolve("cp").toString
+    private val checkpoint = TestFolders.create("churn").resolve("cp").toString
     private val batches = new ConcurrentHashMap[Long, Seq[Row]]
     private var present = Vector.fill(60)(fresh())
 

@@ -9,10 +9,15 @@ import scala.jdk.CollectionConverters._
 /** Runs of one query on one checkpoint, into a sink that keeps the rows of each batch: a batch that runs again replaces
   * what it wrote before, so all rows together are right exactly if each batch has exactly its rows.
   */
-final class CollectedQuery(files: EdgeFiles, sql: String, through: DataFrame => DataFrame = identity) {
+final class CollectedQuery(
+    files: EdgeFiles,
+    sql: String,
+    through: DataFrame => DataFrame = identity,
+    scheme: String = ""
+) {
   private val batches = new ConcurrentHashMap[Long, Seq[Row]]
 
-  def checkpoint: String = files.path("cp")
+  def checkpoint: String = scheme + files.path("cp")
 
   /** Reads all files that are there, one per batch. `sink` gets each batch before its rows are kept. */
   def run(sink: DataFrame => Any = _ => ()): StreamingQuery = {

@@ -6,7 +6,7 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
 
-import io.joinless.spark.SharedSpark
+import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.DeltaForm
 import org.apache.commons.io.FileUtils
@@ -30,7 +30,7 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
 
   /** A stream of one file per batch and the query's checkpoint, in a folder of their own. */
   final private class Query(changelog: Boolean) {
-    val root: Path = Files.createTempDirectory("joinless-golden")
+    val root: Path = TestFolders.create("golden")
     private val input = Files.createDirectory(root.resolve("in"))
     val checkpoint: Path = root.resolve("cp")
     private var batches = Map.empty[Long, Seq[String]]

@@ -1,0 +1,80 @@
+package io.joinless.spark
+
+import io.joinless.spark.changes.Changes
+import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.state.ViewTreeCache
+import java.lang.management.ManagementFactory
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import org.apache.spark.sql.{DataFrame, Encoders, classic}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Many tiny batches: memory stays where it was, and the cache holds one view tree per cell. The tests run some hundred batches;
+  * `make soak` runs 10,000 of each kind.
+  */
+class SoakSpec extends AnyFunSuite with SharedSpark {
+  private val batches: Int = sys.env.getOrElse("JOINLESS_SOAK_BATCHES", "300").toInt
+  private val session = spark.asInstanceOf[classic.SparkSession]
+
+  /** Bytes in use after collections. */
+  private def heap(): Long = {
+    (1 to 3).foreach { _ => System.gc(); Thread.sleep(100) }
+    ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed
+  }
+
+  /** Heap after a third (of long runs a tenth) and after all of the batches, of one row each. */
+  private def soak(name: String, df: DataFrame)(add: Int => Any): Unit = {
+    ViewTreeCache.executor.clear()
+    val checkpoint = TestFolders.create("soak").resolve("cp").toString
+    val query: StreamingQuery = df.writeStream.format("noop")
+      .option("checkpointLocation", checkpoint).trigger(Trigger.ProcessingTime(0)).start()
+    try {
+      val early = if (batches >= 1000) batches / 10 else batches / 3
+      var before = 0L
+      for (i <- 0 until batches) {
+        add(i)
+        query.processAllAvailable()
+        if (i == early) before = heap()
+      }
+      val after = heap()
+      val operator = query.lastProgress.stateOperators.head
+      info(f"$name: ${before / 1e6}%.1f MB after $early batches, ${after / 1e6}%.1f MB after $batches")
+      assert(after < 1.1 * before)
+      val _ = assert(ViewTreeCache.executor.size == operator.numStateStoreInstances)
+    } finally query.stop()
+  }
+
+  test("appended rows, one per batch") {
+    val edges = MemoryStream[(Long, Long)](Encoders.product[(Long, Long)], session)
+    edges.toDF().toDF("src", "dst").createOrReplaceTempView("soaked")
+    val sql = "SELECT a.src, c.dst FROM soaked a JOIN soaked b ON a.dst = b.src JOIN soaked c ON b.dst = c.src"
+    soak("appended", spark.sql(sql))(i => edges.addData((i.toLong, i + 1L)))
+  }
+
+  test("rows that come and go, one pair per batch") {
+    val changes = MemoryStream[(String, Long, Long)](Encoders.product[(String, Long, Long)], session)
+    val rows = changes.toDF().toDF("_change_type", "k", "v")
+    Changes.changelog(rows, None, None).createOrReplaceTempView("churned")
+    val joined =
+      spark.sql("SELECT a.v, b.v AS w, c.v AS x FROM churned a, churned b, churned c WHERE a.k = b.k AND b.k = c.k")
+    soak("changes", Changes.deltas(joined, DeltaForm.Weight)) { i =>
+      changes.addData(("insert", i % 7L, i.toLong))
+      if (i >= 10) changes.addData(("delete", (i - 10) % 7L, i - 10L))
+    }
+  }
+
+  test("where only some of the view trees may stay, results are right and the others are rebuilt") {
+    val files = new EdgeFiles(spark, "e")
+    val sql =
+      "SELECT a.src, b.src AS via, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+    (0 until 6).foreach(files.addRandom(_))
+    ViewTreeCache.executor.clear()
+    withConf("spark.sql.shuffle.partitions" -> "4", "spark.joinless.cache.maxBytes" -> "40000") {
+      val query = files.run(files.streaming(sql))
+      val rebuilds = query.recentProgress.map(_.stateOperators.head.customMetrics.get("rebuilds").longValue)
+      assert(rebuilds.sum > 0, "the bound was not hit")
+      assert(ViewTreeCache.executor.bytes <= 40000)
+    }
+    assert(EdgeFiles.sorted(spark.read.parquet(files.path("out")).collect().toSeq) == files.expected(sql))
+  }
+}

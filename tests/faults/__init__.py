@@ -1,0 +1,1 @@
+"""Pipelines that are killed at random points, again and again, and must lose and repeat nothing: `make faults`."""

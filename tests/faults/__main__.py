@@ -1,0 +1,195 @@
+"""Kills executors and drivers of running pipelines by SIGKILL at random points, and counts what is wrong in the end.
+
+    python -m faults [--seed 1] [--kills 30] [--kinds appended changes]
+
+Prints kills, lost tasks, rebuilds, batches taken back and `rows wrong: 0`; exits with 1 where rows are wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import duckdb
+
+from faults.pipeline import PAIR, QUERIES
+
+FILES_AT_ONCE = 14
+EXECUTOR = b"CoarseGrainedExecutorBackend"
+
+
+@dataclass
+class Input:
+    """The files a pipeline reads: rows that come, or come and go; and what is there in the end."""
+
+    folder: Path
+    kind: str
+    rng: Random
+    files: int = 0
+    present: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self) -> None:
+        """A file of about forty rows over few keys."""
+        lines = []
+        if self.kind == "changes":
+            self.rng.shuffle(self.present)
+            gone = [self.present.pop() for _ in range(len(self.present) // 4)]
+            lines += [f"delete,{k},{v}" for k, v in gone]
+        for _ in range(40):
+            row = (self.rng.randrange(30), self.rng.randrange(30))
+            self.present.append(row)
+            lines.append(("insert," if self.kind == "changes" else "") + f"{row[0]},{row[1]}")
+        staged = self.folder / f"{self.files:04d}.csv"
+        staged.write_text("\n".join(lines) + "\n")
+        os.utime(staged, (1_750_000_000 + self.files,) * 2)  # files are read in the order of their times
+        (self.folder / "in").mkdir(exist_ok=True)
+        staged.rename(self.folder / "in" / staged.name)
+        self.files += 1
+
+
+def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int]]) -> tuple[int, int]:
+    """Rows that are missing or too many in what was written, counted with their copies; and rows that are right."""
+    db = duckdb.connect()
+    db.execute(f"CREATE TABLE r ({PAIR})")
+    db.executemany("INSERT INTO r VALUES (?, ?)", present)
+    columns = "x, y, z" if kind == "changes" else "x, y, z, w"
+    db.execute(f"CREATE TABLE expected AS SELECT {columns}, count(*) AS n FROM ({QUERIES[kind]}) GROUP BY ALL")
+    weight = "sum(_weight)" if kind == "changes" else "count(*)"
+    written = f"SELECT {columns}, {weight} AS n FROM read_parquet('{folder}/out/*/*.parquet') GROUP BY ALL"
+    db.execute(f"CREATE TABLE found AS SELECT * FROM ({written}) WHERE n <> 0")
+    both = f"SELECT sum(abs(coalesce(f.n, 0) - coalesce(e.n, 0))) FROM found f FULL JOIN expected e USING ({columns})"
+    wrong = db.execute(both).fetchall()[0][0]
+    right = db.execute("SELECT sum(n) FROM expected").fetchall()[0][0]
+    return int(wrong or 0), int(right or 0)
+
+
+class Worker:
+    """A pipeline in a process group of its own, executors included."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+        with (folder / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "faults.pipeline", str(folder), kind],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": paths},
+            )
+
+    def executors(self) -> list[int]:
+        """Processes of the group that are executors."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if os.getpgid(int(entry.name)) == self.process.pid and EXECUTOR in (entry / "cmdline").read_bytes():
+                        found.append(int(entry.name))
+                except OSError:
+                    continue
+        return found
+
+    def kill(self) -> None:
+        """The driver, and what is left of its executors."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def run(folder: Path, kind: str, kills: int, seed: int) -> Counter[str]:
+    """Runs a pipeline to its end through so many kills; figures of the run, `rows wrong` among them."""
+    rng = Random(seed)
+    told: Counter[str] = Counter()
+    source = Input(folder, kind, rng)
+    finished = False
+    while not finished:
+        if told["kills"] < kills or source.files == 0:
+            for _ in range(FILES_AT_ONCE):
+                source.add()
+        worker = Worker(folder, kind)
+        told["starts"] += 1
+        while worker.process.poll() is None:
+            if told["kills"] >= kills:
+                worker.process.wait()
+                break
+            # a driver is up after some seconds; a batch takes about one
+            time.sleep(rng.uniform(0.5, 4.0) if rng.random() < 0.7 else rng.uniform(4.0, 12.0))
+            executors = worker.executors()
+            if worker.process.poll() is not None or not executors:
+                continue
+            told["kills"] += 1
+            if rng.random() < 0.5:
+                try:
+                    os.kill(rng.choice(executors), signal.SIGKILL)
+                    told["executors killed"] += 1
+                except ProcessLookupError:
+                    told["kills"] -= 1
+            else:
+                worker.kill()
+                told["drivers killed"] += 1
+        if worker.process.returncode not in (0, -signal.SIGKILL):
+            raise SystemExit(f"{kind}: the pipeline failed\n" + (folder / "log").read_text()[-4000:])
+        finished = worker.process.returncode == 0 and told["kills"] >= kills
+    log = (folder / "log").read_text(errors="replace")
+    told["lost tasks"] = log.count("Lost task")
+    told["lost executors"] = log.count("Lost executor")
+    for line in (folder / "progress.jsonl").read_text().splitlines():
+        try:
+            progress = json.loads(line)
+        except ValueError:  # cut off by a kill
+            continue
+        told["batches"] += 1
+        for operator in progress["stateOperators"]:
+            told["rebuilds"] += operator["customMetrics"].get("rebuilds", 0)
+            told["batches taken back"] += operator["customMetrics"].get("batchesTakenBack", 0)
+    told["rows wrong"], told["rows right"] = rows_wrong(folder, kind, source.present)
+    told["files"] = source.files
+    return told
+
+
+def main() -> int:
+    """One pipeline after the other; 1 where a row is wrong."""
+    parser = argparse.ArgumentParser(prog="faults", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kills", type=int, default=30, help="how many, over all pipelines (30)")
+    parser.add_argument("--kinds", nargs="+", choices=sorted(QUERIES), default=sorted(QUERIES))
+    args = parser.parse_args()
+    wrong = 0
+    for i, kind in enumerate(args.kinds):
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="joinless-faults-") as folder:
+            share = args.kills // len(args.kinds) + (1 if i < args.kills % len(args.kinds) else 0)
+            told = run(Path(folder), kind, share, args.seed + i)
+        wrong += told["rows wrong"]
+        figures = ", ".join(f"{name}: {told[name]}" for name in NAMES)
+        print(f"{kind} (seed {args.seed + i}, {time.monotonic() - started:.0f} s): {figures}", flush=True)
+    print(f"rows wrong: {wrong}")
+    return 1 if wrong else 0
+
+
+NAMES = (
+    "kills",
+    "executors killed",
+    "drivers killed",
+    "starts",
+    "files",
+    "batches",
+    "lost executors",
+    "lost tasks",
+    "rebuilds",
+    "batches taken back",
+    "rows right",
+    "rows wrong",
+)
+
+if __name__ == "__main__":
+    sys.exit(main())

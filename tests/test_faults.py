@@ -1,0 +1,43 @@
+"""A short run of the fault runner (`make faults` is the long one), and that it would notice a wrong row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from faults.__main__ import rows_wrong, run
+
+
+@pytest.mark.parametrize("kind", ["appended", "changes"])
+def test_a_few_kills_lose_and_repeat_nothing(kind: str, tmp_path: Path) -> None:
+    told = run(tmp_path, kind, kills=3, seed=7)
+    assert told["kills"] == 3
+    assert told["rows right"] > 1000
+    assert told["rows wrong"] == 0
+
+
+@pytest.mark.parametrize("kind", ["appended", "changes"])
+def test_the_runner_notices_a_row_that_is_lost_and_one_that_is_there_twice(kind: str, tmp_path: Path) -> None:
+    present = [(1, 2), (2, 1), (2, 3), (3, 4), (1, 2)]
+    assert rows_wrong_of(tmp_path / "all", kind, present, lambda rows: rows) == 0
+    assert rows_wrong_of(tmp_path / "lost", kind, present, lambda rows: rows[1:]) == 1
+    assert rows_wrong_of(tmp_path / "twice", kind, present, lambda rows: [*rows, rows[0]]) == 1
+
+
+def rows_wrong_of(folder: Path, kind: str, present: list[tuple[int, int]], change: object) -> int:
+    """Writes the right result, changed, as a pipeline would."""
+    from faults.pipeline import PAIR, QUERIES
+
+    (folder / "out" / "0").mkdir(parents=True)
+    db = duckdb.connect()
+    db.execute(f"CREATE TABLE r ({PAIR})")
+    db.executemany("INSERT INTO r VALUES (?, ?)", present)
+    rows = change(db.execute(QUERIES[kind]).fetchall())  # type: ignore[operator]
+    columns = "x BIGINT, y BIGINT, z BIGINT" + (", _weight BIGINT" if kind == "changes" else ", w BIGINT")
+    db.execute(f"CREATE TABLE written ({columns})")
+    marks = "?, ?, ?, 1" if kind == "changes" else "?, ?, ?, ?"
+    db.executemany(f"INSERT INTO written VALUES ({marks})", [list(row) for row in rows])
+    db.execute(f"COPY written TO '{folder}/out/0/part.parquet' (FORMAT parquet)")
+    return rows_wrong(folder, kind, present)[0]
