@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 from collections.abc import Iterator
@@ -73,6 +74,14 @@ def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
         printed = capsys.readouterr().out
         if shown:
             assert printed.strip() == shown.strip()
+
+
+@pytest.mark.parametrize("page", ["operations.md", "usage.md"])
+def test_the_programs_of_other_pages_are_python(page: str) -> None:
+    programs = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    assert programs
+    for program in programs:
+        ast.parse(program)
 
 
 def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
@@ -115,6 +117,87 @@ def test_a_checkpoint_of_sparks_own_joins_goes_on_with_them(spark: SparkSession,
         run.session.conf.set("spark.joinless.enabled", "true")
         assert operators_of(query) <= {"symmetricHashJoin"}
         run.check(batch)
+
+
+def edges_case(table: str, partitions: int, batches: int = 2, limit: str = "") -> Case:
+    """A three-hop self-join over random edges."""
+    rng = Random(5)
+    arrivals = tuple(
+        (tuple((str(rng.randrange(40)), str(rng.randrange(40))) for _ in range(200)),) for _ in range(batches)
+    )
+    edges = Table(table, (Column("src", "bigint"), Column("dst", "bigint")), arrivals)
+    sql = f"""SELECT a.src, b.src AS via, b.dst, c.dst AS last
+              FROM {table} a JOIN {table} b ON a.dst = b.src JOIN {table} c ON b.dst = c.src WHERE c.dst < 5{limit}"""
+    return Case(f"edges-{table}", (edges,), sql, partitions, None)
+
+
+def test_two_queries_of_a_session_keep_apart(spark: SparkSession, tmp_path: Path) -> None:
+    cases = [edges_case("e", 3), edges_case("f", 3, limit=" AND a.src <> c.dst")]
+    runs = [Run(spark, case, tmp_path / case.name, durable=True) for case in cases]
+    runs[1].session = runs[0].session
+    stream = runs[0].session.readStream.schema(cases[1].tables[0].schema)
+    stream.parquet(str(runs[1].feed.path(cases[1].tables[0]))).createOrReplaceTempView("f")
+    queries = [run.start() for run in runs]
+    try:
+        for batch in range(2):
+            for run in runs:
+                run.feed.arrive(batch)
+            for run, query in zip(runs, queries, strict=True):
+                query.processAllAvailable()
+                run.check(batch)
+                assert operators_of(query) == {OPERATOR}
+    finally:
+        for query in queries:
+            query.stop()
+
+
+@pytest.mark.parametrize("stop_active", [True, False])
+def test_two_sessions_on_one_checkpoint_follow_sparks_rule(
+    spark: SparkSession, tmp_path: Path, stop_active: bool
+) -> None:
+    case = lively(2700)
+    run = Run(spark, case, tmp_path, durable=True)
+    other = spark.newSession()
+    other.conf.set("spark.sql.streaming.stopActiveRunOnRestart", str(stop_active).lower())
+    run.feed.arrive(0)
+    first = run.start()
+    first.processAllAvailable()
+    run.feed.arrive(1)
+    for table in case.tables:
+        reader = other.readStream.schema(table.schema)
+        if case.max_files_per_trigger:
+            reader = reader.option("maxFilesPerTrigger", case.max_files_per_trigger)
+        reader.parquet(str(run.feed.path(table))).createOrReplaceTempView(table.name)
+    other.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
+    writer = other.sql(case.sql).writeStream.option("checkpointLocation", str(run.checkpoint))
+    writer = writer.format("parquet").option("path", str(run.sink))
+    if stop_active:
+        second = writer.start()
+        second.processAllAvailable()
+        assert not first.isActive
+        second.stop()
+    else:
+        with pytest.raises(Exception, match=r"CONCURRENT_QUERY|already active"):
+            writer.start()
+        first.processAllAvailable()
+        first.stop()
+    run.check(1)
+
+
+def test_sparks_default_of_200_partitions_is_no_burden(spark: SparkSession, tmp_path: Path) -> None:
+    run = Run(spark, edges_case("e", 200), tmp_path, durable=True)
+    for batch in range(2):
+        run.feed.arrive(batch)
+        query = run.start()
+        query.processAllAvailable()
+        report = joinless.progress(query)
+        (operator,) = next(p for p in reversed(query.recentProgress) if p.stateOperators).stateOperators
+        query.stop()
+        run.check(batch)
+        assert report is not None
+        (block,) = json.loads(joinless.explain(run.session.sql(run.case.sql)).json())["blocks"]
+        assert operator.numStateStoreInstances == operator.numShufflePartitions == block["cells"] < 100
+        assert report.stored_rows <= block["rowsStoredPerInputRow"] * 200 * (batch + 1)
 
 
 def assert_mismatch(query: StreamingQuery) -> None:
