@@ -11,7 +11,7 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 /** A stream of edges arriving in CSV files, and what batch SQL makes of the files that are there. */
 final class EdgeFiles(spark: SparkSession, name: String) {
 
-  private val root: Path = Files.createTempDirectory("joinless-edges")
+  private val root: Path = TestFolders.create("edges")
   private val folder: Path = Files.createDirectory(root.resolve("in"))
   private val schema = "src BIGINT, dst BIGINT"
   private var files = 0

@@ -122,6 +122,24 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
+  test(
+    "recovery_several blocks go on by ordinal, and a native join beside them stays one, whatever could be rewritten now"
+  ) {
+    withFiles { files =>
+      val star = "SELECT a.src, c.dst FROM e a JOIN e b ON a.src = b.src JOIN e c ON a.src = c.src"
+      val query = s"$threeHops UNION ALL $twoHops UNION ALL $star"
+      val names = Seq("joinFree", "joinFree", "symmetricHashJoin")
+      assert(operators(run(files, query)).sorted == names)
+      addOne(files)
+      withConf("spark.joinless.minRelations" -> "1")(assert(operators(run(files, query)).sorted == names))
+      check(files, query)
+      files.addRandom(3)
+      refused(files, s"$star UNION ALL $twoHops UNION ALL $threeHops", "JOINLESS_STATE_MISMATCH.COLUMNS")
+      assert(operators(run(files, query)).sorted == names)
+      check(files, query)
+    }
+  }
+
   test("recovery_another query is refused in words of columns") {
     withFiles { files =>
       val _ = run(files, threeHops)

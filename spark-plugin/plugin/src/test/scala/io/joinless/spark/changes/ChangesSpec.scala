@@ -1,6 +1,6 @@
 package io.joinless.spark.changes
 
-import io.joinless.spark.SharedSpark
+import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.exec.DeltaRowsExec
 import io.joinless.spark.plans.DeltaForm
 import org.apache.spark.SparkThrowable
@@ -20,7 +20,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     private val session = spark.asInstanceOf[classic.SparkSession]
     val orders = MemoryStream[Change](changes, session)
     val customers = MemoryStream[Change](changes, session)
-    private val checkpoint = java.nio.file.Files.createTempDirectory("joinless-changes").resolve("cp").toString
+    private val checkpoint = TestFolders.create("changes").resolve("cp").toString
     private var taken = Map.empty[Long, Seq[String]]
     private var query: StreamingQuery = start()
 

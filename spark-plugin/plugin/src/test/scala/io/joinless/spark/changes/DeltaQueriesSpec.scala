@@ -1,8 +1,6 @@
 package io.joinless.spark.changes
 
-import java.nio.file.Files
-
-import io.joinless.spark.SharedSpark
+import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.api._
 import io.joinless.spark.exec.JoinFreeExec
 import io.joinless.spark.plans.DeltaForm
@@ -23,7 +21,7 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
   final private class Graph {
     val edges = MemoryStream[Edge](edge, session)
     val changes = MemoryStream[Change](change, session)
-    private val checkpoint = Files.createTempDirectory("joinless-deltas").resolve("cp").toString
+    private val checkpoint = TestFolders.create("deltas").resolve("cp").toString
     private val name = s"deltas_${checkpoint.hashCode.toHexString}"
 
     def views(): Unit = {

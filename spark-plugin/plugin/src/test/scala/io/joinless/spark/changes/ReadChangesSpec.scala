@@ -1,8 +1,6 @@
 package io.joinless.spark.changes
 
-import java.nio.file.Files
-
-import io.joinless.spark.SharedSpark
+import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.api._
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -33,7 +31,7 @@ class ReadChangesSpec extends AnyFunSuite with SharedSpark {
     assert(spark.table(tables(0)).columns.toSeq == Seq("a", "b"))
     val name = s"told_$mode".toLowerCase(java.util.Locale.ROOT)
     val query = joined.incrementalEnumerate().writeStream.format("memory").queryName(name)
-      .option("checkpointLocation", Files.createTempDirectory("joinless-feeds").toString)
+      .option("checkpointLocation", TestFolders.create("feeds").toString)
       .start()
     try query.processAllAvailable()
     finally query.stop()

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import java.nio.file.Files
+import io.joinless.spark.TestFolders
 
 import io.joinless.spark.plans.{IdleSource, JoinFreeJoin}
 import org.apache.spark.sql.joinless.RunningQuery
@@ -21,7 +21,7 @@ class IdleSourcesSpec extends AnyFunSuite with StreamingPlans {
     import session.implicits._
     val sources = names.map(_ => MemoryStream[(Option[Int], Option[Int])])
     sources.zip(names).foreach { case (s, name) => s.toDF().toDF("src", "dst").createOrReplaceTempView(name) }
-    val directory = Files.createTempDirectory("joinless-idle").toString
+    val directory = TestFolders.create("idle").toString
     val all = names.map(_ => Seq.newBuilder[(Option[Int], Option[Int])])
     val random = new scala.util.Random(3)
     def vertex() = Option.when(random.nextInt(8) > 0)(random.nextInt(5))

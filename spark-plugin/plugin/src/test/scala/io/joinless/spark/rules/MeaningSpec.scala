@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import java.nio.file.Files
+import io.joinless.spark.TestFolders
 
 import io.joinless.spark.plans.JoinFreeJoin
 import org.apache.spark.sql.Row
@@ -35,7 +35,7 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
       CAST(CAST(h1 AS STRING) AS BINARY) AS bin
       FROM (SELECT id, pmod(hash(id, SALT), 6) AS h1, pmod(hash(id, SALT + 1), 6) AS h2, pmod(hash(id, SALT + 2), 6) AS h3 FROM range(ROWS))"""
     Seq("e" -> 11, "f" -> 47, "g" -> 5).foreach { case (name, salt) =>
-      val directory = Files.createTempDirectory("joinless-meaning").resolve(name).toString
+      val directory = TestFolders.create("meaning").resolve(name).toString
       val table = spark.sql(values.replace("SALT", salt.toString).replace("ROWS", "24"))
       table.coalesce(1).write.parquet(directory)
       spark.read

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.SharedSpark
+import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.plans.JoinFreeJoin
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan}
@@ -14,7 +14,7 @@ trait StreamingPlans extends SharedSpark { self: Suite =>
 
   /** Registers a streaming table of these columns, as in `stream("e", "src BIGINT, dst BIGINT")`. */
   def stream(name: String, schema: String): Unit = {
-    val directory = java.nio.file.Files.createTempDirectory("joinless-" + name)
+    val directory = TestFolders.create(name)
     spark.readStream.schema(schema).format("parquet").load(directory.toString).createOrReplaceTempView(name)
   }
 

@@ -1,6 +1,6 @@
 package io.joinless.spark.source
 
-import java.nio.file.Files
+import io.joinless.spark.TestFolders
 
 import io.joinless.spark.api._
 import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
@@ -35,7 +35,7 @@ class InputsSpec extends AnyFunSuite with StoredResults {
   test("oracle_ a changelog's rows count as often as they are there, in stored rows and in the result") {
     withConf("spark.sql.shuffle.partitions" -> "4") {
       val session = spark.asInstanceOf[classic.SparkSession]
-      val checkpoint = Files.createTempDirectory("joinless-inputs").resolve("cp").toString
+      val checkpoint = TestFolders.create("inputs").resolve("cp").toString
       val orders = MemoryStream[Change](changes, session)
       val customers = MemoryStream[(Int, Int)](pairs, session)
       orders.toDF().toDF("_change_type", "id", "customer").changelog().createOrReplaceTempView("orders")

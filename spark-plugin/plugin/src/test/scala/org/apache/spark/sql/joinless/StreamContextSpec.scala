@@ -1,10 +1,8 @@
 package org.apache.spark.sql.joinless
 
-import java.nio.file.Files
-
 import scala.collection.mutable
 
-import io.joinless.spark.{SharedSpark, Specs}
+import io.joinless.spark.{SharedSpark, Specs, TestFolders}
 import io.joinless.spark.rules.RunState
 import org.apache.spark.sql.{DataFrame, Encoders, SparkSession}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -19,7 +17,7 @@ class StreamContextSpec extends AnyFunSuite with SharedSpark {
       val query = stream
         .toDF()
         .writeStream
-        .option("checkpointLocation", Files.createTempDirectory("joinless-cp").toString)
+        .option("checkpointLocation", TestFolders.create("cp").toString)
         .foreachBatch((df: DataFrame, batch: Long) => { val _ = look(df.sparkSession, batch) })
         .start()
       try
