@@ -15,156 +15,12 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 import joinless
+from support.world import CHAIN, PATH, World, edit, foreign, stateless, truncate, unfinished
 
-EDGE = "src BIGINT, dst BIGINT"
-FEED = "_change_type STRING, id BIGINT, customer BIGINT, amount DOUBLE"
-CHAIN = "FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
-PATH = f"SELECT a.src, b.dst, c.dst AS last {CHAIN}"
 TRIANGLE = "SELECT a.src FROM e a, e b, e c WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src"
 PAIR = "SELECT o.id, p.id AS other FROM orders o JOIN orders p ON o.customer = p.customer"
-
-
-class World:
-    """Streams, changelogs and static tables of a session, and a checkpoint with state of ours."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.folder, self.runs = folder, 0
-        self.session = session = spark.newSession()
-        session.conf.set("spark.sql.shuffle.partitions", "1")
-        for name, rows in (("edges", ["1,2\n2,3\n", "3,4\n3,5\n"]), ("feed", ["insert,1,7,0.5\n"])):
-            (folder / name).mkdir()
-            for i, text in enumerate(rows):
-                (folder / name / f"{i}.csv").write_text(text)
-        edges = session.readStream.schema(EDGE).option("maxFilesPerTrigger", 1).csv(str(folder / "edges"))
-        edges.createOrReplaceTempView("e")
-        self.feed = session.readStream.schema(FEED).csv(str(folder / "feed"))
-        joinless.changelog(self.feed).createOrReplaceTempView("orders")
-        timed = self.feed.selectExpr("*", "timestamp_seconds(id) AS at").withWatermark("at", "1 hour")
-        joinless.changelog(timed).createOrReplaceTempView("late")
-        for name in ("w1", "w2"):
-            watermarked = session.table("e").selectExpr("src AS k", f"timestamp_seconds(dst) AS {name}t")
-            watermarked.withWatermark(f"{name}t", "1 hour").createOrReplaceTempView(name)
-        session.range(9).selectExpr("id AS customer", "id % 3 AS class").createOrReplaceTempView("classes")
-        self.good = folder / "good"
-        self.run(session.sql(PATH), self.good)
-
-    def at(self, **confs: str) -> SparkSession:
-        """The session with other settings (underscores for dots); views are the same."""
-        for name, value in confs.items():
-            self.session.conf.set(f"spark.joinless.{name.replace('_', '.')}", value)
-        return self.session
-
-    def run(self, df: DataFrame, checkpoint: Path | None = None, mode: str = "append") -> StreamingQuery:
-        """Runs a query to the end of its input; raises what stops it."""
-        self.runs += 1
-        checkpoint = checkpoint or self.folder / f"checkpoint-{self.runs}"
-        writer = df.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).outputMode(mode)
-        query = writer.trigger(availableNow=True).start()
-        try:
-            query.awaitTermination()
-        except PySparkException:
-            error = joinless.error(query)
-            if error is not None:
-                raise error from None
-            raise
-        return query
-
-    def delta(self, sql: str, output: str = "weight") -> StreamingQuery:
-        """Runs the changes of a query."""
-        return self.run(joinless.enumerate_deltas(self.session.sql(sql), output=output))  # type: ignore[arg-type]
-
-    def changes(self, *rows: str, weight: bool = False) -> StreamingQuery:
-        """Runs a join over a changelog of these rows."""
-        self.runs += 1
-        folder = self.folder / f"rows-{self.runs}"
-        folder.mkdir()
-        (folder / "0.csv").write_text("".join(f"{row}\n" for row in rows))
-        schema = "n BIGINT, k BIGINT, v BIGINT" if weight else "_change_type STRING, k BIGINT, v BIGINT"
-        stream = joinless.changelog(
-            self.session.readStream.schema(schema).csv(str(folder)), weight="n" if weight else None
-        )
-        stream.createOrReplaceTempView("rows")
-        return self.delta("SELECT a.v, b.v AS w FROM rows a JOIN rows b ON a.k = b.k")
-
-    def copy(self) -> Path:
-        """A checkpoint of its own with state of ours, and a file that it has not read."""
-        self.runs += 1
-        copy = self.folder / f"copy-{self.runs}"
-        shutil.copytree(self.good, copy)
-        return copy
-
-    def again(self, sql: str = PATH, tamper: Callable[[Path], object] = lambda _: None) -> StreamingQuery:
-        """Goes on with a copy of the good checkpoint that was tampered with; the state must stay as it is."""
-        checkpoint = self.copy()
-        for crc in checkpoint.rglob(".*.crc"):
-            crc.unlink()
-        _unfinished(checkpoint)
-        tamper(checkpoint)
-        before = _contents(checkpoint / "state")
-        try:
-            return self.run(self.session.sql(sql), checkpoint)
-        finally:
-            assert _contents(checkpoint / "state") == before, "state was touched"
-
-    def read(self, checkpoint: Path | None = None, **options: object) -> object:
-        """Reads the complete result of a checkpoint."""
-        reader = self.session.read.format("joinless").option("checkpointLocation", str(checkpoint or self.good))
-        for name, value in options.items():
-            reader = reader.option(name, str(value))
-        return reader.load().collect()
-
-    def empty(self, name: str) -> Path:
-        """A folder with nothing in it."""
-        (self.folder / name).mkdir(exist_ok=True)
-        return self.folder / name
-
-
-def _unfinished(checkpoint: Path) -> Path:
-    """Forgets the last batch, so that there is one to run."""
-    for log in ("commits", "offsets"):
-        for name in ("1", ".1.crc"):
-            (checkpoint / log / name).unlink(missing_ok=True)
-    return checkpoint
-
-
-def _contents(folder: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-def _edit(old: str, new: str) -> Callable[[Path], object]:
-    def edit(checkpoint: Path) -> None:
-        (file,) = (p for p in (checkpoint / "state/0/_metadata/v2").iterdir() if p.name.isdigit())
-        text = file.read_text()
-        changed = re.sub(old, new, text)
-        assert changed != text, text
-        file.write_text(changed)
-
-    return edit
-
-
-def _truncate(checkpoint: Path) -> None:
-    (file,) = (p for p in (checkpoint / "state/0/_metadata/v2").iterdir() if p.name.isdigit())
-    file.write_text(file.read_text()[:60])
-
-
-def _foreign(world: World) -> Path:
-    """A checkpoint with Spark's own joins."""
-    checkpoint = world.folder / "foreign"
-    if not checkpoint.exists():
-        world.session.conf.set("spark.joinless.enabled", "false")
-        world.run(world.session.sql("SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"), checkpoint)
-        world.session.conf.set("spark.joinless.enabled", "true")
-    return checkpoint
-
-
-def _stateless(world: World) -> Path:
-    checkpoint = world.folder / "stateless"
-    if not checkpoint.exists():
-        world.run(world.session.sql("SELECT src FROM e"), checkpoint)
-    return checkpoint
 
 
 @dataclass(frozen=True)
@@ -460,10 +316,10 @@ CASES = [
         "a, b, c",
         "SELECT src, dst, dst AS last FROM e UNION ALL SELECT src, dst, 1L FROM e UNION ALL SELECT src, dst, 2L FROM e",
     ),
-    state("a newer format", "FORMAT", "release", tamper=_edit(r'(specVersion\\":)1', r"\g<1>7")),
-    state("no such share", "UNREADABLE", "copy", tamper=_edit(r"shares\\\":\[", r"\g<0>9,")),
-    state("cut off", "UNREADABLE", "copy", tamper=_truncate),
-    state("more stores than cells", "CELLS", "", tamper=_edit(r'("numPartitions":)1', r"\g<1>3")),
+    state("a newer format", "FORMAT", "release", tamper=edit(r'(specVersion\\":)1', r"\g<1>7")),
+    state("no such share", "UNREADABLE", "copy", tamper=edit(r"shares\\\":\[", r"\g<0>9,")),
+    state("cut off", "UNREADABLE", "copy", tamper=truncate),
+    state("more stores than cells", "CELLS", "", tamper=edit(r'("numPartitions":)1', r"\g<1>3")),
     Bad(
         "state: more than the bound",
         "JOINLESS_STATE_TOO_LARGE",
@@ -477,8 +333,8 @@ CASES = [
         "0A000",
         "EXISTING_SPARK_STATE",
         lambda w: w.run(
-            (_foreign(w), w.at(mode="force", **TWO))[1].sql("SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"),
-            _unfinished(shutil.copytree(_foreign(w), w.folder / f"foreign-{w.runs}")),
+            (foreign(w), w.at(mode="force", **TWO))[1].sql("SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"),
+            unfinished(shutil.copytree(foreign(w), w.folder / f"foreign-{w.runs}")),
         ),
     ),
     reading(
@@ -492,14 +348,14 @@ CASES = [
         lambda w: w.read(w.empty("none")),
     ),
     reading(
-        "Spark's joins", "JOINLESS_CHECKPOINT_NOT_FOUND.NO_JOIN", "42K03", "Spark's own", lambda w: w.read(_foreign(w))
+        "Spark's joins", "JOINLESS_CHECKPOINT_NOT_FOUND.NO_JOIN", "42K03", "Spark's own", lambda w: w.read(foreign(w))
     ),
     reading(
         "no join at all",
         "JOINLESS_CHECKPOINT_NOT_FOUND.NO_JOIN",
         "42K03",
         "no stateful",
-        lambda w: w.read(_stateless(w)),
+        lambda w: w.read(stateless(w)),
     ),
     reading("no such batch", "JOINLESS_BATCH_NOT_AVAILABLE.NOT_COMMITTED", "22023", "99", lambda w: w.read(batchId=99)),
     reading("no such join", "JOINLESS_CHECKPOINT_NOT_FOUND.NO_JOIN", "42K03", "", lambda w: w.read(operator=5)),
