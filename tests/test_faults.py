@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
 import pytest
 
-from faults.__main__ import rows_wrong, run
+from faults.__main__ import rows_wrong, run, table_of
+from faults.pipeline import QUERIES
 
 
 @pytest.mark.parametrize("kind", ["appended", "changes"])
@@ -28,12 +28,8 @@ def test_the_runner_notices_a_row_that_is_lost_and_one_that_is_there_twice(kind:
 
 def rows_wrong_of(folder: Path, kind: str, present: list[tuple[int, int]], change: object) -> int:
     """Writes the right result, changed, as a pipeline would."""
-    from faults.pipeline import PAIR, QUERIES
-
     (folder / "out" / "0").mkdir(parents=True)
-    db = duckdb.connect()
-    db.execute(f"CREATE TABLE r ({PAIR})")
-    db.executemany("INSERT INTO r VALUES (?, ?)", present)
+    db = table_of(present)
     rows = change(db.execute(QUERIES[kind]).fetchall())  # type: ignore[operator]
     columns = "x BIGINT, y BIGINT, z BIGINT" + (", _weight BIGINT" if kind == "changes" else ", w BIGINT")
     db.execute(f"CREATE TABLE written ({columns})")

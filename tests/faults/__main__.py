@@ -57,11 +57,17 @@ class Input:
         self.files += 1
 
 
-def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int]]) -> tuple[int, int]:
-    """Rows that are missing or too many in what was written, counted with their copies; and rows that are right."""
+def table_of(present: list[tuple[int, int]]) -> duckdb.DuckDBPyConnection:
+    """A database with the table `r` that the queries read."""
     db = duckdb.connect()
     db.execute(f"CREATE TABLE r ({PAIR})")
     db.executemany("INSERT INTO r VALUES (?, ?)", present)
+    return db
+
+
+def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int]]) -> tuple[int, int]:
+    """Rows that are missing or too many in what was written, counted with their copies; and rows that are right."""
+    db = table_of(present)
     columns = "x, y, z" if kind == "changes" else "x, y, z, w"
     db.execute(f"CREATE TABLE expected AS SELECT {columns}, count(*) AS n FROM ({QUERIES[kind]}) GROUP BY ALL")
     weight = "sum(_weight)" if kind == "changes" else "count(*)"

@@ -31,9 +31,13 @@ class _Box:
         return (1 + len(self.lines)) * _LINE + 2 * _PADDING
 
     @property
+    def below(self) -> float:
+        """Width of the children side by side."""
+        return sum(child.across for child in self.children) + _ACROSS * max(0, len(self.children) - 1)
+
+    @property
     def across(self) -> float:
-        below = sum(child.across for child in self.children) + _ACROSS * max(0, len(self.children) - 1)
-        return max(self.width, below)
+        return max(self.width, self.below)
 
     @property
     def down(self) -> float:
@@ -47,9 +51,8 @@ class _Box:
             f'<text x="{left + _PADDING:.1f}" y="{y + _PADDING + 12 + i * _LINE:.1f}"{style}>{escape(line)}</text>'
             for i, (line, style) in enumerate([(self.name, ' class="name"'), *((line, "") for line in self.lines)])
         ]
-        below = sum(child.across for child in self.children) + _ACROSS * max(0, len(self.children) - 1)
         elements = [box, *texts]
-        at, top = x + (self.across - below) / 2, y + self.height + _DOWN
+        at, top = x + (self.across - self.below) / 2, y + self.height + _DOWN
         for child in self.children:
             middle = at + child.across / 2
             start, half = left + self.width / 2, (y + self.height + top) / 2

@@ -1,8 +1,8 @@
 package io.joinless.engine.enumerate
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.tuples.{IntStack, PagedLongs, TupleArena}
-import io.joinless.engine.view.ViewTree
+import io.joinless.engine.tuples.{IntStack, PagedLongs}
+import io.joinless.engine.view.{RowCopies, ViewTree}
 
 /** What a batch did to a view tree, noted so that it can be taken back: then the tree holds the rows from before, with the views
   * that belong to them. Costs what deleting and inserting as many rows costs; no results are enumerated.
@@ -14,11 +14,9 @@ import io.joinless.engine.view.ViewTree
 final class Reversal(tree: ViewTree) {
   private[this] val block = tree.block
   private[this] val cameRows = new IntStack
-  private[this] val cameRoles =
-    new IntStack // relations as bits: the lower ones, and where there are more, the upper ones
+  private[this] val cameRoles = new IntStack // as bits: the lower ones, and where there are more, the upper ones
   private[this] val wide = block.relations.size > 32
-  private[this] val copies =
-    block.inputs.map(i => if (i.changelog) new TupleArena(i.fixedWords) else null).toArray
+  private[this] val copies = new RowCopies(tree)
   private[this] val changedRelations = new IntStack
   private[this] val changedCopies = new IntStack
   private[this] val changes = new PagedLongs
@@ -53,10 +51,8 @@ final class Reversal(tree: ViewTree) {
 
   /** The count of a changelog's row in `relation` changes by `change`. */
   def changed(relation: Int, row: Int, change: Long): Unit = {
-    val input = block.relations(relation).input
-    val arena = tree.arena(input)
     changedRelations.push(relation)
-    changedCopies.push(copies(input).append(arena.page(row), arena.start(row), arena.words(row)))
+    changedCopies.push(copies.add(block.relations(relation).input, row))
     changes(changedRelations.size - 1) = change
   }
 
@@ -88,20 +84,16 @@ final class Reversal(tree: ViewTree) {
   private def invertChanges(): Unit = {
     // what is owed was owed before
     val inverse = new ChangeBatch(tree, IndexedSeq.empty, owe = true)
-    var words = new Array[Long](16)
     for (e <- 0 until changedRelations.size) {
       val relation = changedRelations(e)
       val input = block.relations(relation).input
-      val (copy, rows) = (changedCopies(e), copies(input))
-      val count = rows.words(copy)
-      if (words.length < count) words = new Array[Long](2 * count)
-      System.arraycopy(rows.page(copy), rows.start(copy), words, 0, count)
-      inverse.add(input, 1L << relation, Weight.subtract(0L, changes(e)), words, count)
+      val copy = changedCopies(e)
+      val change = Weight.subtract(0L, changes(e))
+      inverse.add(input, 1L << relation, change, copies.content(input, copy), copies.words(input, copy))
     }
     inverse.drain()
   }
 
   def bytes: Long =
-    cameRoles.bytes + cameRows.bytes + changedRelations.bytes + changedCopies.bytes + changes.bytes +
-      copies.iterator.filter(_ != null).map(_.bytes).sum
+    cameRoles.bytes + cameRows.bytes + changedRelations.bytes + changedCopies.bytes + changes.bytes + copies.bytes
 }

@@ -38,8 +38,10 @@ object CompileDeltas {
   /** The plan with its deltas compiled, or why one of them cannot be. A plan without marks is itself. */
   def attempt(session: SparkSession, analyzed: LogicalPlan): Either[Reason, LogicalPlan] =
     if (!DeltaCompiler.concerns(analyzed)) Right(analyzed)
-    else if (SparkMembers.missing.isDefined)
-      Left(Reason.of(Reason.UnsupportedSpark, "member" -> SparkMembers.missing.get))
     else
-      new DeltaCompiler(Inspection.conf(session), new SqlText(session), Inspection.template(session, _))(analyzed)
+      SparkMembers.missing match {
+        case Some(member) => Left(Reason.unsupportedSpark(member))
+        case None =>
+          new DeltaCompiler(Inspection.conf(session), new SqlText(session), Inspection.template(session, _))(analyzed)
+      }
 }

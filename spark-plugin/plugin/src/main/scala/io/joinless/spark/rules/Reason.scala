@@ -178,4 +178,7 @@ object Reason {
   def apply(code: Code): Reason = Reason(code, Nil)
 
   def of(code: Code, arguments: (String, String)*): Reason = Reason(code, arguments)
+
+  /** @param member what the running Spark lacks */
+  def unsupportedSpark(member: String): Reason = of(UnsupportedSpark, "member" -> member)
 }

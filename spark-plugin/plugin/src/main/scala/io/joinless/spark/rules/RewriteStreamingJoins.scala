@@ -34,13 +34,12 @@ final class RewriteStreamingJoins(
       plan
     case _ if !plan.isStreaming => plan
     case _ if !conf().enabled && !plan.exists(_.isInstanceOf[JoinFreeJoin]) =>
-      JoinBlocks.roots(plan).foreach(leave(_, Reason(Reason.Disabled)))
-      plan
-    case _ => lacking().fold(rewrite(plan))(unsupported(plan, _))
+      leaveAll(plan, Reason(Reason.Disabled))
+    case _ => lacking().fold(rewrite(plan))(member => leaveAll(plan, Reason.unsupportedSpark(member)))
   }
 
-  private def unsupported(plan: LogicalPlan, member: String): LogicalPlan = {
-    JoinBlocks.roots(plan).foreach(leave(_, Reason.of(Reason.UnsupportedSpark, "member" -> member)))
+  private def leaveAll(plan: LogicalPlan, reason: Reason): LogicalPlan = {
+    JoinBlocks.roots(plan).foreach(leave(_, reason))
     RevealIdleSources(plan)
   }
 
