@@ -16,7 +16,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import joinless
-from joinless.errors import BatchNotReadError
 from support import oracles
 from support.oracles import Bag
 from support.run import OPERATOR, operators_of
@@ -118,6 +117,39 @@ def test_actions_on_a_batch_see_the_same_rows_and_rebuild_nothing(stream: Stream
             assert sum(f["batchesTakenBack"] for f in figures) > 0
 
 
+def test_sizes_are_not_added_up_over_actions(spark: SparkSession, tmp_path: Path) -> None:
+    sizes = {}
+    for actions in ("one", "three"):
+        stream = Stream(spark, tmp_path / actions)
+        stream.session.conf.set("spark.sql.shuffle.partitions", "4")
+        stream.session.conf.set("spark.joinless.placement.maxReplication", "4")
+        for _ in range(3):
+            stream.add()
+
+        def write(batch: DataFrame, _: int, actions: str = actions) -> None:
+            for action in ACTIONS[actions]:
+                action(batch)
+            batch.collect()
+
+        query = stream.run(stream.session.sql(PATH).writeStream.foreachBatch(write))
+        last = query.recentProgress[-1].stateOperators[0]
+        names = ("storedRows", "rowsOwed", "logRows", "liveTuples", "keys")
+        sizes[actions] = [last.numRowsTotal, *(last.customMetrics[name] for name in names)]
+    assert sizes["one"] == sizes["three"]
+    assert sizes["one"][0] == sizes["one"][1] >= 90
+
+
+def test_a_batch_without_results_may_be_looked_at_only(stream: Stream) -> None:
+    stream.session.conf.set("spark.sql.shuffle.partitions", "4")
+    stream.session.conf.set("spark.joinless.placement.maxReplication", "4")
+    stream.add(edges=1)
+
+    def look(batch: DataFrame, _: int) -> None:
+        assert batch.isEmpty()
+
+    stream.run(stream.session.sql(PATH).writeStream.foreachBatch(look))
+
+
 @pytest.mark.parametrize(
     "peek", [lambda b: b.isEmpty(), lambda b: b.take(1), lambda b: None], ids=["isEmpty", "take", "none"]
 )
@@ -137,12 +169,12 @@ def test_a_batch_that_was_only_looked_at_fails_by_name_and_can_run_again(
     with pytest.raises(StreamingQueryException):
         stream.run(writer.foreachBatch(look))
     error = joinless.error(stream.last)
-    assert isinstance(error, BatchNotReadError)
+    assert error is not None
     assert error.getCondition() == "JOINLESS_BATCH_NOT_READ"
+    assert error.getSqlState() == "55000"
     assert "isEmpty" in str(error)
-    commits = stream.folder / "checkpoint" / "commits"  # as the error says: Spark has marked the batch as done
-    for name in ("0", ".0.crc"):
-        (commits / name).unlink()
+    assert "of 4 cells" in str(error)
+    assert not (stream.folder / "checkpoint" / "commits" / "0").exists()  # the batch is not done
     stream.run(
         stream.session.sql(PATH).writeStream.foreachBatch(
             lambda batch, number: rows.update({number: [tuple(row) for row in batch.collect()]})

@@ -60,21 +60,6 @@ class ConnectUnsupportedError(JoinlessError):
         )
 
 
-class BatchNotReadError(JoinlessError):
-    """``JOINLESS_BATCH_NOT_READ``: a function of ``foreachBatch`` read a part of its batch only, or nothing."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "JOINLESS_BATCH_NOT_READ",
-            "The function of foreachBatch did not read all rows of its batch, so the state of its joins was not "
-            "committed. Write the whole batch, or call an action on all of its rows; isEmpty, take, limit and show "
-            "alone are none. Spark has marked the batch as done before it noticed, for its own joins as well: delete "
-            "the file of the last batch in the folder commits of the checkpoint, and the batch runs again.",
-            {},
-            "55000",
-        )
-
-
 class SparkVersionError(JoinlessError):
     """``JOINLESS_SPARK_VERSION``: this release carries no jar for the Spark at hand."""
 

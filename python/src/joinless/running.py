@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless.errors import BatchNotReadError, JoinlessError
+from joinless.errors import JoinlessError
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,10 @@ def progress(query: StreamingQuery) -> Progress | None:
 def error(query: StreamingQuery) -> JoinlessError | None:
     """The error of ours that stopped a query; None where it runs, ended well or failed for another reason.
 
-    Spark wraps what happens inside a stream as ``STREAM_FAILED``; this finds the cause. A function of ``foreachBatch``
-    that read a part of its batch only, which Spark tells by a failed validation of commits, is
-    ``JOINLESS_BATCH_NOT_READ``.
+    Spark wraps what happens inside a stream as ``STREAM_FAILED``; this finds the cause.
     """
     cause: BaseException | None = query.exception()
     while cause is not None:
-        if "STATE_STORE_COMMIT_VALIDATION_FAILED" in str(cause):
-            return BatchNotReadError()
         if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
             return _as_error(cause.getCondition() or "", str(cause), cause.getMessageParameters(), cause.getSqlState())
         following = getattr(cause, "_cause", None)

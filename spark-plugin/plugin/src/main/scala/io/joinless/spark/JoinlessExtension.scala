@@ -2,7 +2,7 @@ package io.joinless.spark
 
 import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, ResolveDeltaOutput}
 import io.joinless.spark.rules.{CompileDeltas, HideIdleSources, RewriteStreamingJoins}
-import io.joinless.spark.strategy.{JoinFreeStrategy, ShareSources, StartCheck}
+import io.joinless.spark.strategy.{JoinFreeStrategy, ShareSources, StartCheck, WholeBatches}
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.joinless.{SparkMembers, SparkVersion, SqlText, StreamContext}
 
@@ -18,6 +18,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule(_ => ResolveDeltaOutput)
     extensions.injectPostHocResolutionRule(new StartCheck(_))
     extensions.injectPostHocResolutionRule(new ShareSources(_))
+    extensions.injectPostHocResolutionRule(new WholeBatches(_))
     extensions.injectPlanNormalizationRule(_ => HideIdleSources)
     extensions.injectPreCBORule { session =>
       new RewriteStreamingJoins(

@@ -82,6 +82,15 @@ object JoinlessErrors {
   def sparkVersion(found: String, built: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_SPARK_VERSION", "found" -> found, "built" -> built, "what" -> what)
 
+  /** @param left how many of the query's cells did not commit */
+  def batchNotRead(batch: Long, left: Int, cells: Int): JoinlessRuntimeException =
+    runtime(
+      "JOINLESS_BATCH_NOT_READ",
+      "batch" -> batch.toString,
+      "left" -> left.toString,
+      "cells" -> cells.toString
+    )
+
   /** @param block sequence number of the block in its cell's log */
   def corruptBlock(block: Long, cell: Int, batch: Long, what: String): JoinlessRuntimeException =
     runtime(

@@ -25,6 +25,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.joinless.StateStores
 import org.apache.spark.sql.streaming.StateOperatorProgress
+import org.apache.spark.util.CollectionAccumulator
 import scala.jdk.CollectionConverters._
 
 /** The join-free operator: a join block's stateful node, one task per cell and batch.
@@ -109,19 +110,33 @@ final case class JoinFreeExec(
   override def getStateStoreCheckpointInfo(): Array[StatefulOpStateStoreCheckpointInfo] =
     checkpointInfoAccumulator.value.asScala.toSeq.groupBy(_.partitionId).toSeq.sortBy(_._1).map(_._2.last).toArray
 
-  /** Late rows are dropped where they are scanned; users look for them at the operator. */
+  /** What cells told when they committed, once per action of a `foreachBatch`. */
+  private lazy val commits: CollectionAccumulator[CellSizes] = sparkContext.collectionAccumulator[CellSizes]
+
+  private def committed: Seq[CellSizes] = CellSizes.lastOfEachCell(commits.value.asScala.toSeq)
+
+  /** How many cells did not commit: nothing read all of their rows. */
+  def cellsLeft: Int = spec.cells - committed.size
+
+  /** Sizes are those after the last action, other figures those of all actions. Late rows are dropped where they are scanned;
+    * users look for them at the operator.
+    */
   override def getProgress(): StateOperatorProgress = {
+    val sizes = committed
+    longMetric("numTotalStateRows").set(sizes.map(_.rows).sum)
+    CellSizes.figures(sizes).foreach { case (name, size) => longMetric(name).set(size) }
     val dropped = child.collect { case scan: RolesAndCellsExec => scan.longMetric(RolesAndCellsExec.RowsDropped).value }
     longMetric("numRowsDroppedByWatermark").set(dropped.sum)
     super.getProgress()
   }
 
   override protected def doExecute(): RDD[InternalRow] = {
-    metrics // made on the driver
+    metrics // made on the driver, like the accumulator
+    val told = commits
     val confs = new JoinlessConf(conf)
     val (cacheEnabled, cacheMaxBytes, owe) = (confs.cacheEnabled, confs.cacheMaxBytes, confs.absentRowsOwed)
     StateStores.mapPartitions(child.execute(), getStateInfo, session, ChangeLog.KeySchema, ChangeLog.ValueSchema) {
-      (store, rows) => runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe)
+      (store, rows) => runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe, told)
     }
   }
 
@@ -130,7 +145,8 @@ final case class JoinFreeExec(
       rows: Iterator[InternalRow],
       cacheEnabled: Boolean,
       limit: Long,
-      owe: Boolean
+      owe: Boolean,
+      told: CollectionAccumulator[CellSizes]
   ): Iterator[InternalRow] = {
     val context = TaskContext.get()
     val info = getStateInfo
@@ -160,6 +176,7 @@ final case class JoinFreeExec(
         CacheSweeper.start()
       } else lease.release()
       report(store, now.tree, bytes, figures)
+      told.add(CellSizes(cell, now.tree, bytes, figures))
     }
 
     val start = lease.cached.getOrElse {

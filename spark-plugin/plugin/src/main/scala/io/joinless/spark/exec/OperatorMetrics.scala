@@ -9,8 +9,9 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
 
 /** What the operator reports in `progress.stateOperators[].customMetrics`; every figure is a sum over the cells.
   *
-  * Counts are of this batch; `storedRows`, `rowsOwed`, `logRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of the state after it. Times
-  * are task times in milliseconds; those of propagating and enumerating are estimated from samples.
+  * Counts are of this batch, of all actions on it; `storedRows`, `rowsOwed`, `logRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of
+  * the state after it ([[CellSizes]]). Times are task times in milliseconds; those of propagating and enumerating are estimated
+  * from samples.
   */
 object OperatorMetrics {
   final val RowsIn = "rowsIn"

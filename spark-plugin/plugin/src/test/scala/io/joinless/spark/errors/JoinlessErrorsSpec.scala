@@ -25,6 +25,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.noCheckpoint("/cp"),
     JoinlessErrors.noBatch("/cp"),
     JoinlessErrors.noJoin("/cp", "It has no stateful operator."),
+    JoinlessErrors.batchNotRead(3, 1, 4),
     JoinlessErrors.batchNotAvailable(2, "/cp", Seq(3L, 4L)),
     JoinlessErrors.batchNotAvailable(5, "/cp", Seq(4L)),
     JoinlessErrors.stateGone(3, "/cp", 1, new RuntimeException("no file\nat all")),

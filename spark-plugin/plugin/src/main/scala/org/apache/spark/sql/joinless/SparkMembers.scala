@@ -28,6 +28,8 @@ object SparkMembers {
     Member(s"$streaming.runtime.StreamExecution", "resolvedCheckpointRoot"),
     Member(s"$streaming.operators.stateful.StateStoreWriter", "operatorStateMetadata"),
     Member(s"$streaming.operators.stateful.StateStoreWriter", "getStateStoreCheckpointInfo"),
+    Member(s"$streaming.sources.ForeachBatchSink", "addBatch"),
+    Member("org.apache.spark.sql.catalyst.streaming.WriteToStream", "sink"),
     Member(s"$streaming.state.package$$StateStoreOps", "mapPartitionsWithStateStore"),
     Member(s"$streaming.state.StateStore$$", "isLoaded"),
     Member(s"$streaming.state.StateSchemaCompatibilityChecker$$", "validateAndMaybeEvolveStateSchema"),

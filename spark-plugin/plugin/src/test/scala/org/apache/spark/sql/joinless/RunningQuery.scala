@@ -11,4 +11,7 @@ object RunningQuery {
 
   /** The executed plan of the last batch. */
   def plan(query: StreamingQuery): SparkPlan = execution(query).lastExecution.executedPlan
+
+  /** The class of the sink the query runs with. */
+  def sink(query: StreamingQuery): String = execution(query).sink.getClass.getSimpleName
 }

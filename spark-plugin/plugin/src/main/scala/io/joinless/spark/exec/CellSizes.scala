@@ -1,0 +1,35 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.view.ViewTree
+
+/** How large a cell's state is when it commits. Cells tell the driver each time, since a batch with several actions commits
+  * several times, and sizes must not be added up over them.
+  */
+final case class CellSizes(
+    cell: Int,
+    rows: Long,
+    rowsOwed: Long,
+    logRows: Long,
+    liveTuples: Long,
+    keys: Long,
+    bytes: Long
+)
+
+object CellSizes {
+
+  private[exec] def apply(cell: Int, tree: ViewTree, bytes: Long, figures: TaskMetrics): CellSizes =
+    CellSizes(cell, tree.rows, figures.rowsOwed, figures.logRows, tree.liveTuples, tree.keys, bytes)
+
+  /** @param told in the order in which cells committed */
+  def lastOfEachCell(told: Seq[CellSizes]): Seq[CellSizes] = told.groupBy(_.cell).values.map(_.last).toSeq
+
+  /** The operator's metrics that are sizes, by name. */
+  def figures(sizes: Seq[CellSizes]): Seq[(String, Long)] = Seq(
+    OperatorMetrics.StoredRows -> sizes.map(_.rows).sum,
+    OperatorMetrics.RowsOwed -> sizes.map(_.rowsOwed).sum,
+    OperatorMetrics.LogRows -> sizes.map(_.logRows).sum,
+    OperatorMetrics.LiveTuples -> sizes.map(_.liveTuples).sum,
+    OperatorMetrics.Keys -> sizes.map(_.keys).sum,
+    OperatorMetrics.ArenaBytes -> sizes.map(_.bytes).sum
+  )
+}
