@@ -182,7 +182,7 @@ def test_a_session_without_the_extension_is_named(with_jar: bool) -> None:
     assert "JavaPackage" not in run.stdout
     explained, configured, again = run.stdout.splitlines()
     assert explained.startswith(
-        "[JOINLESS_EXTENSION_NOT_INSTALLED] The Joinless jar is " + ("there" if with_jar else "not")
+        f"[JOINLESS_EXTENSION_NOT_INSTALLED.{'NOT_SWITCHED_ON' if with_jar else 'NO_JAR'}] The Joinless jar is "
     )
     assert "already runs in this process" in configured
-    assert again.startswith("configured" if with_jar else "[JOINLESS_EXTENSION_NOT_INSTALLED] The Java process")
+    assert again.startswith("configured" if with_jar else "[JOINLESS_EXTENSION_NOT_INSTALLED.OTHER_JVM] The Java")

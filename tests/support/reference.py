@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from joinless.errors import APPLY_CHANGES
+from joinless.errors import APPLY_CHANGES, PACKAGE
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _STRINGS = rf"{_STRING}(?:\s*\+\s*{_STRING})*"
@@ -31,7 +31,8 @@ def reference(spark: SparkSession, root: Path) -> str:
                 "Reasons", ("code", "why a join stays with Spark", "what to do"), reasons(code / "rules/Reason.scala")
             ),
             *_section("Errors", ("condition", "SQLSTATE", "message"), errors(plugin / "resources/error")),
-            *_section("Errors of apply_changes", ("condition", "SQLSTATE", "message"), apply_changes_errors()),
+            *_section("Errors of the Python package", ("condition", "SQLSTATE", "message"), python_errors(PACKAGE)),
+            *_section("Errors of apply_changes", ("condition", "SQLSTATE", "message"), python_errors(APPLY_CHANGES)),
         ]
     )
 
@@ -66,9 +67,9 @@ def errors(folder: Path) -> list[tuple[str, ...]]:
     return rows
 
 
-def apply_changes_errors() -> list[tuple[str, ...]]:
-    """Conditions that `joinless.apply_changes` raises."""
-    return [(f"`JOINLESS_APPLY_CHANGES.{name}`", *entry) for name, entry in APPLY_CHANGES.items()]
+def python_errors(conditions: Mapping[str, tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Conditions that the Python side raises itself."""
+    return [(f"`{name}`", *entry) for name, entry in conditions.items()]
 
 
 def _section(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

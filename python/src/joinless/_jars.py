@@ -19,12 +19,10 @@ def bundled(spark_version: str, folder: Path = FOLDER) -> Path:
     """
     jars = {match[1]: jar for jar in sorted(folder.glob("*.jar")) if (match := _NAME.match(jar.name))}
     if not jars:
-        raise ExtensionNotInstalledError(
-            "The joinless package here carries no jar.", "Install the wheel, or build one with `make wheel`."
-        )
+        raise ExtensionNotInstalledError("NO_JAR_IN_PACKAGE")
     minor = ".".join(spark_version.split(".")[:2])
     if minor not in jars:
-        raise SparkVersionError(spark_version, ", ".join(sorted(jars)))
+        raise SparkVersionError(spark_version, sorted(jars))
     return jars[minor]
 
 

@@ -65,15 +65,9 @@ def check_running_session() -> None:
     """Raises `ExtensionNotInstalledError` where a JVM already runs that a builder can no longer give the extension."""
     context = SparkContext._active_spark_context
     if context is not None and EXTENSION_CLASS not in _extensions(context):
-        raise ExtensionNotInstalledError(
-            "A Spark session without Joinless already runs in this process, and extensions are fixed when it starts.",
-            "Call joinless.configure before the first session is created; in a notebook, restart the kernel.",
-        )
+        raise ExtensionNotInstalledError("OTHER_SESSION")
     if SparkContext._jvm is not None and not _is_loaded(SparkContext._jvm):
-        raise ExtensionNotInstalledError(
-            "The Java process behind this Python started without the Joinless jar and outlives spark.stop().",
-            "Call joinless.configure before the first session is created: restart Python.",
-        )
+        raise ExtensionNotInstalledError("OTHER_JVM")
 
 
 def _api(df: DataFrame, what: str) -> Any:
@@ -81,10 +75,10 @@ def _api(df: DataFrame, what: str) -> Any:
     if not hasattr(session, "_jvm") or not hasattr(df, "_jdf"):
         raise ConnectUnsupportedError(what)
     if not _is_loaded(session._jvm):
-        raise ExtensionNotInstalledError("The Joinless jar is not on the class path of this session.", _REMEDY)
+        raise ExtensionNotInstalledError("NO_JAR")
     api = _python_api(session._jvm)
     if not api.isInstalled(session._jsparkSession):
-        raise ExtensionNotInstalledError("The Joinless jar is there, but its extension is not switched on.", _REMEDY)
+        raise ExtensionNotInstalledError("NOT_SWITCHED_ON")
     return api
 
 
@@ -98,9 +92,3 @@ def _is_loaded(jvm: Any) -> bool:
 
 def _extensions(context: SparkContext) -> list[str]:
     return [name.strip() for name in context.getConf().get("spark.sql.extensions", "").split(",")]
-
-
-_REMEDY = (
-    "Create the session through joinless.configure(SparkSession.builder), or start it with --jars and "
-    f"--conf spark.sql.extensions={EXTENSION_CLASS}."
-)

@@ -7,7 +7,8 @@ Every error here answers ``getCondition()``, ``getMessageParameters()`` and ``ge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from pyspark.errors import PySparkException
 
@@ -40,88 +41,119 @@ class JoinlessError(PySparkException):
         return self._sql_state
 
 
-class ExtensionNotInstalledError(JoinlessError):
-    """``JOINLESS_EXTENSION_NOT_INSTALLED``: the session runs without the jar or without the extension."""
+_CREATE_IT = (
+    "Create the session through joinless.configure(SparkSession.builder), or start it with --jars and "
+    f"--conf spark.sql.extensions={EXTENSION_CLASS}."
+)
 
-    def __init__(self, what: str, remedy: str) -> None:
-        super().__init__("JOINLESS_EXTENSION_NOT_INSTALLED", f"{what} {remedy}", {"what": what}, "55000")
+#: Conditions of the package itself: SQLSTATE and message, with the parameters in angle brackets.
+PACKAGE = {
+    "JOINLESS_CONNECT_UNSUPPORTED": (
+        "0A000",
+        "<what> needs a classic session, this one is Spark Connect. Streaming joins themselves work there: give "
+        f"the server the jar and spark.sql.extensions={EXTENSION_CLASS}.",
+    ),
+    "JOINLESS_EXTENSION_NOT_INSTALLED.NOT_SWITCHED_ON": (
+        "55000",
+        f"The Joinless jar is there, but its extension is not switched on. {_CREATE_IT}",
+    ),
+    "JOINLESS_EXTENSION_NOT_INSTALLED.NO_JAR": (
+        "55000",
+        f"The Joinless jar is not on the class path of this session. {_CREATE_IT}",
+    ),
+    "JOINLESS_EXTENSION_NOT_INSTALLED.NO_JAR_IN_PACKAGE": (
+        "55000",
+        "The joinless package here carries no jar. Install the wheel, or build one with `make wheel`.",
+    ),
+    "JOINLESS_EXTENSION_NOT_INSTALLED.OTHER_JVM": (
+        "55000",
+        "The Java process behind this Python started without the Joinless jar and outlives spark.stop(). Call "
+        "joinless.configure before the first session is created: restart Python.",
+    ),
+    "JOINLESS_EXTENSION_NOT_INSTALLED.OTHER_SESSION": (
+        "55000",
+        "A Spark session without Joinless already runs in this process, and extensions are fixed when it starts. Call "
+        "joinless.configure before the first session is created; in a notebook, restart the kernel.",
+    ),
+    "JOINLESS_SPARK_VERSION": (
+        "0A000",
+        "This release of Joinless is built for Spark <supported>, found <found>. Install a PySpark it knows, for "
+        "example: pip install 'pyspark~=<newest>.0'.",
+    ),
+}
+
+
+class ExtensionNotInstalledError(JoinlessError):
+    """``JOINLESS_EXTENSION_NOT_INSTALLED.*``: the session runs without the jar or without the extension."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(*_filled(PACKAGE, f"JOINLESS_EXTENSION_NOT_INSTALLED.{what}", {}))
 
 
 class ConnectUnsupportedError(JoinlessError):
     """``JOINLESS_CONNECT_UNSUPPORTED``: a Spark Connect session where only a classic one will do."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(
-            "JOINLESS_CONNECT_UNSUPPORTED",
-            f"{what} needs a classic session, this one is Spark Connect. Streaming joins themselves work there: give "
-            f"the server the jar and spark.sql.extensions={EXTENSION_CLASS}.",
-            {"what": what},
-            "0A000",
-        )
+        super().__init__(*_filled(PACKAGE, "JOINLESS_CONNECT_UNSUPPORTED", {"what": what}))
 
 
 class SparkVersionError(JoinlessError):
     """``JOINLESS_SPARK_VERSION``: this release carries no jar for the Spark at hand."""
 
-    def __init__(self, found: str, supported: str) -> None:
-        super().__init__(
-            "JOINLESS_SPARK_VERSION",
-            f"This release of Joinless is built for Spark {supported}, found {found}. "
-            f"Install a PySpark it knows, for example: pip install 'pyspark~={supported.split(', ')[-1]}.0'.",
-            {"found": found, "supported": supported},
-            "0A000",
-        )
+    def __init__(self, found: str, supported: Sequence[str]) -> None:
+        parameters = {"found": found, "supported": ", ".join(supported), "newest": supported[-1]}
+        super().__init__(*_filled(PACKAGE, "JOINLESS_SPARK_VERSION", parameters))
 
 
-#: Sub-conditions of ``JOINLESS_APPLY_CHANGES``: SQLSTATE and message, with the parameters in angle brackets.
+#: Conditions of ``joinless.apply_changes``, in the same form.
 APPLY_CHANGES = {
-    "COLUMNS_DIFFER": (
+    "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER": (
         "42K0G",
         "The changes have the columns (<result>), the target <target> has (<columns>). Make names and types equal: "
         "rename or cast in the query, or create the target anew.",
     ),
-    "KEY_NOT_UNIQUE": (
+    "JOINLESS_APPLY_CHANGES.KEY_NOT_UNIQUE": (
         "23505",
         "The key <key> is not unique for the target <target>: <found>. Choose columns that identify a row of the "
         "result, or leave the key out and let rows be counted.",
     ),
-    "NO_APP_ID": (
+    "JOINLESS_APPLY_CHANGES.NO_APP_ID": (
         "42K0E",
         "No streaming query runs here whose id could name the writer of <target> to Delta. Pass app_id= to "
         "joinless.apply_changes.",
     ),
-    "NO_CHANGES": (
+    "JOINLESS_APPLY_CHANGES.NO_CHANGES": (
         "42K0G",
         "The columns (<columns>) do not say what a change does. Write a DataFrame that has either _change_type or "
         "_weight, as incrementalEnumerate() gives it, to the target <target>.",
     ),
-    "ROW_NOT_IN_TARGET": (
+    "JOINLESS_APPLY_CHANGES.ROW_NOT_IN_TARGET": (
         "23000",
         "The target <target> holds <present> copies of the row <row>, which a change of <change> deletes. Something "
         "else has changed the target, or it was not empty, or not of this checkpoint, when the query began: fill it "
         "anew from an empty table and a new checkpoint.",
     ),
-    "TARGET_NOT_DELTA": (
+    "JOINLESS_APPLY_CHANGES.TARGET_NOT_DELTA": (
         "0A000",
         "The target <target> is no Delta table (<format>). Write to a Delta table, or apply the changes in a function "
         "of your own.",
     ),
-    "TARGET_NOT_FOUND": (
+    "JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND": (
         "42P01",
         "The target <target> cannot be read as a table. Create it before the query starts: "
         "CREATE TABLE <target> (<columns>) USING delta.",
     ),
-    "UNKNOWN_CHANGE_TYPE": (
+    "JOINLESS_APPLY_CHANGES.UNKNOWN_CHANGE_TYPE": (
         "22023",
         "A row for the target <target> says <found>, which is neither an insertion nor a deletion. Known are insert, "
         "delete, update_preimage, update_postimage, update_before and update_after, or a weight that is not NULL.",
     ),
-    "UNKNOWN_KEY": (
+    "JOINLESS_APPLY_CHANGES.UNKNOWN_KEY": (
         "42703",
         "The key column (<key>) is none of the result's columns (<columns>), which go to <target>. Name at least one "
         "column, and only columns of the result.",
     ),
-    "UNSUPPORTED_TYPE": (
+    "JOINLESS_APPLY_CHANGES.UNSUPPORTED_TYPE": (
         "0A000",
         "The column <column> of type <type> cannot be compared, so its rows cannot be found in the target <target>. "
         "Convert it in the query, for example by to_json.",
@@ -133,7 +165,13 @@ class ApplyChangesError(JoinlessError):
     """``JOINLESS_APPLY_CHANGES.*``: a batch of changes that ``apply_changes`` did not write, and why."""
 
     def __init__(self, what: str, parameters: Mapping[str, str]) -> None:
-        sql_state, sentence = APPLY_CHANGES[what]
-        for name, value in parameters.items():
-            sentence = sentence.replace(f"<{name}>", value)
-        super().__init__(f"JOINLESS_APPLY_CHANGES.{what}", sentence, parameters, sql_state)
+        super().__init__(*_filled(APPLY_CHANGES, f"JOINLESS_APPLY_CHANGES.{what}", parameters))
+
+
+def _filled(
+    conditions: Mapping[str, tuple[str, str]], condition: str, parameters: Mapping[str, str]
+) -> tuple[str, str, Mapping[str, str], str]:
+    """Condition, sentence, parameters and SQLSTATE of an error."""
+    sql_state, sentence = conditions[condition]
+    sentence = re.sub(r"<(\w+)>", lambda name: parameters[name[1]], sentence)
+    return condition, sentence, parameters, sql_state
