@@ -82,11 +82,11 @@ def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int]]) -> tuple
 class Worker:
     """A pipeline in a process group of its own, executors included."""
 
-    def __init__(self, folder: Path, kind: str) -> None:
+    def __init__(self, folder: Path, kind: str, *arguments: str) -> None:
         paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
         with (folder / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "faults.pipeline", str(folder), kind],
+                [sys.executable, "-m", "faults.pipeline", str(folder), kind, *arguments],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -1,9 +1,10 @@
 """The pipeline that gets killed: a join on a cluster of two executors, speculation on, each batch written as a whole.
 
-    python -m faults.pipeline FOLDER KIND
+    python -m faults.pipeline FOLDER KIND [MASTER [SETTING=VALUE ...]]
 
 Reads FOLDER/in to its end, one file per batch, and writes batch n to FOLDER/out/n (a batch that runs again replaces
-what it wrote), with one or two actions on it. Figures of each batch go to FOLDER/progress.jsonl.
+what it wrote), with one or two actions on it. Figures of each batch go to FOLDER/progress.jsonl. On a MASTER with
+several hosts, the first task of each batch is held up so that Spark starts a second attempt of it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import sys
 import time
 from pathlib import Path
 
+from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import joinless
 
@@ -21,16 +24,17 @@ QUERIES = {
     "changes": "SELECT a.k AS x, b.k AS y, b.v AS z FROM r a JOIN r b ON a.v = b.k JOIN r c ON a.k = c.v",
 }
 PAIR = "k BIGINT, v BIGINT"
+LOCAL = "local-cluster[2,1,1024]"
 SCHEMAS = {"appended": PAIR, "changes": f"_change_type STRING, {PAIR}"}
 
 
-def session() -> SparkSession:
+def session(master: str, settings: dict[str, str]) -> SparkSession:
     """Two executors of one core; lost ones come back for ever, tasks are tried often."""
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("faults")
-    settings = {
+    builder = SparkSession.builder.master(master).appName("faults")
+    defaults = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.executor.memory": "1g",
+        "spark.executor.memory": "1g" if master == LOCAL else "512m",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "WARN",
@@ -44,24 +48,51 @@ def session() -> SparkSession:
         "spark.speculation.minTaskRuntime": "10ms",
         "spark.sql.shuffle.partitions": "4",
     }
-    for key, value in settings.items():
+    for key, value in (defaults | settings).items():
         builder = builder.config(key, value)
     return joinless.configure(builder).getOrCreate()
 
 
-def main(folder: Path, kind: str) -> None:
+def held(result: DataFrame, folder: Path) -> DataFrame:
+    """The result, whose first task waits behind its join's commit until there is a second attempt, which waits as well.
+
+    The second one wins, in odd batches the first. Both leave a file in FOLDER/attempts.
+    """
+    attempts = folder / "attempts"
+    attempts.mkdir(exist_ok=True)
+
+    def wait(x: int) -> int:
+        task = TaskContext.get()
+        assert task is not None
+        if task.partitionId() == 0:
+            batch, attempt = int(task.getLocalProperty("streaming.sql.batchId") or 0), task.attemptNumber()
+            until = time.monotonic() + 90
+            try:
+                (attempts / f"{batch}-{attempt}").touch(exist_ok=False)
+            except FileExistsError:  # another row
+                return x
+            while time.monotonic() < until and (attempt == batch % 2 or not (attempts / f"{batch}-1").exists()):
+                time.sleep(0.1)
+        return x
+
+    return result.withColumn("x", F.udf(wait, "bigint").asNondeterministic()("x"))
+
+
+def main(folder: Path, kind: str, master: str = LOCAL, *settings: str) -> None:
     """Runs the query until it has read all there is."""
-    spark = session()
+    spark = session(master, dict(setting.split("=") for setting in settings))
     stream = spark.readStream.schema(SCHEMAS[kind]).option("maxFilesPerTrigger", 1).csv(str(folder / "in"))
     (joinless.changelog(stream) if kind == "changes" else stream).createOrReplaceTempView("r")
     result = spark.sql(QUERIES[kind])
     if kind == "changes":
         result = joinless.enumerate_deltas(result, output="weight")
+    if master != LOCAL:
+        result = held(result, folder)
 
     def write(batch: DataFrame, number: int) -> None:
-        if number % 3 == 1:
+        if master == LOCAL and number % 3 == 1:
             batch.isEmpty()
-        if number % 3 == 2:
+        if master == LOCAL and number % 3 == 2:
             batch.count()
         batch.write.mode("overwrite").parquet(str(folder / "out" / str(number)))
 
@@ -83,4 +114,4 @@ def main(folder: Path, kind: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:])
