@@ -14,6 +14,7 @@ from faults.pipeline import QUERIES
 def test_a_few_kills_lose_and_repeat_nothing(kind: str, tmp_path: Path) -> None:
     told = run(tmp_path, kind, kills=3, seed=7)
     assert told["kills"] == 3
+    assert told["rebuilds"] > 0  # it was killed with state
     assert told["rows right"] > 1000
     assert told["rows wrong"] == 0
 

@@ -79,10 +79,16 @@ def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int]]) -> tuple
     return int(wrong or 0), int(right or 0)
 
 
+def batches_done(folder: Path) -> int:
+    """How many batches Spark has marked as done."""
+    return len(list((folder / "checkpoint" / "commits").glob("[0-9]*")))
+
+
 class Worker:
     """A pipeline in a process group of its own, executors included."""
 
     def __init__(self, folder: Path, kind: str, *arguments: str) -> None:
+        self.folder = folder
         paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
         with (folder / "log").open("a") as log:
             self.process = subprocess.Popen(
@@ -104,6 +110,14 @@ class Worker:
                 except OSError:
                     continue
         return found
+
+    def waits_for(self, batches: int) -> bool:
+        """Waits until there are executors and so many batches are done; whether the pipeline still runs then."""
+        while self.process.poll() is None:
+            if batches_done(self.folder) >= batches and self.executors():
+                return True
+            time.sleep(0.05)
+        return False
 
     def kill(self) -> None:
         """The driver, and what is left of its executors."""
@@ -127,8 +141,10 @@ def run(folder: Path, kind: str, kills: int, seed: int) -> Counter[str]:
             if told["kills"] >= kills:
                 worker.process.wait()
                 break
-            # a driver is up after some seconds; a batch takes about one
-            time.sleep(rng.uniform(0.5, 4.0) if rng.random() < 0.7 else rng.uniform(4.0, 12.0))
+            # somewhere in one of the next batches, or of a new driver before its first
+            if not worker.waits_for(batches_done(folder) + rng.randrange(4)):
+                continue
+            time.sleep(rng.uniform(0.0, 1.5))
             executors = worker.executors()
             if worker.process.poll() is not None or not executors:
                 continue
@@ -146,7 +162,7 @@ def run(folder: Path, kind: str, kills: int, seed: int) -> Counter[str]:
             raise SystemExit(f"{kind}: the pipeline failed\n" + (folder / "log").read_text()[-4000:])
         finished = worker.process.returncode == 0 and told["kills"] >= kills
     log = (folder / "log").read_text(errors="replace")
-    told["lost tasks"] = log.count("Lost task")
+    told["retries"] = log.count("Lost task")
     told["lost executors"] = log.count("Lost executor")
     for line in (folder / "progress.jsonl").read_text().splitlines():
         try:
@@ -190,7 +206,7 @@ NAMES = (
     "files",
     "batches",
     "lost executors",
-    "lost tasks",
+    "retries",
     "rebuilds",
     "batches taken back",
     "rows right",

@@ -181,12 +181,15 @@ final case class JoinFreeExec(
 
     val start = lease.cached.getOrElse {
       var rebuilt: CachedTree = null
-      figures.rebuildNanos = nanosOf { rebuilt = rebuild(store, cell, info.storeVersion, checkSize) }
-      figures.rebuilt = info.storeVersion > 0
+      longMetric(OperatorMetrics.RebuildMs) += nanosOf {
+        rebuilt = rebuild(store, cell, info.storeVersion, checkSize)
+      } / 1000000
+      if (info.storeVersion > 0) longMetric(OperatorMetrics.Rebuilds) += 1
       rebuilt
     }
-    figures.cacheHit = lease.cached.isDefined
-    figures.tookBack = lease.tookBack
+    // told at once: a task whose rows nobody reads to the end has no later moment
+    if (lease.cached.isDefined) longMetric(OperatorMetrics.CacheHits) += 1
+    if (lease.tookBack) longMetric(OperatorMetrics.BatchesTakenBack) += 1
     task =
       if (spec.retractable) {
         val blocks = StateStores.blocks(store)

@@ -71,10 +71,6 @@ final private class TaskMetrics {
   var rowsOwed = 0L
   var logRows = 0L
   var commitNanos = 0L
-  var rebuildNanos = 0L
-  var cacheHit = false
-  var tookBack = false
-  var rebuilt = false
   private[this] var steps = 0L
   private[this] var moves = 0L
   private[this] var results = 0L
@@ -100,12 +96,8 @@ final private class TaskMetrics {
     metric(LiveTuples) += tree.liveTuples
     metric(Keys) += tree.keys
     metric(ArenaBytes) += bytes
-    metric(CacheHits) += (if (cacheHit) 1 else 0)
-    metric(BatchesTakenBack) += (if (tookBack) 1 else 0)
-    metric(Rebuilds) += (if (rebuilt) 1 else 0)
     metric(PropagateMs) += propagate.nanos / 1000000
     metric(EnumerateMs) += enumerate.nanos / 1000000
     metric(CommitMs) += commitNanos / 1000000
-    metric(RebuildMs) += rebuildNanos / 1000000
   }
 }
