@@ -4,7 +4,7 @@ Orders, customers and items are Delta tables with change data feed. A streaming 
 `joinless.apply_changes` puts the net changes of the result into a fourth table. After each round the target is compared
 with the same query as batch SQL: the exit code is 0 only where they agree each time.
 
-Run it with .venv/bin/python examples/delta_cdc.py; Delta's jar is fetched the first time. It takes less than a minute.
+Run it with .venv/bin/python examples/delta_cdc.py; Delta's jar is fetched the first time. It takes a minute or two.
 """
 
 from __future__ import annotations

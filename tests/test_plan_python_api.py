@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import cast
 from xml.etree import ElementTree
 
+import pyspark
 import pytest
 from delta import configure_spark_with_delta_pip
 from pyspark.errors import PySparkException
@@ -23,6 +24,7 @@ from joinless.errors import EXTENSION_CLASS
 from support import graphs
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(joinless.__file__).parent.parent)}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -147,6 +149,53 @@ def test_spark_connect_is_named() -> None:
         joinless.why_not(remote)
 
 
+def test_what_is_no_builder_or_dataframe_is_named(spark: SparkSession) -> None:
+    for wrong in (spark, SparkSession):
+        with pytest.raises(TypeError, match=r"joinless\.configure takes a builder"):
+            joinless.configure(wrong)  # type: ignore[arg-type]
+    sql = cast(DataFrame, "SELECT 1")
+    with pytest.raises(TypeError, match=r"joinless\.explain takes a DataFrame, and got 'SELECT 1'"):
+        str(joinless.explain(sql))
+    with pytest.raises(TypeError, match=r"joinless\.changelog takes a DataFrame, and got 'SELECT 1'"):
+        joinless.changelog(sql)
+
+
+def test_the_package_tells_where_its_jar_is() -> None:
+    run = subprocess.run([sys.executable, "-m", "joinless"], env=ENVIRONMENT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert Path(run.stdout.strip()) == _jars.bundled("4.2.0")
+
+
+SUBMITTED = """
+import joinless
+from pyspark.sql import SparkSession
+try:
+    spark = joinless.configure(SparkSession.builder).getOrCreate()
+except joinless.ExtensionNotInstalledError as error:
+    print(error)
+else:
+    print(joinless.why_not(spark.readStream.format("rate").load()))
+"""
+
+
+@pytest.mark.parametrize("with_jar", [True, False])
+def test_under_spark_submit_the_jar_must_be_submitted(tmp_path: Path, with_jar: bool) -> None:
+    program = tmp_path / "pipeline.py"
+    program.write_text(SUBMITTED)
+    jars = ["--jars", str(_jars.bundled("4.2.0"))] if with_jar else []
+    quiet = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    run = subprocess.run(
+        [str(submit), *quiet, *jars, str(program)], env=ENVIRONMENT, capture_output=True, text=True, timeout=240
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    if with_jar:
+        assert run.stdout.splitlines()[-1] == "[]"
+    else:
+        assert run.stdout.startswith("[JOINLESS_EXTENSION_NOT_INSTALLED.NO_JAR_SUBMITTED]")
+        assert "--jars " + str(_jars.bundled("4.2.0")) in run.stdout
+
+
 WITHOUT = """
 import joinless, sys
 from pyspark.sql import SparkSession
@@ -173,7 +222,7 @@ def test_a_session_without_the_extension_is_named(with_jar: bool) -> None:
     jar = str(_jars.bundled("4.2.0")) if with_jar else ""
     run = subprocess.run(
         [sys.executable, "-c", WITHOUT, jar],
-        env={**os.environ, "PYTHONPATH": str(Path(joinless.__file__).parent.parent)},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         timeout=240,

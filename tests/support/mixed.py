@@ -9,6 +9,7 @@ and aggregation.
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,12 +182,15 @@ class MixedRun:
 def check_plan(spark: SparkSession, seed: int, folder: Path) -> Counter[str]:
     """Runs a plan with a restart, every fourth one also with the extension off; fails where the output differs.
 
+    Batch SQL is the judge. Spark 4.2 alone loses rows of some of these plans (seed 40 is one, in a session that never
+    saw Joinless): that is counted and told, and the plan is compared with batch SQL only.
+
     Returns:
-        what the plan consisted of: its operators, `reason` per block that stayed with Spark, and `rows`.
+        what the plan consisted of: its operators, `reason` per block that stayed with Spark, and `rows`; `Spark right`
+        or `Spark wrong` where it ran alone as well.
     """
     plan = random_plan(seed)
     seen: Counter[str] = Counter()
-    outputs = []
     for native in (False, True) if seed % 4 == 0 else (False,):
         run = MixedRun(spark, plan, folder / ("off" if native else "on"), native=native)
         operators: list[list[str]] = []
@@ -195,18 +199,22 @@ def check_plan(spark: SparkSession, seed: int, folder: Path) -> Counter[str]:
                 run.arrive(batch)
             query = run.run()
             difference = oracles.difference(run.result(), run.expected())
-            assert not difference, f"seed {seed}, native {native}, stage {stage}: {difference}\n{plan.sql}"
+            if native and difference:
+                warnings.warn(f"seed {seed}: Spark without Joinless differs from batch SQL: {difference}", stacklevel=1)
+                seen["Spark wrong"] += 1
+                return seen
+            assert not difference, f"seed {seed}, stage {stage}: {difference}\n{plan.sql}"
             batches = [[o.operatorName for o in p.stateOperators] for p in query.recentProgress if p.stateOperators]
             operators += batches
         assert all(names == operators[0] for names in operators), f"seed {seed}: {operators}\n{plan.sql}"
         ours = operators[0].count(OPERATOR)
         assert ours == (0 if native else plan.blocks), f"seed {seed}: {operators[0]}\n{plan.sql}"
         assert OPERATOR not in operators_of(query) or not native
-        if not native:
+        if native:
+            seen["Spark right"] += 1
+        else:
             seen.update(operators[0])
             seen.update(rows=run.result().total())
             seen.update("reason" for _ in joinless.why_not(plan.over(run.session)))
-        outputs.append(run.result())
-    assert all(output == outputs[0] for output in outputs), f"seed {seed}: differs from Spark without Joinless"
     shutil.rmtree(folder)
     return seen

@@ -6,6 +6,8 @@ Whatever stands in the way (Connect, no jar, no extension) comes back as a named
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaClass
@@ -61,16 +63,25 @@ def running_version(session: SparkSession) -> str:
     return str(_python_api(session._jvm).version())
 
 
-def check_running_session() -> None:
-    """Raises `ExtensionNotInstalledError` where a JVM already runs that a builder can no longer give the extension."""
+def check_running_session(jar: Path) -> None:
+    """Raises `ExtensionNotInstalledError` where a JVM already runs that a builder can no longer give the extension.
+
+    Under `spark-submit` and `pyspark` the JVM runs before Python does.
+    """
     context = SparkContext._active_spark_context
     if context is not None and EXTENSION_CLASS not in _extensions(context):
         raise ExtensionNotInstalledError("OTHER_SESSION")
+    if SparkContext._jvm is None and "PYSPARK_GATEWAY_PORT" in os.environ:
+        SparkContext._ensure_initialized()
+        if not _is_loaded(SparkContext._jvm):
+            raise ExtensionNotInstalledError("NO_JAR_SUBMITTED", jar=str(jar))
     if SparkContext._jvm is not None and not _is_loaded(SparkContext._jvm):
         raise ExtensionNotInstalledError("OTHER_JVM")
 
 
 def _api(df: DataFrame, what: str) -> Any:
+    if not hasattr(df, "sparkSession"):
+        raise TypeError(f"{what} takes a DataFrame, and got {df!r}")
     session = df.sparkSession
     if not hasattr(session, "_jvm") or not hasattr(df, "_jdf"):
         raise ConnectUnsupportedError(what)

@@ -65,6 +65,11 @@ PACKAGE = {
         "55000",
         "The joinless package here carries no jar. Install the wheel, or build one with `make wheel`.",
     ),
+    "JOINLESS_EXTENSION_NOT_INSTALLED.NO_JAR_SUBMITTED": (
+        "55000",
+        "This Python was started by spark-submit or pyspark, whose Java process does not have the Joinless jar. Start "
+        "it with --jars <jar>; joinless.configure then does the rest.",
+    ),
     "JOINLESS_EXTENSION_NOT_INSTALLED.OTHER_JVM": (
         "55000",
         "The Java process behind this Python started without the Joinless jar and outlives spark.stop(). Call "
@@ -86,8 +91,8 @@ PACKAGE = {
 class ExtensionNotInstalledError(JoinlessError):
     """``JOINLESS_EXTENSION_NOT_INSTALLED.*``: the session runs without the jar or without the extension."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(*_filled(PACKAGE, f"JOINLESS_EXTENSION_NOT_INSTALLED.{what}", {}))
+    def __init__(self, what: str, **parameters: str) -> None:
+        super().__init__(*_filled(PACKAGE, f"JOINLESS_EXTENSION_NOT_INSTALLED.{what}", parameters))
 
 
 class ConnectUnsupportedError(JoinlessError):

@@ -73,6 +73,8 @@ def explain(df: DataFrame) -> Explanation:
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
+        AnalysisException: `JOINLESS_NOT_STREAMING` of a DataFrame without a stream,
+            `JOINLESS_RETRACTIONS_NOT_REPRESENTABLE` of one over a changelog that does not ask for changes.
     """
     return Explanation(df)
 
@@ -83,6 +85,8 @@ def why_not(df: DataFrame) -> list[Reason]:
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
+        AnalysisException: `JOINLESS_NOT_STREAMING` of a DataFrame without a stream,
+            `JOINLESS_RETRACTIONS_NOT_REPRESENTABLE` of one over a changelog that does not ask for changes.
     """
     return [
         Reason(

@@ -29,13 +29,17 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     Raises:
         SparkVersionError: no jar for the installed PySpark.
         ConnectUnsupportedError: the builder makes a Spark Connect session; there the server is configured.
-        ExtensionNotInstalledError: a session without the extension already runs in this process.
+        ExtensionNotInstalledError: a session without the extension already runs in this process, or `spark-submit`
+            started it without the jar.
+        TypeError: not a builder.
     """
+    if not isinstance(builder, SparkSession.Builder):
+        raise TypeError(f"joinless.configure takes a builder, such as SparkSession.builder, and got {builder!r}")
     options = builder._options
     if "spark.remote" in options or "SPARK_REMOTE" in os.environ or options.get("spark.api.mode") == "connect":
         raise ConnectUnsupportedError("joinless.configure")
     jar = _jars.bundled(pyspark.__version__)
-    _jvm.check_running_session()
+    _jvm.check_running_session(jar)
     _append(builder, "spark.jars", str(jar))
     _append(builder, "spark.sql.extensions", EXTENSION_CLASS)
     _append(builder, "spark.sql.extendedExplainProviders", EXPLAIN_PROVIDER)

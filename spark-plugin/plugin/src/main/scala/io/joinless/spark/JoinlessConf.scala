@@ -33,6 +33,13 @@ final class JoinlessConf(conf: SQLConf) {
   /** Hinted row counts by relation name. */
   def relationSizes: Map[String, Long] = counts(conf.getConf(RELATION_SIZES))
 
+  /** Rows to expect of relations with these names: one that is not hinted counts as the largest that is. */
+  def expectedRows(names: IndexedSeq[String]): IndexedSeq[Double] = {
+    val hinted = relationSizes
+    val largest = names.flatMap(hinted.get).maxOption.getOrElse(1L)
+    names.map(hinted.getOrElse(_, largest).toDouble)
+  }
+
   def explainEnabled: Boolean = conf.getConf(EXPLAIN_ENABLED)
 
   def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
@@ -106,9 +113,9 @@ object JoinlessConf {
   val CACHE_MAX_BYTES = SQLConf
     .buildConf("spark.joinless.cache.maxBytes")
     .doc(
-      "Bytes that the view trees of one executor may hold together, as of the first batch that a JVM runs. Idle trees " +
-        "go first, least recently used; a single tree above the bound is the error JOINLESS_STATE_TOO_LARGE. 0 stands " +
-        "for a quarter of the executor's heap, inside the share that spark.memory.fraction leaves to user code."
+      "Bytes that the view trees of one executor may hold together. Idle trees go first, least recently used; a single " +
+        "tree above the bound is the error JOINLESS_STATE_TOO_LARGE. 0 stands for a quarter of the executor's heap, " +
+        "inside the share that spark.memory.fraction leaves to user code."
     )
     .version("0.1.0")
     .bytesConf(ByteUnit.BYTE)
@@ -150,7 +157,8 @@ object JoinlessConf {
     .buildConf("spark.joinless.relationSizes")
     .doc(
       "Hint for the join tree and the placement: expected rows of relations, such as `orders=1000000,customers=1000`, " +
-        "by alias. Relations not named count as one row. Applies when a checkpoint is new."
+        "by alias. Relations not named count as the largest that is; names that a query does not have are passed over. " +
+        "Applies when a checkpoint is new."
     )
     .version("0.1.0")
     .stringConf

@@ -34,6 +34,10 @@ class JoinlessConfSpec extends AnyFunSuite with SharedSpark {
     }
     withConf("spark.joinless.relationSizes" -> "big one=5000000000") {
       assert(JoinlessConf.active.relationSizes == Map("big one" -> 5000000000L))
+      assert(JoinlessConf.active.expectedRows(IndexedSeq("a", "b")) == Seq(1.0, 1.0))
+    }
+    withConf("spark.joinless.relationSizes" -> "a=1000,b=20,elsewhere=9000") {
+      assert(JoinlessConf.active.expectedRows(IndexedSeq("a", "b", "c")) == Seq(1000.0, 20.0, 1000.0))
     }
   }
 

@@ -33,7 +33,7 @@ object PythonApi {
     val plan = look(df)
     val trees = plan.blocks.map { spec =>
       val deltas = plan.deltas.get(spec.ordinal).map(d => "\n" + DeltasText(spec, d))
-      JoinTreeText(spec, ChosenShares.sizes(spec, plan.conf)) + deltas.getOrElse("")
+      JoinTreeText(spec, plan.conf.expectedRows(spec.relations.map(_.name))) + deltas.getOrElse("")
     }
     val kept = plan.reasons.map(ExtendedExplain.told)
     if (trees.isEmpty && kept.isEmpty) "The query joins no streams."

@@ -29,7 +29,7 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compile
 
   private def timeBound(layout: BlockLayout): Option[Reason] =
     layout.block.joins.iterator.flatMap(TimeBounds.of).nextOption().map { condition =>
-      Reason.of(Reason.TimeBoundedJoin, "condition" -> Names.of(condition))
+      Reason.of(Reason.TimeBoundedJoin, "condition" -> Names.of(condition, layout.block.leaves))
     }
 
   private def keyType(layout: BlockLayout): Option[Reason] =
@@ -67,7 +67,7 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compile
 
   private def tree(layout: BlockLayout): Either[Reason, JoinTree] =
     recorded.filter(fits(layout)).map(_.tree).toRight(()).left.flatMap { _ =>
-      val sizes = layout.block.leaves.map(leaf => conf.relationSizes.get(leaf.name).fold(1.0)(_.toDouble))
+      val sizes = conf.expectedRows(layout.block.leaves.map(_.name))
       TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _))
     }
 

@@ -112,7 +112,8 @@ object Reason {
     "UNSUPPORTED_OPERATOR",
     "The operator <operator> stands in the query, and changes of a result are told of inner joins, filters, projections and " +
       "unions of streams.",
-    "Apply it to the changes, behind incrementalEnumerate(), or leave it out."
+    "Leave it out. What treats rows one by one may follow incrementalEnumerate(); aggregates are for the complete result, " +
+      "incrementalEnumerate(\"full\"), or sums over _weight."
   )
   val NondeterministicExpression: Code = Code(
     "NONDETERMINISTIC_EXPRESSION",

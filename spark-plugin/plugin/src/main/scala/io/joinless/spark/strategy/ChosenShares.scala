@@ -10,14 +10,11 @@ object ChosenShares {
 
   def apply(spec: BlockSpec, partitions: Int, conf: JoinlessConf): BlockSpec = {
     val shares =
-      if (conf.shares.isEmpty) Shares.choose(spec, partitions, conf.maxReplication, sizes(spec, conf))
+      if (conf.shares.isEmpty)
+        Shares.choose(spec, partitions, conf.maxReplication, conf.expectedRows(spec.relations.map(_.name)))
       else named(spec, partitions, conf.shares)
     spec.copy(shares = shares)
   }
-
-  /** Hinted rows per relation; 1 where nothing is said. */
-  def sizes(spec: BlockSpec, conf: JoinlessConf): IndexedSeq[Double] =
-    spec.relations.map(r => conf.relationSizes.getOrElse(r.name, 1L).toDouble)
 
   /** An attribute goes by its own name, or by any `relation.column` that is equated in it. */
   private def named(spec: BlockSpec, partitions: Int, shares: Map[String, Int]): IndexedSeq[Int] = {

@@ -30,7 +30,7 @@ object TimeBounds {
         eventTimeWatermarkForLateEvents = None,
         useFirstEventTimeColumn = true
       )
-      if (predicates.left.isEmpty && predicates.right.isEmpty) None else join.condition
+      if (predicates.left.isEmpty && predicates.right.isEmpty) None else others.orElse(join.condition)
     }
   }
 }
