@@ -183,7 +183,8 @@ def check_plan(spark: SparkSession, seed: int, folder: Path) -> Counter[str]:
     """Runs a plan with a restart, every fourth one also with the extension off; fails where the output differs.
 
     Batch SQL is the judge. Spark 4.2 alone loses rows of some of these plans (seed 40 is one, in a session that never
-    saw Joinless): that is counted and told, and the plan is compared with batch SQL only.
+    saw Joinless; each has a union, and a source that is idle in a batch): that is counted and told, and the plan is
+    compared with batch SQL only.
 
     Returns:
         what the plan consisted of: its operators, `reason` per block that stayed with Spark, and `rows`; `Spark right`
