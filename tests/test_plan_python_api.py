@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,10 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 import joinless
 from joinless import _jars
 from joinless.errors import EXTENSION_CLASS
-from support import graphs
+from support import graphs, process
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(joinless.__file__).parent.parent)}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -161,7 +158,7 @@ def test_what_is_no_builder_or_dataframe_is_named(spark: SparkSession) -> None:
 
 
 def test_the_package_tells_where_its_jar_is() -> None:
-    run = subprocess.run([sys.executable, "-m", "joinless"], env=ENVIRONMENT, capture_output=True, text=True)
+    run = process.run([sys.executable, "-m", "joinless"])
     assert run.returncode == 0, run.stderr
     assert Path(run.stdout.strip()) == _jars.bundled("4.2.0")
 
@@ -185,9 +182,7 @@ def test_under_spark_submit_the_jar_must_be_submitted(tmp_path: Path, with_jar: 
     jars = ["--jars", str(_jars.bundled("4.2.0"))] if with_jar else []
     quiet = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    run = subprocess.run(
-        [str(submit), *quiet, *jars, str(program)], env=ENVIRONMENT, capture_output=True, text=True, timeout=240
-    )
+    run = process.run([str(submit), *quiet, *jars, str(program)])
     assert run.returncode == 0, run.stderr[-3000:]
     if with_jar:
         assert run.stdout.splitlines()[-1] == "[]"
@@ -220,13 +215,7 @@ except joinless.ExtensionNotInstalledError as error:
 @pytest.mark.parametrize("with_jar", [True, False])
 def test_a_session_without_the_extension_is_named(with_jar: bool) -> None:
     jar = str(_jars.bundled("4.2.0")) if with_jar else ""
-    run = subprocess.run(
-        [sys.executable, "-c", WITHOUT, jar],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+    run = process.run_python(WITHOUT, jar)
     assert run.returncode == 0, run.stderr[-3000:]
     assert "JavaPackage" not in run.stdout
     explained, configured, again = run.stdout.splitlines()

@@ -12,7 +12,9 @@ from faults.__main__ import Input, Worker, rows_wrong
 from support.standalone import cluster
 
 STATE = "spark.sql.streaming.stateStore"
-IDS = [  # of the version that an attempt wrote: a tree of the other attempt must not be taken for it
+SETTINGS = [
+    "spark.executor.memory=512m",  # what a worker has room for
+    # ids of the version that an attempt wrote: a tree of the other attempt must not be taken for it
     f"{STATE}.providerClass=org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{STATE}.rocksdb.changelogCheckpointing.enabled=true",
     f"{STATE}.checkpointFormatVersion=2",
@@ -26,7 +28,7 @@ def test_whichever_attempt_wins_no_row_is_lost_or_repeated(tmp_path: Path) -> No
     for _ in range(4):
         source.add()
     with cluster(tmp_path) as url:
-        worker = Worker(source.folder, source.kind, url, *IDS)
+        worker = Worker(source.folder, source.kind, url, *SETTINGS)
         assert worker.process.wait(timeout=300) == 0, (source.folder / "log").read_text()[-4000:]
     attempts = {path.name for path in (source.folder / "attempts").iterdir()}
     assert attempts >= {f"{batch}-{attempt}" for batch in range(4) for attempt in (0, 1)}, attempts

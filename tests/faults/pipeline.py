@@ -34,7 +34,7 @@ def session(master: str, settings: dict[str, str]) -> SparkSession:
     defaults = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.executor.memory": "1g" if master == LOCAL else "512m",
+        "spark.executor.memory": "1g",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "WARN",
@@ -86,13 +86,14 @@ def main(folder: Path, kind: str, master: str = LOCAL, *settings: str) -> None:
     result = spark.sql(QUERIES[kind])
     if kind == "changes":
         result = joinless.enumerate_deltas(result, output="weight")
-    if master != LOCAL:
+    several_hosts = master != LOCAL
+    if several_hosts:
         result = held(result, folder)
 
     def write(batch: DataFrame, number: int) -> None:
-        if master == LOCAL and number % 3 == 1:
+        if not several_hosts and number % 3 == 1:
             batch.isEmpty()
-        if master == LOCAL and number % 3 == 2:
+        if not several_hosts and number % 3 == 2:
             batch.count()
         batch.write.mode("overwrite").parquet(str(folder / "out" / str(number)))
 

@@ -142,6 +142,11 @@ class MixedRun:
             names = session.range(VERTICES - 2).selectExpr("id", "concat('v', id % 7) AS name")
             names.createOrReplaceTempView("s")
 
+    @property
+    def has_idle_source(self) -> bool:
+        """Whether a source has nothing new in some batch."""
+        return any(len(files) < 2 for files in self.arrivals)
+
     def arrive(self, batch: int) -> None:
         """The batch's files."""
         for name, rows in self.arrivals[batch].items():
@@ -182,9 +187,8 @@ class MixedRun:
 def check_plan(spark: SparkSession, seed: int, folder: Path) -> Counter[str]:
     """Runs a plan with a restart, every fourth one also with the extension off; fails where the output differs.
 
-    Batch SQL is the judge. Spark 4.2 alone loses rows of some of these plans (seed 40 is one, in a session that never
-    saw Joinless; each has a union, and a source that is idle in a batch): that is counted and told, and the plan is
-    compared with batch SQL only.
+    Batch SQL is the judge. Spark 4.2 alone loses rows of some plans with a union, where a source is idle in a batch
+    (seed 40 is one, in a session that never saw Joinless). That is counted and told; any other difference fails.
 
     Returns:
         what the plan consisted of: its operators, `reason` per block that stayed with Spark, and `rows`; `Spark right`
@@ -192,6 +196,7 @@ def check_plan(spark: SparkSession, seed: int, folder: Path) -> Counter[str]:
     """
     plan = random_plan(seed)
     seen: Counter[str] = Counter()
+    wrong = False
     for native in (False, True) if seed % 4 == 0 else (False,):
         run = MixedRun(spark, plan, folder / ("off" if native else "on"), native=native)
         operators: list[list[str]] = []
@@ -200,11 +205,12 @@ def check_plan(spark: SparkSession, seed: int, folder: Path) -> Counter[str]:
                 run.arrive(batch)
             query = run.run()
             difference = oracles.difference(run.result(), run.expected())
-            if native and difference:
-                warnings.warn(f"seed {seed}: Spark without Joinless differs from batch SQL: {difference}", stacklevel=1)
-                seen["Spark wrong"] += 1
-                return seen
-            assert not difference, f"seed {seed}, stage {stage}: {difference}\n{plan.sql}"
+            message = f"seed {seed}, native {native}, stage {stage}: {difference}\n{plan.sql}"
+            if native and difference and "UNION" in plan.sql and run.has_idle_source:
+                warnings.warn(message, stacklevel=1)
+                wrong = True
+            else:
+                assert not difference, message
             batches = [[o.operatorName for o in p.stateOperators] for p in query.recentProgress if p.stateOperators]
             operators += batches
         assert all(names == operators[0] for names in operators), f"seed {seed}: {operators}\n{plan.sql}"
@@ -212,7 +218,7 @@ def check_plan(spark: SparkSession, seed: int, folder: Path) -> Counter[str]:
         assert ours == (0 if native else plan.blocks), f"seed {seed}: {operators[0]}\n{plan.sql}"
         assert OPERATOR not in operators_of(query) or not native
         if native:
-            seen["Spark right"] += 1
+            seen["Spark wrong" if wrong else "Spark right"] += 1
         else:
             seen.update(operators[0])
             seen.update(rows=run.result().total())

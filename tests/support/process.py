@@ -12,9 +12,14 @@ import joinless
 
 def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs `code`; at most five minutes."""
+    return run([sys.executable, "-c", code, *arguments])
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Runs a command that starts Python; at most five minutes."""
     path = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(joinless.__file__).parent.parent)])
     return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
+        command,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,

@@ -71,11 +71,12 @@ def check_running_session(jar: Path) -> None:
     context = SparkContext._active_spark_context
     if context is not None and EXTENSION_CLASS not in _extensions(context):
         raise ExtensionNotInstalledError("OTHER_SESSION")
-    if SparkContext._jvm is None and "PYSPARK_GATEWAY_PORT" in os.environ:
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if submitted:
         SparkContext._ensure_initialized()
-        if not _is_loaded(SparkContext._jvm):
-            raise ExtensionNotInstalledError("NO_JAR_SUBMITTED", jar=str(jar))
     if SparkContext._jvm is not None and not _is_loaded(SparkContext._jvm):
+        if submitted:
+            raise ExtensionNotInstalledError("NO_JAR_SUBMITTED", jar=str(jar))
         raise ExtensionNotInstalledError("OTHER_JVM")
 
 

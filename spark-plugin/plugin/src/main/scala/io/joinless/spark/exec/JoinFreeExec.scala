@@ -132,11 +132,11 @@ final case class JoinFreeExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulator
-    val told = commits
+    commits
     val confs = new JoinlessConf(conf)
     val (cacheEnabled, cacheMaxBytes, owe) = (confs.cacheEnabled, confs.cacheMaxBytes, confs.absentRowsOwed)
     StateStores.mapPartitions(child.execute(), getStateInfo, session, ChangeLog.KeySchema, ChangeLog.ValueSchema) {
-      (store, rows) => runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe, told)
+      (store, rows) => runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe)
     }
   }
 
@@ -145,8 +145,7 @@ final case class JoinFreeExec(
       rows: Iterator[InternalRow],
       cacheEnabled: Boolean,
       limit: Long,
-      owe: Boolean,
-      told: CollectionAccumulator[CellSizes]
+      owe: Boolean
   ): Iterator[InternalRow] = {
     val context = TaskContext.get()
     val info = getStateInfo
@@ -175,8 +174,7 @@ final case class JoinFreeExec(
         lease.checkIn(now, base.copy(version = base.version + 1, checkpointId = id), limit, Some(base -> undo))
         CacheSweeper.start()
       } else lease.release()
-      report(store, now.tree, bytes, figures)
-      told.add(CellSizes(cell, now.tree, bytes, figures))
+      report(store, now.tree, CellSizes(cell, now.tree, bytes, figures), figures)
     }
 
     val start = lease.cached.getOrElse {
@@ -210,8 +208,10 @@ final case class JoinFreeExec(
   private def logReader(cell: Int, version: Long): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
 
-  private def report(store: StateStore, tree: ViewTree, bytes: Long, figures: TaskMetrics): Unit = {
-    figures.report(tree, bytes, longMetric)
+  private def report(store: StateStore, tree: ViewTree, sizes: CellSizes, figures: TaskMetrics): Unit = {
+    commits.add(sizes)
+    CellSizes.figures(Seq(sizes)).foreach { case (name, size) => longMetric(name) += size }
+    figures.report(tree, longMetric)
     longMetric("numOutputRows") += figures.rowsOut
     longMetric("numUpdatedStateRows") += figures.rowsIn
     longMetric("allUpdatesTimeMs") += (figures.propagate.nanos + figures.enumerate.nanos) / 1000000
@@ -220,7 +220,7 @@ final case class JoinFreeExec(
     val before = stateRows.value
     setStoreMetrics(store)
     // the store counts blocks; users count rows
-    stateRows += tree.rows - (stateRows.value - before)
+    stateRows += sizes.rows - (stateRows.value - before)
     setOperatorMetrics()
   }
 

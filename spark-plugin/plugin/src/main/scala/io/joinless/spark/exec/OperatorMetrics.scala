@@ -61,7 +61,7 @@ object OperatorMetrics {
     all.map { case (name, meaning) => StatefulOperatorCustomSumMetric(name, meaning) }
 }
 
-/** Collects one task's figures and adds them to the operator's metrics once, at its end. */
+/** Collects one task's figures; its counts and times are added to the operator's metrics once, at its end. */
 final private class TaskMetrics {
   val propagate = new SampledTimer(61)
   val enumerate = new SampledTimer(251)
@@ -82,20 +82,14 @@ final private class TaskMetrics {
     results = tree.counters.results
   }
 
-  def report(tree: ViewTree, bytes: Long, metric: String => SQLMetric): Unit = {
+  def report(tree: ViewTree, metric: String => SQLMetric): Unit = {
     import OperatorMetrics._
     metric(RowsIn) += rowsIn
     metric(RowsNetted) += rowsNetted
     metric(RowsOut) += rowsOut
-    metric(RowsOwed) += rowsOwed
-    metric(LogRows) += logRows
     metric(PropagationSteps) += tree.counters.steps - steps
     metric(CursorMoves) += tree.counters.moves - moves
     metric(ResultsEnumerated) += tree.counters.results - results
-    metric(StoredRows) += tree.rows
-    metric(LiveTuples) += tree.liveTuples
-    metric(Keys) += tree.keys
-    metric(ArenaBytes) += bytes
     metric(PropagateMs) += propagate.nanos / 1000000
     metric(EnumerateMs) += enumerate.nanos / 1000000
     metric(CommitMs) += commitNanos / 1000000
