@@ -4,7 +4,7 @@ import io.joinless.engine.enumerate.{DeltaEnumeration, Reversal}
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.plans.BlockSpec
-import io.joinless.spark.state.{CachedTree, ChangeLogReader, ChangeLogWriter, LogExtent, Undo}
+import io.joinless.spark.state._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.unsafe.Platform
@@ -12,12 +12,12 @@ import org.apache.spark.unsafe.Platform
 /** One batch in one cell of an append-only block: exchange rows in, result rows out, streaming.
   *
   * Each row is written to the arena and to the log, then inserted role by role; the results of each insertion are handed
-  * out before the next, so nothing is buffered. When all is drained, the log is flushed and `commit` called, once. A task
+  * out before the next, so nothing is buffered. When all is drained, the log is closed and `commit` called, once. A task
   * that is not drained has committed nothing.
   *
   * @param deltas each result has the weight 1 as its last column
   * @param start the cell's tree as of the version the batch starts from
-  * @param put stores a block of the log
+  * @param reader of the log's blocks that are merged
   * @param checkSize told the bytes of the tree now and then, and before the commit; throws where that is too much
   * @param commit makes the batch durable; gets the tree as it then is, and the way back
   */
@@ -27,7 +27,8 @@ final private class CellTask(
     cell: Int,
     start: CachedTree,
     input: Iterator[InternalRow],
-    put: (UnsafeRow, UnsafeRow) => Unit,
+    store: BlockStore,
+    reader: ChangeLogReader,
     checkSize: Long => Unit,
     commit: (CachedTree, Undo) => Unit,
     metrics: TaskMetrics,
@@ -36,7 +37,7 @@ final private class CellTask(
   import CellTask._
 
   private[this] val tree = start.tree
-  private[this] val log = new ChangeLogWriter(cell, start.nextSequence, put)
+  private[this] val log = new ChangeLogWriter(cell, start.nextSequence, store, blocks = start.tail)
   private[this] val inputOf = spec.relations.map(_.input).toArray
   private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
   private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
@@ -118,9 +119,9 @@ final private class CellTask(
   private def finish(): Unit = {
     finished = true
     checkSize(tree.bytes)
-    log.flush()
+    log.close(reader)(_ => (roles, _, _, base, offset, bytes) => log.append(roles, base, offset, bytes))
     metrics.logRows = tree.rows
-    commit(CachedTree(tree, log.nextSequence), wayBack)
+    commit(CachedTree(tree, log.nextSequence, log.tail), wayBack)
   }
 
   private def wayBack: Undo = if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, None)
@@ -146,7 +147,7 @@ private[spark] object CellTask {
 
   /** The view tree of an empty log. */
   def empty(spec: BlockSpec): CachedTree =
-    CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L, Option.when(spec.retractable)(new LogExtent(spec)))
+    CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L, extent = Option.when(spec.retractable)(new LogExtent(spec)))
 
   /** The view tree of what the log holds. */
   def rebuild(

@@ -18,11 +18,11 @@ import org.apache.spark.unsafe.Platform
   * or where the output shows each stored column of each relation (so that different results are different rows) and
   * the batch says that no result changes with both signs. Not netted, equal rows may come several times, with one sign.
   *
-  * When all is drained, the log is cleaned and flushed and `commit` called, once. A task that fails, or is not drained, has
+  * When all is drained, the log is cleaned and closed and `commit` called, once. A task that fails, or is not drained, has
   * committed nothing, and its tree is of no use any more.
   *
   * @param start the cell's tree as of the version the batch starts from
-  * @param reader of the log's blocks, for cleaning
+  * @param reader of the log's blocks that are cleaned or merged
   * @param owe rows may be deleted before they are inserted
   */
 final private class ChangelogTask(
@@ -43,7 +43,7 @@ final private class ChangelogTask(
   private[this] val extent = start.extent.get
   private[this] val first = tree.rows == 0 && extent.entries == 0
   private[this] val journal = if (first) None else Some(new ExtentJournal(tree, extent))
-  private[this] val log = new CountLog(spec, cell, tree, extent, start.nextSequence, store, reader, journal)
+  private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
   private[this] val inputOf = spec.relations.map(_.input).toArray
   private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
   private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
@@ -130,7 +130,7 @@ final private class ChangelogTask(
     checkSize(start.bytes)
     metrics.rowsOwed = extent.owed
     metrics.logRows = extent.entries
-    commit(CachedTree(tree, log.sequence, start.extent), wayBack)
+    commit(CachedTree(tree, log.nextSequence, log.tail, start.extent), wayBack)
   }
 
   override def takeBack(): Option[CachedTree] =

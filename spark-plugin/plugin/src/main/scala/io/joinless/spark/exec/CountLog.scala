@@ -1,7 +1,6 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.enumerate.ChangeBatch
-import io.joinless.engine.view.ViewTree
 import io.joinless.spark.plans.BlockSpec
 import io.joinless.spark.state._
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -16,24 +15,25 @@ import org.apache.spark.unsafe.Platform
   *
   * Each entry that a batch writes for its own changes pays for cleaning four; what it does not use it leaves to later
   * batches, up to a block. Blocks are cleaned whole: those that the batch itself pays for, or one that was saved for. So
-  * beside its own entries a batch writes at most four times as many, or those of one block. A batch that changes nothing
-  * writes nothing; where no row is left, no block is.
+  * beside its own entries a batch writes at most four times as many, or those of one block; and once more those of the
+  * small blocks that its last one takes in ([[LogTail]]), of which it leaves out what is outdated. A batch that changes
+  * nothing writes nothing; where no row is left, no block is.
   *
-  * @param reader of blocks that are cleaned
+  * @param reader of blocks that are cleaned or merged
   * @param journal told which rows get a new newest block, where the batch may have to be taken back
   */
 final private class CountLog(
     spec: BlockSpec,
     cell: Int,
-    tree: ViewTree,
+    start: CachedTree,
     extent: LogExtent,
-    nextSequence: Long,
     store: BlockStore,
     reader: ChangeLogReader,
     journal: Option[ExtentJournal]
 ) {
-  private[this] val writer = new ChangeLogWriter(cell, nextSequence, store.put, weighted = true)
-  writer.oldest = extent.oldest
+  private[this] val tree = start.tree
+  private[this] val writer = new ChangeLogWriter(cell, start.nextSequence, store, weighted = true, start.tail)
+  writer.cleanedUntil(extent.oldest)
   private[this] val counts = new RowCounts(spec)
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
   private[this] var words = new Array[Long](64)
@@ -41,7 +41,10 @@ final private class CountLog(
   private[this] var cleaned = 0L // entries of blocks that this batch has cleaned
 
   /** Number of the block after the last one. */
-  def sequence: Long = writer.nextSequence
+  def nextSequence: Long = writer.nextSequence
+
+  /** The last blocks. */
+  def tail: LogTail = writer.tail
 
   /** A row of an append-only input that came. */
   def appended(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
@@ -131,11 +134,17 @@ final private class CountLog(
   def close(): Unit = if (own > 0) {
     if (tree.rows == 0) removeAll() else clean()
     // the last block of a batch is written last: it says which block is the oldest one now
-    writer.flush()
+    writer.close(reader)(block =>
+      (roles, weight, input, base, offset, bytes) =>
+        if (holds(block, weight, input, base, offset, bytes)) {
+          writer.together(1, bytes)
+          writer.append(roles, weight, base, offset, bytes)
+        } else extent.entries -= 1
+    )
   }
 
   private def clean(): Unit = {
-    val before = nextSequence
+    val before = start.nextSequence
     extent.credit += CountLog.EntriesPerOwn * own
     while (extent.entries > 2 * extent.live && extent.oldest < before && cleanOldest()) {}
     extent.credit = math.min(extent.credit, LogExtent.MostCredit)
@@ -149,35 +158,69 @@ final private class CountLog(
     entries <= extent.credit && (cleaned == 0L || cleaned + entries <= CountLog.EntriesPerOwn * own) && {
       extent.credit -= entries
       cleaned += entries
-      reader.read(key, block) { (roles, _, input, base, offset, bytes) => keep(roles, input, base, offset, bytes) }
+      val last = ChangeLogReader.lastOf(extent.oldest, block)
+      reader.read(key, block) { (roles, _, input, base, offset, bytes) =>
+        keep(last, roles, input, base, offset, bytes)
+      }
       extent.entries -= entries
       store.remove(key)
-      extent.oldest += 1
-      writer.oldest = extent.oldest
+      cleanedUntil(last + 1)
       true
     }
   }
 
-  /** Writes an entry of the oldest block again, as of now, where it is live. */
-  private def keep(roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
+  private def cleanedUntil(oldest: Long): Unit = {
+    extent.oldest = oldest
+    writer.cleanedUntil(oldest)
+  }
+
+  /** Writes an entry of the oldest block, which ends with number `last`, again, as of now, where it is live. */
+  private def keep(last: Long, roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
     if (!spec.inputs(input).changelog) append(roles, base, offset, bytes)
     else {
-      val size = bytes >>> 3
-      if (words.length < size) words = new Array[Long](2 * size)
-      Platform.copyMemory(base, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
-      val row = tree.find(input, words, size)
-      if (row >= 0 && extent.newestBlock(input, row) == extent.oldest) {
+      val row = find(input, base, offset, bytes)
+      if (row >= 0 && isLatest(input, row, extent.oldest, last)) {
         counts.read(tree, input, row)
         writeCounts(input, row, gone = 0L)
       }
     }
 
+  private def find(input: Int, base: AnyRef, offset: Long, bytes: Int): Int = {
+    val size = bytes >>> 3
+    if (words.length < size) words = new Array[Long](2 * size)
+    Platform.copyMemory(base, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
+    tree.find(input, words, size)
+  }
+
+  /** An entry of a block that is merged still says something: it is its row's latest, or contradicts an older block. */
+  private def holds(
+      block: LogTail.Block,
+      weight: Long,
+      input: Int,
+      base: AnyRef,
+      offset: Long,
+      bytes: Int
+  ): Boolean = !spec.inputs(input).changelog || {
+    val row = find(input, base, offset, bytes)
+    if (weight == 0L && (row < 0 || block.first == extent.oldest)) block.first > extent.oldest
+    else row >= 0 && isLatest(input, row, block.first, block.last)
+  }
+
+  /** The block with these numbers has the row's latest entries. */
+  private def isLatest(input: Int, row: Int, first: Long, last: Long): Boolean = {
+    val newest = extent.newestBlock(input, row)
+    first <= newest && newest <= last
+  }
+
   private def removeAll(): Unit = {
     writer.discard()
     while (extent.oldest < writer.nextSequence) {
       key.setLong(0, extent.oldest)
+      val block = store.get(key)
+      if (block == null) throw reader.missing(extent.oldest)
+      val last = ChangeLogReader.lastOf(extent.oldest, block)
       store.remove(key)
-      extent.oldest += 1
+      cleanedUntil(last + 1)
     }
     extent.entries = 0
     extent.live = 0

@@ -188,12 +188,12 @@ final case class JoinFreeExec(
     // told at once: a task whose rows nobody reads to the end has no later moment
     if (lease.cached.isDefined) longMetric(OperatorMetrics.CacheHits) += 1
     if (lease.tookBack) longMetric(OperatorMetrics.BatchesTakenBack) += 1
+    val blocks = StateStores.blocks(store)
+    val reader = logReader(cell, info.storeVersion)
     task =
-      if (spec.retractable) {
-        val blocks = StateStores.blocks(store)
-        val reader = logReader(cell, info.storeVersion)
+      if (spec.retractable)
         new ChangelogTask(spec, residuals, cell, start, rows, blocks, reader, owe, checkSize, commit, figures)
-      } else new CellTask(spec, residuals, cell, start, rows, store.put(_, _), checkSize, commit, figures, deltas)
+      else new CellTask(spec, residuals, cell, start, rows, blocks, reader, checkSize, commit, figures, deltas)
     new InterruptibleIterator(context, task)
   }
 

@@ -36,7 +36,7 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
     survey()
     restoration.finish()
     checkSize(tree.bytes)
-    CachedTree(tree, next, Option.when(spec.retractable)(extent))
+    CachedTree(tree, next, reader.tail, Option.when(spec.retractable)(extent))
   }
 
   private def counted(

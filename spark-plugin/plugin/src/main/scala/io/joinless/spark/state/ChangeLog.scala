@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.Platform
   * little-endian.
   * {{{
   * block  = magic "JLCB" (4) | format version (2) | flags (2) | sequence (8) | cell (4) | entries (4) | CRC32C (4) | 0 (4) |
-  *          oldest (8, only with flag 1) | entry*
+  *          oldest (8, only with flag 1) | last (8, only with flag 2) | entry*
   * entry  = roles (8) | weight (8, only with flag 1) | length in bytes (8) | row (length)
   * }}}
   * The checksum covers the block but itself and the four bytes behind it. A row is the bytes of an `UnsafeRow` in the
@@ -23,6 +23,8 @@ import org.apache.spark.unsafe.Platform
   * its counts that are not 0 (and for roles that just became 0, an entry of weight 0), and those of the latest block hold. A
   * row of an append-only input is one entry of weight 1, each a row of its own. `oldest` is the number of the first block
   * that was still in the store when the block was written; that of the last block is that of the whole log.
+  *
+  * Flag 2, ''merged'': the block stands for several that were written before, numbers `sequence` to `last` ([[LogTail]]).
   *
   * A block is closed at 64 KB, one with weights at 8 KB: it is cleaned as a whole, in a batch that may have few changes of
   * its own. Larger rows have a block of their own. Writing costs one copy of the row's bytes, reading
@@ -35,10 +37,23 @@ object ChangeLog {
   final val Magic = 0x42434c4a // "JLCB"
   final val Version = 1
   final val WeightFlag = 1
+  final val MergedFlag = 2
   final val BlockBytes = 64 * 1024
   final val WeightedBlockBytes = 8 * 1024
   final val HeaderBytes = 32
   final val WeightedHeaderBytes = 40
+
+  /** Bytes of the header, but for `last`. */
+  def headerBytes(weighted: Boolean): Int = if (weighted) WeightedHeaderBytes else HeaderBytes
+
+  /** Bytes of entries that a block has room for. */
+  def capacity(weighted: Boolean): Int =
+    (if (weighted) WeightedBlockBytes else BlockBytes) - headerBytes(weighted)
+
+  /** Bytes of entries that a merged block has at most: so many that its key and header do not count, and no more, since
+    * larger ones would cost more copies.
+    */
+  def mergedCapacity(weighted: Boolean): Int = capacity(weighted) / 4
 
   final private[state] val VersionAt = 4
   final private[state] val FlagsAt = 6
@@ -62,27 +77,30 @@ object ChangeLog {
 /** Appends rows to the log of one cell.
   *
   * @param sequence number of the next block
-  * @param put stores a block under its key; both rows are reused afterwards
+  * @param store the log's blocks
   * @param weighted entries have weights
+  * @param blocks the log's last ones
   */
 final class ChangeLogWriter(
     cell: Int,
     private var sequence: Long,
-    put: (UnsafeRow, UnsafeRow) => Unit,
-    weighted: Boolean = false
+    store: BlockStore,
+    weighted: Boolean = false,
+    private var blocks: LogTail = LogTail.Empty
 ) {
   import ChangeLog._
 
-  /** Number of the first block in the store; stands in blocks with weights. */
-  var oldest: Long = 0L
+  private[this] var oldestBlock = 0L
+  private[this] val header = headerBytes(weighted)
+  private[this] val room = capacity(weighted)
+  private[this] val mergedRoom = mergedCapacity(weighted)
 
-  private[this] val headerBytes = if (weighted) WeightedHeaderBytes else HeaderBytes
-  private[this] val blockBytes = if (weighted) WeightedBlockBytes else BlockBytes
-
-  // the value row itself: null word, offset and size of the block, block, padding
+  // the value row itself: null word, offset and size of the block, block, padding. Entries stand where they always do: a
+  // row whose block has no `last` begins eight bytes later.
   final private[this] val BlockAt = 16
-  private[this] var buffer = new Array[Byte](BlockAt + blockBytes)
-  private[this] var length = headerBytes
+  private[this] val entriesAt = BlockAt + header + 8
+  private[this] var buffer = new Array[Byte](entriesAt + room)
+  private[this] var length = 0 // of the entries
   private[this] var entries = 0
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
   private[this] val value = new UnsafeRow(1)
@@ -90,62 +108,106 @@ final class ChangeLogWriter(
   /** Number of the block that the next flush writes. */
   def nextSequence: Long = sequence
 
+  /** The log's last blocks. */
+  def tail: LogTail = blocks
+
+  /** Number of the first block in the store is now this; stands in blocks with weights. */
+  def cleanedUntil(oldest: Long): Unit = {
+    oldestBlock = oldest
+    blocks = blocks.from(oldest)
+  }
+
   /** Adds a row whose bytes stand at `offset` of `base`. */
   def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
-    val size = 16 + bytes
-    if (entries > 0 && length + size > BlockBytes) flush()
-    if (BlockAt + length + size > buffer.length) buffer = java.util.Arrays.copyOf(buffer, BlockAt + length + size)
-    val at = Platform.BYTE_ARRAY_OFFSET.toLong + BlockAt + length
+    makeRoom(16 + bytes)
+    val at = end
     Platform.putLong(buffer, at, roles)
     Platform.putLong(buffer, at + 8, bytes.toLong)
     Platform.copyMemory(base, offset, buffer, at + 16, bytes)
-    length += size
-    entries += 1
+    added(16 + bytes)
   }
 
   /** Makes entries of one row stand in one block: `count` entries, of `bytes` bytes of row each. */
-  def together(count: Int, bytes: Int): Unit = {
-    val size = Math.multiplyExact(count, 24 + bytes)
-    if (entries > 0 && length + size > blockBytes) flush()
-    if (BlockAt + length + size > buffer.length) buffer = java.util.Arrays.copyOf(buffer, BlockAt + length + size)
-  }
+  def together(count: Int, bytes: Int): Unit = makeRoom(Math.multiplyExact(count, 24 + bytes))
 
   /** Adds one of the entries that `together` has made room for; the block is number `nextSequence`. */
   def append(roles: Long, weight: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
-    val at = Platform.BYTE_ARRAY_OFFSET.toLong + BlockAt + length
+    val at = end
     Platform.putLong(buffer, at, roles)
     Platform.putLong(buffer, at + 8, weight)
     Platform.putLong(buffer, at + 16, bytes.toLong)
     Platform.copyMemory(base, offset, buffer, at + 24, bytes)
-    length += 24 + bytes
+    added(24 + bytes)
+  }
+
+  private def end: Long = Platform.BYTE_ARRAY_OFFSET.toLong + entriesAt + length
+
+  private def makeRoom(bytes: Int): Unit = {
+    if (entries > 0 && length + bytes > room) flush()
+    val size = entriesAt + length + bytes
+    if (size > buffer.length) buffer = java.util.Arrays.copyOf(buffer, size)
+  }
+
+  private def added(bytes: Int): Unit = {
+    length += bytes
     entries += 1
   }
 
   /** Forgets what was added since the last block. */
   def discard(): Unit = {
     entries = 0
-    length = headerBytes
+    length = 0
   }
 
   /** Stores what was added since the last block. */
-  def flush(): Unit = if (entries > 0) {
-    val at = Platform.BYTE_ARRAY_OFFSET.toLong + BlockAt
+  def flush(): Unit = if (entries > 0) write(sequence)
+
+  /** Ends a batch: stores what was added since the last block, together with blocks before it ([[LogTail]]).
+    *
+    * @param reader of the blocks that are taken in
+    * @param again told a block, adds those of its entries again that hold
+    */
+  def close(reader: ChangeLogReader)(again: LogTail.Block => ChangeLogReader.Entry): Unit = if (entries > 0) {
+    var first = sequence
+    var taken = blocks.takenInBy(length, mergedRoom)
+    while (taken.isDefined) {
+      first = taken.get.first
+      key.setLong(0, first)
+      val block = store.get(key)
+      if (block == null) throw reader.missing(first)
+      reader.read(key, block)(again(taken.get))
+      store.remove(key)
+      blocks = blocks.withoutLast
+      taken = blocks.takenInBy(length, mergedRoom)
+    }
+    write(first)
+  }
+
+  /** Stores a block for the numbers from `first` to that of the next block. */
+  private def write(first: Long): Unit = {
+    val merged = first < sequence
+    val row = if (merged) 0 else 8
+    val bytes = (if (merged) header + 8 else header) + length
+    val at = Platform.BYTE_ARRAY_OFFSET.toLong + row + BlockAt
     Platform.putInt(buffer, at, Magic)
     Platform.putShort(buffer, at + VersionAt, Version.toShort)
-    Platform.putShort(buffer, at + FlagsAt, (if (weighted) WeightFlag else 0).toShort)
-    Platform.putLong(buffer, at + SequenceAt, sequence)
+    val flags = (if (weighted) WeightFlag else 0) | (if (merged) MergedFlag else 0)
+    Platform.putShort(buffer, at + FlagsAt, flags.toShort)
+    Platform.putLong(buffer, at + SequenceAt, first)
     Platform.putInt(buffer, at + CellAt, cell)
     Platform.putInt(buffer, at + EntriesAt, entries)
     Platform.putInt(buffer, at + ReservedAt, 0)
-    if (weighted) Platform.putLong(buffer, at + OldestAt, oldest)
-    Platform.putInt(buffer, at + ChecksumAt, checksum(buffer, BlockAt, length))
-    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET, 0L)
-    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + 8, BlockAt.toLong << 32 | length)
-    value.pointTo(buffer, BlockAt + length)
-    key.setLong(0, sequence)
-    put(key, value)
+    if (weighted) Platform.putLong(buffer, at + OldestAt, oldestBlock)
+    if (merged) Platform.putLong(buffer, at + header, sequence)
+    Platform.putInt(buffer, at + ChecksumAt, checksum(buffer, row + BlockAt, bytes))
+    Platform.putLong(buffer, at - BlockAt, 0L)
+    Platform.putLong(buffer, at - 8, BlockAt.toLong << 32 | bytes)
+    value.pointTo(buffer, at - BlockAt, BlockAt + bytes)
+    key.setLong(0, first)
+    store.put(key, value)
+    blocks = blocks.append(LogTail.Block(first, sequence, length), mergedRoom)
     sequence += 1
     discard()
-    if (buffer.length > 4 * blockBytes) buffer = new Array[Byte](BlockAt + blockBytes)
+    if (buffer.length > 4 * (entriesAt + room)) buffer = new Array[Byte](entriesAt + room)
   }
 }

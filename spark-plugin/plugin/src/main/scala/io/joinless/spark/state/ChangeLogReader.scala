@@ -1,5 +1,7 @@
 package io.joinless.spark.state
 
+import scala.collection.mutable
+
 import io.joinless.spark.exec.RowCodec
 import io.joinless.spark.plans.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -10,7 +12,7 @@ import org.apache.spark.unsafe.Platform
   *
   * Checked are magic, version and flags, sequence and cell (a block in the wrong place), the checksum, that entries fill
   * the block exactly, that a row's roles are relations of one input and its length fits that input, that a row of an
-  * append-only input has weight 1; and, by `finish`, that no block is missing.
+  * append-only input has weight 1; and, by `finish`, that no block is missing and none is there that should be gone.
   *
   * @param keep of a row's roles, those to hand out; a row of which none is left is not handed out at all
   */
@@ -30,19 +32,17 @@ final class ChangeLogReader(
   }.toArray
   private[this] val weighted = spec.retractable
   private[this] val appendOnly = spec.inputs.map(!_.changelog).toArray
-  private[this] val headerBytes = if (weighted) WeightedHeaderBytes else HeaderBytes
   private[this] val entryBytes = if (weighted) 24 else 16
-  private[this] var blocks = 0L
-  private[this] var first = Long.MaxValue
-  private[this] var last = -1L
-  private[this] var oldest = 0L // as the last block has it
+  private[this] val blocks = mutable.ArrayBuffer.empty[LogTail.Block]
+  private[this] var newest = -1L
+  private[this] var oldest = 0L // as the newest block has it
   private[this] var entryCount = 0L
 
   /** Entries of the blocks that were read. */
   def entries: Long = entryCount
 
   /** Number of the first block in the store, as of what was read. */
-  def oldestSequence: Long = if (blocks == 0) 0L else first
+  def oldestSequence: Long = blocks.iterator.map(_.first).minOption.getOrElse(0L)
 
   /** Checks the block under `key`, then hands each of its rows to `entry(roles, weight, input, base, offset, bytes)`; without
     * weights in the log, each weight is 1.
@@ -54,7 +54,8 @@ final class ChangeLogReader(
     if (value.isNullAt(0)) fail("it is NULL")
     val word = value.getLong(0)
     val length = word.toInt
-    if (length < headerBytes || (word >>> 32) + length > value.getSizeInBytes) fail(s"its length is $length")
+    var header = headerBytes(weighted)
+    if (length < header || (word >>> 32) + length > value.getSizeInBytes) fail(s"its length is $length")
     val (bytes, from) = value.getBaseObject match {
       case b: Array[Byte] => (b, (value.getBaseOffset - Platform.BYTE_ARRAY_OFFSET + (word >>> 32)).toInt)
       case _ => (value.getBinary(0), 0)
@@ -65,20 +66,25 @@ final class ChangeLogReader(
     if (version != Version) fail(s"its format version is $version, this release reads $Version")
     if (Platform.getInt(bytes, at + ChecksumAt) != checksum(bytes, from, length)) fail("its checksum does not match")
     val flags = Platform.getShort(bytes, at + FlagsAt)
-    if (flags != (if (weighted) WeightFlag else 0)) fail(s"its flags are $flags")
+    val merged = (flags & MergedFlag) != 0
+    if ((flags & ~MergedFlag) != (if (weighted) WeightFlag else 0)) fail(s"its flags are $flags")
+    if (merged) header += 8
+    if (length < header) fail(s"its length is $length")
     if (Platform.getLong(bytes, at + SequenceAt) != sequence)
       fail(s"it is block ${Platform.getLong(bytes, at + SequenceAt)}")
     if (Platform.getInt(bytes, at + CellAt) != cell) fail(s"it belongs to cell ${Platform.getInt(bytes, at + CellAt)}")
 
+    val last = if (merged) Platform.getLong(bytes, at + header - 8) else sequence
+    if (merged && last <= sequence) fail(s"it ends with block $last")
+
     val end = at + length
     val count = Platform.getInt(bytes, at + EntriesAt)
-    walk(bytes, at + headerBytes, end, count, null, fail)
-    walk(bytes, at + headerBytes, end, count, entry, fail)
-    blocks += 1
+    walk(bytes, at + header, end, count, null, fail)
+    walk(bytes, at + header, end, count, entry, fail)
+    blocks += LogTail.Block(sequence, last, length - header)
     entryCount += count
-    first = math.min(first, sequence)
-    if (sequence > last) {
-      last = sequence
+    if (sequence > newest) {
+      newest = sequence
       if (weighted) oldest = Platform.getLong(bytes, at + OldestAt)
     }
   }
@@ -88,11 +94,19 @@ final class ChangeLogReader(
 
   /** To be called behind the last block: the sequence number of the next one. */
   def finish(): Long = {
-    val expected = last + 1 - oldest
-    if (blocks != expected || blocks > 0 && weighted && first != oldest)
-      throw corrupt(last, s"the log has $blocks blocks where $expected are expected, from block $oldest on")
-    last + 1
+    blocks.sortInPlaceBy(_.first)
+    var next = oldest
+    for (b <- blocks) {
+      if (b.first > next) throw missing(next)
+      if (b.first < next)
+        throw corrupt(b.first, s"it should be gone, what is in force there begins with block $next")
+      next = b.last + 1
+    }
+    next
   }
+
+  /** The log's last blocks, once `finish` was called. */
+  def tail: LogTail = LogTail.of(blocks.reverseIterator, mergedCapacity(weighted))
 
   /** Walks the entries; checks them where `entry` is null, hands them out otherwise. */
   private def walk(
@@ -150,5 +164,16 @@ object ChangeLogReader {
   def entriesOf(value: UnsafeRow): Int = {
     val at = value.getBaseOffset + (value.getLong(0) >>> 32)
     Platform.getInt(value.getBaseObject, at + ChangeLog.EntriesAt)
+  }
+
+  /** Number of the last block that a block claims to stand for. */
+  def lastOf(sequence: Long, value: UnsafeRow): Long = {
+    val at = value.getBaseOffset + (value.getLong(0) >>> 32)
+    val flags = Platform.getShort(value.getBaseObject, at + ChangeLog.FlagsAt)
+    if ((flags & ChangeLog.MergedFlag) == 0) sequence
+    else {
+      val header = ChangeLog.headerBytes(weighted = (flags & ChangeLog.WeightFlag) != 0)
+      Platform.getLong(value.getBaseObject, at + header)
+    }
   }
 }

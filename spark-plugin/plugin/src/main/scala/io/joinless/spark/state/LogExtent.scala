@@ -27,7 +27,7 @@ final class LogExtent(spec: BlockSpec) {
 
   private[this] val newest: Array[PagedInts] = spec.inputs.map(i => if (i.changelog) new PagedInts else null).toArray
 
-  /** The block that has the row's latest entries, −1 where none was recorded. */
+  /** A number of the block that has the row's latest entries, −1 where none was recorded. */
   def newestBlock(input: Int, row: Int): Long = newest(input)(row) - 1L
 
   def setNewestBlock(input: Int, row: Int, sequence: Long): Unit =

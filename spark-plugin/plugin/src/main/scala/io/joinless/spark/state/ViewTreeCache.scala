@@ -10,10 +10,15 @@ final case class CellId(checkpoint: String, operator: Long, cell: Int)
 /** Which state of the cell: the run, the store's version, and the id of its checkpoint where the store has one. */
 final case class StateVersion(run: UUID, version: Long, checkpointId: Option[String])
 
-/** A view tree that stands for the store at some version, the number of the log's next block, and, where the log has
-  * weights, what is known of it.
+/** A view tree that stands for the store at some version, the number of the log's next block, what its last blocks are,
+  * and, where the log has weights, what is known of it.
   */
-final case class CachedTree(tree: ViewTree, nextSequence: Long, extent: Option[LogExtent] = None) {
+final case class CachedTree(
+    tree: ViewTree,
+    nextSequence: Long,
+    tail: LogTail = LogTail.Empty,
+    extent: Option[LogExtent] = None
+) {
   def bytes: Long = tree.bytes + extent.fold(0L)(_.bytes)
 }
 

@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.Blocks._
 import io.joinless.spark.plans.{BlockSpec, ColumnRef, ResidualSpec}
-import io.joinless.spark.state.{CachedTree, ChangeLogReader, Undo}
+import io.joinless.spark.state.{BlocksInMemory, CachedTree, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, LessThan, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.LongType
 import org.scalatest.funsuite.AnyFunSuite
@@ -14,12 +14,16 @@ import scala.util.Random
 class CellTaskSpec extends AnyFunSuite {
 
   final private class Cluster(spec: BlockSpec, random: Random, residuals: Seq[Expression]) {
-    private val stores = Array.fill(spec.cells)(mutable.Map.empty[Long, (UnsafeRow, UnsafeRow)])
+    private val stores = Array.fill(spec.cells)(new BlocksInMemory)
     private val trees = Array.fill(spec.cells)(CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L))
 
+    private def reader(c: Int) =
+      new ChangeLogReader(spec, c, (block, what) => new AssertionError(s"cell $c, block $block: $what"))
+
     def rebuild(): Unit = for (c <- 0 until spec.cells) {
-      val reader = new ChangeLogReader(spec, c, (block, what) => new AssertionError(s"cell $c, block $block: $what"))
-      trees(c) = CellTask.rebuild(spec, reader, stores(c).valuesIterator, _ => ())
+      val before = trees(c)
+      trees(c) = CellTask.rebuild(spec, reader(c), random.shuffle(stores(c).blocks).iterator, _ => ())
+      assert(trees(c).tail == before.tail && trees(c).nextSequence == before.nextSequence)
     }
 
     /** Rows per relation in, result rows out. */
@@ -32,11 +36,11 @@ class CellTaskSpec extends AnyFunSuite {
       (0 until spec.cells).flatMap { c =>
         rehearse(c, exchanged)
         var committed = false
+        stores(c).begin()
         val task = newTask(
           c,
           exchanged,
-          (k, v) => stores(c)(k.getLong(0)) = (k.copy(), v.copy()),
-          (tree, _) => { assert(!committed); committed = true; trees(c) = tree }
+          (tree, _) => { assert(!committed); committed = true; stores(c).commit(); trees(c) = tree }
         )
         val out = task.map { r =>
           spec.output.indices.map(i => if (r.isNullAt(i)) null else r.getLong(i))
@@ -49,7 +53,6 @@ class CellTaskSpec extends AnyFunSuite {
     private def newTask(
         c: Int,
         exchanged: Seq[UnsafeRow],
-        put: (UnsafeRow, UnsafeRow) => Unit,
         commit: (CachedTree, Undo) => Unit
     ): CellTask = new CellTask(
       spec,
@@ -57,7 +60,8 @@ class CellTaskSpec extends AnyFunSuite {
       c,
       trees(c),
       exchanged.iterator.filter(_.getInt(0) == c),
-      put,
+      stores(c),
+      reader(c),
       _ => (),
       commit,
       new TaskMetrics
@@ -66,9 +70,10 @@ class CellTaskSpec extends AnyFunSuite {
     /** Plays a batch, or a part of it, and takes it back. */
     private def rehearse(c: Int, exchanged: Seq[UnsafeRow]): Unit = {
       var undo: Option[Undo] = None
-      val task = newTask(c, exchanged, (_, _) => (), (_, back) => undo = Some(back))
+      stores(c).begin()
+      val task = newTask(c, exchanged, (_, back) => undo = Some(back))
       task.take(if (random.nextBoolean()) Int.MaxValue else random.nextInt(4)).foreach(_ => ())
-      val rows = stores(c).valuesIterator.map(pair => ChangeLogReader.entriesOf(pair._2)).sum
+      val rows = stores(c).blocks.map(pair => ChangeLogReader.entriesOf(pair._2)).sum
       trees(c) = undo.fold(task.takeBack().get)(_.apply())
       val _ = assert(trees(c).tree.rows == rows)
     }

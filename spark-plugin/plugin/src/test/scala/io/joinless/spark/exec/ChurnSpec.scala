@@ -2,6 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.spark.Blocks._
 import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.state.ChangeLog
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 import org.scalatest.funsuite.AnyFunSuite
@@ -134,5 +135,34 @@ class ChurnSpec extends AnyFunSuite {
       if (random.nextInt(300) == 0) cluster.rebuild(random.shuffle(_))
     }
     assert(cluster.live == 500)
+  }
+
+  test("oracle_ single changes: few blocks, and what merging leaves out is not missed") {
+    for (spec <- Seq(both, oneAppended)) {
+      val random = new Random(14)
+      val churn = new Churn(spec, facts = 50, keys = 7, random)
+      churn.load()
+      val blocks = for (batch <- 1 to 600) yield {
+        churn.replace(1)
+        if (batch % 37 == 0) churn.restart()
+        if (batch % 50 == 0) churn.check()
+        churn.blocks
+      }
+      info(
+        f"at most ${blocks.max} blocks in ${spec.cells} cells, ${churn.writeAmplification}%.2f entries written per own entry"
+      )
+      assert(blocks.max <= 12 * spec.cells)
+      churn.end()
+    }
+  }
+
+  test("rows that only come, one by one, leave few blocks") {
+    val cluster = new CellCluster(both)
+    for (i <- 0L until 3000L) cluster.batch(Seq(Seq(0) -> Seq(row(Seq(LongType, LongType, LongType), i % 7, i, 1L))))
+    assert(cluster.live == 3000 && cluster.entries == 3000)
+    val bytes = cluster.stores.map(_.blocks.map(_._2.getSizeInBytes).sum)
+    for ((store, i) <- cluster.stores.zipWithIndex)
+      assert(store.blocks.size <= 2 * bytes(i) / ChangeLog.mergedCapacity(weighted = true) + 12)
+    cluster.rebuild()
   }
 }

@@ -17,13 +17,14 @@ class ChangeLogSpec extends AnyFunSuite {
   private val spec = path(3, sharedInput = true)
 
   private def write(rows: Seq[(Long, UnsafeRow)], from: Long = 0, cell: Int = 3): Seq[(UnsafeRow, UnsafeRow)] = {
-    val blocks = mutable.Buffer.empty[(UnsafeRow, UnsafeRow)]
-    val writer = new ChangeLogWriter(cell, from, (k, v) => blocks += ((k.copy(), v.copy())))
+    val store = new BlocksInMemory
+    val writer = new ChangeLogWriter(cell, from, store)
     for ((roles, row) <- rows) writer.append(roles, row.getBaseObject, row.getBaseOffset, row.getSizeInBytes)
     writer.flush()
     writer.flush()
-    assert(writer.nextSequence == from + blocks.size)
-    blocks.toSeq
+    store.commit()
+    assert(writer.nextSequence == from + store.blocks.size)
+    store.blocks
   }
 
   private def read(blocks: Seq[(UnsafeRow, UnsafeRow)], spec: BlockSpec = spec): (Seq[(Long, UnsafeRow)], Long) = {
@@ -80,8 +81,18 @@ class ChangeLogSpec extends AnyFunSuite {
     (block._1, value)
   }
 
-  test("any changed byte of a block is found, before a row is handed out") {
-    val block = write(edges(20)).head
+  private val LastAt = ChangeLog.HeaderBytes // of a merged block
+
+  /** A block that says something else, and has the checksum of that. */
+  private def forged(block: (UnsafeRow, UnsafeRow), at: Int, byte: Int): (UnsafeRow, UnsafeRow) = {
+    val (key, value) = changed(block, at, byte)
+    val bytes = value.getBinary(0)
+    val sum = ChangeLog.checksum(bytes, 0, bytes.length)
+    Platform.putInt(value.getBaseObject, value.getBaseOffset + 16 + ChangeLog.ChecksumAt, sum)
+    (key, value)
+  }
+
+  private def anyChangedByteIsFound(block: (UnsafeRow, UnsafeRow)): Unit = {
     val length = block._2.getSizeInBytes - 16
     val random = new Random(3)
     for (at <- (0 until 28) ++ Seq.fill(200)(random.nextInt(length - 32) + 32)) {
@@ -94,6 +105,13 @@ class ChangeLogSpec extends AnyFunSuite {
     }
   }
 
+  test("any changed byte of a block is found, before a row is handed out") {
+    anyChangedByteIsFound(write(edges(20)).head)
+    val log = new Batches
+    edges(8).foreach(e => log.play(Seq(e)))
+    anyChangedByteIsFound(log.store.blocks.head)
+  }
+
   test("what is wrong is said") {
     val blocks = write(edges(5000))
     assert(corrupted(Seq(changed(blocks(0), 0, 'x')), "JLCB") == 0)
@@ -101,7 +119,7 @@ class ChangeLogSpec extends AnyFunSuite {
     assert(corrupted(Seq(changed(blocks(1), 100, 77)), "checksum") == 1)
     assert(corrupted(Seq((blocks(0)._1, blocks(1)._2)), "it is block 1") == 0)
     assert(corrupted(write(edges(3), cell = 2), "belongs to cell 2") == 0)
-    corrupted(blocks.take(1) ++ blocks.drop(2), "blocks where")
+    assert(corrupted(blocks.take(1) ++ blocks.drop(2), "is missing") == 1)
     corrupted(write(Seq((8L, edge(1L, 2L)))), "roles 8")
     corrupted(write(Seq((1L, row(Seq(LongType), 1L)))), "16 bytes")
     val apart = path(3) // relations 0 and 1 do not share an input
@@ -110,5 +128,114 @@ class ChangeLogSpec extends AnyFunSuite {
     val short = new UnsafeRow(1)
     short.pointTo(value.getBaseObject, value.getBaseOffset, 1024)
     corrupted(Seq((key, short)), "length")
+  }
+
+  /** The log of cell 3, batch by batch, as a task without results would write it. */
+  final private class Batches {
+    val store = new BlocksInMemory
+    private var (next, tail) = (0L, LogTail.Empty)
+
+    private def reader = new ChangeLogReader(spec, 3, new Corrupt(_, _))
+
+    /** @return bytes put into the store */
+    def play(rows: Seq[(Long, UnsafeRow)]): Long = {
+      store.begin()
+      val writer = new ChangeLogWriter(3, next, store, blocks = tail)
+      for ((roles, row) <- rows) writer.append(roles, row.getBaseObject, row.getBaseOffset, row.getSizeInBytes)
+      writer.close(reader)(_ => (roles, _, _, base, offset, bytes) => writer.append(roles, base, offset, bytes))
+      store.commit()
+      next = writer.nextSequence
+      tail = writer.tail
+      store.bytesPut
+    }
+
+    /** As after a restart: what is known of the log is what it says. */
+    def restart(random: Random): Unit = {
+      val again = reader
+      for ((key, value) <- random.shuffle(store.blocks)) again.read(key, value)((_, _, _, _, _, _) => ())
+      assert(again.finish() == next)
+      assert(again.tail == tail)
+      tail = again.tail
+    }
+  }
+
+  private val entryBytes = 40 // of an edge
+  private val merged = ChangeLog.mergedCapacity(weighted = false)
+  private lazy val many = edges(25000)
+
+  test("a log of n rows that came one by one has few blocks, and each row was copied a few times") {
+    val log = new Batches
+    val n = 10000
+    val written = many.take(n).map(e => log.play(Seq(e))).sum
+    assert(read(log.store.blocks)._1.sortBy(_._2.getLong(0)) == many.take(n))
+    assert(log.store.blocks.size <= 2 * n * entryBytes / merged + 12)
+    // a row is written when it comes, and whenever its block doubles: from 40 to 10,240 bytes
+    info(s"${written / n} bytes written per row of $entryBytes, ${log.store.blocks.size} blocks")
+    assert(written <= n * 9L * (entryBytes + 16))
+  }
+
+  test("oracle_ batches of any size: what was written is read, in few blocks and few copies, whatever was merged") {
+    for (seed <- 0 until 30) {
+      val random = new Random(seed)
+      val log = new Batches
+      var (rows, written) = (0, 0L)
+      val sizes: () => Int = Seq[() => Int](
+        () => 1 + random.nextInt(3),
+        () => 1 << random.nextInt(12),
+        () => if (random.nextInt(20) == 0) 4000 else 1,
+        () => math.max(1, 300 - rows / 100) // ever smaller ones
+      )(seed % 4)
+      while (rows < 20000) {
+        val size = sizes()
+        written += log.play(many.slice(rows, rows + size))
+        rows += size
+        if (random.nextInt(10) == 0) log.restart(random)
+        if (random.nextInt(10) == 0) assert(log.play(Nil) == 0)
+      }
+      val blocks = log.store.blocks
+      assert(read(blocks)._1.sortBy(_._2.getLong(0)) == many.take(rows), s"seed $seed")
+      for (Seq((_, a), (_, b)) <- blocks.sliding(2)) {
+        val (x, y) = (a.getSizeInBytes - 56, b.getSizeInBytes - 56) // entries, or 8 more
+        assert(x >= 2 * y - 16 || x + y > merged - 16, s"seed $seed")
+      }
+      assert(written <= 15L * rows * (entryBytes + 16), s"seed $seed: ${written / rows} bytes per row")
+    }
+  }
+
+  test("a merged block in the wrong place, or beside what it was merged from, is found") {
+    val log = new Batches
+    edges(6).foreach(e => log.play(Seq(e)))
+    val merged = log.store.blocks // 0 to 3, 4 and 5
+    assert(merged.map(_._1.getLong(0)) == Seq(0, 4))
+    val single = edges(6).indices.flatMap(i => write(edges(6).slice(i, i + 1), from = i.toLong))
+    assert(read(merged)._1.sortBy(_._2.getLong(0)) == edges(6))
+    assert(corrupted(single.take(1) ++ merged, "it should be gone") == 0)
+    assert(corrupted(merged :+ single(5), "it should be gone, what is in force there begins with block 6") == 5)
+    assert(corrupted(merged.drop(1), "it is missing") == 0)
+    assert(corrupted(merged.take(1) :+ single(5), "it is missing") == 4)
+    assert(read(merged.take(1) ++ single.drop(4))._2 == 6)
+    assert(corrupted(Seq(forged(merged.head, LastAt, 0)), "it ends with block 0") == 0)
+    assert(corrupted(Seq(forged(merged.head, LastAt, 4), merged(1)), "it should be gone") == 4)
+    assert(corrupted(Seq(forged(merged.head, LastAt, 2), merged(1)), "it is missing") == 3)
+    assert(corrupted(Seq(forged(merged.head, ChangeLog.FlagsAt, 6)), "flags are 6") == 0)
+  }
+
+  test("a block that is to be merged but gone or damaged is named, before anything is written") {
+    for (
+      damage <- Seq[BlocksInMemory => Unit](
+        s => s.remove(s.blocks.last._1),
+        s => s.put(s.blocks.last._1, changed(s.blocks.last, 60, 9)._2)
+      )
+    ) {
+      val log = new Batches
+      edges(6).foreach(e => log.play(Seq(e)))
+      log.store.begin()
+      damage(log.store)
+      log.store.commit()
+      val before = log.store.blocks
+      assert(intercept[Corrupt](log.play(edges(7).drop(6) ++ edges(8).drop(7))).block == 4)
+      log.store.begin()
+      assert(log.store.blocks == before)
+    }
   }
 }

@@ -33,17 +33,18 @@ class CountedLogSpec extends AnyFunSuite {
       oldest: Long = 0,
       weighted: Boolean = true
   ): Seq[Block] = {
-    val blocks = mutable.Buffer.empty[Block]
-    val writer = new ChangeLogWriter(3, from, (k, v) => blocks += ((k.copy(), v.copy())), weighted)
-    writer.oldest = oldest
+    val store = new BlocksInMemory
+    val writer = new ChangeLogWriter(3, from, store, weighted)
+    writer.cleanedUntil(oldest)
     for (groups <- rows) {
       writer.together(groups.size, groups.head._3.getSizeInBytes)
       for ((roles, weight, row) <- groups)
         writer.append(roles, weight, row.getBaseObject, row.getBaseOffset, row.getSizeInBytes)
     }
     writer.flush()
-    assert(writer.nextSequence == from + blocks.size)
-    blocks.toSeq
+    store.commit()
+    assert(writer.nextSequence == from + store.blocks.size)
+    store.blocks
   }
 
   private def read(blocks: Seq[Block], spec: BlockSpec = spec): (Seq[(Long, Entry)], ChangeLogReader, Long) = {
@@ -109,11 +110,12 @@ class CountedLogSpec extends AnyFunSuite {
     val cleaned = before ++ write(rows(3), from = 11, oldest = 8)
     val whole = cleaned.drop(1)
     assert(read(whole)._3 == 12 && read(whole.reverse)._2.oldestSequence == 8)
-    corrupted(cleaned, "5 blocks where 4 are expected, from block 8 on") // one that should be gone
-    corrupted(whole.drop(1), "3 blocks where 4 are expected, from block 8 on")
-    corrupted(whole.patch(1, Nil, 1), "blocks where")
-    corrupted(write(rows(3), from = 11, oldest = 12), "blocks where")
-    corrupted(cleaned.patch(1, Nil, 1), "from block 8 on") // as many as there should be, but not the right ones
+    assert(corrupted(cleaned, "should be gone, what is in force there begins with block 8") == 7)
+    assert(corrupted(whole.drop(1), "is missing") == 8)
+    assert(corrupted(whole.patch(1, Nil, 1), "is missing") == 9)
+    assert(corrupted(write(rows(3), from = 11, oldest = 12), "should be gone") == 11)
+    // as many as there should be, but not the right ones
+    assert(corrupted(cleaned.patch(1, Nil, 1), "should be gone") == 7)
   }
 
   test("what is wrong is said") {
@@ -123,12 +125,13 @@ class CountedLogSpec extends AnyFunSuite {
     corrupted(write(Seq(Seq((1L, 1L, row(Seq(LongType), 1L))))), "16 bytes")
     // weights where none belong, and none where they do
     corrupted(write(Seq(Seq((1L, 1L, edge(1L, 2L))))), "its flags are 1", star(3))
-    val plain = mutable.Buffer.empty[Block]
-    val writer = new ChangeLogWriter(3, 0, (k, v) => plain += ((k.copy(), v.copy())))
+    val plain = new BlocksInMemory
+    val writer = new ChangeLogWriter(3, 0, plain)
     val e = edge(1L, 2L)
     writer.append(1L, e.getBaseObject, e.getBaseOffset, e.getSizeInBytes)
     writer.flush()
-    corrupted(plain.toSeq, "its flags are 0")
+    plain.commit()
+    corrupted(plain.blocks, "its flags are 0")
   }
 
   test("any changed byte of a block is found, before a row is handed out") {
