@@ -14,7 +14,9 @@ import org.apache.spark.unsafe.Platform
   * the block exactly, that a row's roles are relations of one input and its length fits that input, that a row of an
   * append-only input has weight 1; and, by `finish`, that no block is missing and none is there that should be gone.
   *
-  * @param keep of a row's roles, those to hand out; a row of which none is left is not handed out at all
+  * @param keep of a row's roles, those to hand out. An append-only row of which none is left is not handed out. Of a changelog's
+  *   row either none of its entries is, or all, if need be without a role: the log is folded by whole rows, and an entry
+  *   of roles that nobody wants still outdates older ones
   */
 final class ChangeLogReader(
     spec: BlockSpec,
@@ -135,8 +137,10 @@ final class ChangeLogReader(
         ) fail(s"the row of entry $n has $size bytes")
         if (appendOnly(input) && weight != 1L) fail(s"the appended row of entry $n has weight $weight")
       } else {
-        val kept = keep.roles(roles, bytes, at + entryBytes, size.toInt)
-        if (kept != 0L) entry.read(kept, weight, inputOf(role), bytes, at + entryBytes, size.toInt)
+        val input = inputOf(role)
+        val asked = if (appendOnly(input)) roles else rolesOfInput(input)
+        val kept = keep.roles(asked, bytes, at + entryBytes, size.toInt)
+        if (kept != 0L) entry.read(roles & kept, weight, input, bytes, at + entryBytes, size.toInt)
       }
       at += entryBytes + size
       n += 1

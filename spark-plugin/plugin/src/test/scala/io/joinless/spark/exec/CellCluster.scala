@@ -1,8 +1,10 @@
 package io.joinless.spark.exec
 
+import io.joinless.engine.view.ViewTree
 import io.joinless.spark.plans.BlockSpec
 import io.joinless.spark.state.{BlocksInMemory, CachedTree, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.unsafe.Platform
 
 /** All cells of a block with changelogs, batch by batch, without Spark running. A batch is done by all cells or by none. */
 final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
@@ -18,8 +20,13 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
   def entries: Long = trees.map(_.extent.get.entries).sum
   def live: Long = trees.map(_.extent.get.live).sum
 
-  private def reader(cell: Int) =
-    new ChangeLogReader(spec, cell, (block, what) => new IllegalStateException(s"cell $cell, block $block: $what"))
+  private def reader(cell: Int, keep: ChangeLogReader.Keep = ChangeLogReader.All) =
+    new ChangeLogReader(
+      spec,
+      cell,
+      (block, what) => new IllegalStateException(s"cell $cell, block $block: $what"),
+      keep
+    )
 
   /** As after a restart, reading blocks in any order. */
   def rebuild(shuffle: Seq[(UnsafeRow, UnsafeRow)] => Seq[(UnsafeRow, UnsafeRow)] = identity): Unit =
@@ -28,6 +35,23 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
       trees(c) = CellTask.rebuild(spec, reader(c), shuffle(stores(c).blocks).iterator, _ => ())
       checkSame(before, trees(c))
     }
+
+  /** Whoever reads only some roles of some rows, chosen by the rows' bytes, finds those with the counts that they have. */
+  def checkPart(salt: Int): Unit = for (c <- 0 until spec.cells) {
+    val part = CellTask.rebuild(spec, reader(c, CellCluster.part(salt)), stores(c).blocks.iterator, _ => ())
+    for (r <- spec.relations.indices if spec.inputs(spec.relations(r).input).changelog) {
+      val wanted = counts(trees(c).tree, r).filter { case (row, _) => (CellCluster.roles(salt, row) >>> r & 1L) != 0L }
+      assert(counts(part.tree, r) == wanted, s"cell $c, relation $r, salt $salt")
+    }
+  }
+
+  private def counts(tree: ViewTree, relation: Int): Map[Seq[Long], Long] = {
+    val arena = tree.arena(spec.relations(relation).input)
+    val rows = (0 until arena.limit).filter(tree.count(relation, _) != 0L)
+    rows.map { row =>
+      (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i)) -> tree.count(relation, row)
+    }.toMap
+  }
 
   private def checkSame(before: CachedTree, after: CachedTree): Unit = {
     val (was, now) = (before.extent.get, after.extent.get)
@@ -108,5 +132,17 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
         for (c <- 0 until spec.cells) trees(c) = CellTask.rebuild(spec, reader(c), stores(c).blocks.iterator, _ => ())
         throw e
     }
+  }
+}
+
+private object CellCluster {
+
+  /** Of each row a set of roles that looks random, every fourth row has none. */
+  def part(salt: Int): ChangeLogReader.Keep = (all, base, offset, bytes) =>
+    all & roles(salt, (0 until bytes / 8).map(i => Platform.getLong(base, offset + 8L * i)))
+
+  def roles(salt: Int, row: Seq[Long]): Long = {
+    val random = new scala.util.Random((row, salt).hashCode)
+    if (random.nextInt(4) == 0) 0L else random.nextLong()
   }
 }

@@ -126,6 +126,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
         compare(b, cluster.batch(scans(b)))
       }
       if (random.nextInt(6) == 0) cluster.rebuild(random.shuffle(_))
+      if (random.nextInt(3) == 0) cluster.checkPart(random.nextInt())
     }
 
     private def compare(batch: Int, cells: IndexedSeq[Seq[(UnsafeRow, Long)]]): Unit = {
