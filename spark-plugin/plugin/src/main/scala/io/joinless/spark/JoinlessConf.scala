@@ -44,6 +44,12 @@ final class JoinlessConf(conf: SQLConf) {
 
   def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
 
+  /** Static tables are read when a row of the stream that they are joined with arrives. */
+  def staticsAtArrival: Boolean = conf.getConf(STATIC_SIDES) == "atarrival"
+
+  /** A row whose key cannot be computed has no partner, where Spark may not compute it. */
+  def keyErrorsAreNull: Boolean = conf.getConf(KEY_ERRORS) == "null"
+
   def absentRowsOwed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "owe"
 }
 
@@ -187,6 +193,32 @@ object JoinlessConf {
     .checkValues(Set("fail", "owe"))
     .createWithDefault("fail")
 
+  val STATIC_SIDES = SQLConf
+    .buildConf("spark.joinless.staticSides")
+    .doc(
+      "When static tables are read that may change and stand above joins of streams. `asSpark`: as Spark reads them, when a " +
+        "result of the joins below appears; they end the block. `atArrival`: when the row of the stream that they are joined " +
+        "with arrives; results that appear later show the table as it was then. Applies when a checkpoint is new."
+    )
+    .version("0.1.0")
+    .stringConf
+    .transform(_.toLowerCase(Locale.ROOT))
+    .checkValues(Set("asspark", "atarrival"))
+    .createWithDefault("asspark")
+
+  val KEY_ERRORS = SQLConf
+    .buildConf("spark.joinless.keyErrors")
+    .doc(
+      "A join key that can fail, such as CAST(code AS BIGINT), and that Spark computes only for rows that have passed other " +
+        "joins. `fail`: the block stays with Spark. `null`: the block is rewritten, and a row whose key fails has no partner; " +
+        "the metric keyErrors counts such rows, and the first of each task is logged. Keep it for the life of a checkpoint."
+    )
+    .version("0.1.0")
+    .stringConf
+    .transform(_.toLowerCase(Locale.ROOT))
+    .checkValues(Set("fail", "null"))
+    .createWithDefault("fail")
+
   val SHARE_SOURCES = SQLConf
     .buildConf("spark.joinless.shareSources")
     .doc(
@@ -213,6 +245,8 @@ object JoinlessConf {
     CACHE_MAX_BYTES,
     CACHE_ENABLED,
     SHARE_SOURCES,
+    STATIC_SIDES,
+    KEY_ERRORS,
     EXPLAIN_ENABLED,
     DELETE_OF_ABSENT_ROW
   )

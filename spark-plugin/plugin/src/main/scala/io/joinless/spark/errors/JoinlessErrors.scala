@@ -185,6 +185,9 @@ object Mismatch {
   /** Other stored columns, or other types. */
   case object Columns extends Mismatch("COLUMNS")
 
+  /** A filter, condition or computed column that deletes must meet as their inserts did. */
+  case object Filter extends Mismatch("FILTER")
+
   /** Not what this or any release has written. */
   case object Unreadable extends Mismatch("UNREADABLE")
 }

@@ -125,8 +125,9 @@ final case class JoinFreeExec(
     val sizes = committed
     longMetric("numTotalStateRows").set(sizes.map(_.rows).sum)
     CellSizes.figures(sizes).foreach { case (name, size) => longMetric(name).set(size) }
-    val dropped = child.collect { case scan: RolesAndCellsExec => scan.longMetric(RolesAndCellsExec.RowsDropped).value }
-    longMetric("numRowsDroppedByWatermark").set(dropped.sum)
+    def ofScans(metric: String) = child.collect { case scan: RolesAndCellsExec => scan.longMetric(metric).value }.sum
+    longMetric("numRowsDroppedByWatermark").set(ofScans(RolesAndCellsExec.RowsDropped))
+    longMetric(OperatorMetrics.KeyErrors).set(ofScans(OperatorMetrics.KeyErrors))
     super.getProgress()
   }
 

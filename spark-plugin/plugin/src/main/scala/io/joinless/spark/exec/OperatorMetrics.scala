@@ -16,6 +16,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
 object OperatorMetrics {
   final val RowsIn = "rowsIn"
   final val RowsNetted = "rowsNetted"
+  final val KeyErrors = "keyErrors"
   final val RowsOut = "rowsOut"
   final val PropagationSteps = "propagationSteps"
   final val CursorMoves = "cursorMoves"
@@ -38,6 +39,7 @@ object OperatorMetrics {
   val all: Seq[(String, String)] = Seq(
     RowsIn -> "rows that came to cells",
     RowsNetted -> "rows of changelogs that others of the same batch cancelled or took in",
+    KeyErrors -> "rows left out because a join key could not be computed (spark.joinless.keyErrors=null)",
     RowsOut -> "result rows written",
     PropagationSteps -> "propagation steps: counts changed because a key came or went below",
     CursorMoves -> "moves of cursors: lists entered or advanced",

@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.tuples.TupleArena
-import io.joinless.spark.plans.{BlockSpec, ResidualSpec}
+import io.joinless.spark.plans.{BlockSpec, CanThrow, ResidualSpec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Expression, Predicate, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
@@ -14,6 +14,8 @@ import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String, 
   *
   * A residual's expression reads `BoundReference(i)`; column i is a column of the row now bound to some relation. NULL is
   * not accepted, as everywhere in SQL.
+  *
+  * A condition that can fail is evaluated last, on rows of all relations: Spark, too, evaluates it on all of those.
   */
 object ResidualPredicates {
 
@@ -22,12 +24,13 @@ object ResidualPredicates {
     spec.residuals.zip(expressions).map { case (residual, expression) =>
       val predicate = Predicate.create(expression)
       predicate.initialize(0)
-      new Compiled(predicate, new BoundRow(spec, residual, arena))
+      val row = new BoundRow(spec, residual, arena)
+      new Compiled(predicate, row, if (CanThrow(expression)) spec.relations.indices else row.relations)
     }
   }
 
-  final private class Compiled(predicate: BasePredicate, row: BoundRow) extends Residual {
-    override val relations: IndexedSeq[Int] = row.relations
+  final private class Compiled(predicate: BasePredicate, row: BoundRow, override val relations: IndexedSeq[Int])
+      extends Residual {
     override def accept(rows: Array[Int]): Boolean = {
       row.bind(rows)
       predicate.eval(row)

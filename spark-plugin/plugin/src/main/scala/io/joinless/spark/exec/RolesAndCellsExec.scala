@@ -1,7 +1,8 @@
 package io.joinless.spark.exec
 
 import io.joinless.spark.placement.Cells
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.plans.{BlockSpec, KeyErrors}
+import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
@@ -43,6 +44,7 @@ final case class RolesAndCellsExec(
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "rowsIn" -> SQLMetrics.createMetric(sparkContext, "rows read"),
+    OperatorMetrics.KeyErrors -> SQLMetrics.createMetric(sparkContext, "rows without a computable key"),
     RolesAndCellsExec.RowsDropped -> SQLMetrics.createMetric(sparkContext, "late rows dropped"),
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "rows sent to cells")
   )
@@ -71,11 +73,18 @@ final case class RolesAndCellsExec(
     val stored = types.take(width).zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) }
     val (rowsIn, rowsOut) = (longMetric("rowsIn"), longMetric("numOutputRows"))
     val dropped = longMetric(RolesAndCellsExec.RowsDropped)
+    val keyErrors = longMetric(OperatorMetrics.KeyErrors)
     val (scan, tooLate) = (child.output, lateRows)
     child.execute().mapPartitions { all =>
       val rows = tooLate.fold(all)(LateRows.without(all, _, scan, () => dropped += 1))
       val project = UnsafeProjection.create(stored)
-      new RolesAndCells(block, scanRoles, rows, project, (in, out) => { rowsIn += in; rowsOut += out })
+      new RolesAndCells(
+        block,
+        scanRoles,
+        rows,
+        project,
+        (in, out) => { rowsIn += in; rowsOut += out; keyErrors += KeyErrors.take(TaskContext.get()) }
+      )
     }
   }
 

@@ -22,7 +22,11 @@ final case class BlockSpec(
     residuals: IndexedSeq[ResidualSpec],
     output: IndexedSeq[ColumnRef],
     /** For readers of the checkpoint; nothing else depends on it. None where the writing release recorded none. */
-    result: Option[ResultSpec] = None
+    result: Option[ResultSpec] = None,
+    /** Static tables are read when rows arrive, wherever they stand in the query. */
+    staticsAtArrival: Boolean = false,
+    /** Where rows can be deleted. None where the writing release recorded none. */
+    meaning: Option[MeaningSpec] = None
 ) {
   def cells: Int = shares.product
 
@@ -49,6 +53,24 @@ final case class ResultSpec(
     residuals: IndexedSeq[Option[String]],
     confs: Map[String, String]
 )
+
+/** What a delete must meet as its insert did, as texts over names of columns: which rows of a changelog are stored and as what,
+  * and which results are told and as what. Functions of users stand there by name only.
+  *
+  * @param rows per relation, for a changelog
+  * @param conditions those on results, sorted; `r1`, `r2`, … are the relations
+  * @param values the result's columns
+  */
+final case class MeaningSpec(
+    rows: IndexedSeq[Option[RowsSpec]],
+    conditions: IndexedSeq[String],
+    values: IndexedSeq[String]
+)
+
+/** @param values the stored columns
+  * @param filters which rows are stored, sorted
+  */
+final case class RowsSpec(values: IndexedSeq[String], filters: IndexedSeq[String])
 
 /** Layout of the rows of one input: an `UnsafeRow` of these columns, each nullable. */
 final case class InputSpec(columns: IndexedSeq[ColumnSpec], changelog: Boolean)

@@ -16,6 +16,8 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param columns per leaf: attributes of the leaf as they are, computed keys as aliases
   * @param output what each needed attribute of the root is, over stored columns
   * @param changelogs the leaves whose rows come and go
+  * @param guarded the keys that can fail on rows on which Spark does not compute them: such a row is left out
+  * @param unguarded those that nothing can guard
   */
 final case class BlockLayout(
     block: JoinBlock,
@@ -25,7 +27,9 @@ final case class BlockLayout(
     residuals: IndexedSeq[Expression],
     late: IndexedSeq[Expression],
     output: IndexedSeq[(Attribute, Expression)],
-    changelogs: Set[Int]
+    changelogs: Set[Int],
+    guarded: Seq[Term],
+    unguarded: Seq[Term]
 ) {
 
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
@@ -40,12 +44,22 @@ final case class BlockLayout(
 
   def place(attribute: Attribute): ColumnRef = places(attribute.exprId)
 
+  /** Positions of a leaf's columns that are never NULL in a row that is stored. */
+  def keysOf(leaf: Int): Set[Int] =
+    keys(leaf).filterNot(key => classes.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
+
   def hypergraph: Hypergraph = Hypergraph(keys.map(_.map(_.attribute).to(BitSet)))
+
+  /** What rows of a leaf must pass to be stored. */
+  def conditions(leaf: Int): Seq[Expression] =
+    block.filters(leaf) ++ guarded.filter(_.leaf == leaf).map(key => IsComputable(key.expression)) ++ classes.filters(
+      leaf
+    )
 
   /** The residual conditions over positions of their columns. */
   def boundResiduals: IndexedSeq[Expression] = residuals.map { residual =>
     val columns = columnsOf(residual)
-    residual.transform { case a: Attribute =>
+    OuterScope.replace(residual) { a =>
       BoundReference(columns.indexWhere(_.exprId == a.exprId), a.dataType, nullable = true)
     }
   }
@@ -70,7 +84,7 @@ final case class BlockLayout(
     )
 
   private def columnsOf(expression: Expression): IndexedSeq[Attribute] =
-    expression.collect { case a: Attribute => a }.distinctBy(_.exprId).toIndexedSeq
+    OuterScope.attributes(expression).distinctBy(_.exprId).toIndexedSeq
 
   private def typeOfKey(attribute: Int) = {
     val leaf = keys.indexWhere(_.exists(_.attribute == attribute))
@@ -80,7 +94,14 @@ final case class BlockLayout(
 
 object BlockLayout {
 
-  def apply(block: JoinBlock, classes: AttributeClasses, changelogs: Set[Int] = Set.empty): BlockLayout = {
+  /** @param guardKeys rows whose keys cannot be computed are left out, where Spark may not compute them */
+  def apply(
+      block: JoinBlock,
+      classes: AttributeClasses,
+      changelogs: Set[Int] = Set.empty,
+      guardKeys: Boolean = false
+  ): BlockLayout = {
+    val (guarded, unguarded) = block.earlyKeys.partition(key => guardKeys && !Conditions.isLate(key.expression))
     val keys = for {
       (attribute, number) <- classes.attributes.zipWithIndex
       member <- attribute.members
@@ -96,9 +117,8 @@ object BlockLayout {
     val output = block.output.map { case (attribute, meaning) => attribute -> reuse(meaning) }
     val residuals = block.residuals.map(reuse)
     val late = block.late.map(reuse)
-    val used = AttributeSet(output.map(_._2) ++ residuals ++ late ++ keys.collect { case Key(_, _, a: Attribute, _) =>
-      a
-    })
+    val needed = (output.map(_._2) ++ residuals ++ late).flatMap(OuterScope.attributes)
+    val used = AttributeSet(needed ++ keys.collect { case Key(_, _, a: Attribute, _) => a })
 
     val columns = block.leaves.zipWithIndex.map { case (leaf, i) =>
       val stored = leaf.attributes.filter(used.contains) ++ keys.collect { case Key(_, `i`, c: Alias, _) => c }
@@ -109,7 +129,7 @@ object BlockLayout {
         KeySpec(attribute, columns(i).indexWhere(_.exprId == column.exprId))
       }
     }
-    BlockLayout(block, classes, columns, specs, residuals, late, output, changelogs)
+    BlockLayout(block, classes, columns, specs, residuals, late, output, changelogs, guarded, unguarded)
   }
 
   /** @param plain the key as the query has it */

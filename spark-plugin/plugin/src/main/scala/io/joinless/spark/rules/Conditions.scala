@@ -34,12 +34,4 @@ private[rules] object Conditions extends PredicateHelper {
   }
 
   def joinsStreams(join: Join): Boolean = join.left.isStreaming && join.right.isStreaming
-
-  /** The nondeterministic expression by which `plan` keeps a block above it from the block below. */
-  def nondeterministicSplit(plan: LogicalPlan): Option[Expression] = plan match {
-    case Transparent(child) => nondeterministicSplit(child)
-    case Project(list, child) if ExtractJoinBlock.holdsBlock(child) => list.find(!_.deterministic)
-    case Filter(condition, child) if ExtractJoinBlock.holdsBlock(child) => conjuncts(condition).find(!_.deterministic)
-    case _ => None
-  }
 }

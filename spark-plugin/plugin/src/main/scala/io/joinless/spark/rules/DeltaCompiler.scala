@@ -41,6 +41,8 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
     }
   }
 
+  implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
+
   private def block(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
@@ -51,7 +53,8 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
       for {
         block <- ExtractJoinBlock(plan, plan.outputSet)
         _ <- new DeltaScope(streams.isChangelog)(block).toLeft(())
-        layout = BlockLayout(block, AttributeClasses(block), streams.changelogs(block.leaves.map(_.plan)))
+        changelogs = streams.changelogs(block.leaves.map(_.plan))
+        layout = BlockLayout(block, AttributeClasses(block), changelogs, conf.keyErrorsAreNull)
         tree <- new Eligibility(conf, None, compiled = true)(layout)
       } yield {
         val rewrite = new RewriteBlock(layout)
@@ -59,7 +62,7 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
           val scan = rewrite.scan(i, block.leaves(i).plan)
           if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
         }
-        val spec = rewrite.spec(0, tree).copy(result = Some(rewrite.result(texts)))
+        val spec = rewrite.spec(0, tree, texts)
         DeltaCompiler.showTime(rewrite.deltas(spec, scans, form, output))
       }
     }
@@ -133,9 +136,10 @@ object DeltaCompiler {
     }
   }
 
-  private def hideTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressions {
+  private def hideTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressionsWithSubqueries {
     case e if DeltaScope.isTime(e) => Deferred(e)
   }
 
-  private def showTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressions { case Deferred(e) => e }
+  private def showTime(plan: LogicalPlan): LogicalPlan =
+    plan.transformAllExpressionsWithSubqueries { case Deferred(e) => e }
 }

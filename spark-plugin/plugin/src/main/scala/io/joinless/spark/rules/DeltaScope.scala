@@ -14,10 +14,10 @@ import org.apache.spark.sql.catalyst.plans.logical._
   */
 final private[rules] class DeltaScope(isChangelog: StreamRef => Boolean) {
 
-  def apply(block: JoinBlock): Option[Reason] = {
+  def apply(block: JoinBlock)(implicit statics: StaticSides): Option[Reason] = {
     val leaves = block.leaves.map(_.plan)
     val expressions = block.filters.flatten ++ block.residuals ++ block.late ++ block.output.map(_._2)
-    leaves.flatMap(unsupported).headOption
+    leaves.flatMap(unsupported(_)).headOption
       .orElse(watermark(leaves))
       .orElse(if (leaves.exists(changes)) above(expressions ++ leaves.flatMap(below)) else None)
       .orElse(leaves.filter(changes).flatMap(staticSide).headOption)
@@ -26,21 +26,18 @@ final private[rules] class DeltaScope(isChangelog: StreamRef => Boolean) {
   private def changes(plan: LogicalPlan): Boolean =
     plan.exists { case ref: StreamRef => isChangelog(ref); case _ => false }
 
-  private def unsupported(leaf: LogicalPlan): Option[Reason] = leaf match {
+  private def unsupported(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case _: StreamRef => None
     case static if !static.isStreaming => None
-    case Project(list, child) if ExtractJoinBlock.holdsBlock(child) => list.find(!_.deterministic).map(between)
-    case Filter(condition, child) if ExtractJoinBlock.holdsBlock(child) => Some(between(condition))
-    case _: Project | _: Filter | _: Union if !leaf.children.exists(ExtractJoinBlock.holdsBlock) =>
-      leaf.children.flatMap(unsupported).headOption
+    case _ if BlockEnds(leaf).isDefined =>
+      BlockEnds(leaf).map(end => if (changes(leaf)) staticSide(leaf).getOrElse(end) else end)
+    case _: Project | _: Filter | _: Union if !leaf.children.exists(ExtractJoinBlock.holdsBlock(_)) =>
+      leaf.children.flatMap(unsupported(_)).headOption
     case join: Join if !join.joinType.isInstanceOf[InnerLike] =>
       Some(Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql))
-    case join: Join if !Conditions.joinsStreams(join) => join.children.flatMap(unsupported).headOption
+    case join: Join if !Conditions.joinsStreams(join) => join.children.flatMap(unsupported(_)).headOption
     case other => Some(Reason.of(Reason.UnsupportedOperator, "operator" -> DeltaScope.called(other)))
   }
-
-  private def between(expression: Expression): Reason =
-    Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(expression))
 
   private def watermark(leaves: Seq[LogicalPlan]): Option[Reason] =
     leaves.flatMap(_.collect { case ref: StreamRef if isChangelog(ref) => ref.output }).flatten
@@ -60,7 +57,7 @@ final private[rules] class DeltaScope(isChangelog: StreamRef => Boolean) {
   }
 
   private def staticSide(leaf: LogicalPlan): Option[Reason] = leaf.collectFirst {
-    case join: Join => join.children.find(!_.isStreaming).getOrElse(join)
+    case join: Join if !Conditions.joinsStreams(join) => join.children.find(!_.isStreaming).getOrElse(join)
   }.map(static => Reason.of(Reason.StaticSideOfChangelog, "static" -> DeltaScope.called(static)))
 }
 
@@ -72,7 +69,7 @@ private[rules] object DeltaScope {
     case _ => false
   }
 
-  private def called(plan: LogicalPlan): String = EliminateSubqueryAliases(plan) match {
+  private[rules] def called(plan: LogicalPlan): String = EliminateSubqueryAliases(plan) match {
     case Project(_, child) => called(child)
     case Distinct(_) | Deduplicate(_, _) => "DISTINCT"
     case _: Aggregate => "GROUP BY or DISTINCT"

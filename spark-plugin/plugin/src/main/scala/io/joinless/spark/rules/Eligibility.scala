@@ -15,10 +15,10 @@ import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
   */
 final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compiled: Boolean = false) {
 
-  def apply(layout: BlockLayout): Either[Reason, JoinTree] =
+  def apply(layout: BlockLayout)(implicit statics: StaticSides): Either[Reason, JoinTree] =
     for {
       _ <- timeBound(layout).orElse(keyType(layout)).toLeft(())
-      _ <- chosen(tooMany(layout))
+      _ <- chosen(tooMany(layout).orElse(throwingKey(layout)))
       tree <- tree(layout)
       _ <- chosen(tooFew(layout).orElse(unlinked(layout)))
     } yield tree
@@ -42,6 +42,11 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compile
         )
     }
 
+  /** A key that would be computed for rows on which Spark does not compute it, and can fail on them. */
+  private def throwingKey(layout: BlockLayout): Option[Reason] = layout.unguarded.headOption.map { key =>
+    Reason.of(Reason.ThrowingKey, "key" -> Names.of(key, layout.block.leaves))
+  }
+
   private def tooMany(layout: BlockLayout): Option[Reason] = {
     val found = layout.block.leaves.size
     val maximum = conf.maxRelations.min(Eligibility.MaxRoles)
@@ -50,7 +55,7 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compile
     }
   }
 
-  private def tooFew(layout: BlockLayout): Option[Reason] = {
+  private def tooFew(layout: BlockLayout)(implicit statics: StaticSides): Option[Reason] = {
     val found = layout.block.leaves.size
     Option.when(found < conf.minRelations && !compiled) {
       splitBy(layout).getOrElse(
@@ -60,10 +65,8 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compile
   }
 
   /** What keeps the block from reaching the joins below it. */
-  private def splitBy(layout: BlockLayout): Option[Reason] =
-    layout.block.leaves.iterator.flatMap(leaf => Conditions.nondeterministicSplit(leaf.plan)).nextOption().map { e =>
-      Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(e))
-    }
+  private def splitBy(layout: BlockLayout)(implicit statics: StaticSides): Option[Reason] =
+    layout.block.leaves.iterator.flatMap(leaf => BlockEnds(leaf.plan)).nextOption()
 
   private def tree(layout: BlockLayout): Either[Reason, JoinTree] =
     recorded.filter(fits(layout)).map(_.tree).toRight(()).left.flatMap { _ =>

@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.plans.CanThrow
 import io.joinless.spark.rules.Conditions._
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
@@ -10,23 +11,48 @@ import org.apache.spark.sql.joinless.KeyBytes
   * Pure functions of the plan. A block's root is the topmost node of such a tree; whatever else stands below is a leaf,
   * and may hold blocks of its own. Names are resolved by scope: each subtree maps its own output to expressions over the
   * fresh attributes of its leaves, so nothing depends on expression ids being unique over the block.
+  *
+  * A block ends where Spark reads a table that may change between two joins ([[StaticSides]]): the joins below it are a block of
+  * their own.
   */
 object ExtractJoinBlock {
 
   /** Whether `plan` belongs to the inner part of a block: a join of streams, or what leads to one. */
-  def holdsBlock(plan: LogicalPlan): Boolean = plan match {
-    case join @ InnerJoin(left, right, _) => joinsStreams(join) || holdsBlock(left) || holdsBlock(right)
+  def holdsBlock(plan: LogicalPlan)(implicit statics: StaticSides): Boolean = plan match {
+    case join @ InnerJoin(_, _, _) if joinsStreams(join) => true
+    case InnerJoin(stream, table, _) if stream.isStreaming => statics.isTimeless(table) && continues(stream)
+    case InnerJoin(table, stream, _) => statics.isTimeless(table) && continues(stream)
     case Transparent(child) => holdsBlock(child)
     case _ => false
   }
 
+  /** Whether a block whose join has this child goes on in it. */
+  private def continues(child: LogicalPlan)(implicit statics: StaticSides): Boolean =
+    holdsBlock(child) && timelyIn(child).isEmpty
+
+  /** What looks into tables that may change, from the top of a block down to its topmost join. */
+  def timelyIn(plan: LogicalPlan)(implicit statics: StaticSides): Option[Expression] = {
+    val own = plan.expressions.flatMap(conjuncts).find(statics.isTimely)
+    plan match {
+      case Transparent(child) => own.orElse(timelyIn(child))
+      case _ => own
+    }
+  }
+
+  private def isInside(parent: LogicalPlan, child: LogicalPlan)(implicit statics: StaticSides): Boolean = parent match {
+    case _: Join => continues(child)
+    case _ => holdsBlock(child)
+  }
+
   /** Applies `f` to the leaves of the block whose root is `plan`, from left to right; `eq` where nothing changes. */
-  def mapLeaves(plan: LogicalPlan)(f: LogicalPlan => LogicalPlan): LogicalPlan =
-    if (holdsBlock(plan)) plan.mapChildren(mapLeaves(_)(f)) else f(plan)
+  def mapLeaves(plan: LogicalPlan)(f: LogicalPlan => LogicalPlan)(implicit statics: StaticSides): LogicalPlan =
+    if (!holdsBlock(plan)) f(plan)
+    else plan.mapChildren(child => if (isInside(plan, child)) mapLeaves(child)(f) else f(child))
 
   /** The leaves of the block whose root is `plan`, from left to right. */
-  def leaves(plan: LogicalPlan): Seq[LogicalPlan] =
-    if (holdsBlock(plan)) plan.children.flatMap(leaves) else Seq(plan)
+  def leaves(plan: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] =
+    if (!holdsBlock(plan)) Seq(plan)
+    else plan.children.flatMap(child => if (isInside(plan, child)) leaves(child) else Seq(child))
 
   /** The topmost join of streams of the block whose root is `plan`: it carries the block's reason. */
   def topJoin(plan: LogicalPlan): Join =
@@ -36,30 +62,34 @@ object ExtractJoinBlock {
     *
     * @param needed the attributes of the root that are used above it
     */
-  def apply(root: LogicalPlan, needed: AttributeSet): Either[Reason, JoinBlock] =
+  def apply(root: LogicalPlan, needed: AttributeSet)(implicit statics: StaticSides): Either[Reason, JoinBlock] =
     for {
-      part <- read(root)
+      part <- if (holdsBlock(root)) read(root) else Right(Part.leaf(root))
       streaming <- JoinStaticSides(part.copy(leaves = named(part)))
     } yield block(root, streaming, needed)
 
-  private def read(plan: LogicalPlan): Either[Reason, Part] = plan match {
-    case join @ InnerJoin(left, right, conditions) if holdsBlock(join) =>
+  private def read(plan: LogicalPlan)(implicit statics: StaticSides): Either[Reason, Part] = plan match {
+    case join @ InnerJoin(left, right, conditions) =>
       (left.outputSet.intersect(right.outputSet).headOption, conditions.find(!_.deterministic)) match {
         case (Some(shared), _) => Left(Reason.of(Reason.AmbiguousColumns, "column" -> shared.name))
         case (_, Some(random)) => Left(Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(random)))
-        case _ => for (l <- read(left); r <- read(right)) yield (l ++ r).where(conditions).joinedBy(join)
+        case _ => for (l <- side(left); r <- side(right)) yield l.joined(r, conditions, join)
       }
-    case Project(list, child) if holdsBlock(plan) => read(child).map(_.select(list))
-    case Filter(condition, child) if holdsBlock(plan) => read(child).map(_.where(conjuncts(condition)))
-    case _ => Right(Part.leaf(plan))
+    case Project(list, child) => read(child).map(_.select(list))
+    case Filter(condition, child) => read(child).map(_.where(conjuncts(condition)))
+    case other => throw new IllegalStateException(s"${other.nodeName} is not inside a block.")
   }
+
+  private def side(plan: LogicalPlan)(implicit statics: StaticSides): Either[Reason, Part] =
+    if (continues(plan)) read(plan) else Right(Part.leaf(plan))
 
   private def block(root: LogicalPlan, part: Part, needed: AttributeSet): JoinBlock = {
     val owner = part.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
-    def leavesOf(e: Expression): Seq[Int] = e.references.toSeq.flatMap(a => owner.get(a.exprId)).distinct
+    def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).flatMap(a => owner.get(a.exprId)).distinct
 
-    // A condition on no column holds for all rows or for none: any leaf can check it.
-    val (single, several) = part.conditions.partition(leavesOf(_).size <= 1)
+    // A condition on no column holds for all rows or for none: any leaf can check it. Where Spark left one of a leaf's above the
+    // joins that can fail, it is checked there.
+    val (single, several) = part.conditions.partition(c => leavesOf(c).size <= 1 && !CanThrow(c))
     val filters = single.groupBy(leavesOf(_).headOption.getOrElse(0))
     val split = several.map(condition => equation(condition, leavesOf).toRight(condition))
     val (late, residuals) = split.collect { case Left(condition) => condition }.partition(isLate(_))
@@ -69,6 +99,7 @@ object ExtractJoinBlock {
       part.leaves,
       part.leaves.indices.map(filters.getOrElse(_, Nil)),
       split.collect { case Right(equation) => equation },
+      part.keysOfRows.map(e => (leavesOf(e), e)).collect { case (Seq(leaf), e) => Term(leaf, e).identity }.toSet,
       residuals,
       late,
       part.output.filter { case (attribute, _) => needed.contains(attribute) }

@@ -1,6 +1,7 @@
 package io.joinless.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import io.joinless.spark.plans.CanThrow
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, IsNotNull, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 
 /** One role in a block: a subplan that Spark runs, under fresh attributes.
@@ -20,7 +21,7 @@ final case class Leaf(
 
   /** An expression over this leaf, in terms of its plan. */
   def own(expression: Expression): Expression =
-    expression.transform { case a: Attribute => columnOf.getOrElse(a.exprId, a) }
+    OuterScope.replace(expression)(a => columnOf.getOrElse(a.exprId, a))
 
   /** These columns of the rows that pass these conditions. */
   def scan(columns: Seq[NamedExpression], conditions: Seq[Expression]): LogicalPlan = {
@@ -52,7 +53,10 @@ final case class Term(leaf: Int, expression: Expression) {
   * @param root what the block stands for: the topmost node
   * @param joins the inner joins that the block consists of, the topmost first
   * @param filters per leaf, conditions on its rows beyond those inside its plan
-  * @param residuals conditions over several leaves that are no equations
+  * @param keysOfRows the terms ([[Term.identity]]) that Spark, too, evaluates on all rows of their leaf: keys of a join of which
+  *   the leaf is a side
+  * @param residuals conditions over several leaves that are no equations, and such of one leaf as may fail on rows that Spark
+  *   does not check them on
   * @param late conditions that only Spark can evaluate (Python UDFs, subqueries): they stay above the block
   * @param output the attributes of the root that are needed, and what each is over the leaves' attributes
   */
@@ -62,7 +66,24 @@ final case class JoinBlock(
     leaves: IndexedSeq[Leaf],
     filters: IndexedSeq[Seq[Expression]],
     equations: IndexedSeq[Equation],
+    keysOfRows: Set[(Int, Expression)],
     residuals: IndexedSeq[Expression],
     late: IndexedSeq[Expression],
     output: IndexedSeq[(Attribute, Expression)]
-)
+) {
+
+  /** Keys that can fail, and that Spark computes only for rows that have passed other joins. */
+  def earlyKeys: Seq[Term] =
+    equations.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity)
+      .filter(key => CanThrow(key.expression) && !keysOfRows(key.identity) && !isChecked(key))
+
+  /** Every row of the leaf has passed a condition that computes the key: Spark often infers that it is not NULL. */
+  private def isChecked(key: Term): Boolean = {
+    val leaf = leaves(key.leaf)
+    val own = leaf.own(key.expression)
+    (filters(key.leaf).map(leaf.own) ++ leaf.plan.constraints).exists {
+      case IsNotNull(e) => e.semanticEquals(own)
+      case _ => false
+    }
+  }
+}

@@ -23,14 +23,14 @@ final case class Place(spec: BlockSpec) extends Decision
   */
 object JoinBlocks {
 
-  def roots(plan: LogicalPlan): IndexedSeq[BlockRoot] = roots(plan, plan.outputSet)
+  def roots(plan: LogicalPlan)(implicit statics: StaticSides): IndexedSeq[BlockRoot] = roots(plan, plan.outputSet)
 
-  private def roots(plan: LogicalPlan, needed: AttributeSet): IndexedSeq[BlockRoot] =
+  private def roots(plan: LogicalPlan, needed: AttributeSet)(implicit statics: StaticSides): IndexedSeq[BlockRoot] =
     if (holdsBlock(plan) || plan.isInstanceOf[JoinFreeJoin])
       BlockRoot(plan, needed) +: leavesOf(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet))
     else plan.children.toIndexedSeq.flatMap(child => roots(child, neededOf(child, plan, needed)))
 
-  private def leavesOf(root: LogicalPlan): Seq[LogicalPlan] = root match {
+  private def leavesOf(root: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = root match {
     case compiled: JoinFreeJoin => compiled.scans
     case _ => leaves(root)
   }
@@ -43,9 +43,10 @@ object JoinBlocks {
   }
 
   /** The plan with its blocks decided, in the order of [[roots]]; `eq` where all are kept. */
-  def replaced(plan: LogicalPlan, decisions: Seq[Decision]): LogicalPlan = replaced(plan, decisions.iterator)
+  def replaced(plan: LogicalPlan, decisions: Seq[Decision])(implicit statics: StaticSides): LogicalPlan =
+    replaced(plan, decisions.iterator)
 
-  private def replaced(plan: LogicalPlan, decisions: Iterator[Decision]): LogicalPlan = {
+  private def replaced(plan: LogicalPlan, decisions: Iterator[Decision])(implicit statics: StaticSides): LogicalPlan = {
     def inner(leaf: LogicalPlan): LogicalPlan = replaced(leaf, decisions)
     plan match {
       case compiled: JoinFreeJoin => placed(compiled, decisions.next(), inner)

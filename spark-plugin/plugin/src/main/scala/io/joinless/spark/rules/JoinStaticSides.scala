@@ -1,6 +1,7 @@
 package io.joinless.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import io.joinless.spark.plans.CanThrow
+import org.apache.spark.sql.catalyst.expressions.{Equality, Expression}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LogicalPlan}
 
@@ -21,11 +22,11 @@ final private class JoinStaticSides(part: Part) {
   private val streaming = part.leaves.indices.filter(part.leaves(_).plan.isStreaming)
   private val static = part.leaves.indices.diff(streaming)
   private val touches: IndexedSeq[(Expression, Set[Int])] =
-    part.conditions.map(c => c -> c.references.toSeq.flatMap(a => owner.get(a.exprId)).toSet)
+    part.conditions.map(c => c -> OuterScope.attributes(c).flatMap(a => owner.get(a.exprId)).toSet)
 
   def result: Either[Reason, Part] = {
     val homes = groups.map(group => group -> homesOf(group))
-    homes.collectFirst { case (group, home) if home.size != 1 => Left(reason(group, home)) }.getOrElse {
+    homes.collectFirst { case (group, home) if home.size != 1 => Left(reason(group, home)) }.orElse(throwing).getOrElse {
       val guests = homes.groupMap { case (_, home) => home.head } { case (group, _) => group }
       val moved = guests.map { case (home, groups) => home -> groups.flatten.sorted.toIndexedSeq }
       Right(
@@ -35,6 +36,18 @@ final private class JoinStaticSides(part: Part) {
         )
       )
     }
+  }
+
+  /** A condition on a static side that can fail, on rows that Spark does not check it on. */
+  private def throwing: Option[Either[Reason, Part]] = touches.collectFirst {
+    case (c, on) if on.exists(static.contains) && on.size > 1 && CanThrow(c) && !isOfRows(c) =>
+      Left(Reason.of(Reason.ThrowingKey, "key" -> Names.of(c, part.leaves)))
+  }
+
+  private def isOfRows(condition: Expression): Boolean = condition match {
+    case Equality(l, r) =>
+      Seq(l, r).forall(side => !CanThrow(side) || part.keysOfRows.exists(_.semanticEquals(side)))
+    case _ => false
   }
 
   /** Static leaves linked by conditions, directly or by way of each other. */

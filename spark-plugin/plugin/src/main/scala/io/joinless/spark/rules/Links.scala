@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 
 /** Which leaves the equations of a block link, those that fix a column to a constant included. */
 private[rules] object Links {
@@ -14,6 +14,8 @@ private[rules] object Links {
       }
       .sortBy(_.min)
 
-  def leavesOf(block: JoinBlock, condition: Expression): Set[Int] =
-    block.leaves.indices.filter(i => block.leaves(i).attributes.exists(condition.references.contains)).toSet
+  def leavesOf(block: JoinBlock, condition: Expression): Set[Int] = {
+    val needed = AttributeSet(OuterScope.attributes(condition))
+    block.leaves.indices.filter(i => block.leaves(i).attributes.exists(needed.contains)).toSet
+  }
 }

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.plans.{BlockSpec, IsComputable}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project}
@@ -58,7 +58,7 @@ object MergeScans {
 
   private def base(plan: LogicalPlan, notNull: Set[Int]): Option[Base] = plan match {
     case PhysicalOperation(fields, conditions, relation)
-        if data(relation).isDefined && (fields ++ conditions).forall(e => e.deterministic && !Conditions.isLate(e)) =>
+        if data(relation).isDefined && (fields ++ conditions).forall(isShareable) =>
       val positions = AttributeMap(relation.output.zipWithIndex)
       def bound[E <: Expression](e: E): E =
         e.transform {
@@ -74,6 +74,10 @@ object MergeScans {
       Option.when((columns ++ own).forall(_.references.isEmpty))(Base(relation, columns, own))
     case _ => None
   }
+
+  /** Evaluated for several leaves at once, it means the same, and counts nothing twice. */
+  private def isShareable(e: Expression): Boolean =
+    e.deterministic && !Conditions.isLate(e) && !e.exists(_.isInstanceOf[IsComputable])
 
   /** What a leaf reads in this batch; leaves of equal data read the same. */
   private def data(leaf: LogicalPlan): Option[Any] = leaf match {

@@ -2,6 +2,7 @@ package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.joinless.KeyBytes
 
 /** What a subtree of a block means: its rows are the product of `leaves`, filtered by `conditions`, and its output
   * column `a` is the expression that `output` pairs with `a`. Conditions and expressions are over the leaves'
@@ -9,20 +10,21 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
   *
   * @param joins the joins of the subtree, outer before inner
   * @param qualifiers the alias under which an attribute of a leaf was first called
+  * @param keysOfRows keys that joins evaluate on all rows of a leaf
   */
 final private[rules] case class Part(
     leaves: IndexedSeq[Leaf],
     conditions: IndexedSeq[Expression],
     joins: IndexedSeq[Join],
     output: IndexedSeq[(Attribute, Expression)],
-    qualifiers: Map[ExprId, String]
+    qualifiers: Map[ExprId, String],
+    keysOfRows: IndexedSeq[Expression] = IndexedSeq.empty
 ) {
 
   private lazy val scope: Map[ExprId, Expression] = output.map { case (a, meaning) => a.exprId -> meaning }.toMap
 
   /** An expression over this subtree's output, over the leaves' attributes. */
-  def resolve(expression: Expression): Expression =
-    expression.transformUp { case a: AttributeReference => scope.getOrElse(a.exprId, a) }
+  def resolve(expression: Expression): Expression = OuterScope.replace(expression)(a => scope.getOrElse(a.exprId, a))
 
   def ++(right: Part): Part =
     Part(
@@ -30,10 +32,23 @@ final private[rules] case class Part(
       conditions ++ right.conditions,
       joins ++ right.joins,
       output ++ right.output,
-      right.qualifiers ++ qualifiers
+      right.qualifiers ++ qualifiers,
+      keysOfRows ++ right.keysOfRows
     )
 
-  def joinedBy(join: Join): Part = copy(joins = join +: joins)
+  /** This subtree joined with another one. */
+  def joined(right: Part, on: Seq[Expression], join: Join): Part = {
+    val both = (this ++ right).where(on)
+    both.copy(joins = join +: both.joins, keysOfRows = both.keysOfRows ++ keysOfLeaf(on) ++ right.keysOfLeaf(on))
+  }
+
+  /** The sides of equations that are evaluated on all rows of this subtree, where it has one stream. */
+  private def keysOfLeaf(on: Seq[Expression]): Seq[Expression] =
+    if (leaves.count(_.plan.isStreaming) > 1) Nil
+    else {
+      val sides = on.collect { case Equality(l, r) => KeyBytes.plain(l, r) }.flatMap { case (l, r) => Seq(l, r) }
+      sides.filter(side => OuterScope.attributes(side).forall(a => scope.contains(a.exprId))).map(resolve)
+    }
 
   def where(more: Seq[Expression]): Part = copy(conditions = conditions ++ more.map(resolve)).heard(more)
 
@@ -48,7 +63,7 @@ final private[rules] case class Part(
   private def heard(expressions: Seq[Expression]): Part = {
     val called = for {
       expression <- expressions
-      case a: AttributeReference <- expression.collect { case a: AttributeReference => a }
+      a <- OuterScope.attributes(expression)
       alias <- a.qualifier.lastOption
       meaning <- scope.get(a.exprId).collect { case m: AttributeReference => m }
     } yield meaning.exprId -> alias

@@ -88,6 +88,18 @@ object Reason {
     "The static side <static> must be joined with exactly one streaming relation, and is with <relations>.",
     "Join it with one streaming relation, or once per streaming relation."
   )
+  val StaticSideAboveJoins: Code = Code(
+    "STATIC_SIDE_ABOVE_JOINS",
+    "The static side <static> may change. Spark reads it when a result of the joins below it appears, so the block ends there.",
+    "Join it before the first join or after the last one, or pin its version. If each row may meet the static side as it is " +
+      "when the row arrives, set spark.joinless.staticSides=atArrival."
+  )
+  val ThrowingKey: Code = Code(
+    "THROWING_KEY",
+    "The join key <key> can fail. Spark computes it only for rows that have passed other joins, the join tree for every row.",
+    "Write a key that cannot fail, with try_cast, try_add or try_divide. If a row without a key may go without a partner, set " +
+      "spark.joinless.keyErrors=null; for a function written in Python, compute the key before the first join."
+  )
   val TimeBoundedJoin: Code = Code(
     "TIME_BOUNDED_JOIN",
     "The condition <condition> bounds event time, and Spark can drop old state by it.",
@@ -162,6 +174,8 @@ object Reason {
     TooManyRelations,
     NondeterministicCondition,
     StreamStaticJoin,
+    StaticSideAboveJoins,
+    ThrowingKey,
     TimeBoundedJoin,
     UnsupportedKeyType,
     UnsupportedOutputMode,

@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
-/** The aliases of the query, noted on its streaming sources as long as the plan has them.
+/** The aliases of the query, noted on its sources as long as the plan has them.
   *
   * A source goes by its outermost alias below the next join: in `FROM (SELECT ... FROM e) x JOIN ...` that is `x`. A source object that
   * stands in the plan several times, under different aliases, gets none.
@@ -21,7 +21,7 @@ private[rules] object RelationNames {
   private def names(plan: LogicalPlan, alias: Option[String]): Seq[(LogicalPlan, String)] = plan match {
     case SubqueryAlias(name, child) => names(child, alias.orElse(Some(name.name)))
     case join: Join => join.children.flatMap(names(_, None))
-    case source if source.children.isEmpty => if (source.isStreaming) alias.map(source -> _).toSeq else Nil
+    case source if source.children.isEmpty => alias.map(source -> _).toSeq
     case other => other.children.flatMap(names(_, alias))
   }
 
@@ -34,8 +34,8 @@ private[rules] object RelationNames {
     override def hashCode: Int = System.identityHashCode(source)
   }
 
-  /** What the query calls this leaf of a block. */
+  /** What the query calls this leaf of a block, or a static table: a stream goes before the tables that it is joined with. */
   def of(leaf: LogicalPlan): Option[String] =
     if (leaf.exists { case join: Join => Conditions.joinsStreams(join); case _ => false }) None
-    else leaf.collectLeaves().flatMap(_.getTagValue(tag)).headOption
+    else leaf.collectLeaves().sortBy(!_.isStreaming).flatMap(_.getTagValue(tag)).headOption
 }

@@ -1,7 +1,7 @@
 package io.joinless.spark.rules
 
 import io.joinless.engine.query.JoinTree
-import io.joinless.spark.plans.{BlockSpec, ColumnSpec, DeltaForm, DeltaRows, JoinFreeJoin, ResultSpec}
+import io.joinless.spark.plans._
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -27,7 +27,7 @@ final class RewriteBlock(layout: BlockLayout) {
       layout.output.distinctBy(_._1.exprId).size == layout.output.size
 
   private val columns: IndexedSeq[Attribute] = {
-    val used = (layout.output.map(_._2) ++ layout.late).flatMap(_.collect { case a: Attribute => a })
+    val used = (layout.output.map(_._2) ++ layout.late).flatMap(OuterScope.attributes)
     if (plain) used else used.distinctBy(_.exprId)
   }
 
@@ -39,11 +39,29 @@ final class RewriteBlock(layout: BlockLayout) {
         own.getOrElse(column.newInstance()).withNullability(true)
       }
 
-  def spec(ordinal: Int, tree: JoinTree): BlockSpec = layout.spec(ordinal, tree, columns)
+  /** The block as it is recorded. */
+  def spec(ordinal: Int, tree: JoinTree, texts: SqlTexts)(implicit statics: StaticSides): BlockSpec =
+    layout.spec(ordinal, tree, columns).copy(
+      result = Some(result(texts)),
+      staticsAtArrival = statics.atArrival,
+      meaning = Option.when(layout.changelogs.nonEmpty)(meaning)
+    )
+
+  /** What a delete must meet as its insert did. */
+  private def meaning: MeaningSpec = {
+    val leaves = layout.block.leaves.indices
+    MeaningSpec(
+      leaves.map(i =>
+        Option.when(layout.changelogs(i))(MeaningTexts.ofRows(scan(i, layout.block.leaves(i).plan), layout.keysOf(i)))
+      ),
+      MeaningTexts.ofConditions(layout.residuals ++ layout.late, layout.block.leaves),
+      layout.output.map { case (_, value) => MeaningTexts.of(value, layout.block.leaves) }
+    )
+  }
 
   /** What stands above the node, for readers of the checkpoint. */
-  def result(texts: SqlTexts): ResultSpec = {
-    def positional(expression: Expression) = expression.transform { case a: Attribute =>
+  private def result(texts: SqlTexts): ResultSpec = {
+    def positional(expression: Expression) = OuterScope.replace(expression) { a =>
       BoundReference(columns.indexWhere(_.exprId == a.exprId), a.dataType, nullable = true)
     }
     ResultSpec(
@@ -82,14 +100,13 @@ final class RewriteBlock(layout: BlockLayout) {
   /** The stored columns of the rows of relation `i`, read from `plan`. */
   def scan(i: Int, plan: LogicalPlan): LogicalPlan =
     layout.block.leaves(i).copy(plan = plan)
-      .scan(layout.columns(i), layout.block.filters(i) ++ layout.classes.filters(i))
+      .scan(layout.columns(i), layout.conditions(i))
 
   private def filtered(node: JoinFreeJoin): LogicalPlan =
     layout.late.map(above).reduceOption(Conditions.and).fold[LogicalPlan](node)(Filter(_, node))
 
-  private def above(expression: Expression): Expression = expression.transform { case a: Attribute =>
-    attributes(columns.indexWhere(_.exprId == a.exprId))
-  }
+  private def above(expression: Expression): Expression =
+    OuterScope.replace(expression)(a => attributes(columns.indexWhere(_.exprId == a.exprId)))
 
   private def restored: Seq[NamedExpression] = layout.output.map { case (attribute, meaning) =>
     restored(attribute, meaning)

@@ -39,12 +39,14 @@ final class RewriteStreamingJoins(
   }
 
   private def leaveAll(plan: LogicalPlan, reason: Reason): LogicalPlan = {
+    implicit val statics: StaticSides = StaticSides(conf().staticsAtArrival)
     JoinBlocks.roots(plan).foreach(leave(_, reason))
     RevealIdleSources(plan)
   }
 
   private def rewrite(plan: LogicalPlan): LogicalPlan = {
     val run = state()
+    implicit val statics: StaticSides = staticsOf(run)
     val roots = JoinBlocks.roots(plan)
     val decisions = roots.zipWithIndex.map { case (root, ordinal) => decision(root, ordinal, run) }
     val others = plan.collect { case join: Join if isOuter(join) => join -> outer(join) }
@@ -63,24 +65,31 @@ final class RewriteStreamingJoins(
     RevealIdleSources(JoinBlocks.replaced(plan, decisions))
   }
 
-  private def decision(root: BlockRoot, ordinal: Int, run: RunState): Decision = root.plan match {
-    case compiled: JoinFreeJoin => Place(compiled.spec.copy(ordinal = ordinal))
-    case _ if !conf().enabled => Keep(Reason(Reason.Disabled))
-    case _ => ofJoins(root, ordinal, run)
+  /** What the checkpoint was begun with goes on. */
+  private def staticsOf(run: RunState): StaticSides = run match {
+    case RunState.Decided(blocks, _) if blocks.nonEmpty => StaticSides(blocks.values.exists(_.staticsAtArrival))
+    case _ => StaticSides(conf().staticsAtArrival)
   }
 
-  private def ofJoins(root: BlockRoot, ordinal: Int, run: RunState): Decision = {
+  private def decision(root: BlockRoot, ordinal: Int, run: RunState)(implicit statics: StaticSides): Decision =
+    root.plan match {
+      case compiled: JoinFreeJoin => Place(compiled.spec.copy(ordinal = ordinal))
+      case _ if !conf().enabled => Keep(Reason(Reason.Disabled))
+      case _ => ofJoins(root, ordinal, run)
+    }
+
+  private def ofJoins(root: BlockRoot, ordinal: Int, run: RunState)(implicit statics: StaticSides): Decision = {
     val recorded = run match {
       case RunState.Decided(blocks, _) => blocks.get(ordinal)
       case _ => None
     }
     val found = for {
       block <- ExtractJoinBlock(root.plan, root.needed)
-      layout = BlockLayout(block, AttributeClasses(block))
+      layout = BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
       val rewrite = new RewriteBlock(layout)
-      Rewrite(rewrite, rewrite.spec(ordinal, tree).copy(result = Some(rewrite.result(texts))))
+      Rewrite(rewrite, rewrite.spec(ordinal, tree, texts))
     }
     (found, run) match {
       case (Left(reason), _) => Keep(reason)

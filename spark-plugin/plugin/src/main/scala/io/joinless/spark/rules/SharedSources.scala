@@ -156,6 +156,6 @@ object SeparateScans {
     })
     if (changed.isEmpty) plan
     else if (attributes.isEmpty) plan.withNewChildren(children)
-    else plan.withNewChildren(children).transformExpressions { case a: Attribute => attributes.getOrElse(a, a) }
+    else OuterScope.replaceIn(plan.withNewChildren(children))(a => attributes.getOrElse(a, a))
   }
 }

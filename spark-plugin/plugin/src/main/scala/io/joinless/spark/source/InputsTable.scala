@@ -3,6 +3,7 @@ package io.joinless.spark.source
 import java.util
 
 import io.joinless.spark.JoinlessConf
+import io.joinless.spark.plans.CommittedTable
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.internal.SQLConf
@@ -18,7 +19,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   *
   * Rows with a NULL in a key that NULL never joins are not stored. A row that lies in several cells comes once.
   */
-final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends SupportsRead with ScanBuilder with Scan
+final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends SupportsRead with CommittedTable
+    with ScanBuilder
+    with Scan
     with Batch {
   import snapshot.spec
 

@@ -5,7 +5,7 @@ import java.util
 import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
-import io.joinless.spark.plans.{BlockSpec, ColumnRef, ResultSpec}
+import io.joinless.spark.plans.{BlockSpec, ColumnRef, CommittedTable, ResultSpec}
 import io.joinless.spark.strategy.SpecComparison
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BoundReference, Expression}
@@ -29,7 +29,7 @@ final case class ResultTable(
     names: IndexedSeq[String],
     values: IndexedSeq[Expression],
     filters: Seq[Expression]
-) extends SupportsRead {
+) extends SupportsRead with CommittedTable {
 
   override def name: String = s"joinless.`${snapshot.checkpoint}`"
 

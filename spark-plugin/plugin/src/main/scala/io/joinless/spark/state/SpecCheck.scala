@@ -34,6 +34,7 @@ object SpecCheck {
       Some("its output or a condition names a column that is not there")
     else if (spec.shares.size != spec.attributes.size && spec.shares.nonEmpty || spec.shares.exists(_ < 1))
       Some(s"it has ${spec.attributes.size} attributes and the shares ${spec.shares.mkString(", ")}")
+    else if (spec.meaning.exists(_.rows.size != spec.relations.size)) Some("its rows are those of other relations")
     else if (spec.result.exists(r => r.values.size != r.columns.size || r.residuals.size != spec.residuals.size))
       Some("its result has other columns or conditions than the block")
     else None

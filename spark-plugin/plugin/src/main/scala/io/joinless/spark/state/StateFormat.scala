@@ -17,7 +17,8 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   *
   * '''Durable format, version 1''': one JSON object with the fields below and `digest`, the SHA-256 of the compact text
   * of all other fields: a spec that was changed by hand would send rows to other cells than those that lie in the store.
-  * Types are written as a Spark schema, which alone keeps collations. `result` is optional: earlier releases lack it.
+  * Types are written as a Spark schema, which alone keeps collations. Earlier releases lack `result`, `statics` and `meaning`;
+  * the last stands only where rows can be deleted.
   *
   * `fromJson(toJson(spec)) == spec`. Reading is strict: what this release has not written is refused by name.
   */
@@ -76,7 +77,9 @@ object StateFormat {
         list(o, "shares").map(number),
         list(o, "residuals").map(r => ResidualSpec(text(r, "sql"), list(r, "columns").map(column))),
         list(o, "output").map(column),
-        fields.collectFirst { case ("result", result) => resultOf(result) }
+        fields.collectFirst { case ("result", result) => resultOf(result) },
+        staticsAtArrival = fields.collectFirst { case ("statics", statics) => statics }.forall(_ == JString(AtArrival)),
+        meaning = fields.collectFirst { case ("meaning", meaning) => meaningOf(meaning) }
       )
       SpecCheck.problem(spec).toLeft(spec)
     }
@@ -106,8 +109,34 @@ object StateFormat {
     "residuals" -> array(spec.residuals) { r =>
       JObject("sql" -> JString(r.sql), "columns" -> array(r.columns)(encode))
     },
-    "output" -> array(spec.output)(encode)
-  ) ++ spec.result.map(r => "result" -> encode(r)))
+    "output" -> array(spec.output)(encode),
+    "statics" -> JString(if (spec.staticsAtArrival) AtArrival else "asSpark")
+  ) ++ spec.result.map(r => "result" -> encode(r)) ++ spec.meaning.map(m => "meaning" -> encode(m)))
+
+  /** Releases that did not record when static tables are read read them so. */
+  private val AtArrival = "atArrival"
+
+  private def encode(meaning: MeaningSpec): JObject = JObject(
+    "rows" -> array(meaning.rows)(_.fold[JValue](JNull) { rows =>
+      JObject("values" -> array(rows.values)(JString(_)), "filters" -> array(rows.filters)(JString(_)))
+    }),
+    "conditions" -> array(meaning.conditions)(JString(_)),
+    "values" -> array(meaning.values)(JString(_))
+  )
+
+  private def meaningOf(json: JValue): MeaningSpec = MeaningSpec(
+    list(json, "rows").map {
+      case JNull => None
+      case rows => Some(RowsSpec(texts(rows, "values"), texts(rows, "filters")))
+    },
+    texts(json, "conditions"),
+    texts(json, "values")
+  )
+
+  private def texts(json: JValue, field: String): IndexedSeq[String] = list(json, field).map {
+    case JString(value) => value
+    case other => throw new IllegalArgumentException(s"${compact(render(other))} is no text")
+  }
 
   private def encode(result: ResultSpec): JObject = JObject(
     "columns" -> schema(result.columns),

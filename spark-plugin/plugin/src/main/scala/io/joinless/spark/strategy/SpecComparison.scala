@@ -6,8 +6,10 @@ import io.joinless.spark.plans.{BlockSpec, ColumnRef, ColumnSpec, RelationSpec}
 /** Whether a planned block can go on with the state of a recorded one, and if not, what differs in words of columns.
   *
   * Equal must be all that decides what stored rows mean and which results were handed out: relations by position, their
-  * stored columns (names and types), their join attributes, the output columns. Free are aliases, leaf filters and
-  * residuals (as in Spark), and tree and shares, which are taken from the record.
+  * stored columns (names and types), their join attributes, the output columns. Where rows can be deleted, so must be what a
+  * delete meets ([[MeaningSpec]]): filters and computed columns of changelogs, conditions and computed columns of the result.
+  * Free are aliases, filters of append-only relations and, without changelogs, residuals (as in Spark), and tree and
+  * shares, which are taken from the record.
   */
 object SpecComparison {
 
@@ -17,6 +19,7 @@ object SpecComparison {
       .orElse(columns(recorded, planned).map(Mismatch.Columns -> _))
       .orElse(equations(recorded, planned).map(Mismatch.Query -> _))
       .orElse(output(recorded, planned).map(Mismatch.Columns -> _))
+      .orElse(meaning(recorded, planned).map(Mismatch.Filter -> _))
 
   /** The recorded block, under the names and with the conditions of the planned one. */
   def continued(recorded: BlockSpec, planned: BlockSpec): BlockSpec =
@@ -48,6 +51,12 @@ object SpecComparison {
       s"Its result has the columns ${recorded.output.map(column(recorded, planned)).mkString(", ")}, the query's " +
         s"${planned.output.map(column(planned, planned)).mkString(", ")}."
     )
+
+  private def meaning(recorded: BlockSpec, planned: BlockSpec): Option[String] =
+    for (
+      was <- recorded.meaning; is <- planned.meaning; what <- MeaningComparison(was, is, planned.relations.map(_.name))
+    )
+      yield what
 
   private def pairs(recorded: BlockSpec, planned: BlockSpec): Seq[(RelationSpec, RelationSpec)] =
     recorded.relations.zip(planned.relations)

@@ -2,7 +2,8 @@ package io.joinless.spark.rules
 
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.{BlockSpec, Changelog, DeltaForm, DeltaRows, JoinFreeJoin}
-import org.apache.spark.sql.{AnalysisException, DataFrame}
+import org.apache.spark.sql.{AnalysisException, DataFrame, Row}
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.joinless.Plans
 import org.scalatest.BeforeAndAfterAll
@@ -127,6 +128,45 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(reason("SELECT a.src FROM e a, e b, e c WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src") ==
       "CYCLIC_JOIN_GRAPH")
     withConf("spark.joinless.enabled" -> "false")(assert(reason("SELECT id FROM orders") == "DISABLED"))
+  }
+
+  test("what a delete must meet is the same text for the same query, and another one for another filter or value") {
+    def meaning(sql: String) = spec(sql).meaning.get
+    val first = meaning(
+      "SELECT o.id + 1 AS n, c.city FROM orders o JOIN customers c ON o.customer = c.customer WHERE o.amount > 5"
+    )
+    assert(first.rows.map(_.get.filters) == Seq(Seq("(amount > 5)", "(amount IS NOT NULL)"), Seq.empty))
+    val nested = "SELECT x.id + 1 AS m, y.town FROM (SELECT * FROM orders WHERE amount > 5) x JOIN " +
+      "(SELECT customer AS k, city AS town FROM customers) y ON x.customer = y.k"
+    assert(meaning(nested) == first)
+    val others = Seq(
+      nested.replace("> 5", "> 6"),
+      nested.replace("x.id + 1", "x.id + 2"),
+      nested.replace("city AS town", "upper(city) AS town"),
+      nested + " AND x.id < length(y.town)"
+    ).map(meaning)
+    assert((first +: others).distinct.size == 5)
+    assert(spec("SELECT e.src, f.dst FROM e JOIN e f ON e.dst = f.src").meaning.isEmpty)
+    val lambda =
+      "SELECT transform(array(o.id), v -> v + o.amount) AS n FROM orders o JOIN customers c ON o.customer = c.customer"
+    assert(meaning(lambda) == meaning(lambda))
+  }
+
+  test("a static table that may change and stands above the joins is refused, and may be joined at arrival") {
+    val rows = spark.sparkContext.parallelize(Seq.empty[Row], 1)
+    spark.createDataFrame(rows, StructType.fromDDL("k BIGINT, class BIGINT")).createOrReplaceTempView("changing")
+    val sql = "SELECT a.src, k.class FROM e a JOIN e b ON a.dst = b.src JOIN changing k ON k.k = a.src"
+    assert(reason(sql) == "STATIC_SIDE_ABOVE_JOINS")
+    withConf("spark.joinless.staticSides" -> "atArrival")(assert(spec(sql).staticsAtArrival))
+    assert(
+      !spec("SELECT b.src, k.class FROM e a JOIN changing k ON k.k = a.src JOIN e b ON a.dst = b.src").staticsAtArrival
+    )
+  }
+
+  test("a key that can fail on rows that have no partner yet is refused, or leaves them out") {
+    val sql = "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN orders o ON 10 DIV b.dst = o.id"
+    assert(reason(sql) == "THROWING_KEY")
+    withConf("spark.joinless.keyErrors" -> "null")(assert(spec(sql).relations.size == 3))
   }
 
   test("time and static tables have their place beside append-only streams") {

@@ -25,6 +25,7 @@ class ExtractJoinBlockSpec extends AnyFunSuite with StreamingPlans with BeforeAn
   private def read(sql: String): JoinBlock = read(spark.sql(sql))
 
   private def read(query: DataFrame): JoinBlock = {
+    implicit val statics: StaticSides = StaticSides(atArrival = false)
     val plan = withConf("spark.joinless.enabled" -> "false")(optimized(query))
     val root = JoinBlocks.roots(plan).head
     ExtractJoinBlock(root.plan, root.needed).fold(reason => throw new AssertionError(reason.toString), identity)

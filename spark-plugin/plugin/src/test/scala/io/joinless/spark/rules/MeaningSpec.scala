@@ -9,6 +9,7 @@ import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.read.streaming.{Offset, SparkDataStream}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.types.StructType
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -52,6 +53,8 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
         .createOrReplaceTempView(name)
     }
     spark.range(6).selectExpr("id AS k", "id % 3 AS class").createOrReplaceTempView("dimension")
+    val classes = spark.sparkContext.parallelize((0L until 6L).map(k => Row(k, k % 3)), 1)
+    spark.createDataFrame(classes, StructType.fromDDL("k BIGINT, class BIGINT")).createOrReplaceTempView("classes")
   }
 
   private object NoStream extends SparkDataStream {
@@ -197,6 +200,44 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   )
   differential_("a subquery over a static side")(
     s"SELECT a.id, c.id $chain WHERE c.src IN (SELECT k FROM dimension WHERE class = 1)"
+  )
+  for (static <- Seq("dimension", "classes")) {
+    differential_(s"EXISTS over two relations, $static")(
+      s"SELECT a.id, c.id $chain WHERE EXISTS (SELECT 1 FROM $static s WHERE s.k = a.src AND s.class < c.dst)"
+    )
+    differential_(s"NOT EXISTS over two relations, under OR, $static")(
+      s"SELECT a.id, c.id $chain WHERE a.id < 3 OR NOT EXISTS (SELECT 1 FROM $static s WHERE s.k = a.src AND s.class = c.dst)"
+    )
+    differential_(s"EXISTS in ON, $static")(
+      s"SELECT a.id, c.id $chain AND EXISTS (SELECT 1 FROM $static s WHERE s.k = a.src AND s.class < c.dst)"
+    )
+    differential_(s"EXISTS behind a static side, $static")(
+      s"SELECT a.id, c.id, t.class FROM e a JOIN $static t ON t.k = a.src JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src " +
+        s"WHERE EXISTS (SELECT 1 FROM $static s WHERE s.class = t.class AND s.k < c.dst)"
+    )
+    differential_(s"a correlated subquery with a value, $static")(
+      s"SELECT a.id, c.id, (SELECT max(s.class) FROM $static s WHERE s.k = a.src) AS top $chain " +
+        s"WHERE a.src IN (SELECT s.k FROM $static s WHERE s.class <> c.dst)"
+    )
+    differential_(s"a static side above the joins, $static")(
+      s"SELECT a.src, c.dst, k.class $chain JOIN $static k ON k.k = a.src WHERE k.class < 2"
+    )
+  }
+  differential_("a static side that may change, between the joins", 2)(
+    "SELECT a.id, b.id, c.id, d.id, k.class FROM e a JOIN e b ON a.dst = b.src JOIN classes k ON k.k = b.dst " +
+      "JOIN f c ON c.src = b.dst JOIN g d ON d.src = c.dst AND d.id < 9"
+  )
+  differential_("a subquery over a table that may change, between the joins", 2)(
+    "SELECT x.a, c.id, d.id FROM (SELECT a.id AS a, b.dst AS m FROM e a JOIN e b ON a.dst = b.src WHERE EXISTS " +
+      "(SELECT 1 FROM classes s WHERE s.k = a.src AND s.class < b.dst)) x JOIN f c ON c.src = x.m JOIN g d ON d.src = c.dst " +
+      "AND d.id < 9"
+  )
+  differential_("keys that can fail, of the rows of a leaf")(
+    "SELECT a.id, b.id, c.id FROM e a JOIN f b ON CAST(a.s AS BINARY) = CAST(b.s AS BINARY) AND a.id + 1 = b.id + 1 " +
+      "JOIN g c ON c.src + 1 = b.dst"
+  )
+  differential_("residuals that can fail")(
+    s"SELECT a.id, b.id, c.id $chain WHERE a.src < c.dst AND 12 DIV (c.dst - a.src) > 3"
   )
   differential_("a scalar subquery in a residual")(
     s"SELECT a.id, c.id $chain WHERE a.id + c.id > (SELECT max(k) * 3 FROM dimension)"

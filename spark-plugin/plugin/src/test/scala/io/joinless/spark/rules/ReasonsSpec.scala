@@ -5,7 +5,8 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeReference, EqualTo}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LocalRelation}
 import org.apache.spark.sql.functions.udf
-import org.apache.spark.sql.types.{DataType, LongType, MapType}
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.types.{DataType, LongType, MapType, StructType}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -21,6 +22,8 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
         .createOrReplaceTempView(name)
     }
     spark.range(10).selectExpr("id AS k", "id % 3 AS class").createOrReplaceTempView("dimension")
+    val rows = spark.sparkContext.parallelize(Seq.empty[Row], 1)
+    spark.createDataFrame(rows, StructType.fromDDL("k BIGINT, class BIGINT")).createOrReplaceTempView("changing")
   }
 
   private val chain = "FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
@@ -49,6 +52,37 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     s"SELECT a.src $chain JOIN dimension k ON k.k = a.src AND k.class = c.dst"
   )
   plan_(Reason.StreamStaticJoin)(s"SELECT a.src, k.k $chain CROSS JOIN dimension k")
+  private val changingBetween =
+    "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN changing k ON k.k = b.dst JOIN e c ON b.dst = c.src"
+  plan_(Reason.StaticSideAboveJoins)(changingBetween)
+  plan_(Reason.StaticSideAboveJoins)(
+    "SELECT c.src FROM (SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src WHERE EXISTS " +
+      "(SELECT 1 FROM changing k WHERE k.k = a.src AND k.class = b.dst)) x JOIN e c ON x.dst = c.src"
+  )
+  plan_(Reason.ThrowingKey)("SELECT a.k FROM t a JOIN t b ON a.k = b.k JOIN e c ON b.m['x'] DIV 2 = c.src")
+  plan_(Reason.ThrowingKey)("SELECT b.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON 10 DIV b.dst = c.src")
+  plan_(Reason.ThrowingKey)(s"SELECT a.src $chain JOIN dimension k ON k.k = 10 DIV c.dst")
+
+  test("a key that can fail is no obstacle where Spark computes it on the same rows, or where it cannot fail") {
+    def taken(sql: String, confs: (String, String)*): Unit = withConf(confs: _*) { val _ = block(sql) }
+    taken("SELECT a.src FROM e a JOIN e b ON 10 DIV a.dst = b.src JOIN e c ON b.dst = c.src + 1")
+    taken("SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON try_divide(10, b.dst) = c.src")
+    taken("SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON try_cast(b.dst AS INT) = c.src")
+    // Spark itself checks on the rows of `a` that the key is not NULL
+    taken("SELECT c.src FROM (SELECT a.dst + 1 AS x FROM e a JOIN e b ON a.dst = b.src) y JOIN e c ON y.x = c.src")
+    val failing = "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON 10 DIV b.dst = c.src"
+    taken(failing, "spark.sql.ansi.enabled" -> "false")
+    taken(failing, "spark.joinless.keyErrors" -> "null")
+  }
+
+  test("a static side that may change stands above, below or, where that is wanted, everywhere") {
+    assert(block(s"SELECT a.src, k.class $chain JOIN changing k ON k.k = a.src").spec.relations.size == 3)
+    assert(block("SELECT a.src, k.class FROM e a JOIN changing k ON k.k = a.src JOIN e b ON a.dst = b.src JOIN e c " +
+      "ON b.dst = c.src").spec.relations.size == 3)
+    withConf("spark.joinless.staticSides" -> "atArrival")(assert(block(changingBetween).spec.staticsAtArrival))
+    assert(!block(s"SELECT a.src $chain").spec.staticsAtArrival)
+  }
+
   plan_(Reason.TimeBoundedJoin, anyTwo)(
     "SELECT a.k FROM w1 a JOIN w2 b ON a.k = b.k AND b.ts2 BETWEEN a.ts1 AND a.ts1 + INTERVAL 1 HOUR"
   )

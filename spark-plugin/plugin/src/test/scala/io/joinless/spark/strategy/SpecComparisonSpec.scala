@@ -53,6 +53,27 @@ class SpecComparisonSpec extends AnyFunSuite {
     assert(difference(spec.copy(attributes = spec.attributes.map(_.copy(nullSafe = true))))._2.contains("<=>"))
   }
 
+  test("where rows can be deleted, so must be what a delete meets") {
+    def rows(filter: String, value: String = "v") = Some(RowsSpec(IndexedSeq("k", value), IndexedSeq(filter)))
+    def meaning(row: Option[RowsSpec], condition: String, value: String) =
+      spec.copy(meaning = Some(MeaningSpec(IndexedSeq(row, None, None), IndexedSeq(condition), IndexedSeq(value))))
+    val recorded = meaning(rows("(v > 0)"), "(r1.v < r2.v)", "r1.v")
+    def said(planned: BlockSpec): String = {
+      val (kind, what) = SpecComparison.difference(recorded, planned).get
+      assert(kind == Mismatch.Filter)
+      what
+    }
+    assert(SpecComparison.difference(recorded, recorded).isEmpty)
+    assert(SpecComparison.difference(spec, recorded).isEmpty, "an earlier release recorded none")
+    assert(said(
+      meaning(rows("(v > 5)"), "(r1.v < r2.v)", "r1.v")
+    ) == "The changelog a was filtered by (v > 0), and the query " +
+      "filters it by (v > 5): a delete would not find the row that its insert stored.")
+    assert(said(meaning(rows("(v > 0)", "(v + 1)"), "(r1.v < r2.v)", "r1.v")).contains("stored as v"))
+    assert(said(meaning(rows("(v > 0)"), "(r1.v > r2.v)", "r1.v")).contains("r1 is a"))
+    assert(said(meaning(rows("(v > 0)"), "(r1.v < r2.v)", "(r1.v + 1)")).contains("(r1.v + 1)"))
+  }
+
   test("expert shares are taken by attribute or by any equated column, and checked") {
     def chosen(shares: String, partitions: Int) = {
       val conf = new SQLConf

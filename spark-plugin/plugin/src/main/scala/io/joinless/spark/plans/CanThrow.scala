@@ -1,0 +1,105 @@
+package io.joinless.spark.plans
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
+import org.apache.spark.sql.types._
+
+/** Whether the evaluation of an expression can fail, on some row, with the settings it was analyzed under.
+  *
+  * Spark evaluates a condition or a key on the rows that reach its operator. Where ours would evaluate it on more rows, it
+  * must be one that cannot fail. That is known of an expression only if every part of it is listed here: whatever is not,
+  * a function of a user above all, is taken to fail. (`Expression.throwable` is no help: a cast is not.)
+  */
+object CanThrow {
+
+  def apply(expression: Expression): Boolean = expression match {
+    case _: TryEval => false
+    case e => !isSafe(e) || e.children.exists(apply)
+  }
+
+  private def isSafe(e: Expression): Boolean = e match {
+    case _: Attribute | _: BoundReference | _: Literal | _: Alias | _: NamedLambdaVariable | _: LambdaFunction => true
+    case cast: Cast => cast.evalMode != EvalMode.ANSI || alwaysFits(cast.child.dataType, cast.dataType)
+    case _: BitwiseAnd | _: BitwiseOr | _: BitwiseXor => true
+    case arithmetic: BinaryArithmetic => arithmetic.evalMode != EvalMode.ANSI || neverOverflows(arithmetic)
+    case minus: UnaryMinus => !minus.failOnError || isFractional(minus.dataType)
+    case abs: Abs => !abs.failOnError || isFractional(abs.dataType)
+    case like: Like => like.right.foldable
+    case like: RLike => like.right.foldable
+    case _: BinaryComparison | _: CollationKey | _: KnownNotNull => true
+    case other => listed(other.getClass)
+  }
+
+  private def neverOverflows(e: BinaryArithmetic): Boolean = e match {
+    case _: Add | _: Subtract | _: Multiply => isFractional(e.dataType)
+    case _ => false
+  }
+
+  private def isFractional(dataType: DataType): Boolean = dataType == DoubleType || dataType == FloatType
+
+  private def alwaysFits(from: DataType, to: DataType): Boolean = Cast.canUpCast(from, to) || to == StringType
+
+  private val listed: Set[Class[_]] = Set(
+    classOf[And],
+    classOf[Or],
+    classOf[Not],
+    classOf[IsNull],
+    classOf[IsNotNull],
+    classOf[IsNaN],
+    classOf[AtLeastNNonNulls],
+    classOf[In],
+    classOf[InSet],
+    classOf[If],
+    classOf[CaseWhen],
+    classOf[Coalesce],
+    classOf[NaNvl],
+    classOf[Least],
+    classOf[Greatest],
+    classOf[BitwiseNot],
+    classOf[UnaryPositive],
+    classOf[KnownFloatingPointNormalized],
+    classOf[KnownNullable],
+    classOf[GetStructField],
+    classOf[CreateNamedStruct],
+    classOf[CreateArray],
+    classOf[ArrayTransform],
+    classOf[Size],
+    classOf[Upper],
+    classOf[Lower],
+    classOf[Concat],
+    classOf[ConcatWs],
+    classOf[Length],
+    classOf[Substring],
+    classOf[StringTrim],
+    classOf[StringTrimLeft],
+    classOf[StringTrimRight],
+    classOf[StringReplace],
+    classOf[StringInstr],
+    classOf[StartsWith],
+    classOf[EndsWith],
+    classOf[Contains],
+    classOf[InitCap],
+    classOf[Reverse],
+    classOf[Year],
+    classOf[Quarter],
+    classOf[Month],
+    classOf[DayOfMonth],
+    classOf[DayOfYear],
+    classOf[DayOfWeek],
+    classOf[WeekDay],
+    classOf[WeekOfYear],
+    classOf[Hour],
+    classOf[Minute],
+    classOf[Second],
+    classOf[LastDay],
+    classOf[DateDiff],
+    classOf[TruncDate],
+    classOf[TruncTimestamp],
+    classOf[Murmur3Hash],
+    classOf[XxHash64],
+    classOf[Md5],
+    classOf[Sha1],
+    classOf[Crc32],
+    classOf[NormalizeNaNAndZero]
+  )
+}

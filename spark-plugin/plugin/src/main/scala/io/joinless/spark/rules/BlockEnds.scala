@@ -1,0 +1,36 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.rules.Conditions._
+import io.joinless.spark.rules.ExtractJoinBlock.holdsBlock
+import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+
+/** Why a block ends above a leaf that holds joins of streams: something between them is nondeterministic, or looks into a table
+  * that may change ([[StaticSides]]).
+  */
+private[rules] object BlockEnds {
+
+  def apply(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
+    case InnerJoin(_, _, conditions) if holdsBlock(leaf) => timely(conditions)
+    case InnerJoin(stream, table, _) if !table.isStreaming => between(stream, table)
+    case InnerJoin(table, stream, _) if !table.isStreaming => between(stream, table)
+    case Transparent(child) =>
+      val own = if (holdsBlock(child)) timely(leaf.expressions.flatMap(conjuncts)) else None
+      own.orElse(apply(child))
+    case Project(list, child) if holdsBlock(child) => list.find(!_.deterministic).map(random)
+    case Filter(condition, child) if holdsBlock(child) => conjuncts(condition).find(!_.deterministic).map(random)
+    case _ => None
+  }
+
+  private def between(stream: LogicalPlan, table: LogicalPlan)(implicit statics: StaticSides): Option[Reason] =
+    if (holdsBlock(stream)) Some(staticAbove(table)) else apply(stream)
+
+  private def timely(expressions: Seq[Expression])(implicit statics: StaticSides): Option[Reason] =
+    expressions.find(statics.isTimely).flatMap(_.collectFirst { case s: SubqueryExpression => staticAbove(s.plan) })
+
+  private def random(expression: Expression): Reason =
+    Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(expression))
+
+  private def staticAbove(table: LogicalPlan): Reason =
+    Reason.of(Reason.StaticSideAboveJoins, "static" -> RelationNames.of(table).getOrElse(DeltaScope.called(table)))
+}
