@@ -211,7 +211,8 @@ object JoinlessConf {
     .doc(
       "A join key that can fail, such as CAST(code AS BIGINT), and that Spark computes only for rows that have passed other " +
         "joins. `fail`: the block stays with Spark. `null`: the block is rewritten, and a row whose key fails has no partner; " +
-        "the metric keyErrors counts such rows, and the first of each task is logged. Keep it for the life of a checkpoint."
+        "the metric keyErrors counts such rows, and the first of each task is logged. (So it is, whatever the setting, with whole " +
+        "numbers that get too large: nothing is equal to them.) Keep it for the life of a checkpoint."
     )
     .version("0.1.0")
     .stringConf

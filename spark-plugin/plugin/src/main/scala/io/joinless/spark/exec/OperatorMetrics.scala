@@ -39,7 +39,7 @@ object OperatorMetrics {
   val all: Seq[(String, String)] = Seq(
     RowsIn -> "rows that came to cells",
     RowsNetted -> "rows of changelogs that others of the same batch cancelled or took in",
-    KeyErrors -> "rows left out because a join key could not be computed (spark.joinless.keyErrors=null)",
+    KeyErrors -> "rows left out because a join key could not be computed",
     RowsOut -> "result rows written",
     PropagationSteps -> "propagation steps: counts changed because a key came or went below",
     CursorMoves -> "moves of cursors: lists entered or advanced",

@@ -17,6 +17,13 @@ object CanThrow {
     case e => !isSafe(e) || e.children.exists(apply)
   }
 
+  /** It can fail only because a whole number gets too large. Where it does, no value of its type is equal to it. */
+  def onlyByOverflow(expression: Expression): Boolean = expression match {
+    case e @ (_: Add | _: Subtract | _: Multiply | _: UnaryMinus | _: Abs) if isWhole(e.dataType) =>
+      e.children.forall(child => !apply(child) || onlyByOverflow(child))
+    case _ => false
+  }
+
   private def isSafe(e: Expression): Boolean = e match {
     case _: Attribute | _: BoundReference | _: Literal | _: Alias | _: NamedLambdaVariable | _: LambdaFunction => true
     case cast: Cast => cast.evalMode != EvalMode.ANSI || alwaysFits(cast.child.dataType, cast.dataType)
@@ -36,6 +43,11 @@ object CanThrow {
   }
 
   private def isFractional(dataType: DataType): Boolean = dataType == DoubleType || dataType == FloatType
+
+  private def isWhole(dataType: DataType): Boolean = dataType match {
+    case ByteType | ShortType | IntegerType | LongType => true
+    case _ => false
+  }
 
   private def alwaysFits(from: DataType, to: DataType): Boolean = Cast.canUpCast(from, to) || to == StringType
 

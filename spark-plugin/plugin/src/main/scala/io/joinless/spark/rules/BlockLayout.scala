@@ -94,14 +94,18 @@ final case class BlockLayout(
 
 object BlockLayout {
 
-  /** @param guardKeys rows whose keys cannot be computed are left out, where Spark may not compute them */
+  /** @param guardKeys rows whose keys cannot be computed are left out, where Spark may not compute them; those whose keys are
+    *   too large for their type always are: nothing is equal to them
+    */
   def apply(
       block: JoinBlock,
       classes: AttributeClasses,
       changelogs: Set[Int] = Set.empty,
       guardKeys: Boolean = false
   ): BlockLayout = {
-    val (guarded, unguarded) = block.earlyKeys.partition(key => guardKeys && !Conditions.isLate(key.expression))
+    val (guarded, unguarded) = block.earlyKeys.partition { case Term(_, key) =>
+      !Conditions.isLate(key) && (guardKeys || CanThrow.onlyByOverflow(key))
+    }
     val keys = for {
       (attribute, number) <- classes.attributes.zipWithIndex
       member <- attribute.members

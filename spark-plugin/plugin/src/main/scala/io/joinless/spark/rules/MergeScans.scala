@@ -58,7 +58,7 @@ object MergeScans {
 
   private def base(plan: LogicalPlan, notNull: Set[Int]): Option[Base] = plan match {
     case PhysicalOperation(fields, conditions, relation)
-        if data(relation).isDefined && (fields ++ conditions).forall(isShareable) =>
+        if data(relation).isDefined && (fields ++ conditions).forall(e => e.deterministic && !Conditions.isLate(e)) =>
       val positions = AttributeMap(relation.output.zipWithIndex)
       def bound[E <: Expression](e: E): E =
         e.transform {
@@ -74,10 +74,6 @@ object MergeScans {
       Option.when((columns ++ own).forall(_.references.isEmpty))(Base(relation, columns, own))
     case _ => None
   }
-
-  /** Evaluated for several leaves at once, it means the same, and counts nothing twice. */
-  private def isShareable(e: Expression): Boolean =
-    e.deterministic && !Conditions.isLate(e) && !e.exists(_.isInstanceOf[IsComputable])
 
   /** What a leaf reads in this batch; leaves of equal data read the same. */
   private def data(leaf: LogicalPlan): Option[Any] = leaf match {
@@ -106,12 +102,15 @@ object MergeScans {
         leaves.flatMap(_.base).map(_.conditions.map(unbound).reduceOption(And).getOrElse(Literal.TrueLiteral))
       val roles = accepts.map(c => if (c.nullable) Coalesce(Seq(c, Literal.FalseLiteral)) else c)
       val rows =
-        if (accepts.contains(Literal.TrueLiteral)) base.relation
+        if (accepts.contains(Literal.TrueLiteral) || accepts.exists(counts)) base.relation
         else Filter(accepts.distinct.reduce[Expression](Or), base.relation)
       val columns = base.columns.map(c => Alias(unbound(valueOf(c)), c.name)())
       val marks = roles.zip(leaves).map { case (accepted, leaf) => Alias(accepted, s"role_${leaf.role}")() }
       Scan(Project(columns ++ marks, rows), leaves.map(_.role))
   }
+
+  /** Where rows that fail are counted, a condition is evaluated once. */
+  private def counts(condition: Expression): Boolean = condition.exists(_.isInstanceOf[IsComputable])
 
   private def placeholder(leaf: LeafScan): Scan =
     Scan(LocalRelation(Nil, Nil, isStreaming = true, stream = leaf.base.flatMap(b => source(b.relation))), Nil)

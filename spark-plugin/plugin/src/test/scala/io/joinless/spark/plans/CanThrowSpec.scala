@@ -38,6 +38,15 @@ class CanThrowSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAl
       .foreach(e => assert(canThrow(e), e))
   }
 
+  test("what fails only where a number gets too large") {
+    def onlyByOverflow(expression: String): Boolean = optimized(s"SELECT $expression AS x FROM v") match {
+      case Project(Seq(value), _) => CanThrow.onlyByOverflow(value)
+      case other => fail(other.treeString)
+    }
+    Seq("id + 1", "2 * -i", "abs(id - i)").foreach(e => assert(onlyByOverflow(e), e))
+    Seq("id DIV 2", "CAST(s AS INT) + 1", "d + 1", "CAST(id AS INT)").foreach(e => assert(!onlyByOverflow(e), e))
+  }
+
   test("what cannot") {
     Seq(
       "s",

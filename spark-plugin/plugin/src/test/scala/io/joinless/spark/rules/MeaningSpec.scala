@@ -236,6 +236,9 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     "SELECT a.id, b.id, c.id FROM e a JOIN f b ON CAST(a.s AS BINARY) = CAST(b.s AS BINARY) AND a.id + 1 = b.id + 1 " +
       "JOIN g c ON c.src + 1 = b.dst"
   )
+  differential_("keys that may get too large, of shared scans")(
+    "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst * 2 - 1 = c.src AND a.id % 2 = 0"
+  )
   differential_("residuals that can fail")(
     s"SELECT a.id, b.id, c.id $chain WHERE a.src < c.dst AND 12 DIV (c.dst - a.src) > 3"
   )

@@ -68,6 +68,7 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     taken("SELECT a.src FROM e a JOIN e b ON 10 DIV a.dst = b.src JOIN e c ON b.dst = c.src + 1")
     taken("SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON try_divide(10, b.dst) = c.src")
     taken("SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON try_cast(b.dst AS INT) = c.src")
+    taken("SELECT b.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst * 2 - 1 = c.src")
     // Spark itself checks on the rows of `a` that the key is not NULL
     taken("SELECT c.src FROM (SELECT a.dst + 1 AS x FROM e a JOIN e b ON a.dst = b.src) y JOIN e c ON y.x = c.src")
     val failing = "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON 10 DIV b.dst = c.src"
