@@ -79,6 +79,20 @@ def test_why_not_gives_the_reason_of_each_join_left_to_spark(edges: SparkSession
     assert [r.code for r in joinless.why_not(edges.sql(triangle))] == ["CYCLIC_JOIN_GRAPH"]
 
 
+def test_a_view_over_changelogs_is_shown_as_if_its_changes_were_asked(edges: SparkSession) -> None:
+    changes = edges.sql("SELECT src, dst, 'insert' AS _change_type FROM e")
+    joinless.changelog(changes).createOrReplaceTempView("f")
+    view = edges.sql("SELECT a.src, b.dst FROM f a JOIN f b ON a.dst = b.src")
+    (reason,) = joinless.why_not(view)
+    assert reason.code == "CHANGES_NOT_ASKED"
+    assert "incrementalEnumerate()" in reason.advice
+    explanation = joinless.explain(view)
+    assert explanation.text.startswith("Join-free join of a, b")
+    assert str(reason) in explanation.text
+    assert len(explanation.svg()) == 1
+    assert joinless.why_not(joinless.enumerate_deltas(view)) == []
+
+
 def test_disabled_means_a_reason_too(edges: SparkSession) -> None:
     edges.conf.set("spark.joinless.enabled", "false")
     assert [r.code for r in joinless.why_not(edges.sql(graphs.L3))] == ["DISABLED"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -81,7 +83,7 @@ def test_another_query_is_refused_before_state_is_touched(spark: SparkSession, t
     before = state_files(run.checkpoint)
     run.feed.arrive(2)
     run.feed.arrive(3)
-    assert_mismatch(run.start(path.replace("a.dst = b.src", "a.src = b.src")))
+    assert_mismatch(lambda: run.start(path.replace("a.dst = b.src", "a.src = b.src")))
     assert state_files(run.checkpoint) == before
     run_to_end(run.start())  # the first one goes on, and nothing is lost
     run.check(3)
@@ -103,7 +105,7 @@ def test_a_tampered_spec_is_refused(spark: SparkSession, tmp_path: Path) -> None
             (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
     run.feed.arrive(case.batches - 1)
     before = state_files(run.checkpoint)
-    assert_mismatch(run.start())
+    assert_mismatch(run.start)
     assert state_files(run.checkpoint) == before
 
 
@@ -200,12 +202,11 @@ def test_sparks_default_of_200_partitions_is_no_burden(spark: SparkSession, tmp_
         assert report.stored_rows <= block["rowsStoredPerInputRow"] * 200 * (batch + 1)
 
 
-def assert_mismatch(query: StreamingQuery) -> None:
-    with pytest.raises(Exception, match="JOINLESS_STATE_MISMATCH"):
-        query.processAllAvailable()
-    error = joinless.error(query)
-    assert error is not None
-    assert error.condition.startswith("JOINLESS_STATE_MISMATCH")
+def assert_mismatch(start: Callable[[], object]) -> None:
+    """Refused when it starts, before there is a query."""
+    with pytest.raises(PySparkException, match="JOINLESS_STATE_MISMATCH") as refused:
+        start()
+    assert str(refused.value.getCondition()).startswith("JOINLESS_STATE_MISMATCH")
 
 
 def state_files(checkpoint: Path) -> dict[str, int]:

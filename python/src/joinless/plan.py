@@ -67,14 +67,15 @@ class Reason:
 def explain(df: DataFrame) -> Explanation:
     """Shows how Joinless would run the joins of a streaming DataFrame. No query needs to run.
 
+    A DataFrame over changelogs that does not ask for the changes of its result is shown as if it did, and says so.
+
     >>> print(joinless.explain(pairs.incrementalEnumerate()).text.splitlines()[0])
     Join-free join of a, b
 
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
-        AnalysisException: `JOINLESS_NOT_STREAMING` of a DataFrame without a stream,
-            `JOINLESS_RETRACTIONS_NOT_REPRESENTABLE` of one over a changelog that does not ask for changes.
+        AnalysisException: `JOINLESS_NOT_STREAMING` of a DataFrame without a stream.
     """
     return Explanation(df)
 
@@ -82,11 +83,13 @@ def explain(df: DataFrame) -> Explanation:
 def why_not(df: DataFrame) -> list[Reason]:
     """Reasons of all join blocks of a streaming DataFrame that stay with Spark; empty where none does.
 
+    A DataFrame over changelogs that does not ask for the changes of its result is looked at as if it did, and has the
+    reason ``CHANGES_NOT_ASKED`` besides.
+
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
-        AnalysisException: `JOINLESS_NOT_STREAMING` of a DataFrame without a stream,
-            `JOINLESS_RETRACTIONS_NOT_REPRESENTABLE` of one over a changelog that does not ask for changes.
+        AnalysisException: `JOINLESS_NOT_STREAMING` of a DataFrame without a stream.
     """
     return [
         Reason(

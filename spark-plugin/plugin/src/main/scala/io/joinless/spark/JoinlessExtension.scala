@@ -4,7 +4,7 @@ import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, Resolve
 import io.joinless.spark.rules.{CompileDeltas, HideIdleSources, RewriteStreamingJoins}
 import io.joinless.spark.strategy.{JoinFreeStrategy, ShareSources, StartCheck, WholeBatches}
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.joinless.{SparkMembers, SparkVersion, SqlText, StreamContext}
+import org.apache.spark.sql.joinless.{Inspection, SparkMembers, SparkVersion, SqlText, StreamContext}
 
 /** What a user names in `spark.sql.extensions`: the table of contents of Joinless. */
 class JoinlessExtension extends (SparkSessionExtensions => Unit) {
@@ -19,7 +19,14 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(new StartCheck(_))
     extensions.injectPostHocResolutionRule(new ShareSources(_))
     extensions.injectPostHocResolutionRule(new WholeBatches(_))
-    extensions.injectPlanNormalizationRule(_ => HideIdleSources)
+    extensions.injectPlanNormalizationRule { session =>
+      new HideIdleSources(
+        () => StreamContext.runState(session),
+        Inspection.rewrites(session, _),
+        () => StreamContext.decide(session, Map.empty),
+        () => SparkMembers.missing
+      )
+    }
     extensions.injectPreCBORule { session =>
       new RewriteStreamingJoins(
         () => JoinlessConf.active,

@@ -3,6 +3,7 @@ package io.joinless.spark
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.exec.JoinFreeExec
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.joinless.RunningQuery
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -30,6 +31,21 @@ class FirstQuerySpec extends AnyFunSuite with SharedSpark {
     assert(again.runId != query.runId)
     assert(again.recentProgress.head.stateOperators.head.customMetrics.asScala("rebuilds") == 2)
     assert(written(files) == files.expected(threeHops))
+  }
+
+  test(
+    "the operator names the partitions that it needs, as Spark checks of stateful operators; its exchange is the only one"
+  ) {
+    for (shares <- Seq("", "b.src=1,c.src=1")) withConf("spark.joinless.placement.shares" -> shares) {
+      val files = new EdgeFiles(spark, "e")
+      files.addRandom(1)
+      val plan = RunningQuery.plan(files.run(files.streaming(threeHops)))
+      val join = plan.collectFirst { case exec: JoinFreeExec => exec }.get
+      assert(join.requiredChildDistribution.map(_.requiredNumPartitions) == Seq(join.stateInfo.map(_.numPartitions)))
+      assert(join.requiredChildDistribution.forall(join.child.outputPartitioning.satisfies))
+      assert(plan.collect { case exchange: ShuffleExchangeLike => exchange } == Seq(join.child))
+      assert(join.spec.cells == (if (shares.isEmpty) 2 else 1))
+    }
   }
 
   test("the plan text shows the views by their columns") {

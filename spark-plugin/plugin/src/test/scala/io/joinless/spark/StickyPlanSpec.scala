@@ -3,6 +3,7 @@ package io.joinless.spark
 import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
+import scala.reflect.ClassTag
 
 import io.joinless.spark.errors.JoinlessAnalysisException
 import org.apache.spark.SparkThrowable
@@ -10,8 +11,8 @@ import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, 
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What a checkpoint records decides how its query goes on; what does not fit is refused by name, and nothing under
-  * state/ is touched.
+/** What a checkpoint records decides how its query goes on; what does not fit is refused by name when the query starts, and
+  * nothing under state/ is touched.
   */
 class StickyPlanSpec extends AnyFunSuite with SharedSpark {
 
@@ -35,10 +36,17 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
   private def operators(query: StreamingQuery): Seq[String] =
     query.recentProgress.last.stateOperators.map(_.operatorName).toSeq
 
-  /** What stops the query is ours, and the files under state/ are as before. */
-  private def refused(files: EdgeFiles, sql: String, condition: String): SparkThrowable = {
+  /** The query is refused at its start, and the files under state/ are as before. */
+  private def refused(files: EdgeFiles, sql: String, condition: String): SparkThrowable =
+    refused[JoinlessAnalysisException](files, condition)(run(files, sql))
+
+  /** The same by the first batch, for what only that knows. */
+  private def refusedLater(files: EdgeFiles, sql: String, condition: String): SparkThrowable =
+    refused[StreamingQueryException](files, condition)(run(files, sql))
+
+  private def refused[E <: Throwable: ClassTag](files: EdgeFiles, condition: String)(run: => Any): SparkThrowable = {
     val before = state(files)
-    val error = ours(intercept[StreamingQueryException](run(files, sql)))
+    val error = ours(intercept[E](run))
     assert(error.getCondition == condition, error.getMessage)
     assert(state(files) == before)
     error
@@ -150,7 +158,6 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
       ))
       val output = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
       assert(refused(files, output, "JOINLESS_STATE_MISMATCH.COLUMNS").getMessageParameters.get("what").nonEmpty)
-      // as many sources: another number is an error of Spark's own
       refused(files, s"$twoHops UNION ALL SELECT src, dst FROM e", "JOINLESS_STATE_MISMATCH.QUERY")
       val none = "SELECT src, dst FROM e UNION ALL SELECT src, dst FROM e UNION ALL SELECT src, dst FROM e"
       assert(refused(files, none, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains(
@@ -161,21 +168,62 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
+  test("recovery_a relation more or less, and another FROM order, are refused though there is nothing new to read") {
+    withFiles { files =>
+      val (f, g) = (new EdgeFiles(spark, "f"), new EdgeFiles(spark, "g"))
+      Seq(f, g).foreach(_.addRandom(2))
+      def streams(): Unit = Seq(f, g).foreach(_.streaming("SELECT 1"))
+      val hops = "SELECT e.src, g.dst FROM e JOIN f ON e.dst = f.src JOIN g ON f.dst = g.src"
+      streams()
+      val _ = run(files, hops)
+      def what(sql: String): String =
+        refused(files, sql, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what")
+      assert(
+        what(hops + " JOIN e h ON g.dst = h.src").contains("It joins 3 relations (e, f, g), the query 4 (e, f, g, h)")
+      )
+      assert(what("SELECT e.src, f.dst FROM e JOIN f ON e.dst = f.src").contains("the query 2 (e, f)"))
+      assert(what("SELECT src, dst FROM e").contains("a join of e, f, g, which the query does not have"))
+      assert(what("SELECT e.src, g.dst FROM g JOIN f ON f.dst = g.src JOIN e ON e.dst = f.src").contains("It joins on"))
+      run(files, hops)
+    }
+    withFiles { files =>
+      val _ = run(files, threeHops) // its places share one source
+      val more = threeHops.replace("c.dst", "d.dst") + " JOIN e d ON c.dst = d.src"
+      assert(
+        refused(files, more, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains("the query 4")
+      )
+      refused(files, twoHops, "JOINLESS_STATE_MISMATCH.QUERY")
+      run(files, threeHops)
+    }
+  }
+
+  test("recovery_expressions of the current time do not make a query another one") {
+    withFiles { files =>
+      val sql = s"$threeHops WHERE a.src < unix_seconds(current_timestamp()) AND c.dst < year(current_date()) AND " +
+        "b.src < unix_seconds(current_timestamp())"
+      val _ = run(files, sql)
+      addOne(files)
+      val _ = run(files, sql)
+      check(files, sql)
+    }
+  }
+
   test("recovery_a tampered, unreadable or missing record is refused") {
     withFiles { files =>
       val _ = run(files, threeHops)
       addOne(files)
       val file = metadata(files)
       val good = Files.readString(file)
-      def broken(condition: String)(change: String => String): String = {
+      def broken(condition: String)(change: String => String): SparkThrowable = {
         rewrite(file)(_ => change(good))
-        refused(files, threeHops, condition).getMessageParameters.get("what")
+        refused(files, threeHops, condition)
       }
       broken("JOINLESS_STATE_MISMATCH.UNREADABLE")(_.replaceAll("shares..:\\[", "$09,"))
       broken("JOINLESS_STATE_MISMATCH.UNREADABLE")(_.take(60))
       broken("JOINLESS_STATE_MISMATCH.UNREADABLE")(_ => "")
       broken("JOINLESS_STATE_MISMATCH.FORMAT")(_.replaceAll("(specVersion\\\\\":)1", "$17"))
-      broken("JOINLESS_STATE_MISMATCH.CELLS")(_.replaceAll("(\"numPartitions\":)2", "$13"))
+      rewrite(file)(_ => good.replaceAll("(\"numPartitions\":)2", "$13"))
+      refusedLater(files, threeHops, "JOINLESS_STATE_MISMATCH.CELLS")
       Files.delete(file)
       refused(files, threeHops, "JOINLESS_STATE_MISMATCH.UNREADABLE")
       rewrite(Files.createFile(file))(_ => good)
@@ -200,7 +248,7 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("force raises the reason: at start, or by the first batch where only the checkpoint tells") {
+  test("force raises the reason at start, also where only the checkpoint tells") {
     withFiles { files =>
       withConf("spark.joinless.mode" -> "force") {
         val error = intercept[JoinlessAnalysisException](run(files, twoHops))
@@ -211,9 +259,15 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
       withConf("spark.joinless.enabled" -> "false", "spark.joinless.mode" -> "force")(run(files, threeHops))
       addOne(files)
       withConf("spark.joinless.mode" -> "force") {
-        val error = ours(intercept[StreamingQueryException](run(files, threeHops)))
+        val error = intercept[JoinlessAnalysisException](run(files, threeHops))
         assert(error.getMessageParameters.get("reason") == "EXISTING_SPARK_STATE")
       }
+    }
+    withFiles { files =>
+      withConf("spark.joinless.minRelations" -> "2")(run(files, twoHops))
+      addOne(files)
+      withConf("spark.joinless.mode" -> "force")(assert(operators(run(files, twoHops)) == Seq("joinFree")))
+      check(files, twoHops)
     }
   }
 }

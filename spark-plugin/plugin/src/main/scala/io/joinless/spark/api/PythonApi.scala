@@ -5,7 +5,7 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.explain.{DeltasText, ExtendedExplain, JoinTreeGraph, JoinTreeText}
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows, JoinFreeJoin}
-import io.joinless.spark.rules.{CompileDeltas, Reason}
+import io.joinless.spark.rules.{CompileDeltas, DeltaCompiler, Reason}
 import io.joinless.spark.source.FullResult
 import io.joinless.spark.state.StateFormat
 import io.joinless.spark.strategy.ChosenShares
@@ -17,7 +17,8 @@ import org.apache.spark.sql.streaming.StreamingQuery
 /** The only door for Python: static methods of plain types, called through py4j.
   *
   * They work without a running query: the plan is optimised here, only to be looked at, as the first batch of a query
-  * with a new checkpoint would be.
+  * with a new checkpoint would be. A query over changelogs that does not ask for the changes of its result is looked at as if it
+  * did.
   */
 object PythonApi {
 
@@ -79,10 +80,17 @@ object PythonApi {
   private def look(df: Dataset[_]): Look = {
     if (!isInstalled(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
-    CompileDeltas.attempt(df.sparkSession, Plans.analyzed(df.toDF())) match {
-      case Left(reason) => Look(Nil, Map.empty, Seq(reason), Inspection.conf(df.sparkSession))
-      case Right(plan) => look(df.sparkSession, plan)
-    }
+    val analyzed = Plans.analyzed(df.toDF())
+    if (DeltaCompiler.reads(analyzed)) {
+      val asked =
+        look(df.sparkSession, CompileDeltas.attempt(df.sparkSession, Changes.mark(analyzed, DeltaForm.ChangeType)))
+      asked.copy(reasons = asked.reasons :+ Reason(Reason.ChangesNotAsked))
+    } else look(df.sparkSession, CompileDeltas.attempt(df.sparkSession, analyzed))
+  }
+
+  private def look(session: SparkSession, compiled: Either[Reason, LogicalPlan]): Look = compiled match {
+    case Left(reason) => Look(Nil, Map.empty, Seq(reason), Inspection.conf(session))
+    case Right(plan) => look(session, plan)
   }
 
   private def look(session: SparkSession, plan: LogicalPlan): Look = {

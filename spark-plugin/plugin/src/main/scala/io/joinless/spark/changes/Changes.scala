@@ -35,8 +35,12 @@ object Changes {
     plan.output.find(a => DeltaForm.all.exists(_.column.equalsIgnoreCase(a.name))).foreach { taken =>
       throw JoinlessErrors.reservedColumn(taken.name)
     }
-    Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
+    mark(plan, form)
   }
+
+  /** The same on a plan that is only looked at, whatever its columns are called. */
+  def mark(plan: LogicalPlan, form: DeltaForm): LogicalPlan =
+    Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
 
   private def byChangeType(plan: LogicalPlan, name: String): Changelog = {
     val column = find(plan, name)

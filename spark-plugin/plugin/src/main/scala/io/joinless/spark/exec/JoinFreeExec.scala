@@ -14,7 +14,12 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
-import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.catalyst.plans.physical.{
+  ClusteredDistribution,
+  Distribution,
+  Partitioning,
+  UnknownPartitioning
+}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.streaming.operators.stateful.{
   StateStoreWriter,
@@ -54,6 +59,10 @@ final case class JoinFreeExec(
   override def producedAttributes: AttributeSet = AttributeSet(output)
 
   override def outputPartitioning: Partitioning = UnknownPartitioning(spec.cells)
+
+  /** Rows of a cell together, in as many partitions as there are cells: the exchange by cell satisfies it, so Spark adds none. */
+  override def requiredChildDistribution: Seq[Distribution] =
+    Seq(ClusteredDistribution(Seq(child.output.head), requireAllClusterKeys = true, Some(spec.cells)))
 
   override protected def stringArgs: Iterator[Any] =
     Iterator(spec.relations.map(_.name).mkString("[", ", ", "]"), s"${spec.cells} cells") ++ stateInfo

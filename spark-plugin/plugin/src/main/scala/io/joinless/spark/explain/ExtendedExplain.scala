@@ -39,5 +39,5 @@ object ExtendedExplain {
     plans.flatMap(Reason.at).distinct
 
   def told(reason: Reason): String =
-    s"Left to Spark: [${reason.code.name}] ${reason.sentence}${if (reason.advice.isEmpty) "" else " " + reason.advice}"
+    s"${if (reason.code == Reason.ChangesNotAsked) "As it stands" else "Left to Spark"}: [${reason.code.name}] ${reason.sentence}${if (reason.advice.isEmpty) "" else " " + reason.advice}"
 }

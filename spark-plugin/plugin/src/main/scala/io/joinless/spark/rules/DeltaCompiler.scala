@@ -127,6 +127,13 @@ object DeltaCompiler {
   def concerns(plan: LogicalPlan): Boolean =
     plan.exists(node => node.isInstanceOf[Changelog] || node.isInstanceOf[DeltaOutput])
 
+  /** Whether the plan reads a changelog outside of what asks for changes. */
+  def reads(plan: LogicalPlan): Boolean = plan match {
+    case _: Changelog => true
+    case _: DeltaOutput => false
+    case other => other.children.exists(reads)
+  }
+
   /** What `incrementalEnumerate` put there: the query, the form, and the columns that come out. */
   object Mark {
     def unapply(plan: LogicalPlan): Option[(LogicalPlan, DeltaForm, Seq[Attribute])] = plan match {

@@ -79,13 +79,11 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compile
 
   private def cyclic(layout: BlockLayout, core: CyclicCore): Reason = {
     val leaves = layout.block.leaves
-    Reason.of(
-      Reason.CyclicJoinGraph,
-      "relations" -> core.relations.toSeq.map(leaves(_).name).mkString(", "),
-      "attributes" -> core.attributes.toSeq
-        .map(layout.classes.attributes(_).members.map(Names.of(_, leaves)).mkString(" = "))
-        .mkString(", ")
-    )
+    val relations = "relations" -> core.relations.toSeq.map(leaves(_).name).mkString(", ")
+    val attributes = "attributes" -> core.attributes.toSeq
+      .map(layout.classes.attributes(_).members.map(Names.of(_, leaves)).mkString(" = "))
+      .mkString(", ")
+    Reason(Reason.CyclicJoinGraph, Seq(relations, attributes) ++ WaysOutOfCycles(layout.block, core))
   }
 
   /** Relations that no equation of two relations links with the others, where that is not wanted: Spark may know an

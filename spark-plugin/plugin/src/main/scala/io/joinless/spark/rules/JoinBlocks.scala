@@ -62,8 +62,10 @@ object JoinBlocks {
   private def placed(compiled: JoinFreeJoin, decision: Decision, inner: LogicalPlan => LogicalPlan): JoinFreeJoin =
     decision match {
       case Place(spec) =>
-        val scans = MergeScans(spec, compiled.scans.map(inner).toIndexedSeq)
-        compiled.copy(scans = scans.map(_.plan), rolesOfScan = scans.map(_.roles), spec = spec)
+        val leaves = compiled.scans.zip(compiled.rolesOfScan).map { case (scan, roles) => Scan(inner(scan), roles) }
+        val scans = MergeScans(spec, leaves)
+        val placed = compiled.copy(scans = scans.map(_.plan), rolesOfScan = scans.map(_.roles), spec = spec)
+        if (placed.fastEquals(compiled)) compiled else placed
       case _ => compiled
     }
 }

@@ -22,11 +22,17 @@ final case class Scan(plan: LogicalPlan, roles: Seq[Int])
   */
 object MergeScans {
 
-  /** @param scans per relation of the block, what yields its rows */
-  def apply(spec: BlockSpec, scans: IndexedSeq[LogicalPlan]): Seq[Scan] = {
-    val leaves = scans.indices.map(role => LeafScan(role, scans(role), base(scans(role), notNull(spec, role))))
-    val merged = leaves.groupBy(_.key).values.toSeq.sortBy(_.head.role)
-    merged.map(scan) ++ merged.flatMap(_.tail).sortBy(_.role).map(placeholder)
+  /** The scans with those of one relation each merged where they can be. Scans that were merged before stay as they are, and
+    * so do their placeholders: merging again changes nothing.
+    */
+  def apply(spec: BlockSpec, scans: Seq[Scan]): Seq[Scan] = {
+    val leaves = scans.collect { case Scan(plan, Seq(role)) =>
+      LeafScan(role, plan, base(plan, notNull(spec, role)))
+    }
+    val groups = leaves.groupBy(_.key).values.toSeq
+    val (placeholders, others) = scans.filter(_.roles.size != 1).partition(_.roles.isEmpty)
+    (groups.map(scan) ++ others).sortBy(_.roles.head) ++ placeholders ++
+      groups.flatMap(_.tail).sortBy(_.role).map(placeholder)
   }
 
   /** @param base what it reads, when that can be shared */

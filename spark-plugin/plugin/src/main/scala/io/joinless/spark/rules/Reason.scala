@@ -50,7 +50,8 @@ object Reason {
   val CyclicJoinGraph: Code = Code(
     "CYCLIC_JOIN_GRAPH",
     "The relations <relations> form a cycle through <attributes>, and a cyclic block has no join tree.",
-    "Turn one of the equations into a condition of another form, or materialise one of the joins."
+    "Write <equations> as <conditions>: Joinless checks them on each result of the other equations. Or leave them out, and keep " +
+      "the rows for which they hold in foreachBatch; or write the join of <joined> to a table and read that as one stream."
   )
   val NonEquiJoin: Code = Code(
     "NON_EQUI_JOIN",
@@ -148,6 +149,11 @@ object Reason {
     "The column <column> of a changelog has a watermark, and a late delete would be dropped.",
     "Leave withWatermark out, or apply it to the changes behind incrementalEnumerate()."
   )
+  val ChangesNotAsked: Code = Code(
+    "CHANGES_NOT_ASKED",
+    "The query reads a changelog, so rows of its result can disappear, and it does not ask for the changes.",
+    "Call incrementalEnumerate() on it; then it runs as explain shows it."
+  )
   val ExistingSparkState: Code = Code(
     "EXISTING_SPARK_STATE",
     "The checkpoint was begun with Spark's own join here, and its state goes on.",
@@ -185,6 +191,7 @@ object Reason {
     TimeDependentExpression,
     StaticSideOfChangelog,
     WatermarkOnChangelog,
+    ChangesNotAsked,
     ExistingSparkState,
     UnsupportedSpark,
     Disabled

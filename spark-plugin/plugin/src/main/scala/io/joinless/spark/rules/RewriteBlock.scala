@@ -75,7 +75,8 @@ final class RewriteBlock(layout: BlockLayout) {
 
   /** @param inner rewrites the blocks inside a leaf */
   def plan(spec: BlockSpec, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
-    val scans = MergeScans(spec, layout.block.leaves.indices.map(i => scan(i, inner(layout.block.leaves(i).plan))))
+    val leaves = layout.block.leaves.indices.map(i => Scan(scan(i, inner(layout.block.leaves(i).plan)), Seq(i)))
+    val scans = MergeScans(spec, leaves)
     val node = JoinFreeJoin(scans.map(_.plan), scans.map(_.roles), spec, layout.boundResiduals, attributes)
     if (plain) node else Project(restored, filtered(node))
   }

@@ -3,8 +3,7 @@ package io.joinless.spark.strategy
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.rules.SharedSources
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
-import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.joinless.{Inspection, SourcesRecord, SparkMembers}
 
@@ -14,18 +13,17 @@ import org.apache.spark.sql.joinless.{Inspection, SourcesRecord, SparkMembers}
   * is recorded in the checkpoint, since offsets belong to sources: a checkpoint begun with separate sources goes on with them,
   * and one whose record does not fit the query is refused.
   *
-  * A post-hoc resolution rule: it sees every write to a stream at `start()`, with its checkpoint.
+  * A query whose places share sources is done: what was chosen and recorded for it stays.
   */
-final class ShareSources(session: SparkSession) extends Rule[LogicalPlan] {
+final class ShareSources(session: SparkSession) extends StartRule {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case write: WriteToStream if SparkMembers.missing.isEmpty =>
+  override protected def started(write: WriteToStream): WriteToStream =
+    if (SparkMembers.missing.isDefined || write.inputQuery.exists(SharedSources.isShared)) write
+    else {
       val numbers = chosen(write, new SourcesRecord(session, write.resolvedCheckpointLocation))
-      AnalysisHelper.allowInvokingTransformsInAnalyzer {
-        write.withNewChildren(Seq(SharedSources.shared(write.inputQuery, numbers)))
-      }
-    case _ => plan
-  }
+      val shared = SharedSources.shared(write.inputQuery, numbers)
+      if (shared eq write.inputQuery) write else write.copy(inputQuery = shared)
+    }
 
   private def chosen(write: WriteToStream, record: SourcesRecord): Seq[Int] = {
     val query = write.inputQuery

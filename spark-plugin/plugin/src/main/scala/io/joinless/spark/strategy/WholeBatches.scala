@@ -5,7 +5,6 @@ import io.joinless.spark.exec.JoinFreeExec
 import io.joinless.spark.plans.JoinFreeJoin
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
-import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink
@@ -16,18 +15,14 @@ import org.apache.spark.sql.joinless.{Inspection, SparkMembers}
   * A cell commits when the last of its rows is read. Spark looks whether all cells did so, but after it has written the batch
   * to its commit log: the checkpoint could not go on, since the state of a batch that is done would be missing.
   *
-  * A post-hoc resolution rule: it sees every write to a stream at `start()`, and puts a sink around the user's.
+  * It puts a sink around the user's.
   */
-final class WholeBatches(session: SparkSession) extends Rule[LogicalPlan] {
+final class WholeBatches(session: SparkSession) extends StartRule {
 
-  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    case write: WriteToStream if mayBeOurs(write.inputQuery) =>
-      write.sink match {
-        case _: WholeBatchSink => write
-        case sink: ForeachBatchSink[_] => write.copy(sink = new WholeBatchSink(sink))
-        case _ => write
-      }
-    case _ => plan
+  override protected def started(write: WriteToStream): WriteToStream = write.sink match {
+    case _: WholeBatchSink => write
+    case sink: ForeachBatchSink[_] if mayBeOurs(write.inputQuery) => write.copy(sink = new WholeBatchSink(sink))
+    case _ => write
   }
 
   private def mayBeOurs(query: LogicalPlan): Boolean =

@@ -40,6 +40,35 @@ class PythonApiSpec extends AnyFunSuite with SharedSpark {
     withConf("spark.joinless.minRelations" -> "2")(assert(codes.isEmpty))
   }
 
+  test("a view over changelogs is looked at as if its changes were asked, and says that they are not") {
+    def rows(sql: String): DataFrame = {
+      val changes = query("SELECT src, dst, 'insert' AS _change_type FROM e")
+      changes.changelog().createOrReplaceTempView("e")
+      spark.sql(sql)
+    }
+    def codes(df: DataFrame) = parse(PythonApi.whyNotJson(df)) match {
+      case JArray(reasons) => reasons.map(_ \ "code")
+      case other => fail(other.toString)
+    }
+    val asks = JString("CHANGES_NOT_ASKED")
+    val pairs = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"
+    val text = PythonApi.explainText(rows(pairs))
+    assert(text.startsWith("Join-free join of a, b\n") && text.contains("As it stands: [CHANGES_NOT_ASKED]"), text)
+    assert(text.contains("incrementalEnumerate()"), text)
+    assert(codes(rows(pairs)) == List(asks))
+    assert(codes(rows(pairs).incrementalEnumerate()).isEmpty)
+    assert(codes(rows("SELECT src, count(*) FROM e GROUP BY src")) == List(JString("UNSUPPORTED_OPERATOR"), asks))
+    assert(codes(rows("SELECT * FROM e")) == List(asks))
+    assert(codes(rows("SELECT src, 1 AS _change_type FROM e")) == List(asks))
+    assert(codes(rows("WITH x AS (SELECT * FROM e) SELECT x.src FROM x JOIN x y ON x.dst = y.src")) == List(asks))
+    val beside = rows(pairs).incrementalEnumerate().union(rows("SELECT src, dst, 'insert' FROM e"))
+    assert(codes(beside).contains(asks))
+    assert((parse(PythonApi.explainJson(rows(pairs))) \ "blocks")(0) \ "relations" == JArray(List(
+      JString("a"),
+      JString("b")
+    )))
+  }
+
   test("a plan without a stream is refused by name, one without joins says so") {
     assert(
       intercept[JoinlessAnalysisException](PythonApi.explainText(spark.range(1))).getCondition == "JOINLESS_NOT_STREAMING"

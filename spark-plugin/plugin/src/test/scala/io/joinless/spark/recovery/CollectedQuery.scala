@@ -2,6 +2,7 @@ package io.joinless.spark.recovery
 
 import java.util.concurrent.ConcurrentHashMap
 import io.joinless.spark.EdgeFiles
+import io.joinless.spark.errors.JoinlessAnalysisException
 import org.apache.spark.sql.{DataFrame, Dataset, Row}
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
 import scala.jdk.CollectionConverters._
@@ -39,7 +40,8 @@ final class CollectedQuery(
   def failure(): Throwable =
     try { run(); throw new AssertionError("the query did not fail") }
     catch {
-      case e: StreamingQueryException => Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).toSeq.last
+      case e @ (_: StreamingQueryException | _: JoinlessAnalysisException) =>
+        Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).toSeq.last
     }
 
   def rows: Seq[String] = EdgeFiles.sorted(batches.values.asScala.toSeq.flatten)

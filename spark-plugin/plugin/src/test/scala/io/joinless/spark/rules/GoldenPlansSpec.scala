@@ -5,10 +5,10 @@ import java.nio.file.{Files, Path, Paths}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The plan of every query shape, as committed text. To write the texts anew after a wanted change:
+/** The plan of every query shape, as committed text; and that no rule changes what it made. To write the texts anew after a wanted change:
   * {{{JOINLESS_REGENERATE_PLANS=1 sbt "plugin/testOnly *GoldenPlansSpec"}}}
   */
-class GoldenPlansSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
+class GoldenPlansSpec extends AnyFunSuite with AppliedTwice with BeforeAndAfterAll {
 
   private val folder: Path = Paths.get("src/test/resources/golden-plans")
 
@@ -37,6 +37,7 @@ class GoldenPlansSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfte
     }
     assert(Files.exists(file), s"no golden plan; the plan is\n$text")
     assert(text == Files.readString(file))
+    withConf(confs: _*)(unchangedTwice(query))
   }
 
   private val anyTwo = "spark.joinless.minRelations" -> "2"

@@ -68,6 +68,41 @@ class IdleSourcesSpec extends AnyFunSuite with StreamingPlans {
     assert(expected.nonEmpty)
   }
 
+  /** Runs and restarts a join of literals as keys whose sources have data in turns. What it wrote, in order of batches. */
+  private def literals(confs: (String, String)*): Seq[String] = withConf(confs: _*) {
+    val session = spark
+    implicit val context: SQLContext = session.sqlContext
+    import session.implicits._
+    val (a, b) = (MemoryStream[Int], MemoryStream[Int])
+    val checkpoint = TestFolders.create("literals").toString
+    val written = Seq.newBuilder[String]
+    def run(left: String, right: String): Unit = {
+      a.toDF().selectExpr(s"'$left' AS k", "value AS l").createOrReplaceTempView("la")
+      b.toDF().selectExpr(s"'$right' AS k", "value AS r").createOrReplaceTempView("lb")
+      val write: (org.apache.spark.sql.DataFrame, Long) => Unit =
+        (rows, _) => written ++= rows.collect().map(_.toString)
+      val query = spark.sql("SELECT k, l, r FROM la JOIN lb USING (k)").writeStream.foreachBatch(write)
+        .option("checkpointLocation", checkpoint).start()
+      try
+        for (source <- Seq(a, b)) {
+          source.addData(left.last.toInt)
+          query.processAllAvailable()
+          val plan = RunningQuery.execution(query).lastExecution.normalized
+          assert(!plan.exists(_.isInstanceOf[IdleSource]))
+        }
+      finally query.stop()
+    }
+    run("k1", "k2")
+    run("k2", "k1")
+    written.result()
+  }
+
+  test("recovery_ a join that stays with Spark gives Spark's rows, whatever its sources have") {
+    val native = literals("spark.joinless.enabled" -> "false")
+    assert(native.nonEmpty)
+    assert(literals() == native)
+  }
+
   test("recovery_ columns") {
     batches("SELECT a.src, b.src AS via, c.dst FROM m1 a JOIN m2 b ON a.dst = b.src JOIN m3 c ON b.dst = c.src")
   }

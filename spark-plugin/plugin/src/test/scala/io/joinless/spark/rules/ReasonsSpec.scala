@@ -16,6 +16,7 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   override def beforeAll(): Unit = {
     super.beforeAll()
     stream("e", "src BIGINT, dst BIGINT")
+    stream("xyz", "x BIGINT, y BIGINT, z BIGINT")
     stream("t", "k BIGINT, ts TIMESTAMP, m MAP<STRING, INT>, iv STRUCT<a: INT, v: VARIANT>")
     Seq("w1" -> "ts1", "w2" -> "ts2").foreach { case (name, time) =>
       spark.table("t").select("k", "ts").withColumnRenamed("ts", time).withWatermark(time, "1 hour")
@@ -117,6 +118,30 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   test("a cyclic block is described by its columns") {
     val sentence = reasons(optimized(triangle)).head.sentence
     assert(sentence.contains("a, b, c") && sentence.contains("a.dst = b.src"), sentence)
+  }
+
+  test("what a cyclic block is advised to do can be done") {
+    val square =
+      "SELECT a.src FROM e a, e b, e c, e d WHERE a.dst = b.src AND b.dst = c.src AND c.dst = d.src AND d.dst = a.src"
+    val nullSafe = triangle.replace("c.dst = a.src", "c.dst <=> a.src")
+    val shared =
+      "SELECT a.src FROM e a, e b, e c, e d WHERE a.src = b.src AND b.src = c.src AND a.dst = d.src AND c.dst = d.dst " +
+        "AND b.dst = d.src"
+    val several =
+      "SELECT a.x FROM xyz a, xyz b, xyz c, xyz d WHERE a.x = b.x AND a.y = c.x AND a.z = d.x AND b.y = c.y AND " +
+        "b.z = d.y AND c.z = d.z"
+    for (sql <- Seq(triangle, square, nullSafe, shared, several)) {
+      val reason = reasons(optimized(sql)).head
+      val arguments = reason.arguments.toMap
+      assert(reason.advice.contains(s"Write ${arguments("equations")} as ${arguments("conditions")}"), reason)
+      val acyclic =
+        arguments("equations").split(" and ").foldLeft(sql)((text, equation) => text.replace(equation, "true")) +
+          s" AND ${arguments("conditions")}"
+      assert(acyclic.contains("true") && !arguments("equations").split(" and ").exists(acyclic.contains), reason)
+      assert(blocks(optimized(acyclic)).size == 1, s"$acyclic: $reason")
+    }
+    assert(reasons(optimized(triangle)).head.arguments.toMap.apply("equations") == "c.dst = a.src")
+    assert(reasons(optimized(square)).head.arguments.toMap.apply("joined") == "a, b, c")
   }
 
   test("every code's templates are filled by its arguments") {

@@ -24,6 +24,12 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   private def rule(state: RunState, decide: Map[Int, BlockSpec] => Unit = _ => ()) =
     new RewriteStreamingJoins(() => JoinlessConf.active, () => state, decide)
 
+  private def hide(
+      state: RunState,
+      rewrites: LogicalPlan => Boolean = _ => fail("asked"),
+      keepAll: () => Unit = () => fail("decided")
+  ) = new HideIdleSources(() => state, rewrites, keepAll)
+
   /** The plan as Spark has it when our rule is asked. */
   private def before(sql: String): LogicalPlan = withConf("spark.joinless.enabled" -> "false")(optimized(sql))
 
@@ -51,7 +57,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   test("with enabled=false the plan is exactly Spark's, sources without data included") {
     withConf("spark.joinless.enabled" -> "false") {
       val plan = idle(spark.sql(l3).queryExecution.analyzed)
-      assert(HideIdleSources(plan) eq plan)
+      assert(hide(RunState.Fresh)(plan) eq plan)
       assert(rule(RunState.Fresh)(plan) eq plan)
       assert(optimized(l3).collect { case join: Join => join }.size == 2)
     }
@@ -65,6 +71,27 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     assert(spec(analyzed).size == 1)
     assert(spec(idle(analyzed)) == spec(analyzed))
     assert(!optimize(idle(analyzed)).exists(_.isInstanceOf[IdleSource]))
+  }
+
+  test("a query that Spark keeps is optimized as if we were not there") {
+    val plan = idle(spark.sql(l2).queryExecution.analyzed)
+    var kept = 0
+    assert(hide(RunState.Fresh, _ => false, () => kept += 1)(plan) eq plan)
+    assert(kept == 1)
+    assert(hide(RunState.Decided(Map.empty, sparkOperators = true))(plan) eq plan)
+    val native = withConf("spark.joinless.enabled" -> "false")(optimize(plan))
+    assert(optimize(plan).canonicalized == native.canonicalized)
+  }
+
+  test("whether sources are hidden is asked where one is idle and nothing is decided, with all of them hidden") {
+    val analyzed = spark.sql(l3).queryExecution.analyzed
+    assert(hide(RunState.Fresh)(analyzed) eq analyzed)
+    var asked = Seq.empty[LogicalPlan]
+    val first = hide(RunState.Fresh, plan => { asked = asked :+ plan; true })(idle(analyzed))
+    assert(first.collectLeaves().forall(_.isInstanceOf[IdleSource]))
+    assert(asked.map(_ eq first) == Seq(true))
+    val recorded = RunState.Decided(Map(0 -> io.joinless.spark.Specs.threeHops), sparkOperators = false)
+    assert(hide(recorded)(idle(analyzed)).collectLeaves().forall(_.isInstanceOf[IdleSource]))
   }
 
   test("hidden sources are revealed where nothing is rewritten") {

@@ -3,34 +3,58 @@ package org.apache.spark.sql.joinless
 import java.util.concurrent.atomic.AtomicReference
 
 import io.joinless.spark.JoinlessConf
-import io.joinless.spark.plans.Template
+import io.joinless.spark.plans.{JoinFreeJoin, Template}
+import io.joinless.spark.rules.RunState
 import io.joinless.spark.strategy.JoinFreeStrategy
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.expressions.{CurrentBatchTimestamp, CurrentDate, CurrentTimestamp, LocalTimestamp}
+import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.QueryExecution
 
-/** Looks at plans without running them.
+/** Looks at plans without running them, from anywhere: inside Spark's analyzer, too, where a query starts.
   *
   * `Dataset.explain` fails on streams, so the session's optimizer is called on the analyzed plan. Uses `sessionState` of
   * classic sessions, internal to Spark; checked on 4.2.0.
   */
 object Inspection {
 
-  /** The plan as its first batch would have it, but for sources that are not opened. */
-  def optimized(session: SparkSession, analyzed: LogicalPlan): LogicalPlan = {
-    val own = classicOf(session)
-    own.withActive(StreamContext.inspecting {
-      own.sessionState.optimizer.execute(QueryExecution.normalize(own, analyzed))
-    })
-  }
+  /** The plan as its first batch would have it, but for sources that are not opened.
+    *
+    * @param as what was decided for the query before
+    */
+  def optimized(session: SparkSession, analyzed: LogicalPlan, as: RunState = RunState.NoQuery): LogicalPlan =
+    looking(session, as) { own =>
+      own.sessionState.optimizer.execute(QueryExecution.normalize(own, withBatchTime(analyzed)))
+    }
+
+  /** Whether a block of the plan of a batch, which is normalized already, would be rewritten. The plan itself is not touched. */
+  def rewrites(session: SparkSession, normalized: LogicalPlan): Boolean =
+    looking(session, RunState.NoQuery)(_.sessionState.optimizer.execute(normalized.clone())).exists {
+      _.isInstanceOf[JoinFreeJoin]
+    }
 
   /** The plan of a template as it is when blocks are rewritten: filters pushed, columns pruned. */
   def template(session: SparkSession, analyzed: LogicalPlan): LogicalPlan = {
-    val own = classicOf(session)
     val taken = new AtomicReference[LogicalPlan]
-    own.withActive(StreamContext.inspecting(own.sessionState.optimizer.execute(Template(analyzed, taken))))
+    val _ = looking(session, RunState.NoQuery)(_.sessionState.optimizer.execute(Template(analyzed, taken)))
     taken.get
+  }
+
+  private def looking(session: SparkSession, as: RunState)(look: classic.SparkSession => LogicalPlan): LogicalPlan = {
+    val own = classicOf(session)
+    own.withActive(StreamContext.inspecting(AnalysisHelper.allowInvokingTransformsInAnalyzer(look(own)), as))
+  }
+
+  /** Expressions of the current time as a batch has them: of one time, which the optimizer does not look into. */
+  private def withBatchTime(plan: LogicalPlan): LogicalPlan = {
+    val now = System.currentTimeMillis
+    plan.transformAllExpressionsWithPruning(_.containsPattern(CURRENT_LIKE)) {
+      case e: CurrentTimestamp => CurrentBatchTimestamp(now, e.dataType, Some("UTC"))
+      case e: LocalTimestamp => CurrentBatchTimestamp(now, e.dataType, e.timeZoneId)
+      case e: CurrentDate => CurrentBatchTimestamp(now, e.dataType, e.timeZoneId)
+    }
   }
 
   def conf(session: SparkSession): JoinlessConf = new JoinlessConf(classicOf(session).sessionState.conf)

@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+import org.apache.spark.sql.execution.streaming.runtime.StreamingCheckpointConstants
 import org.apache.spark.sql.execution.streaming.state.{OperatorStateMetadataReader, OperatorStateMetadataV2}
 
 /** Which stateful operators a checkpoint holds, by the metadata that Spark keeps for each of them in
@@ -32,8 +33,10 @@ private[joinless] object OperatorMetadata {
   /** @param state the folder of all operators' state
     * @param batch the batch that is being planned
     */
-  def read(session: SparkSession, state: String, batch: Long): Found = {
-    val reader = new OperatorMetadata(session.asInstanceOf[classic.SparkSession], new Path(state), batch)
+  def read(session: SparkSession, state: String, batch: Long): Found =
+    found(new OperatorMetadata(session.asInstanceOf[classic.SparkSession], new Path(state), batch, batch))
+
+  private def found(reader: OperatorMetadata): Found = {
     val operators = reader.operators.map(reader.read)
     val ours = operators.collect { case Ours(block) => block }
     ours.groupBy(_.spec.ordinal).values.find(_.size > 1).foreach { twice =>
@@ -42,13 +45,32 @@ private[joinless] object OperatorMetadata {
     Found(ours, operators.contains(Sparks))
   }
 
+  /** As `read`, for the batch that a query on this checkpoint plans first: the last one that was begun, or the one after it where
+    * that is committed.
+    */
+  def ofNextBatch(session: SparkSession, checkpoint: String): Found = {
+    val folder = new Path(checkpoint)
+    val files =
+      CheckpointFileManager.create(folder, session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf())
+    def last(log: String): Option[Long] = {
+      val path = new Path(folder, log)
+      if (files.exists(path)) files.list(path).flatMap(f => Try(f.getPath.getName.toLong).toOption).maxOption else None
+    }
+    val begun = last(StreamingCheckpointConstants.DIR_NAME_OFFSETS)
+    val committed = last(StreamingCheckpointConstants.DIR_NAME_COMMITS)
+    val next = begun.fold(0L)(n => if (committed.contains(n)) n + 1 else n)
+    val state = new Path(folder, StreamingCheckpointConstants.DIR_NAME_STATE)
+    found(new OperatorMetadata(session.asInstanceOf[classic.SparkSession], state, next, begun.getOrElse(0)))
+  }
+
   sealed trait Operator
   final case class Ours(block: StreamContext.Recorded) extends Operator
   case object Sparks extends Operator
   case object Stateless extends Operator
 }
 
-final private class OperatorMetadata(session: classic.SparkSession, state: Path, batch: Long) {
+/** @param begun the last batch in the offset log: Spark's reader takes none beyond it */
+final private class OperatorMetadata(session: classic.SparkSession, state: Path, batch: Long, begun: Long) {
   import OperatorMetadata._
 
   private val hadoop = session.sessionState.newHadoopConf()
@@ -71,7 +93,7 @@ final private class OperatorMetadata(session: classic.SparkSession, state: Path,
 
   private def ofVersion2(operator: Path): Operator =
     try
-      OperatorStateMetadataReader.createReader(operator, hadoop, 2, batch, createMetadataDir = false).read() match {
+      OperatorStateMetadataReader.createReader(operator, hadoop, 2, begun, createMetadataDir = false).read() match {
         case Some(OperatorStateMetadataV2(info, stores, json)) if info.operatorName == StateFormat.OperatorName =>
           val spec = StateFormat.fromJson(json, state.getParent.toString)
           Ours(StreamContext.Recorded(spec, info.operatorId, stores.headOption.fold(0)(_.numPartitions)))

@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.plans.BlockSpec
 import io.joinless.spark.rules.RunState
+import io.joinless.spark.strategy.RecordedBlocks
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.classic
@@ -40,13 +41,13 @@ object StreamContext {
   }
 
   private val runs = new ConcurrentHashMap[UUID, Run]
-  private val inspected = ThreadLocal.withInitial[java.lang.Boolean](() => false)
+  private val inspected = ThreadLocal.withInitial[Option[RunState]](() => None)
 
   /** The batch that is being planned on this thread, if there is one. */
   def current(session: SparkSession): Option[IncrementalExecution] = {
     val context = session.sparkContext
     for {
-      id <- Option(context.getLocalProperty(StreamExecution.QUERY_ID_KEY)) if !inspected.get
+      id <- Option(context.getLocalProperty(StreamExecution.QUERY_ID_KEY)) if inspected.get.isEmpty
       query <- Option(classicOf(session).sharedState.activeStreamingQueries.get(UUID.fromString(id)))
       batch <- Option(query.lastExecution)
       if batch.runId == query.runId &&
@@ -54,10 +55,13 @@ object StreamContext {
     } yield batch
   }
 
-  /** Runs `body`, which plans a streaming plan only to look at it: for it there is no running batch. */
-  def inspecting[A](body: => A): A = {
+  /** Runs `body`, which plans a streaming plan only to look at it: for it there is no running batch.
+    *
+    * @param as what rules are told of the run
+    */
+  def inspecting[A](body: => A, as: RunState = RunState.NoQuery): A = {
     val outer = inspected.get
-    inspected.set(true)
+    inspected.set(Some(as))
     try body
     finally inspected.set(outer)
   }
@@ -72,11 +76,17 @@ object StreamContext {
 
   /** What was decided for the running query: see [[RunState]]. */
   def runState(session: SparkSession): RunState = current(session) match {
-    case None => RunState.NoQuery
-    case Some(batch) =>
-      val run = runOf(session, batch)
-      run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(_, run.sparkOperators))
+    case None => inspected.get.getOrElse(RunState.NoQuery)
+    case Some(batch) => stateOf(runOf(session, batch))
   }
+
+  /** The same for a query that is about to start with a checkpoint, by what that holds. */
+  def stateAt(session: SparkSession, checkpoint: String): RunState =
+    if (SparkMembers.missing.isDefined) RunState.NoQuery
+    else stateOf(begun(OperatorMetadata.ofNextBatch(session, checkpoint)))
+
+  private def stateOf(run: Run): RunState =
+    run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(_, run.sparkOperators))
 
   /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise they must be the
     * recorded ones.
@@ -85,21 +95,8 @@ object StreamContext {
     val run = runOf(session, batch)
     run.blocks match {
       case None => run.blocks = Some(blocks)
-      case Some(before) =>
-        def refuse(block: BlockSpec, what: String => String) = throw JoinlessErrors.stateMismatch(
-          Mismatch.Query,
-          checkpointOf(batch),
-          what(block.relations.map(_.name).mkString(", "))
-        )
-        (before.keySet -- blocks.keySet).minOption.foreach { ordinal =>
-          refuse(
-            before(ordinal),
-            relations =>
-              s"It holds the state of a join of $relations, which the query does not have, or not in a form that can run."
-          )
-        }
-        (blocks.keySet -- before.keySet).minOption.foreach { ordinal =>
-          refuse(blocks(ordinal), relations => s"It was begun without the join of $relations whose changes are asked.")
+      case Some(before) => RecordedBlocks.difference(before, blocks).foreach { what =>
+          throw JoinlessErrors.stateMismatch(Mismatch.Query, checkpointOf(batch), what)
         }
     }
   }
@@ -128,15 +125,16 @@ object StreamContext {
     def begin(runId: UUID): Run = {
       val active = classicOf(session).sharedState.activeStreamingQueries.values.asScala.map(_.runId).toSet
       runs.keySet.removeIf(id => id != runId && !active(id))
-      OperatorMetadata.read(session, batch.checkpointLocation, batch.currentBatchId) match {
-        case OperatorMetadata.Found(ours, others) => new Run(ours.map(r => r.spec.ordinal -> r).toMap, others)
-      }
+      begun(OperatorMetadata.read(session, batch.checkpointLocation, batch.currentBatchId))
     }
     Option(runs.get(batch.runId)).getOrElse {
       val run = begin(batch.runId)
       Option(runs.putIfAbsent(batch.runId, run)).getOrElse(run)
     }
   }
+
+  private def begun(found: OperatorMetadata.Found): Run =
+    new Run(found.ours.map(r => r.spec.ordinal -> r).toMap, found.sparkOperators)
 
   private def classicOf(session: SparkSession): classic.SparkSession = session.asInstanceOf[classic.SparkSession]
 }

@@ -1,0 +1,77 @@
+package io.joinless.spark.rules
+
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query.{CyclicCore, GyoReduction, Hypergraph}
+import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression}
+
+/** What could be done about a cyclic block, with the names at hand: a few equations without which it is acyclic, each with a
+  * condition that means the same and is no equation; or relations that would have to come as one stream.
+  *
+  * Both are chosen greedily: the last equation that opens the cycle alone, else the last one of it and so on; relations that
+  * share an attribute, one after the other. Cost: a reduction of the graph per equation and relation tried.
+  */
+private[rules] object WaysOutOfCycles {
+
+  def apply(block: JoinBlock, core: CyclicCore): Seq[(String, String)] = {
+    val open = equations(block, block.equations, core)
+    Seq(
+      "equations" -> open.map(e => named(block, plain(e))).mkString(" and "),
+      "conditions" -> open.map(condition(block, _)).mkString(" AND "),
+      "joined" -> joined(graph(block, block.equations), core).map(block.leaves(_).name).mkString(", ")
+    )
+  }
+
+  private def equations(block: JoinBlock, all: Seq[Equation], core: CyclicCore): Seq[Equation] = {
+    val classes = AttributeClasses(block.copy(equations = all.toIndexedSeq)).attributes
+    def closes(e: Equation) =
+      core.attributes.exists(classes(_).members.exists(m =>
+        m.identity == e.left.identity || m.identity == e.right.identity
+      ))
+    val candidates = all.filter(closes).reverse
+    def without(e: Equation) = graph(block, all.filterNot(_ eq e))
+    candidates.find(e => GyoReduction.isAcyclic(without(e))) match {
+      case Some(alone) => Seq(alone)
+      case None =>
+        val first = candidates.head
+        val rest = GyoReduction.reduce(without(first)).left.toOption
+        rest.toSeq.flatMap(equations(block, all.filterNot(_ eq first), _)) :+ first
+    }
+  }
+
+  private def joined(graph: Hypergraph, core: CyclicCore): Seq[Int] = {
+    def together(some: Seq[Int]) = {
+      val one = graph.attributesOf(BitSet.fromSpecific(some))
+      Hypergraph(graph.edges.indices.filterNot(some.contains).map(graph.edges) :+ one)
+    }
+    def grown(some: Seq[Int]): Seq[Int] =
+      if (GyoReduction.isAcyclic(together(some))) some
+      else {
+        val near = graph.attributesOf(BitSet.fromSpecific(some))
+        val next = core.relations.toSeq.filterNot(some.contains)
+        grown(some :+ next.find(r => graph.edges(r).exists(near)).getOrElse(next.head))
+      }
+    grown(Seq(core.relations.head)).sorted
+  }
+
+  private def graph(block: JoinBlock, equations: Seq[Equation]): Hypergraph = {
+    val classes = AttributeClasses(block.copy(equations = equations.toIndexedSeq)).attributes
+    Hypergraph(block.leaves.indices.map { leaf =>
+      BitSet.fromSpecific(classes.indices.filter(x => classes(x).members.exists(_.leaf == leaf)))
+    })
+  }
+
+  private def plain(e: Equation): Expression =
+    if (e.nullSafe) EqualNullSafe(e.left.expression, e.right.expression)
+    else EqualTo(e.left.expression, e.right.expression)
+
+  private def named(block: JoinBlock, e: Expression): String =
+    Names.of(e, block.leaves).stripPrefix("(").stripSuffix(")")
+
+  /** No equation, and true for the same rows. */
+  private def condition(block: JoinBlock, e: Equation): String = {
+    val (left, right) = (Names.of(e.left, block.leaves), Names.of(e.right, block.leaves))
+    val range = s"$left <= $right AND $left >= $right"
+    if (e.nullSafe) s"($range OR $left IS NULL AND $right IS NULL)" else range
+  }
+}

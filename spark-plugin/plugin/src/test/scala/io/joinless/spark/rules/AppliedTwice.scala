@@ -1,0 +1,72 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.{JoinlessConf, SparkTestMode, TestFolders}
+import io.joinless.spark.changes.{Changes, IncrementalHint, ResolveDeltaOutput}
+import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.strategy.{ShareSources, StartCheck, WholeBatches}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink
+import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.{DataFrame, Row}
+import org.scalatest.{Assertion, Assertions, Suite}
+
+/** Every rule of ours may meet its own output: then it changes nothing. */
+trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
+
+  private val rewrite = new RewriteStreamingJoins(() => JoinlessConf.active, () => RunState.NoQuery, _ => ())
+  private val hide = new HideIdleSources(() => RunState.Fresh, _ => true, () => ())
+
+  private val ofQueries: Seq[Rule[LogicalPlan]] = Seq(
+    IncrementalHint,
+    ResolveDeltaOutput,
+    hide,
+    rule("SeparateScans")(SeparateScans.apply),
+    rule("CompileDeltas")(plan => CompileDeltas.attempt(spark, plan).getOrElse(plan))
+  )
+
+  private def ofStarts: Seq[Rule[LogicalPlan]] =
+    Seq(new StartCheck(spark), new ShareSources(spark), new WholeBatches(spark))
+
+  /** Checks all rules on a query: as it is written, asked for its changes, started, and in batches with and without data. */
+  def unchangedTwice(sql: String): Unit = {
+    val analyzed = spark.sql(sql).queryExecution.analyzed
+    val asked = Changes.mark(analyzed, DeltaForm.ChangeType)
+    val shared = SharedSources.shared(analyzed, SharedSources.together(analyzed, _ => true))
+    val batches = Seq(analyzed, idle(analyzed), busy(analyzed), busy(shared), idle(shared))
+    for (rule <- ofQueries; plan <- batches :+ asked) twice(rule, plan)
+    for (rule <- ofStarts) twice(rule, started(analyzed))
+    for (plan <- batches) {
+      val before = withConf("spark.joinless.enabled" -> "false")(optimize(plan))
+      twice(rewrite, before)
+      withClue("in Spark's test mode: ")(SparkTestMode.on(twice(rewrite, optimize(plan))))
+    }
+    CompileDeltas.attempt(spark, asked).foreach { compiled =>
+      SparkTestMode.on(twice(rewrite, optimize(busy(compiled))))
+    }
+  }
+
+  private def twice(rule: Rule[LogicalPlan], plan: LogicalPlan): Assertion = {
+    val once = rule(plan)
+    val again = rule(once)
+    assert(again.fastEquals(once), s"${rule.ruleName} on\n$once makes\n$again")
+  }
+
+  private def started(query: LogicalPlan): WriteToStream = WriteToStream(
+    "query",
+    None,
+    TestFolders.create("cp").toString,
+    new ForeachBatchSink[Row]((_: DataFrame, _: Long) => (), null),
+    OutputMode.Append,
+    deleteCheckpointOnStop = false,
+    query,
+    None,
+    None
+  )
+
+  private def rule(name: String)(f: LogicalPlan => LogicalPlan): Rule[LogicalPlan] = new Rule[LogicalPlan] {
+    override val ruleName: String = name
+    override def apply(plan: LogicalPlan): LogicalPlan = f(plan)
+  }
+}
