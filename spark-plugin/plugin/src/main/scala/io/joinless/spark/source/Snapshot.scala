@@ -1,10 +1,10 @@
 package io.joinless.spark.source
 
-import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.plans.{BlockSpec, ColumnSpec}
 import io.joinless.spark.strategy.SpecComparison
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.joinless.{CellStores, CommittedState, StreamContext}
+import org.apache.spark.sql.joinless.{CellStores, CommittedState, PythonTypes, StreamContext}
 
 /** One join block of a checkpoint as of exactly one committed batch, found on the driver.
   *
@@ -18,7 +18,20 @@ object Snapshot {
     * @param operator number of the block's stateful operator; needed only where the query has several blocks
     */
   def apply(session: SparkSession, checkpoint: String, batch: Option[Long], operator: Option[Long]): Snapshot =
-    of(session, checkpoint, batch)(chosen(_, checkpoint, _, operator))
+    shown(of(session, checkpoint, batch)(chosen(_, checkpoint, _, operator)))
+
+  /** With types that say nothing of Python's classes: whoever shows such a type in Python unpickles what it brings. */
+  private def shown(snapshot: Snapshot): Snapshot = {
+    def plain(columns: IndexedSeq[ColumnSpec]) = columns.map(c => c.copy(dataType = PythonTypes.stored(c.dataType)))
+    val spec = snapshot.spec
+    snapshot.copy(spec =
+      spec.copy(
+        inputs = spec.inputs.map(input => input.copy(columns = plain(input.columns))),
+        attributes = spec.attributes.map(a => a.copy(dataType = PythonTypes.stored(a.dataType))),
+        result = spec.result.map(result => result.copy(columns = plain(result.columns)))
+      )
+    )
+  }
 
   /** The block that a query was compiled to: the one of the checkpoint that it can go on with. */
   def fitting(session: SparkSession, checkpoint: String, batch: Option[Long], planned: BlockSpec): Snapshot =
@@ -38,6 +51,11 @@ object Snapshot {
     def unavailable = JoinlessErrors.batchNotAvailable(at, checkpoint, batches)
     if (!batches.contains(at)) throw unavailable
     val block = choose(state, at)
+    if (block.partitions != block.spec.cells) throw JoinlessErrors.stateMismatch(
+      Mismatch.Unreadable,
+      checkpoint,
+      s"Operator ${block.operator} has ${block.spec.cells} cells and ${block.partitions} stores."
+    )
     val stores = state.stores(at, block.operator).getOrElse(throw unavailable)
     Snapshot(checkpoint, at, block.operator, block.spec, stores)
   }
