@@ -61,9 +61,10 @@ object PythonApi {
   /** The complete result of the query `df` as of a committed batch of a checkpoint.
     *
     * @param batch a number, or null for the last one
+    * @param operator number of the join's stateful operator, or null where one join of the checkpoint fits the query
     */
-  def full(df: Dataset[_], checkpoint: String, batch: java.lang.Long): DataFrame =
-    FullResult(df.toDF(), checkpoint, Option(batch).map(_.longValue))
+  def full(df: Dataset[_], checkpoint: String, batch: java.lang.Long, operator: java.lang.Long): DataFrame =
+    FullResult(df.toDF(), checkpoint, Option(batch).map(_.longValue), Option(operator).map(_.longValue))
 
   /** Where a running query keeps its checkpoint. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)

@@ -33,11 +33,34 @@ object Snapshot {
     )
   }
 
-  /** The block that a query was compiled to: the one of the checkpoint that it can go on with. */
-  def fitting(session: SparkSession, checkpoint: String, batch: Option[Long], planned: BlockSpec): Snapshot =
+  /** The block that a query was compiled to: the one of the checkpoint that it can go on with.
+    *
+    * @param operator number of the block's stateful operator; needed only where several blocks fit
+    */
+  def fitting(
+      session: SparkSession,
+      checkpoint: String,
+      batch: Option[Long],
+      planned: BlockSpec,
+      operator: Option[Long]
+  ): Snapshot =
     of(session, checkpoint, batch) { (state, at) =>
-      val fits = state.blocks(at)._1.filter(block => SpecComparison.difference(block.spec, planned).isEmpty)
-      fits.headOption.getOrElse(chosen(state, checkpoint, at, state.blocks(at)._1.headOption.map(_.operator)))
+      def difference(block: StreamContext.Recorded) = SpecComparison.difference(block.spec, planned)
+      val blocks = state.blocks(at)._1
+      blocks.filter(difference(_).isEmpty) match {
+        case Seq(only) if operator.isEmpty => only
+        case several if operator.isEmpty && several.size > 1 =>
+          throw JoinlessErrors.severalJoins(checkpoint, listed(several))
+        case Seq() if operator.isEmpty && blocks.size > 1 =>
+          val differences = blocks.flatMap(block => difference(block).map { case (kind, what) => (kind, block, what) })
+          val all = differences.map { case (_, block, what) => s"${listed(Seq(block))}: $what" }
+          throw JoinlessErrors.stateMismatch(
+            differences.head._1,
+            checkpoint,
+            s"None of its joins fits. ${all.mkString(" ")}"
+          )
+        case _ => chosen(state, checkpoint, at, operator)
+      }
     }
 
   private def of(session: SparkSession, checkpoint: String, batch: Option[Long])(
@@ -67,7 +90,6 @@ object Snapshot {
       operator: Option[Long]
   ): StreamContext.Recorded = {
     val (blocks, sparkOperators) = state.blocks(batch)
-    def listed = blocks.map(b => s"${b.operator} (${b.spec.relations.map(_.name).mkString(", ")})").mkString(", ")
     (blocks, operator) match {
       case (Seq(), _) =>
         val what =
@@ -75,10 +97,13 @@ object Snapshot {
         throw JoinlessErrors.noJoin(checkpoint, what)
       case (_, Some(number)) =>
         blocks.find(_.operator == number).getOrElse(
-          throw JoinlessErrors.noJoin(checkpoint, s"Its operator $number is none of the joins $listed.")
+          throw JoinlessErrors.noJoin(checkpoint, s"Its operator $number is none of the joins ${listed(blocks)}.")
         )
       case (Seq(only), None) => only
-      case _ => throw JoinlessErrors.severalJoins(checkpoint, listed)
+      case _ => throw JoinlessErrors.severalJoins(checkpoint, listed(blocks))
     }
   }
+
+  private def listed(blocks: Seq[StreamContext.Recorded]): String =
+    blocks.map(b => s"${b.operator} (${b.spec.relations.map(_.name).mkString(", ")})").mkString(", ")
 }
