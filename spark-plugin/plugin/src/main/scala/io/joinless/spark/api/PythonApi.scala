@@ -11,7 +11,7 @@ import io.joinless.spark.state.StateFormat
 import io.joinless.spark.strategy.ChosenShares
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
-import org.apache.spark.sql.joinless.{Inspection, Plans, SparkVersion}
+import org.apache.spark.sql.joinless.{ExecutorCores, Inspection, Plans, SparkVersion}
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** The only door for Python: static methods of plain types, called through py4j.
@@ -91,7 +91,9 @@ object PythonApi {
     val conf = Inspection.conf(session)
     val partitions = Inspection.partitions(session)
     val nodes = optimized.collect { case node => node }
-    val blocks = nodes.collect { case join: JoinFreeJoin => ChosenShares(join.spec, partitions, conf) }
+    val blocks = nodes.collect { case join: JoinFreeJoin =>
+      ChosenShares(join.spec, partitions, ExecutorCores.known(session), conf)
+    }
     val deltas = nodes.collect { case deltas: DeltaRows =>
       deltas.collectFirst { case join: JoinFreeJoin => join.spec.ordinal -> deltas }
     }.flatten.toMap
