@@ -43,6 +43,7 @@ def quiet_builder() -> SparkSession.Builder:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.joinless.placement.maxCells", "1000")  # partitions say how many cells there are, not the machine
         .config("spark.sql.streaming.stateStore.minDeltasForSnapshot", "100")
         .config("spark.sql.streaming.stateStore.maintenanceInterval", "10min")
     )

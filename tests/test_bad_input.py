@@ -211,7 +211,7 @@ CASES = [
         "rows",
         lambda w: w.session.sql(f"SELECT * FROM incremental_enumerate(TABLE({PAIR}), 'rows')"),
     ),
-    column("no such column", "NOT_FOUND", "nothing", lambda w: joinless.changelog(w.feed, "nothing")),
+    column("no such column", "NOT_FOUND", "there are: ", lambda w: joinless.changelog(w.feed, "nothing")),
     column("types are numbers", "NOT_A_STRING", "DOUBLE", lambda w: joinless.changelog(w.feed, "amount")),
     column(
         "weights are strings", "NOT_AN_INTEGER", "STRING", lambda w: joinless.changelog(w.feed, weight="_change_type")

@@ -108,7 +108,10 @@ def test_progress_tells_what_the_operator_did(edges: SparkSession, tmp_path: Pat
     query.stop()
     assert report is not None
     assert (report.batch_id, report.rows_in, report.rows_out, report.stored_rows) == (1, 2, 2, 4)
-    assert report.arena_bytes > 0
+    assert report.memory_bytes > report.arena_bytes > 0
+    assert (report.duration_ms > 0, report.input_rows, report.rows_removed) == (True, 2, 0)
+    assert (report.total.batches, report.total.input_rows, report.total.rows_out) == (2, 4, 2)
+    assert report.total.duration_ms > report.duration_ms
     assert report.bytes_per_row > 0
     assert report.output_amplification == 1.0
     assert joinless.error(query) is None

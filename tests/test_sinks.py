@@ -135,6 +135,7 @@ def test_sizes_are_not_added_up_over_actions(spark: SparkSession, tmp_path: Path
         last = query.recentProgress[-1].stateOperators[0]
         names = ("storedRows", "rowsOwed", "logRows", "liveTuples", "keys")
         sizes[actions] = [last.numRowsTotal, *(last.customMetrics[name] for name in names)]
+        assert last.customMetrics["arenaBytes"] < last.memoryUsedBytes < 2 * last.customMetrics["arenaBytes"] + 100000
     assert sizes["one"] == sizes["three"]
     assert sizes["one"][0] == sizes["one"][1] >= 90
 

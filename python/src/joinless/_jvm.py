@@ -48,9 +48,9 @@ def deltas(df: DataFrame, form: str) -> DataFrame:
     return DataFrame(_api(df, "incrementalEnumerate").deltas(df._jdf, form), df.sparkSession)
 
 
-def full(df: DataFrame, checkpoint: str, batch_id: int | None) -> DataFrame:
+def full(df: DataFrame, checkpoint: str, batch_id: int | None, operator: int | None) -> DataFrame:
     """The complete result of the query `df` as of a committed batch."""
-    return DataFrame(_api(df, "joinless.enumerate_full").full(df._jdf, checkpoint, batch_id), df.sparkSession)
+    return DataFrame(_api(df, "joinless.enumerate_full").full(df._jdf, checkpoint, batch_id, operator), df.sparkSession)
 
 
 def checkpoint_of(df: DataFrame, query: StreamingQuery) -> str:

@@ -84,6 +84,7 @@ def enumerate_full(
     checkpoint: str | None = None,
     query: StreamingQuery | None = None,
     batch_id: int | None = None,
+    operator: int | None = None,
 ) -> DataFrame:
     """The complete current result of a streaming query, read from its state; it is stored nowhere.
 
@@ -99,20 +100,23 @@ def enumerate_full(
         checkpoint: its ``checkpointLocation``.
         query: instead of that, the running query.
         batch_id: an older batch that the checkpoint still keeps; the last committed one by default.
+        operator: the number of the join, where several of the checkpoint fit `df` (the sides of a union, say).
 
     Returns:
         A batch DataFrame.
 
     Raises:
         AnalysisException: ``JOINLESS_CHECKPOINT_NOT_FOUND``, ``JOINLESS_BATCH_NOT_AVAILABLE``, or
-            ``JOINLESS_STATE_MISMATCH`` where the checkpoint is one of another query.
+            ``JOINLESS_STATE_MISMATCH`` where the checkpoint is one of another query, ``JOINLESS_SEVERAL_JOINS`` where
+            several of its joins fit and no `operator` says which.
         ValueError: not exactly one of `checkpoint` and `query` is given.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the format there.
     """
     if (checkpoint is None) == (query is None):
         raise ValueError("give either checkpoint= or query=")
-    return _jvm.full(df, checkpoint if query is None else _jvm.checkpoint_of(df, query), batch_id)  # type: ignore[arg-type]
+    folder = checkpoint if query is None else _jvm.checkpoint_of(df, query)
+    return _jvm.full(df, folder, batch_id, operator)  # type: ignore[arg-type]
 
 
 @overload
@@ -125,6 +129,7 @@ def incrementalEnumerate(
     checkpoint: str | None = ...,
     query: StreamingQuery | None = ...,
     batch_id: int | None = ...,
+    operator: int | None = ...,
 ) -> DataFrame: ...
 def incrementalEnumerate(
     self: DataFrame,
@@ -134,14 +139,15 @@ def incrementalEnumerate(
     checkpoint: str | None = None,
     query: StreamingQuery | None = None,
     batch_id: int | None = None,
+    operator: int | None = None,
 ) -> DataFrame:
     """What `enumerate_deltas` (mode ``"delta"``) or `enumerate_full` (mode ``"full"``) gives, as a method."""
     if mode == "full":
-        return enumerate_full(self, checkpoint, query, batch_id)
+        return enumerate_full(self, checkpoint, query, batch_id, operator)
     if mode != "delta":
         raise ValueError(f"mode is {mode!r}: use 'delta' or 'full'")
-    if checkpoint is not None or query is not None or batch_id is not None:
-        raise ValueError("checkpoint, query and batch_id belong to mode='full'")
+    if any(option is not None for option in (checkpoint, query, batch_id, operator)):
+        raise ValueError("checkpoint, query, batch_id and operator belong to mode='full'")
     return enumerate_deltas(self, output)
 
 

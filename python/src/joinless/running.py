@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from pyspark.errors import PySparkException
+from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless.errors import JoinlessError
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over batches.
+
+    Attributes:
+        batches: how many batches.
+        duration_ms: how long they took.
+        input_rows: rows read from the sources.
+        rows_out: result rows written.
+    """
+
+    batches: int
+    duration_ms: int
+    input_rows: int
+    rows_out: int
 
 
 @dataclass(frozen=True)
@@ -17,6 +36,10 @@ class Progress:
 
     Attributes:
         batch_id: the batch.
+        duration_ms: how long the batch took, planning and sink included.
+        input_rows: rows read from the sources.
+        memory_bytes: what the operator holds: its view trees, and what its state stores count as theirs.
+        rows_removed: stored rows that went: deletes of changelogs left no copy of them.
         rows_in: rows that came to cells; a row replicated to three cells counts three.
         rows_netted: rows of changelogs that others of the same batch cancelled or took in.
         rows_out: result rows written.
@@ -33,9 +56,15 @@ class Progress:
         batches_taken_back: cells whose view tree was a batch ahead, which was taken back: a batch is computed again.
         rebuilds: cells whose view tree was rebuilt from the log.
         propagate_ms, enumerate_ms, commit_ms, rebuild_ms: task time in milliseconds.
+        total: figures of all batches of this run that Spark remembers
+            (``spark.sql.streaming.numRecentProgressUpdates``, 100).
     """
 
     batch_id: int
+    duration_ms: int
+    input_rows: int
+    memory_bytes: int
+    rows_removed: int
     rows_in: int
     rows_netted: int
     rows_out: int
@@ -55,6 +84,7 @@ class Progress:
     enumerate_ms: int
     commit_ms: int
     rebuild_ms: int
+    total: Totals
 
     @property
     def bytes_per_row(self) -> float:
@@ -75,11 +105,36 @@ def progress(query: StreamingQuery) -> Progress | None:
     last = query.lastProgress
     if last is None:
         return None
-    ours = [operator.customMetrics for operator in last.stateOperators if "propagationSteps" in operator.customMetrics]
+    ours = _ours(last)
     if not ours:
         return None
-    sums = {name: sum(metrics.get(_camel(name), 0) for metrics in ours) for name in _METRICS}
-    return Progress(batch_id=last.batchId, **sums)
+    return Progress(
+        batch_id=last.batchId,
+        duration_ms=last.batchDuration,
+        input_rows=last.numInputRows,
+        memory_bytes=sum(operator.memoryUsedBytes for operator in ours),
+        rows_removed=sum(operator.numRowsRemoved for operator in ours),
+        total=_totals(query.recentProgress),
+        **{name: _sum(ours, _camel(name)) for name in _METRICS},
+    )
+
+
+def _totals(recent: Sequence[StreamingQueryProgress]) -> Totals:
+    batches = [(batch, ours) for batch in recent if (ours := _ours(batch))]
+    return Totals(
+        batches=len({batch.batchId for batch, _ in batches}),
+        duration_ms=sum(batch.batchDuration for batch, _ in batches),
+        input_rows=sum(batch.numInputRows for batch, _ in batches),
+        rows_out=sum(_sum(ours, "rowsOut") for _, ours in batches),
+    )
+
+
+def _ours(batch: StreamingQueryProgress) -> list[StateOperatorProgress]:
+    return [operator for operator in batch.stateOperators if "propagationSteps" in operator.customMetrics]
+
+
+def _sum(operators: Sequence[StateOperatorProgress], metric: str) -> int:
+    return sum(operator.customMetrics.get(metric, 0) for operator in operators)
 
 
 def error(query: StreamingQuery) -> JoinlessError | None:
@@ -108,5 +163,6 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
-_METRICS = [field.name for field in fields(Progress) if field.name != "batch_id"]
+_OURS = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "total"}
+_METRICS = [field.name for field in fields(Progress) if field.name not in _OURS]
 _TOLD = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|$)")

@@ -14,7 +14,7 @@ import scala.collection.mutable
   * 1024 cells, and the fullest cell is compared with that of the best vector of shares within the same bounds.
   *
   * Arguments, each `name=value`, all optional: `edges` (50000), `exponents` (0,0.75,1: uniform, the known graphs', more
-  * skew), `folder` (a stream of edges in place of generated ones), `queries` (L3,L4,STAR4), `bounds` of the replication
+  * skew), `folder` (a stream of edges in place of generated ones), `queries` (L3,L4,STAR4), `bounds` of the copies of a row
   * (4,32), `cells` (4,8,…,1024), `percent` of the edges that the last relation takes (100), `json` (a file for the rows).
   *
   * Load is rows per cell, a row counting once for each relation that takes it there. `imbalance` = largest / mean load;
@@ -40,7 +40,7 @@ object PlacementSim {
     val lines = for {
       (name, edges) <- graphs
       query <- settings.getOrElse("queries", "L3,L4,STAR4").split(',').toSeq
-      bound <- numbers("bounds", "4,32")
+      bound <- numbers("bounds", "8,32")
       sim = new PlacementSim(query, edges, Graphs.threshold(edges, numbers("percent", "100").head))
       cells <- numbers("cells", (2 to 10).map(1 << _).mkString(","))
     } yield {
@@ -170,7 +170,7 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
   private def bestOf(cells: Int, bound: Double): (IndexedSeq[Int], Long) = {
     val sizes = rowsOf.map(_.length.toDouble)
     val possible = vectors(spec.attributes.size, cells).map(Placement.of(spec, _, sizes))
-      .filter(p => p.replication <= bound * (1 + 1e-9)).toIndexedSeq.sortBy(_.load)
+      .filter(p => p.stored <= bound * (1 + 1e-9)).toIndexedSeq.sortBy(_.load)
     var best = (possible.head.shares, largest(possible.head.shares))
     for (p <- possible.iterator.drop(1).takeWhile(_.load < best._2)) {
       val found = largest(p.shares)

@@ -27,6 +27,9 @@ final class JoinlessConf(conf: SQLConf) {
 
   def maxReplication: Double = conf.getConf(MAX_REPLICATION)
 
+  /** As configured; 0 stands for twice the executors' cores. */
+  def maxCells: Int = conf.getConf(MAX_CELLS)
+
   /** Shares by attribute name; empty where the placement is chosen. */
   def shares: Map[String, Int] = counts(conf.getConf(SHARES)).map { case (name, n) => name -> n.toInt }
 
@@ -136,16 +139,27 @@ object JoinlessConf {
     .booleanConf
     .createWithDefault(true)
 
+  val MAX_CELLS = SQLConf
+    .buildConf("spark.joinless.placement.maxCells")
+    .doc(
+      "How many cells a join may be placed in, at most spark.sql.shuffle.partitions. 0 stands for twice the cores that the " +
+        "executors have at the first batch; set it where more executors come later. Chosen when a checkpoint is new."
+    )
+    .version("0.1.0")
+    .intConf
+    .checkValue(_ >= 0, "must not be negative")
+    .createWithDefault(0)
+
   val MAX_REPLICATION = SQLConf
     .buildConf("spark.joinless.placement.maxReplication")
     .doc(
-      "How many cells a row of a relation may be sent to on average. More cells mean less load for each, but for " +
-        "chains of joins also more copies of each row. Chosen when a checkpoint is new."
+      "How many copies of an input's row may be stored on average, over all relations that read it. More cells mean less " +
+        "load for each, but for chains of joins also more copies of each row. Chosen when a checkpoint is new."
     )
     .version("0.1.0")
     .doubleConf
     .checkValue(_ >= 1, "must be at least 1")
-    .createWithDefault(4.0)
+    .createWithDefault(8.0)
 
   val SHARES = SQLConf
     .buildConf("spark.joinless.placement.shares")
@@ -241,6 +255,7 @@ object JoinlessConf {
     MAX_RELATIONS,
     CROSS_PRODUCTS_ENABLED,
     RELATION_SIZES,
+    MAX_CELLS,
     MAX_REPLICATION,
     SHARES,
     CACHE_MAX_BYTES,

@@ -6,7 +6,9 @@ import org.scalatest.funsuite.AnyFunSuite
 class JoinlessConfSpec extends AnyFunSuite with SharedSpark {
 
   test("SET -v lists every public conf with its text") {
-    val listed = spark.sql("SET -v").collect().map(row => row.getString(0) -> row).toMap
+    val session = spark.newSession()
+    session.conf.unset("spark.joinless.placement.maxCells")
+    val listed = session.sql("SET -v").collect().map(row => row.getString(0) -> row).toMap
     JoinlessConf.all.filter(_.isPublic).foreach { entry =>
       val row = listed(entry.key)
       assert(row.getString(1) == entry.defaultValueString)
@@ -22,7 +24,7 @@ class JoinlessConfSpec extends AnyFunSuite with SharedSpark {
   test("defaults") {
     val conf = new JoinlessConf(new SQLConf)
     assert(conf.enabled && !conf.forced && conf.crossProducts && conf.cacheEnabled && conf.explainEnabled)
-    assert((conf.minRelations, conf.maxRelations, conf.maxReplication) == ((3, 12, 4.0)))
+    assert((conf.minRelations, conf.maxRelations, conf.maxReplication) == ((3, 12, 8.0)))
     assert(conf.shares.isEmpty && conf.relationSizes.isEmpty && !conf.absentRowsOwed)
     assert(JoinlessConf.boundOfCache(conf.cacheMaxBytes) == Runtime.getRuntime.maxMemory / 4)
     assert(JoinlessConf.boundOfCache(77) == 77)
@@ -49,6 +51,7 @@ class JoinlessConfSpec extends AnyFunSuite with SharedSpark {
       "placement.shares" -> "a.dst=0",
       "relationSizes" -> "=4",
       "placement.maxReplication" -> "0.5",
+      "placement.maxCells" -> "-1",
       "cache.maxBytes" -> "-1"
     ).foreach { case (key, value) =>
       intercept[IllegalArgumentException](spark.conf.set(s"spark.joinless.$key", value))

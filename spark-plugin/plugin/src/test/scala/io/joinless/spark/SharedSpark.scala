@@ -31,6 +31,7 @@ object SharedSpark {
       .appName("joinless-tests")
       .config("spark.sql.extensions", "io.joinless.spark.JoinlessExtension")
       .config("spark.sql.shuffle.partitions", "2")
+      .config("spark.joinless.placement.maxCells", "1000") // partitions say how many cells there are, not the machine
       .config("spark.ui.enabled", "false")
       .config("spark.ui.retainedJobs", "20")
       .config("spark.ui.retainedStages", "20")

@@ -10,13 +10,13 @@ final case class KeyField(ordinal: Int, variable: Boolean)
 /** Reads the key of a row on some of its attributes, as words that are equal exactly when the keys are.
   *
   * Row format: null bits in ⌈fields/64⌉ words, one word per field, then the data of variable fields, 8-byte aligned and
-  * zero padded. Key format: a word of null bits if some attribute is `nullSafe` (NULL is a value there), then per
-  * attribute its word, or for a variable field its size in bytes and its data. A NULL counts as a zero word.
+  * zero padded. Key format: null bits in ⌈attributes/64⌉ words if some attribute is `nullSafe` (NULL is a value there), then
+  * per attribute its word, or for a variable field its size in bytes and its data. A NULL counts as a zero word.
   */
 final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField], nullSafe: Array[Boolean]) {
   private[this] val nullWords = (rowFields + 63) / 64
-  private[this] val anyNullSafe = nullSafe.contains(true)
-  private[this] var buffer = new Array[Long](math.max(4, 2 * fields.length + 1))
+  private[this] val keyNullWords = KeyReader.nullWords(nullSafe)
+  private[this] var buffer = new Array[Long](math.max(4, 2 * fields.length + keyNullWords))
   private[this] val singleWord = if (fields.length == 1) nullWords + fields(0).ordinal else -1
 
   /** Words of every key, 0 where they vary. */
@@ -36,13 +36,13 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
     val page = arena.page(row)
     val start = arena.start(row)
     var n = 0
-    if (anyNullSafe) { buffer(0) = 0L; n = 1 }
+    while (n < keyNullWords) { buffer(n) = 0L; n += 1 }
     var f = 0
     while (f < fields.length) {
       val ordinal = fields(f).ordinal
       val isNull = (page(start + (ordinal >>> 6)) >>> (ordinal & 63) & 1L) != 0
       val word = if (isNull) 0L else page(start + nullWords + ordinal)
-      if (isNull && anyNullSafe) buffer(0) |= 1L << f
+      if (isNull && keyNullWords > 0) buffer(f >>> 6) |= 1L << (f & 63)
       if (fields(f).variable) {
         val size = word.toInt
         val dataWords = (size + 7) >>> 3
@@ -65,5 +65,8 @@ object KeyReader {
 
   /** Words of a key over attributes of these kinds, 0 where they vary from key to key. */
   def keyWords(variable: Array[Boolean], nullSafe: Array[Boolean]): Int =
-    if (variable.contains(true)) 0 else variable.length + (if (nullSafe.contains(true)) 1 else 0)
+    if (variable.contains(true)) 0 else variable.length + nullWords(nullSafe)
+
+  private def nullWords(nullSafe: Array[Boolean]): Int =
+    if (nullSafe.contains(true)) (nullSafe.length + 63) / 64 else 0
 }

@@ -172,7 +172,7 @@ object Mutant {
     ),
     Mutant("key above not released", viewTree, "val last = node.up.release(key)" -> "val last = false"),
     Mutant("counts of a new row start at 0", viewTree, "if (!child.vs.isEmpty(key)) alive += 1" -> ""),
-    Mutant("NULL equals 0", reader, "buffer(0) |= 1L << f" -> "buffer(0) |= 0L"),
+    Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
     Mutant("gap in a list", lists, "    places(last) = slot\n" -> ""),

@@ -51,6 +51,25 @@ class StorageSpec extends AnyFunSuite {
     assert(arena.bytes <= 2 * most)
   }
 
+  for (fields <- Seq(1, 63, 64, 65, 128, 129); wide <- Seq(false, true))
+    test(s"keys: each NULL of $fields null-safe attributes counts (variable: $wide)") {
+      val nullWords = (fields + 63) / 64
+      val arena = new TupleArena(0)
+      def row(nulls: Set[Int]): Int = {
+        val words = new Array[Long](nullWords + fields)
+        nulls.foreach(f => words(f / 64) |= 1L << (f % 64))
+        arena.append(words, 0, words.length)
+      }
+      val kinds = Array.tabulate(fields)(f => wide && f % 2 == 0)
+      val nullSafe = Array.fill(fields)(true)
+      val reader = new KeyReader(arena, fields, kinds.zipWithIndex.map { case (v, f) => KeyField(f, v) }, nullSafe)
+      val index = new KeyIndex(new TupleArena(reader.keyWords), reader.keyWords, counted = true)
+      val rows = Set.empty[Int] +: (0 until fields).map(Set(_))
+      val ids = rows.map(nulls => reader.findOrAdd(index, row(nulls)))
+      assert(ids.distinct.size == rows.size)
+      rows.zip(ids).foreach { case (nulls, id) => assert(reader.find(index, row(nulls)) == id) }
+    }
+
   for (words <- Seq(1, 2, 0); counted <- Seq(true, false))
     test(s"oracle_keys: one id per key (words: $words, counted: $counted)") {
       val random = new Random(words.toLong)

@@ -11,7 +11,7 @@ import io.joinless.spark.state.StateFormat
 import io.joinless.spark.strategy.ChosenShares
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
-import org.apache.spark.sql.joinless.{Inspection, Plans, SparkVersion}
+import org.apache.spark.sql.joinless.{ExecutorCores, Inspection, Plans, SparkVersion}
 import org.apache.spark.sql.streaming.StreamingQuery
 
 /** The only door for Python: static methods of plain types, called through py4j.
@@ -62,9 +62,10 @@ object PythonApi {
   /** The complete result of the query `df` as of a committed batch of a checkpoint.
     *
     * @param batch a number, or null for the last one
+    * @param operator number of the join's stateful operator, or null where one join of the checkpoint fits the query
     */
-  def full(df: Dataset[_], checkpoint: String, batch: java.lang.Long): DataFrame =
-    FullResult(df.toDF(), checkpoint, Option(batch).map(_.longValue))
+  def full(df: Dataset[_], checkpoint: String, batch: java.lang.Long, operator: java.lang.Long): DataFrame =
+    FullResult(df.toDF(), checkpoint, Option(batch).map(_.longValue), Option(operator).map(_.longValue))
 
   /** Where a running query keeps its checkpoint. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
@@ -98,7 +99,9 @@ object PythonApi {
     val conf = Inspection.conf(session)
     val partitions = Inspection.partitions(session)
     val nodes = optimized.collect { case node => node }
-    val blocks = nodes.collect { case join: JoinFreeJoin => ChosenShares(join.spec, partitions, conf) }
+    val blocks = nodes.collect { case join: JoinFreeJoin =>
+      ChosenShares(join.spec, partitions, ExecutorCores.known(session), conf)
+    }
     val deltas = nodes.collect { case deltas: DeltaRows =>
       deltas.collectFirst { case join: JoinFreeJoin => join.spec.ordinal -> deltas }
     }.flatten.toMap

@@ -29,9 +29,10 @@ package object api {
       Changes.deltas(df, DeltaForm.of(output).getOrElse(throw JoinlessErrors.deltaForm(output)))
 
     /** The complete result of the streaming query as of the last committed batch of a checkpoint, or of an older one that it
-      * still keeps: a batch DataFrame, enumerated from the state while it is read. The query may be running or stopped.
+      * still keeps: a batch DataFrame, enumerated from the state while it is read. The query may be running or stopped. Where
+      * it fits several joins of the checkpoint, `operator` is the number of the one that is meant.
       */
-    def enumerateFull(checkpoint: String, batchId: Option[Long] = None): DataFrame =
-      FullResult(df, checkpoint, batchId)
+    def enumerateFull(checkpoint: String, batchId: Option[Long] = None, operator: Option[Long] = None): DataFrame =
+      FullResult(df, checkpoint, batchId, operator)
   }
 }

@@ -4,7 +4,7 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{ChangeColumn, Changelog, DeltaForm, DeltaOutput}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, SubqueryAlias}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.joinless.{Inspection, Plans}
 import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, StringType}
 
@@ -20,7 +20,8 @@ object Changes {
       case (Some(name), None) => byChangeType(plan, name)
       case (None, None) => byChangeType(plan, DeltaForm.ChangeType.column)
     }
-    if (node.output.isEmpty) throw JoinlessErrors.changeColumn("NO_COLUMNS", node.hidden.head.name, sourceOf(plan))
+    if (node.output.isEmpty)
+      throw JoinlessErrors.changeColumn("NO_COLUMNS", node.hidden.head.name, SourceNames.of(plan))
     Plans.dataFrame(df, node)
   }
 
@@ -45,9 +46,9 @@ object Changes {
   private def byChangeType(plan: LogicalPlan, name: String): Changelog = {
     val column = find(plan, name)
     if (!column.dataType.isInstanceOf[StringType])
-      throw JoinlessErrors.changeColumn("NOT_A_STRING", name, sourceOf(plan), column.dataType.sql)
+      throw JoinlessErrors.changeColumn("NOT_A_STRING", name, SourceNames.of(plan), column.dataType.sql)
     val others = plan.output.filter(a => ChangeTypes.metadata(a.name.toLowerCase(java.util.Locale.ROOT)))
-    Changelog(plan, ChangeTypeWeight(column, sourceOf(plan)), column +: others)
+    Changelog(plan, ChangeTypeWeight(column, SourceNames.of(plan)), column +: others)
   }
 
   private def byWeight(plan: LogicalPlan, name: String): Changelog = {
@@ -55,22 +56,16 @@ object Changes {
     val value: Expression = column.dataType match {
       case LongType => column
       case ByteType | ShortType | IntegerType => Cast(column, LongType)
-      case other => throw JoinlessErrors.changeColumn("NOT_AN_INTEGER", name, sourceOf(plan), other.sql)
+      case other => throw JoinlessErrors.changeColumn("NOT_AN_INTEGER", name, SourceNames.of(plan), other.sql)
     }
-    Changelog(plan, GivenWeight(value, sourceOf(plan)), Seq(column))
+    Changelog(plan, GivenWeight(value, SourceNames.of(plan)), Seq(column))
   }
 
   private def find(plan: LogicalPlan, name: String): Attribute =
     plan.output.filter(a => plan.conf.resolver(a.name, name)) match {
       case Seq(column) => column
-      case Seq() => throw JoinlessErrors.changeColumn("NOT_FOUND", name, sourceOf(plan))
-      case _ => throw JoinlessErrors.changeColumn("AMBIGUOUS", name, sourceOf(plan))
-    }
-
-  /** How errors call a source: by its alias, else by what Spark prints of it. */
-  private def sourceOf(plan: LogicalPlan): String =
-    plan.collectFirst { case alias: SubqueryAlias => alias.alias }.getOrElse {
-      plan.collectLeaves().filter(_.isStreaming).map(_.simpleString(3)).mkString(", ").take(200)
+      case Seq() => throw JoinlessErrors.noChangeColumn(name, SourceNames.of(plan), plan.output.map(_.name))
+      case _ => throw JoinlessErrors.changeColumn("AMBIGUOUS", name, SourceNames.of(plan))
     }
 
   private def checked(df: DataFrame): Unit = {

@@ -56,6 +56,18 @@ object JoinlessErrors {
       Seq("column" -> column, "source" -> source) ++ Option.when(dataType.nonEmpty)("type" -> dataType): _*
     )
 
+  /** @param columns those that there are */
+  def noChangeColumn(column: String, source: String, columns: Seq[String]): JoinlessAnalysisException = {
+    val listed = columns.take(20).mkString(", ") + (if (columns.size > 20) ", …" else "")
+    analysis(
+      "JOINLESS_CHANGE_COLUMN.NOT_FOUND",
+      "column" -> column,
+      "source" -> source,
+      "columns" -> (if (columns.isEmpty) "none" else listed),
+      "suggestion" -> Suggestion.sentence(column, columns)
+    )
+  }
+
   def reservedColumn(column: String): JoinlessAnalysisException =
     analysis("JOINLESS_RESERVED_COLUMN", "column" -> column)
 

@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.view.ViewTree
 
-/** How large a cell's state is when it commits. Cells tell the driver each time, since a batch with several actions commits
+/** How large a cell's state is when it commits, `bytes` of its view tree and `storeBytes` of its state store. Cells tell the driver each time, since a batch with several actions commits
   * several times, and sizes must not be added up over them.
   */
 final case class CellSizes(
@@ -12,13 +12,14 @@ final case class CellSizes(
     logRows: Long,
     liveTuples: Long,
     keys: Long,
-    bytes: Long
+    bytes: Long,
+    storeBytes: Long
 )
 
 object CellSizes {
 
-  private[exec] def apply(cell: Int, tree: ViewTree, bytes: Long, figures: TaskMetrics): CellSizes =
-    CellSizes(cell, tree.rows, figures.rowsOwed, figures.logRows, tree.liveTuples, tree.keys, bytes)
+  private[exec] def apply(cell: Int, tree: ViewTree, bytes: Long, storeBytes: Long, figures: TaskMetrics): CellSizes =
+    CellSizes(cell, tree.rows, figures.rowsOwed, figures.logRows, tree.liveTuples, tree.keys, bytes, storeBytes)
 
   /** @param told in the order in which cells committed */
   def lastOfEachCell(told: Seq[CellSizes]): Seq[CellSizes] = told.groupBy(_.cell).values.map(_.last).toSeq

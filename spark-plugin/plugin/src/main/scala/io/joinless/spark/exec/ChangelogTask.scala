@@ -129,6 +129,7 @@ final private class ChangelogTask(
     log.close()
     checkSize(start.bytes)
     metrics.rowsOwed = extent.owed
+    metrics.rowsRemoved = log.removed
     metrics.logRows = extent.entries
     commit(CachedTree(tree, log.nextSequence, log.tail, start.extent), wayBack)
   }

@@ -38,7 +38,11 @@ final private class CountLog(
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
   private[this] var words = new Array[Long](64)
   private[this] var own = 0L
+  private[this] var goneRows = 0L
   private[this] var cleaned = 0L // entries of blocks that this batch has cleaned
+
+  /** Rows that this batch has removed: none of their counts is left. */
+  def removed: Long = goneRows
 
   /** Number of the block after the last one. */
   def nextSequence: Long = writer.nextSequence
@@ -108,6 +112,7 @@ final private class CountLog(
     }
     extent.live += counts.size
     if (counts.owed) extent.owed += 1
+    if (counts.size == 0) goneRows += 1
     own += counts.size + (if (gone != 0L) 1 else 0)
     writeCounts(input, row, gone)
   }

@@ -133,6 +133,7 @@ final case class JoinFreeExec(
   override def getProgress(): StateOperatorProgress = {
     val sizes = committed
     longMetric("numTotalStateRows").set(sizes.map(_.rows).sum)
+    longMetric("stateMemory").set(sizes.map(cell => cell.bytes + cell.storeBytes).sum)
     CellSizes.figures(sizes).foreach { case (name, size) => longMetric(name).set(size) }
     def ofScans(metric: String) = child.collect { case scan: RolesAndCellsExec => scan.longMetric(metric).value }.sum
     longMetric("numRowsDroppedByWatermark").set(ofScans(RolesAndCellsExec.RowsDropped))
@@ -184,7 +185,7 @@ final case class JoinFreeExec(
         lease.checkIn(now, base.copy(version = base.version + 1, checkpointId = id), limit, Some(base -> undo))
         CacheSweeper.start()
       } else lease.release()
-      report(store, now.tree, CellSizes(cell, now.tree, bytes, figures), figures)
+      report(store, cell, now.tree, bytes, figures)
     }
 
     val start = lease.cached.getOrElse {
@@ -218,19 +219,22 @@ final case class JoinFreeExec(
   private def logReader(cell: Int, version: Long): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
 
-  private def report(store: StateStore, tree: ViewTree, sizes: CellSizes, figures: TaskMetrics): Unit = {
-    commits.add(sizes)
-    CellSizes.figures(Seq(sizes)).foreach { case (name, size) => longMetric(name) += size }
+  /** The store counts blocks and its own memory; users count rows, and what the operator holds. */
+  private def report(store: StateStore, cell: Int, tree: ViewTree, bytes: Long, figures: TaskMetrics): Unit = {
     figures.report(tree, longMetric)
     longMetric("numOutputRows") += figures.rowsOut
     longMetric("numUpdatedStateRows") += figures.rowsIn
+    longMetric("numRemovedStateRows") += figures.rowsRemoved
     longMetric("allUpdatesTimeMs") += (figures.propagate.nanos + figures.enumerate.nanos) / 1000000
     longMetric("commitTimeMs") += figures.commitNanos / 1000000
-    val stateRows = longMetric("numTotalStateRows")
-    val before = stateRows.value
+    val (stateRows, stateMemory) = (longMetric("numTotalStateRows"), longMetric("stateMemory"))
+    val (rows, memory) = (stateRows.value, stateMemory.value)
     setStoreMetrics(store)
-    // the store counts blocks; users count rows
-    stateRows += sizes.rows - (stateRows.value - before)
+    val sizes = CellSizes(cell, tree, bytes, stateMemory.value - memory, figures)
+    commits.add(sizes)
+    CellSizes.figures(Seq(sizes)).foreach { case (name, size) => longMetric(name) += size }
+    stateRows += sizes.rows - (stateRows.value - rows)
+    stateMemory += bytes
     setOperatorMetrics()
   }
 

@@ -71,6 +71,7 @@ final private class TaskMetrics {
   var rowsNetted = 0L
   var rowsOut = 0L
   var rowsOwed = 0L
+  var rowsRemoved = 0L
   var logRows = 0L
   var commitNanos = 0L
   private[this] var steps = 0L

@@ -32,14 +32,19 @@ object Placement {
   }
 
   private def stored(spec: BlockSpec, cells: Int, parts: IndexedSeq[Double], sizes: IndexedSeq[Double]): Double = {
-    val inputs = spec.relations.indices.groupBy(spec.relations(_).input).values.toSeq
+    val inputs = rolesOfInputs(spec)
     val rows = inputs.map(_.map(sizes).max)
     val copies = inputs.map(roles => math.min(cells.toDouble, roles.map(cells / parts(_)).sum))
     if (rows.sum > 0) copies.zip(rows).map { case (c, n) => c * n }.sum / rows.sum else 1.0
   }
+
+  /** The relations of each input that has some. */
+  private[placement] def rolesOfInputs(spec: BlockSpec): Seq[IndexedSeq[Int]] =
+    spec.relations.indices.groupBy(spec.relations(_).input).toSeq.sortBy(_._1).map(_._2)
 }
 
-/** Chooses the shares: the vector with at most `partitions` cells and at most `maxReplication` that has the least load.
+/** Chooses the shares: the vector with at most `maxCells` cells that has the least load, of those that store a row at most
+  * `maxReplication` times, over all its roles.
   *
   * Ties go to the lower replication, then to the larger share of the lowest attribute. One cell is always allowed. An
   * attribute that occurs only where another one occurs as well gets share 1: what it could divide, the other divides too
@@ -51,12 +56,12 @@ object Shares {
 
   def choose(
       spec: BlockSpec,
-      partitions: Int,
+      maxCells: Int,
       maxReplication: Double,
       sizes: IndexedSeq[Double]
   ): IndexedSeq[Int] = {
     val attributes = undominated(spec)
-    val search = new Search(spec, attributes, math.max(1, partitions), maxReplication, sizes)
+    val search = new Search(spec, attributes, math.max(1, maxCells), maxReplication, sizes)
     search.run()
     search.best
   }
@@ -77,7 +82,7 @@ object Shares {
   final private class Search(
       spec: BlockSpec,
       attributes: IndexedSeq[Int],
-      partitions: Int,
+      maxCells: Int,
       maxReplication: Double,
       sizes: IndexedSeq[Double]
   ) {
@@ -85,6 +90,9 @@ object Shares {
     final private[this] val Same = 1e-9
     private[this] val size = sizes.toArray
     private[this] val total = size.sum
+    private[this] val rolesOfInput: Array[Array[Int]] = Placement.rolesOfInputs(spec).map(_.toArray).toArray
+    private[this] val rowsOfInput: Array[Double] = rolesOfInput.map(_.map(size(_)).max)
+    private[this] val rows = rowsOfInput.sum
     private[this] val members: Array[Array[Int]] = attributes.map(relationsOf(spec, _).toArray).toArray
     // the last of `attributes` that a relation has: before that one is chosen, its load can still shrink
     private[this] val lastOf: Array[Int] = size.indices.map(e => members.lastIndexWhere(_.contains(e))).toArray
@@ -108,7 +116,7 @@ object Shares {
       if (hopeful(i, cells)) {
         if (i == attributes.size) consider(cells)
         else {
-          var share = partitions / cells
+          var share = maxCells / cells
           while (share >= 1) {
             set(i, share)
             descend(i + 1, cells * share)
@@ -146,12 +154,25 @@ object Shares {
       sum
     }
 
-    /** Replication only grows with further shares; a relation's load shrinks at most by the cells that are left. */
+    /** Copies only grow with further shares; a relation's load shrinks at most by the cells that are left. */
     private def hopeful(i: Int, cells: Int): Boolean =
-      affordable(cells) && loadWith(i, partitions / cells) <= math.min(load, reachable) * (1 + Same)
+      affordable(cells) && loadWith(i, maxCells / cells) <= math.min(load, reachable) * (1 + Same)
 
     private def affordable(cells: Int): Boolean =
-      loadWith(attributes.size, 1) * cells <= maxReplication * total * (1 + Same) || cells == 1
+      cells == 1 || stored(cells) <= maxReplication * rows * (1 + Same)
+
+    /** Rows stored of all inputs ([[Placement.stored]]). */
+    private def stored(cells: Int): Double = {
+      var sum = 0.0
+      var i = 0
+      while (i < rolesOfInput.length) {
+        var copies = 0.0
+        for (e <- rolesOfInput(i)) copies += cells / own(e)
+        sum += rowsOfInput(i) * math.min(cells.toDouble, copies)
+        i += 1
+      }
+      sum
+    }
 
     /** A load that some vector has: whatever cannot reach it need not be looked at. Takes the best single step, again and
       * again.
@@ -165,7 +186,7 @@ object Shares {
         for (i <- attributes.indices) {
           val before = shares(i)
           val after = cells / before * (before + 1)
-          if (after <= partitions) {
+          if (after <= maxCells) {
             set(i, before + 1)
             val next = loadWith(attributes.size, 1)
             if (affordable(after) && next < reached * (1 - Same)) { step = i; reached = next }

@@ -2,7 +2,7 @@ package io.joinless.spark.source
 
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
+import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows, JoinFreeJoin}
 import io.joinless.spark.rules.CompileDeltas
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
@@ -17,24 +17,25 @@ import org.apache.spark.sql.joinless.{Inspection, Plans}
   */
 object FullResult {
 
-  /** @param batch the last committed one, if None */
-  def apply(df: DataFrame, checkpoint: String, batch: Option[Long]): DataFrame = {
+  /** @param batch the last committed one, if None
+    * @param operator number of the join's stateful operator; needed only where the query fits several joins of the checkpoint
+    */
+  def apply(df: DataFrame, checkpoint: String, batch: Option[Long], operator: Option[Long] = None): DataFrame = {
     val session = df.sparkSession
     if (!Inspection.hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
-    Plans.dataFrame(df, full(session, Plans.analyzed(df), checkpoint, batch))
+    Plans.dataFrame(df, full(session, Plans.analyzed(df), Snapshot.fitting(session, checkpoint, batch, _, operator)))
   }
 
-  private def full(session: SparkSession, plan: LogicalPlan, checkpoint: String, batch: Option[Long]): LogicalPlan =
+  private def full(session: SparkSession, plan: LogicalPlan, fitting: BlockSpec => Snapshot): LogicalPlan =
     plan match {
       case _: Sort | _: GlobalLimit | _: LocalLimit | _: SubqueryAlias =>
-        plan.withNewChildren(plan.children.map(full(session, _, checkpoint, batch)))
+        plan.withNewChildren(plan.children.map(full(session, _, fitting)))
       case query =>
         CompileDeltas.compiled(session, Changes.marked(query, DeltaForm.Weight)) match {
           case DeltaRows(Project(list, block), _, _, output) =>
             val rows = block.transform { case join: JoinFreeJoin =>
-              val snapshot = Snapshot.fitting(session, checkpoint, batch, join.spec)
-              ResultTable.relation(snapshot, join.spec, join.residuals, join.output.init)
+              ResultTable.relation(fitting(join.spec), join.spec, join.residuals, join.output.init)
             }
             Project(list.init.zip(output).map { case (value, column) => renamed(value, column) }, rows)
           case other => throw new IllegalStateException(s"not the changes of a block: ${other.nodeName}")

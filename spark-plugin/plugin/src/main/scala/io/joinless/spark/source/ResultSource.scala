@@ -2,7 +2,7 @@ package io.joinless.spark.source
 
 import java.util
 
-import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
@@ -61,7 +61,13 @@ final class ResultSource extends TableProvider with DataSourceRegister {
       case Some(name) =>
         val names = snapshot.spec.relations.map(_.name)
         val relation = Some(names.indexOf(name)).filter(_ >= 0).getOrElse {
-          throw JoinlessErrors.invalidOption(Inputs, name, s"the join has the relations ${names.mkString(", ")}")
+          throw JoinlessErrors.invalidOption(
+            Inputs,
+            name,
+            s"the join has the relations ${names.mkString(", ")}" + Suggestion.of(name, names).fold("")(n =>
+              s"; did you mean $n?"
+            )
+          )
         }
         InputsTable(snapshot, Some(relation))
     }

@@ -1,10 +1,10 @@
 package io.joinless.spark.source
 
-import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.plans.{BlockSpec, ColumnSpec}
 import io.joinless.spark.strategy.SpecComparison
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.joinless.{CellStores, CommittedState, StreamContext}
+import org.apache.spark.sql.joinless.{CellStores, CommittedState, PythonTypes, StreamContext}
 
 /** One join block of a checkpoint as of exactly one committed batch, found on the driver.
   *
@@ -18,13 +18,49 @@ object Snapshot {
     * @param operator number of the block's stateful operator; needed only where the query has several blocks
     */
   def apply(session: SparkSession, checkpoint: String, batch: Option[Long], operator: Option[Long]): Snapshot =
-    of(session, checkpoint, batch)(chosen(_, checkpoint, _, operator))
+    shown(of(session, checkpoint, batch)(chosen(_, checkpoint, _, operator)))
 
-  /** The block that a query was compiled to: the one of the checkpoint that it can go on with. */
-  def fitting(session: SparkSession, checkpoint: String, batch: Option[Long], planned: BlockSpec): Snapshot =
+  /** With types that say nothing of Python's classes: whoever shows such a type in Python unpickles what it brings. */
+  private def shown(snapshot: Snapshot): Snapshot = {
+    def plain(columns: IndexedSeq[ColumnSpec]) = columns.map(c => c.copy(dataType = PythonTypes.stored(c.dataType)))
+    val spec = snapshot.spec
+    snapshot.copy(spec =
+      spec.copy(
+        inputs = spec.inputs.map(input => input.copy(columns = plain(input.columns))),
+        attributes = spec.attributes.map(a => a.copy(dataType = PythonTypes.stored(a.dataType))),
+        result = spec.result.map(result => result.copy(columns = plain(result.columns)))
+      )
+    )
+  }
+
+  /** The block that a query was compiled to: the one of the checkpoint that it can go on with.
+    *
+    * @param operator number of the block's stateful operator; needed only where several blocks fit
+    */
+  def fitting(
+      session: SparkSession,
+      checkpoint: String,
+      batch: Option[Long],
+      planned: BlockSpec,
+      operator: Option[Long]
+  ): Snapshot =
     of(session, checkpoint, batch) { (state, at) =>
-      val fits = state.blocks(at)._1.filter(block => SpecComparison.difference(block.spec, planned).isEmpty)
-      fits.headOption.getOrElse(chosen(state, checkpoint, at, state.blocks(at)._1.headOption.map(_.operator)))
+      def difference(block: StreamContext.Recorded) = SpecComparison.difference(block.spec, planned)
+      val blocks = state.blocks(at)._1
+      blocks.filter(difference(_).isEmpty) match {
+        case Seq(only) if operator.isEmpty => only
+        case several if operator.isEmpty && several.size > 1 =>
+          throw JoinlessErrors.severalJoins(checkpoint, listed(several))
+        case Seq() if operator.isEmpty && blocks.size > 1 =>
+          val differences = blocks.flatMap(block => difference(block).map { case (kind, what) => (kind, block, what) })
+          val all = differences.map { case (_, block, what) => s"${listed(Seq(block))}: $what" }
+          throw JoinlessErrors.stateMismatch(
+            differences.head._1,
+            checkpoint,
+            s"None of its joins fits. ${all.mkString(" ")}"
+          )
+        case _ => chosen(state, checkpoint, at, operator)
+      }
     }
 
   private def of(session: SparkSession, checkpoint: String, batch: Option[Long])(
@@ -38,6 +74,11 @@ object Snapshot {
     def unavailable = JoinlessErrors.batchNotAvailable(at, checkpoint, batches)
     if (!batches.contains(at)) throw unavailable
     val block = choose(state, at)
+    if (block.partitions != block.spec.cells) throw JoinlessErrors.stateMismatch(
+      Mismatch.Unreadable,
+      checkpoint,
+      s"Operator ${block.operator} has ${block.spec.cells} cells and ${block.partitions} stores."
+    )
     val stores = state.stores(at, block.operator).getOrElse(throw unavailable)
     Snapshot(checkpoint, at, block.operator, block.spec, stores)
   }
@@ -49,7 +90,6 @@ object Snapshot {
       operator: Option[Long]
   ): StreamContext.Recorded = {
     val (blocks, sparkOperators) = state.blocks(batch)
-    def listed = blocks.map(b => s"${b.operator} (${b.spec.relations.map(_.name).mkString(", ")})").mkString(", ")
     (blocks, operator) match {
       case (Seq(), _) =>
         val what =
@@ -57,10 +97,13 @@ object Snapshot {
         throw JoinlessErrors.noJoin(checkpoint, what)
       case (_, Some(number)) =>
         blocks.find(_.operator == number).getOrElse(
-          throw JoinlessErrors.noJoin(checkpoint, s"Its operator $number is none of the joins $listed.")
+          throw JoinlessErrors.noJoin(checkpoint, s"Its operator $number is none of the joins ${listed(blocks)}.")
         )
       case (Seq(only), None) => only
-      case _ => throw JoinlessErrors.severalJoins(checkpoint, listed)
+      case _ => throw JoinlessErrors.severalJoins(checkpoint, listed(blocks))
     }
   }
+
+  private def listed(blocks: Seq[StreamContext.Recorded]): String =
+    blocks.map(b => s"${b.operator} (${b.spec.relations.map(_.name).mkString(", ")})").mkString(", ")
 }

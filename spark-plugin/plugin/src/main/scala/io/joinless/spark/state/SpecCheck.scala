@@ -16,7 +16,9 @@ object SpecCheck {
 
   /** What is wrong, as a sentence; nothing where all is well. */
   def problem(spec: BlockSpec): Option[(Mismatch, String)] =
-    positions(spec).map(what => (Mismatch.Unreadable, s"Its recorded join block contradicts itself: $what."))
+    SpecBounds.problem(spec).orElse(positions(spec)).map(what =>
+      (Mismatch.Unreadable, s"Its recorded join block contradicts itself: $what.")
+    )
       .orElse(joinTree(spec).map(what => (Mismatch.Tree, s"Its recorded join tree does not fit its relations: $what.")))
 
   private def positions(spec: BlockSpec): Option[String] = {
@@ -35,6 +37,9 @@ object SpecCheck {
     else if (spec.shares.size != spec.attributes.size && spec.shares.nonEmpty || spec.shares.exists(_ < 1))
       Some(s"it has ${spec.attributes.size} attributes and the shares ${spec.shares.mkString(", ")}")
     else if (spec.meaning.exists(_.rows.size != spec.relations.size)) Some("its rows are those of other relations")
+    else if (spec.relations.exists(r => r.keys.map(_.attribute) != r.keys.map(_.attribute).sorted))
+      Some("the keys of a relation are out of order")
+    else if (SpecBounds.keysOfDifferentForm(spec).isDefined) SpecBounds.keysOfDifferentForm(spec)
     else if (spec.result.exists(r => r.values.size != r.columns.size || r.residuals.size != spec.residuals.size))
       Some("its result has other columns or conditions than the block")
     else None
@@ -42,7 +47,7 @@ object SpecCheck {
 
   private def joinTree(spec: BlockSpec): Option[String] = {
     val nodes = spec.tree.preorder
-    val stray = nodes.collectFirst {
+    def stray = nodes.collectFirst {
       case RelationNode(r, _, _) if !spec.relations.indices.contains(r) => s"relation $r is not there"
       case RelationNode(r, attributes, _)
           if attributes != BitSet.fromSpecific(spec.relations(r).keys.map(_.attribute)) =>
@@ -50,10 +55,12 @@ object SpecCheck {
       case g: GeneralizedNode if !g.children.forall(c => g.attributes.subsetOf(c.attributes)) =>
         "a generalized node has attributes that a child lacks"
     }
+    lazy val pairs = edges(spec.tree)
     def torn = spec.attributes.indices.find { x =>
-      nodes.count(_.attributes(x)) - edges(spec.tree).count { case (p, c) => p.attributes(x) && c.attributes(x) } > 1
+      nodes.count(_.attributes(x)) - pairs.count { case (p, c) => p.attributes(x) && c.attributes(x) } > 1
     }
-    stray
+    SpecBounds.shape(spec.tree)
+      .orElse(stray)
       .orElse(Option.when(spec.tree.relations != spec.relations.indices)("a relation is missing or stands twice"))
       .orElse(torn.map(x => s"the nodes with ${spec.attributes(x).name} are not connected"))
   }

@@ -9,7 +9,7 @@ import scala.util.control.NonFatal
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.plans._
-import org.apache.spark.sql.types.{DataType, StructField, StructType}
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
@@ -32,9 +32,12 @@ object StateFormat {
   /** What Spark calls our operator in metadata, progress and errors. */
   val OperatorName = "joinFree"
 
+  /** A result that makes the text too long to be read is left out. */
   def toJson(spec: BlockSpec): String = {
     val fields = encode(spec)
-    compact(render(JObject(fields.obj :+ ("digest" -> JString(digest(fields))))))
+    val text = compact(render(JObject(fields.obj :+ ("digest" -> JString(digest(fields))))))
+    if (text.length > SpecBounds.MaxLength && spec.result.isDefined) toJson(spec.copy(result = None))
+    else { SpecBounds.checkText(text); text }
   }
 
   /** @param checkpoint where the text was found, for the error */
@@ -43,12 +46,21 @@ object StateFormat {
 
   /** The spec, or what is wrong with the text. */
   def read(json: String): Either[(Mismatch, String), BlockSpec] =
-    try
+    try {
+      SpecBounds.checkText(json)
       parse(json) match {
-        case JObject(fields) => decode(fields)
+        case all @ JObject(fields) =>
+          SpecBounds.checkFields(all)
+          decode(fields)
         case _ => unreadable("it is no JSON object")
       }
-    catch { case NonFatal(e) => unreadable(e.getMessage.linesIterator.nextOption().getOrElse(e.toString)) }
+    } catch {
+      case NonFatal(e) => unreadable(firstLine(e))
+      case _: StackOverflowError => unreadable("it is nested too deep")
+    }
+
+  private def firstLine(e: Throwable): String =
+    Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.toString).take(300).stripSuffix(".")
 
   private def decode(all: List[JField]): Either[(Mismatch, String), BlockSpec] = {
     val (digests, fields) = all.partition(_._1 == "digest")
@@ -65,10 +77,8 @@ object StateFormat {
     else {
       val spec = BlockSpec(
         int(o, "block"),
-        list(o, "inputs").map(input => InputSpec(columns(at(input, "columns")), at(input, "changelog") == JBool(true))),
-        columns(at(o, "attributes")).zip(list(o, "nullSafe")).map { case (a, nullSafe) =>
-          AttributeSpec(a.name, a.dataType, nullSafe == JBool(true))
-        },
+        list(o, "inputs").map(input => InputSpec(columns(at(input, "columns")), boolean(at(input, "changelog")))),
+        attributes(columns(at(o, "attributes")), list(o, "nullSafe").map(boolean)),
         list(o, "relations").map { r =>
           val keys = list(r, "keys").map(pair).map { case (attribute, ordinal) => KeySpec(attribute, ordinal) }
           RelationSpec(text(r, "name"), int(r, "input"), keys)
@@ -83,6 +93,14 @@ object StateFormat {
       )
       SpecCheck.problem(spec).toLeft(spec)
     }
+  }
+
+  private def attributes(columns: IndexedSeq[ColumnSpec], nullSafe: IndexedSeq[Boolean]): IndexedSeq[AttributeSpec] = {
+    SpecBounds.demand(
+      columns.size == nullSafe.size,
+      s"${nullSafe.size} of ${columns.size} attributes say whether NULL is a value"
+    )
+    columns.zip(nullSafe).map { case (a, nullSafe) => AttributeSpec(a.name, a.dataType, nullSafe) }
   }
 
   private def unreadable(what: String) =
@@ -152,7 +170,10 @@ object StateFormat {
     list(json, "filters").map(sqlText),
     list(json, "residuals").map(sqlText),
     at(json, "confs") match {
-      case JObject(confs) => confs.collect { case (key, JString(value)) => key -> value }.toMap
+      case JObject(confs) => confs.map {
+          case (key, JString(value)) => key -> value
+          case (key, _) => throw new IllegalArgumentException(s"the setting ${key.take(100)} is no text")
+        }.toMap
       case _ => throw new IllegalArgumentException("the field confs is no object")
     }
   )
@@ -161,7 +182,8 @@ object StateFormat {
 
   private def sqlText(json: JValue): Option[String] = json match {
     case JString(sql) => Some(sql)
-    case _ => None
+    case JNull => None
+    case _ => throw new IllegalArgumentException("an expression is no text")
   }
 
   private def encode(column: ColumnRef): JValue = numbers(column.relation, column.ordinal)
@@ -177,11 +199,11 @@ object StateFormat {
   }
 
   private def tree(json: JValue): JoinTree = {
-    val attributes = BitSet.fromSpecific(list(json, "attributes").map(number))
+    val attributes = BitSet.fromSpecific(list(json, "attributes").map(attribute))
     val children = list(json, "children").map(tree)
     json \ "relation" match {
-      case JInt(r) => RelationNode(r.toInt, attributes, children)
-      case _ => GeneralizedNode(attributes, children)
+      case JNothing => GeneralizedNode(attributes, children)
+      case r => RelationNode(number(r), attributes, children)
     }
   }
 
@@ -189,9 +211,7 @@ object StateFormat {
     parse(StructType(columns.map(c => StructField(c.name, c.dataType))).json)
 
   private def columns(json: JValue): IndexedSeq[ColumnSpec] =
-    DataType.fromJson(compact(render(json))).asInstanceOf[StructType].fields.toIndexedSeq.map { f =>
-      ColumnSpec(f.name, f.dataType)
-    }
+    RecordedTypes.schema(json).fields.toIndexedSeq.map(f => ColumnSpec(f.name, f.dataType))
 
   private def array[A](items: Seq[A])(encode: A => JValue): JArray = JArray(items.map(encode).toList)
 
@@ -216,13 +236,27 @@ object StateFormat {
 
   private def number(json: JValue): Int = json match {
     case JInt(n) if n.isValidInt => n.toInt
-    case other => throw new IllegalArgumentException(s"${compact(render(other))} is no number")
+    case other => throw new IllegalArgumentException(s"${shown(other)} is no number")
+  }
+
+  /** An element of a set of attributes, which takes memory up to its largest. */
+  private def attribute(json: JValue): Int = {
+    val x = number(json)
+    SpecBounds.demand(x >= 0 && x < SpecBounds.MaxAttributes, s"there is no attribute $x")
+    x
   }
 
   private def pair(json: JValue): (Int, Int) = json match {
     case JArray(List(a, b)) => (number(a), number(b))
-    case other => throw new IllegalArgumentException(s"${compact(render(other))} is no pair")
+    case other => throw new IllegalArgumentException(s"${shown(other)} is no pair")
   }
+
+  private def boolean(json: JValue): Boolean = json match {
+    case JBool(value) => value
+    case other => throw new IllegalArgumentException(s"${shown(other)} is neither true nor false")
+  }
+
+  private def shown(json: JValue): String = compact(render(json)).take(100)
 
   private def column(json: JValue): ColumnRef =
     pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }

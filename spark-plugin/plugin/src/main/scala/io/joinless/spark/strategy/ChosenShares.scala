@@ -1,19 +1,34 @@
 package io.joinless.spark.strategy
 
 import io.joinless.spark.JoinlessConf
-import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.placement.Shares
 import io.joinless.spark.plans.BlockSpec
 
 /** The shares of a block whose checkpoint is new: the expert's, or the best ones within the confs' bounds. */
 object ChosenShares {
 
-  def apply(spec: BlockSpec, partitions: Int, conf: JoinlessConf): BlockSpec = {
+  /** Cells for each core: rows do not spread evenly, and tasks that are done early take another cell. */
+  private val CellsPerCore = 2
+
+  /** @param cores of the executors; asked for only where nothing else says how many cells there may be */
+  def apply(spec: BlockSpec, partitions: Int, cores: => Int, conf: JoinlessConf): BlockSpec = {
     val shares =
       if (conf.shares.isEmpty)
-        Shares.choose(spec, partitions, conf.maxReplication, conf.expectedRows(spec.relations.map(_.name)))
+        Shares.choose(
+          spec,
+          maxCells(partitions, cores, conf),
+          conf.maxReplication,
+          conf.expectedRows(spec.relations.map(_.name))
+        )
       else named(spec, partitions, conf.shares)
     spec.copy(shares = shares)
+  }
+
+  private def maxCells(partitions: Int, cores: => Int, conf: JoinlessConf): Int = {
+    val most =
+      if (conf.maxCells > 0) conf.maxCells else math.max(1L, cores.toLong * CellsPerCore).min(Int.MaxValue).toInt
+    math.min(partitions, most)
   }
 
   /** An attribute goes by its own name, or by any `relation.column` that is equated in it. */
@@ -28,7 +43,8 @@ object ChosenShares {
       }
     }
     (shares.keySet -- names.flatten).toSeq.sorted.headOption.foreach { unknown =>
-      refuse(s"the join has no attribute $unknown: it has ${spec.attributes.map(_.name).mkString(", ")}")
+      val guess = Suggestion.of(unknown, names.flatten).fold("")(name => s"; did you mean $name?")
+      refuse(s"the join has no attribute $unknown: it has ${spec.attributes.map(_.name).mkString(", ")}$guess")
     }
     val chosen = names.map(_.collectFirst { case name if shares.contains(name) => shares(name) }.getOrElse(1))
     val cells = chosen.map(_.toLong).product

@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
-import org.apache.spark.sql.joinless.{CellExchange, Inspection, LateEvents, StreamContext}
+import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, Inspection, LateEvents, StreamContext}
 
 /** Plans a join block: scans → roles and cells → one exchange → the join-free operator.
   *
@@ -26,7 +26,11 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
 
   private def planned(join: JoinFreeJoin): SparkPlan = {
     val drawn = StreamContext.nextStateInfo(session)
-    val spec = drawn.fold(ChosenShares(join.spec, partitions, JoinlessConf.active))(completed(join.spec, _))
+    val spec =
+      drawn.fold(ChosenShares(join.spec, partitions, ExecutorCores.known(session), JoinlessConf.active))(completed(
+        join.spec,
+        _
+      ))
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
       val output = RolesAndCellsExec.newOutput(spec)
       RolesAndCellsExec(spec, roles, planLater(scan), output, drawn.flatMap(LateEvents.of(session, _)))
@@ -49,7 +53,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
       case None =>
         StreamContext.completed(session, planned.ordinal) match {
           case Some(before) => SpecComparison.continued(before, planned)
-          case None => ChosenShares(planned, drawn.numPartitions, JoinlessConf.active)
+          case None =>
+            ChosenShares(planned, drawn.numPartitions, ExecutorCores.settled(session), JoinlessConf.active)
         }
     }
     StreamContext.complete(session, spec)

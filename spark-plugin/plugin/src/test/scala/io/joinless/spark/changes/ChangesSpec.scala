@@ -65,6 +65,27 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
 
   private val joined = "SELECT o.id, o.customer, c.city FROM orders o JOIN customers c ON o.customer = c.customer"
 
+  test("the operator tells the memory that it holds, and the rows that went") {
+    streams(joined) { s =>
+      def told = {
+        val operator = s.running.recentProgress.filter(_.stateOperators.nonEmpty).last.stateOperators.head
+        assert(operator.memoryUsedBytes > operator.customMetrics.get("arenaBytes"))
+        (operator.numRowsTotal, operator.numRowsRemoved)
+      }
+      s.orders.addData(("insert", 1, 10), ("insert", 1, 10), ("insert", 2, 20))
+      s.customers.addData(("insert", 10, 100))
+      s.next()
+      assert(told == ((3L, 0L)))
+      s.orders.addData(("delete", 1, 10), ("delete", 2, 20))
+      s.customers.addData(("update_before", 10, 100), ("update_after", 10, 101))
+      s.next()
+      assert(told == ((2L, 2L)))
+      s.orders.addData(("delete", 1, 10), ("insert", 3, 10), ("delete", 3, 10))
+      s.next()
+      assert(told == ((1L, 1L)))
+    }
+  }
+
   test("rows come, change and go") {
     streams(joined) { s =>
       s.orders.addData(("insert", 1, 10), ("INSERT", 2, 20))

@@ -35,8 +35,9 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.deleteOfAbsentRow("orders", "id=7, name=NULL", 0, -1),
     JoinlessErrors.weightOverflow(),
     JoinlessErrors.stateTooLarge(2, 10, 5)
-  ) ++ Seq("NOT_FOUND", "AMBIGUOUS", "NO_COLUMNS").map(JoinlessErrors.changeColumn(_, "c", "orders")) ++
+  ) ++ Seq("AMBIGUOUS", "NO_COLUMNS").map(JoinlessErrors.changeColumn(_, "c", "orders")) ++
     Seq("NOT_A_STRING", "NOT_AN_INTEGER").map(JoinlessErrors.changeColumn(_, "c", "orders", "MAP<INT, INT>")) ++ Seq(
+      JoinlessErrors.noChangeColumn("_change_type", "orders", Seq("id", "_change_typ")),
       JoinlessErrors.reservedColumn("_weight"),
       JoinlessErrors.retractionsNotRepresentable("a, b"),
       JoinlessErrors.unknownChangeType(Some("upsert"), "orders"),

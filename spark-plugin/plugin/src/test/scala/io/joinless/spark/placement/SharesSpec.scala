@@ -51,6 +51,14 @@ class SharesSpec extends AnyFunSuite {
     assert(Placement.of(path(3), shares, ones(path(3))).replication <= 3.0 + 1e-9 && shares.product >= 16)
   }
 
+  test("the bound is one for all roles of a row: the places of a self-join share it") {
+    val shared = path(3, sharedInput = true)
+    for ((bound, cells) <- Seq(1.0 -> 1, 4.0 -> 4, 6.0 -> 6, 8.0 -> 12, 12.0 -> 30)) {
+      val placement = Placement.of(shared, choose(shared, 200, bound), ones(shared))
+      assert(placement.cells == cells && placement.stored <= bound, placement)
+    }
+  }
+
   test("a cross product without shared attributes is one cell") {
     assert(choose(block(Seq(LongType))(Nil, Nil), 8) == Seq.empty)
   }
@@ -87,15 +95,19 @@ class SharesSpec extends AnyFunSuite {
         edges.indices.filter(i => edges(i)._1 == r || edges(i)._2 == r).map(i => (ids(names(i)), 0)).distinct
       }
       val spec = scala.util.Try(block(Seq(LongType))(keys: _*)).toOption
-      for (s <- spec) {
+      val inputs = Array.fill(relations)(random.nextInt(relations))
+      for (
+        s <-
+          spec.map(s => s.copy(relations = s.relations.zipWithIndex.map { case (r, i) => r.copy(input = inputs(i)) }))
+      ) {
         val partitions = 1 + random.nextInt(24)
         val bound = 1.0 + random.nextInt(8) / 2.0
         val sizes = s.relations.map(_ => 1.0 + random.nextInt(3))
         val chosen = Placement.of(s, Shares.choose(s, partitions, bound, sizes), sizes)
         val best = vectors(s.attributes.size, partitions).map(v => Placement.of(s, v, sizes)).filter(
-          _.replication <= bound + 1e-9
+          _.stored <= bound + 1e-9
         ).map(_.load).min
-        assert(chosen.cells <= partitions && chosen.replication <= bound + 1e-9, s"round $round: $chosen")
+        assert(chosen.cells <= partitions && chosen.stored <= bound + 1e-9, s"round $round: $chosen")
         assert(chosen.load <= best * (1 + 1e-9), s"round $round: $chosen, best $best, keys $keys")
         assert(Shares.choose(s, partitions, bound, sizes) == chosen.shares, s"round $round: not deterministic")
       }

@@ -17,7 +17,7 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
     "SELECT a.src, b.src AS via, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
 
   private val fourCells =
-    Seq("spark.sql.shuffle.partitions" -> "7", "spark.joinless.placement.maxReplication" -> "1.8")
+    Seq("spark.sql.shuffle.partitions" -> "7", "spark.joinless.placement.maxReplication" -> "4")
 
   for ((store, confs) <- stores; cache <- Seq(true, false))
     test(s"recovery_ failing tasks, failing batches, lost commits and restarts: $store, cache $cache") {

@@ -1,11 +1,13 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.TestFolders
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.{BlockSpec, Changelog, DeltaForm, DeltaRows, JoinFreeJoin}
 import org.apache.spark.sql.{AnalysisException, DataFrame, Row}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.joinless.Plans
+import org.apache.spark.SparkThrowable
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -194,5 +196,22 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(error(Changes.changelog(spark.range(3).toDF(), None, Some("id"))) == "JOINLESS_NOT_STREAMING")
     assert(error(deltas("SELECT id, _change_type FROM feed")) == "JOINLESS_RESERVED_COLUMN")
     assert(error(spark.sql(s"SELECT * FROM incremental_enumerate(TABLE($joined), 'rows')")) == "JOINLESS_DELTA_FORM")
+  }
+
+  test("a source goes by the name that users know, and a wrong column is told the right ones") {
+    def refused(reader: org.apache.spark.sql.DataFrame, column: String): String =
+      intercept[SparkThrowable](Changes.changelog(reader, Some(column), None)) match {
+        case e: Exception => e.getMessage
+        case other => other.toString
+      }
+    val folder = TestFolders.create("names").toString
+    val files = spark.readStream.schema("_change_kind STRING, id INT, customer INT").csv(folder)
+    val told = refused(files, "_change_type")
+    assert(told.contains(s"The column _change_type of $folder cannot tell of changes."), told)
+    assert(told.contains("there are: _change_kind, id, customer. Did you mean _change_kind?"), told)
+    assert(refused(files.filter("id > 1").as("orders"), "weight").contains("The column weight of orders cannot"))
+    assert(!refused(files, "nothing").contains("Did you mean"))
+    val rate = refused(spark.readStream.format("rate").load(), "_change_type")
+    assert(rate.contains("of the source rate cannot") && rate.contains("there are: timestamp, value."), rate)
   }
 }

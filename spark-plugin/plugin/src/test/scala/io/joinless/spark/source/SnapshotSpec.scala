@@ -5,6 +5,8 @@ import java.nio.file.{Files, Path, Paths}
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.EdgeFiles
+import io.joinless.spark.changes.Changes
+import io.joinless.spark.plans.DeltaForm
 import org.apache.spark.SparkThrowable
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -77,6 +79,26 @@ class SnapshotSpec extends AnyFunSuite with StoredResults {
     val parts = Seq("0", "1").map(operator => rows(read(files, "operator" -> operator)))
     assert(Set(parts: _*) == Set(files.expected(threeHops), files.expected(s"SELECT a.src, b.dst, c.dst $f")))
     assert(reading(files, "operator" -> "2")._1 == "JOINLESS_CHECKPOINT_NOT_FOUND.NO_JOIN")
+  }
+
+  test("a query that fits several joins of a checkpoint needs a choice") {
+    val files = new EdgeFiles(spark, "e")
+    files.addRandom(1)
+    def side(from: String) = s"SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src WHERE a.src $from"
+    def streaming(sql: String) = Changes.deltas(files.streaming(sql), DeltaForm.ChangeType)
+    run(files, streaming(side("<= 3")).union(streaming(side("> 3"))))
+    def full(sql: String, operator: Option[Long] = None) =
+      FullResult(files.streaming(sql), files.path("cp"), None, operator)
+    val (condition, sentence) = failing(full(side("<= 3")))
+    assert(condition == "JOINLESS_SEVERAL_JOINS")
+    assert(sentence.contains("0 (a, b), 1 (a, b)") && sentence.contains("operator="), sentence)
+    for ((from, operator) <- Seq("<= 3" -> 0L, "> 3" -> 1L))
+      assert(rows(full(side(from), Some(operator))) == files.expected(side(from)))
+    assert(failing(full(side("<= 3"), Some(7L)))._2.contains("Its operator 7 is none of the joins 0 (a, b), 1 (a, b)"))
+    val other = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.dst"
+    assert(failing(full(other, Some(1L)))._1.startsWith("JOINLESS_STATE_MISMATCH"))
+    val (mismatch, none) = failing(full(other))
+    assert(mismatch.startsWith("JOINLESS_STATE_MISMATCH") && none.contains("None of its joins fits. 0 (a, b): "), none)
   }
 
   test("a checkpoint of a newer format") {

@@ -78,7 +78,7 @@ class SpecComparisonSpec extends AnyFunSuite {
     def chosen(shares: String, partitions: Int) = {
       val conf = new SQLConf
       conf.setConfString("spark.joinless.placement.shares", shares)
-      ChosenShares(spec.copy(shares = IndexedSeq.empty), partitions, new JoinlessConf(conf)).shares
+      ChosenShares(spec.copy(shares = IndexedSeq.empty), partitions, 1, new JoinlessConf(conf)).shares
     }
     assert(chosen("a.dst=3", 4) == IndexedSeq(3, 1))
     assert(chosen("b.src=1,c.src=4", 4) == IndexedSeq(1, 4))
@@ -87,5 +87,18 @@ class SpecComparisonSpec extends AnyFunSuite {
     assert(unknown.getCondition == "JOINLESS_INVALID_SHARES")
     assert(unknown.getMessage.contains("no attribute a.src: it has a.dst, b.dst"))
     assert(intercept[JoinlessAnalysisException](chosen("a.dst=3,b.dst=2", 4)).getMessage.contains("6 cells"))
+  }
+
+  test("there are at most two cells for each core, unless a conf says how many") {
+    def cells(cores: Int, confs: (String, String)*) = {
+      val conf = new SQLConf
+      confs.foreach { case (key, value) => conf.setConfString(key, value) }
+      ChosenShares(spec.copy(shares = IndexedSeq.empty), 200, cores, new JoinlessConf(conf)).cells
+    }
+    assert(Seq(1, 2, 3, 8, 1000).map(cells(_)) == Seq(2, 4, 6, 12, 12))
+    assert(cells(1, "spark.joinless.placement.maxCells" -> "6") == 6)
+    assert(cells(8, "spark.joinless.placement.maxCells" -> "1") == 1)
+    assert(cells(64, "spark.joinless.placement.maxReplication" -> "12") == 30)
+    assert(cells(1, "spark.joinless.placement.shares" -> "a.dst=7,b.dst=3") == 21)
   }
 }

@@ -4,9 +4,10 @@ import java.util.UUID
 
 import scala.util.control.NonFatal
 
-import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.state.ChangeLog
 import org.apache.hadoop.fs.Path
+import org.apache.spark.io.CompressionCodec
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.classic
@@ -48,6 +49,7 @@ final class CommittedState(session: SparkSession, checkpoint: String) {
       val _ = own.streams.stateStoreCoordinator
       val conf = own.sessionState.conf.clone()
       offsets.metadataOpt.foreach(OffsetSeqMetadata.setSessionConf(_, conf))
+      checkClasses(conf)
       val ids = commit.stateUniqueIds.flatMap(_.get(operator)).map(_.toIndexedSeq.map(_.head))
       // the offset log does not say how files are named
       conf.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, if (ids.isDefined) 2 else 1)
@@ -60,6 +62,26 @@ final class CommittedState(session: SparkSession, checkpoint: String) {
         new SerializableConfiguration(hadoop)
       )
     }
+
+  /** Settings of the offset log name classes, of which stores make instances: only Spark's own, or what this session names. */
+  private def checkClasses(conf: SQLConf): Unit = {
+    def refuse(key: String, name: String) = throw JoinlessErrors.stateMismatch(
+      Mismatch.Unreadable,
+      path.toString,
+      s"Its query ran with $key=${name.take(200)}; to read it, set the same in the session, if you know that class."
+    )
+    val (provider, codec) = (conf.stateStoreProviderClass, conf.stateStoreCompressionCodec)
+    if (!CommittedState.Providers(provider) && provider != own.sessionState.conf.stateStoreProviderClass)
+      refuse(SQLConf.STATE_STORE_PROVIDER_CLASS.key, provider)
+    if (!CommittedState.Codecs(codec) && codec != own.sessionState.conf.stateStoreCompressionCodec)
+      refuse(SQLConf.STATE_STORE_COMPRESSION_CODEC.key, codec)
+  }
+}
+
+private object CommittedState {
+  private val Providers =
+    Set(classOf[HDFSBackedStateStoreProvider].getName, classOf[RocksDBStateStoreProvider].getName)
+  private val Codecs = CompressionCodec.shortCompressionCodecNames.keySet ++ CompressionCodec.ALL_COMPRESSION_CODECS
 }
 
 /** The stores of one operator at one version, to be opened by tasks: each opening makes a provider of its own, which the

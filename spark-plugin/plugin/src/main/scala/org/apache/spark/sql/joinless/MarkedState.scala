@@ -12,6 +12,10 @@ import org.apache.spark.sql.SparkSession
   * to be relied upon. Public API only.
   */
 object MarkedState {
+
+  /** What is looked at of a file. */
+  final private val MaxBytes = 64 << 20
+
   private val mark = s""""operatorName":"${StateFormat.OperatorName}""""
 
   def exists(session: SparkSession, checkpoint: String): Boolean = {
@@ -27,7 +31,7 @@ object MarkedState {
       if (files.getFileStatus(path).isDirectory) texts(files, path)
       else {
         val in = files.open(path)
-        try Iterator(new String(in.readAllBytes(), UTF_8))
+        try Iterator(new String(in.readNBytes(MaxBytes), UTF_8))
         finally in.close()
       }
     }

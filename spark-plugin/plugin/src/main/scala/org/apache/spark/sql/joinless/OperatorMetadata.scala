@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors, Mismatch}
 import io.joinless.spark.state.StateFormat
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
@@ -63,6 +63,9 @@ private[joinless] object OperatorMetadata {
     found(new OperatorMetadata(session.asInstanceOf[classic.SparkSession], state, next, begun.getOrElse(0)))
   }
 
+  /** No metadata of an operator is as large; more is not read into memory. */
+  private val MaxBytes = 64L << 20
+
   sealed trait Operator
   final case class Ours(block: StreamContext.Recorded) extends Operator
   case object Sparks extends Operator
@@ -91,11 +94,16 @@ final private class OperatorMetadata(session: classic.SparkSession, state: Path,
     else Sparks
   }
 
-  private def ofVersion2(operator: Path): Operator =
+  private def ofVersion2(operator: Path): Operator = {
+    metadata(operator).find(_.getLen > MaxBytes).foreach { file =>
+      unreadable(s"The metadata of operator ${operator.getName} has ${file.getLen} bytes.")
+    }
     try
       OperatorStateMetadataReader.createReader(operator, hadoop, 2, begun, createMetadataDir = false).read() match {
         case Some(OperatorStateMetadataV2(info, stores, json)) if info.operatorName == StateFormat.OperatorName =>
           val spec = StateFormat.fromJson(json, state.getParent.toString)
+          if (info.operatorId.toString != operator.getName)
+            unreadable(s"The metadata of operator ${operator.getName} is that of operator ${info.operatorId}.")
           Ours(StreamContext.Recorded(spec, info.operatorId, stores.headOption.fold(0)(_.numPartitions)))
         case _ => Sparks
       }
@@ -103,13 +111,17 @@ final private class OperatorMetadata(session: classic.SparkSession, state: Path,
       case mismatch: JoinlessAnalysisException => throw mismatch
       case NonFatal(_) if namesAnother(operator) => Sparks
       case NonFatal(e) => unreadable(s"The metadata of operator ${operator.getName} cannot be read: ${firstLine(e)}.")
+      case _: StackOverflowError => unreadable(s"The metadata of operator ${operator.getName} is nested too deep.")
     }
+  }
+
+  private def metadata(operator: Path): Seq[FileStatus] =
+    files.list(OperatorStateMetadataV2.metadataDirPath(operator)).toSeq
+      .filter(f => Try(f.getPath.getName.toLong).toOption.exists(_ <= batch))
 
   /** Whether the text of the metadata, cut or garbled as it may be, still says that the operator is one of Spark's. */
   private def namesAnother(operator: Path): Boolean = Try {
-    val folder = OperatorStateMetadataV2.metadataDirPath(operator)
-    val read = files.list(folder).map(_.getPath).filter(p => Try(p.getName.toLong).toOption.exists(_ <= batch))
-    val in = files.open(read.maxBy(_.getName.toLong))
+    val in = files.open(metadata(operator).map(_.getPath).maxBy(_.getName.toLong))
     val text =
       try new String(in.readAllBytes(), UTF_8)
       finally in.close()

@@ -29,10 +29,14 @@ final class SourcesRecord(session: SparkSession, checkpoint: String) {
   def read(): Option[Seq[Int]] = Option.when(files.exists(path)) {
     val in = files.open(path)
     val text =
-      try new String(in.readAllBytes(), UTF_8)
+      try new String(in.readNBytes(SourcesRecord.MaxBytes + 1), UTF_8)
       finally in.close()
     text.trim.split(' ').toSeq match {
-      case "v1" +: numbers if numbers.nonEmpty && numbers.forall(n => Try(n.toInt).isSuccess) => numbers.map(_.toInt)
+      case "v1" +: numbers
+          if text.length <= SourcesRecord.MaxBytes && numbers.nonEmpty && numbers.forall(
+            _.toIntOption.exists(_ >= 0)
+          ) =>
+        numbers.map(_.toInt)
       case _ => throw JoinlessErrors.stateMismatch(
           Mismatch.Unreadable,
           checkpoint,
@@ -51,4 +55,10 @@ final class SourcesRecord(session: SparkSession, checkpoint: String) {
   }
 
   def delete(): Unit = if (files.exists(path)) files.delete(path)
+}
+
+object SourcesRecord {
+
+  /** More than any query has places. */
+  final private val MaxBytes = 1 << 20
 }

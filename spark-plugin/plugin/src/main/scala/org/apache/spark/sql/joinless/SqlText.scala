@@ -1,6 +1,6 @@
 package org.apache.spark.sql.joinless
 
-import scala.util.Try
+import scala.util.control.NonFatal
 
 import io.joinless.spark.rules.SqlTexts
 import org.apache.spark.sql.SparkSession
@@ -14,7 +14,8 @@ import org.apache.spark.sql.types.{DataType, NullType}
   *
   * A text counts only if this session parses, analyzes and optimizes it to the very same expression. What any other
   * session might understand differently has no text: functions of users, subqueries, and what only a plan node evaluates.
-  * Settings that decide what a text means are recorded with it, and a reader parses under these and no others.
+  * Settings that decide what a text means are recorded with it, and a reader parses under these and no others. A text says what
+  * [[RecordedExpressions]] allow, when it is written and when it is read.
   *
   * Writing costs a small analysis for each expression that is not a plain column; texts are remembered, because plans
   * are made anew for every batch.
@@ -39,10 +40,14 @@ final class SqlText(session: SparkSession) extends SqlTexts {
     if (expression.exists(isPrivate)) None
     else
       for {
-        text <- Try(named(expression).sql).toOption
-        again <- Try(parsed(classicOf(session), Seq(text), typesOf(expression)).head).toOption
+        text <- attempt(named(expression).sql)
+        again <- attempt(parsed(classicOf(session), Seq(text), typesOf(expression)).head)
         if again.canonicalized == expression.canonicalized && again.dataType == expression.dataType
       } yield text
+
+  private def attempt[A](body: => A): Option[A] =
+    try Some(withoutOverflow(body))
+    catch { case NonFatal(_) => None }
 
   private def isPrivate(e: Expression): Boolean = e match {
     case _: UserDefinedExpression | _: SubqueryExpression | _: Unevaluable => true
@@ -65,6 +70,9 @@ final class SqlText(session: SparkSession) extends SqlTexts {
 
 object SqlText {
 
+  /** Of all texts that belong together. */
+  private val MaxLength = 1 << 20
+
   /** Settings that are recorded whatever their value. */
   private val Always = Seq("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
 
@@ -82,6 +90,7 @@ object SqlText {
   /** The expressions that texts stand for, over `BoundReference`s into columns of these types.
     *
     * @param confs what was recorded with the texts
+    * @throws IllegalArgumentException where texts or settings are not what this class writes
     */
   def read(
       session: SparkSession,
@@ -92,12 +101,23 @@ object SqlText {
     if (texts.isEmpty) Nil
     else if (texts.forall(plain(_, types).isDefined)) texts.flatMap(plain(_, types))
     else {
+      (confs.keySet -- Always).filterNot(key => Families.exists(key.startsWith)).toSeq.sorted.headOption.foreach {
+        key =>
+          throw new IllegalArgumentException(s"the setting ${key.take(100)} is none that results depend on")
+      }
+      val length = texts.iterator.map(_.length.toLong).sum
+      if (length > MaxLength) throw new IllegalArgumentException(s"$length characters of text are too many")
       // a session of its own: none of the caller's functions, settings and views
       val own = classicOf(session).newSession()
       own.sessionState.conf.getAllConfs.keys.filter(key => Families.exists(key.startsWith)).foreach(own.conf.unset)
       confs.foreach { case (key, value) => own.conf.set(key, value) }
-      parsed(own, texts, types)
+      withoutOverflow(parsed(own, texts, types))
     }
+
+  /** Runs out of stack as an exception like others: texts may nest, and plans are walked by recursion. */
+  private def withoutOverflow[A](body: => A): A =
+    try body
+    catch { case _: StackOverflowError => throw new IllegalArgumentException("it is nested too deep") }
 
   private def plain(text: String, types: Seq[DataType]): Option[Expression] =
     types.indices.find(column(_) == text).map(i => BoundReference(i, types(i), nullable = true))
@@ -106,21 +126,32 @@ object SqlText {
     // tables are loaded while a caller's conf is in force, which goes before the active session's
     session.withActive(SQLConf.withExistingConf(session.sessionState.conf)(StreamContext.inspecting {
       val columns = types.zipWithIndex.map { case (dataType, i) => AttributeReference(column(i), dataType)() }
-      val list = texts.map(text => Alias(session.sessionState.sqlParser.parseExpression(text), "value")())
+      val list = texts.map { text =>
+        RecordedExpressions.checkText(text)
+        val expression = session.sessionState.sqlParser.parseExpression(text)
+        RecordedExpressions.checkParsed(session, expression, types.size)
+        Alias(expression, "value")()
+      }
       val analyzed = session.sessionState.analyzer.execute(Project(list, Columns(columns)))
       session.sessionState.analyzer.checkAnalysis(analyzed)
+      analyzed match {
+        case Project(values, Columns(_)) => values.map(valueOf).foreach(RecordedExpressions.checkAnalyzed)
+        case other => throw new IllegalStateException(s"not a projection: $other")
+      }
       session.sessionState.optimizer.execute(analyzed) match {
         case Project(values, Columns(_)) =>
-          values.map {
-            case Alias(value, _) => value
-            case value => value
-          }.map(_.transform { case a: Attribute =>
+          values.map(valueOf(_).transform { case a: Attribute =>
             val i = columns.indexWhere(_.exprId == a.exprId)
             BoundReference(i, types(i), nullable = true)
           })
         case other => throw new IllegalStateException(s"not a projection: $other")
       }
     }))
+
+  private def valueOf(named: NamedExpression): Expression = named match {
+    case Alias(value, _) => value
+    case value => value
+  }
 
   private def column(i: Int): String = s"c$i"
 

@@ -1,0 +1,51 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.internal.config
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.Utils
+
+/** How many tasks the executors of a session run side by side: their cores, in units of `spark.task.cpus`.
+  *
+  * Counted are executors that are there, and at least those that were asked for by number, which may be on their way: under dynamic
+  * allocation the initial ones, since how many come later is for the load to say. Never less than 1.
+  *
+  * Private to Spark: `SparkContext.maxNumConcurrentTasks` and the configs of executors; checked on 4.2.0.
+  */
+object ExecutorCores {
+
+  /** As far as is known now. */
+  def known(session: SparkSession): Int = known(session.sparkContext)
+
+  /** For a choice that lasts: a session that has just begun waits for its first executors, as its first job would, and until no more
+    * come.
+    */
+  def settled(session: SparkSession): Int = {
+    val context = session.sparkContext
+    val end = System.nanoTime() + WaitNanos
+    var (before, now) = (0, tasks(context))
+    while (!context.isLocal && (now < asked(context.getConf).max(1) || now > before) && System.nanoTime() < end) {
+      before = now
+      Thread.sleep(PauseMillis)
+      now = tasks(context)
+    }
+    known(context)
+  }
+
+  private def known(context: SparkContext): Int = tasks(context).max(asked(context.getConf)).max(1)
+
+  private def tasks(context: SparkContext): Int =
+    context.maxNumConcurrentTasks(context.resourceProfileManager.defaultResourceProfile)
+
+  /** Tasks on the executors that the conf asks for; 0 where it names no number of executors or of cores. */
+  private[joinless] def asked(conf: SparkConf): Int = {
+    val executors =
+      if (Utils.isDynamicAllocationEnabled(conf)) Utils.getDynamicAllocationInitialExecutors(conf)
+      else conf.get(config.EXECUTOR_INSTANCES).getOrElse(0)
+    val cores = if (conf.contains(config.EXECUTOR_CORES)) conf.get(config.EXECUTOR_CORES) else 1
+    executors * (cores / conf.get(config.CPUS_PER_TASK).max(1))
+  }
+
+  final private val WaitNanos = 30L * 1000 * 1000 * 1000
+  final private val PauseMillis = 500L
+}

@@ -1,0 +1,15 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.spark.sql.types.{DataType, PythonUserDefinedType}
+
+/** Types of users that Python alone knows: they carry a pickled class.
+  *
+  * Private to Spark: `DataType.transformRecursively` and `PythonUserDefinedType`; checked on 4.2.0.
+  */
+object PythonTypes {
+
+  /** The type of the values as they are stored. */
+  def stored(dataType: DataType): DataType = dataType.transformRecursively { case udt: PythonUserDefinedType =>
+    stored(udt.sqlType)
+  }
+}

@@ -1,0 +1,43 @@
+package org.apache.spark.sql.joinless
+
+import io.joinless.spark.{EdgeFiles, SharedSpark}
+import io.joinless.spark.api.PythonApi
+import org.apache.spark.SparkConf
+import org.scalatest.funsuite.AnyFunSuite
+
+class ExecutorCoresSpec extends AnyFunSuite with SharedSpark {
+
+  private def asked(confs: (String, String)*): Int =
+    ExecutorCores.asked(new SparkConf(loadDefaults = false).setAll(confs))
+
+  test("the cores of a local session are those of its master") {
+    assert(ExecutorCores.known(spark) == 2 && ExecutorCores.settled(spark) == 2)
+  }
+
+  test("executors that were asked for by number count before they are there") {
+    assert(asked() == 0)
+    assert(asked("spark.executor.instances" -> "5") == 5)
+    assert(asked("spark.executor.instances" -> "5", "spark.executor.cores" -> "4") == 20)
+    assert(asked("spark.executor.instances" -> "5", "spark.executor.cores" -> "4", "spark.task.cpus" -> "3") == 5)
+    val dynamic = Seq("spark.dynamicAllocation.enabled" -> "true", "spark.executor.cores" -> "4")
+    assert(asked(dynamic: _*) == 0)
+    assert(asked(dynamic :+ "spark.dynamicAllocation.minExecutors" -> "2": _*) == 8)
+    assert(asked(dynamic :+ "spark.dynamicAllocation.initialExecutors" -> "3": _*) == 12)
+  }
+
+  test("by default a query has at most two cells for each core, and explain and the checkpoint say so") {
+    withConf("spark.sql.shuffle.partitions" -> "200", "spark.joinless.placement.maxCells" -> "0") {
+      val files = new EdgeFiles(spark, "e")
+      files.addRandom(1)
+      val paths = files.streaming(
+        "SELECT a.src, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+      )
+      assert(
+        PythonApi.explainText(paths).contains("cells: 4 (shares a.dst 2, b.dst 2), at most 4 rows stored per input row")
+      )
+      val _ = files.run(paths)
+      val recorded = new CommittedState(spark, files.path("cp")).blocks(0)._1.map(_.spec.cells)
+      assert(recorded == Seq(4))
+    }
+  }
+}
