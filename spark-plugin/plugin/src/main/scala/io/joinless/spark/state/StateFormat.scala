@@ -88,7 +88,7 @@ object StateFormat {
         list(o, "residuals").map(r => ResidualSpec(text(r, "sql"), list(r, "columns").map(column))),
         list(o, "output").map(column),
         fields.collectFirst { case ("result", result) => resultOf(result) },
-        staticsAtArrival = fields.collectFirst { case ("statics", statics) => statics }.forall(_ == JString(AtArrival)),
+        staticsAtArrival = fields.collectFirst { case ("statics", statics) => atArrival(statics) }.getOrElse(true),
         meaning = fields.collectFirst { case ("meaning", meaning) => meaningOf(meaning) }
       )
       SpecCheck.problem(spec).toLeft(spec)
@@ -128,11 +128,12 @@ object StateFormat {
       JObject("sql" -> JString(r.sql), "columns" -> array(r.columns)(encode))
     },
     "output" -> array(spec.output)(encode),
-    "statics" -> JString(if (spec.staticsAtArrival) AtArrival else "asSpark")
+    "statics" -> JString(if (spec.staticsAtArrival) AtArrival else AsSpark)
   ) ++ spec.result.map(r => "result" -> encode(r)) ++ spec.meaning.map(m => "meaning" -> encode(m)))
 
   /** Releases that did not record when static tables are read read them so. */
   private val AtArrival = "atArrival"
+  private val AsSpark = "asSpark"
 
   private def encode(meaning: MeaningSpec): JObject = JObject(
     "rows" -> array(meaning.rows)(_.fold[JValue](JNull) { rows =>
@@ -141,6 +142,12 @@ object StateFormat {
     "conditions" -> array(meaning.conditions)(JString(_)),
     "values" -> array(meaning.values)(JString(_))
   )
+
+  private def atArrival(json: JValue): Boolean = json match {
+    case JString(AtArrival) => true
+    case JString(AsSpark) => false
+    case other => throw new IllegalArgumentException(s"${compact(render(other))} is no time at which static tables are read")
+  }
 
   private def meaningOf(json: JValue): MeaningSpec = MeaningSpec(
     list(json, "rows").map {
