@@ -1,4 +1,4 @@
-"""Delta's jars as set-up has left them in .build/jars: tests fetch nothing, so that none waits for another's download."""
+"""Delta's jars as set-up has left them in .build/jars: tests fetch nothing, so none waits for a download."""
 
 from __future__ import annotations
 
