@@ -8,7 +8,9 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.joinless.{Inspection, SparkVersion}
 
-/** Refuses to go on with state of ours on a Spark that lacks what we stand on.
+/** Refuses confs of ours that do not exist, while Joinless is switched on: they can be set at any time before.
+  *
+  * Refuses to go on with state of ours on a Spark that lacks what we stand on.
   *
   * Under `spark.joinless.mode=force`, raises the reason of a join that would stay with Spark when a query is started, as
   * far as it is known without its checkpoint. What only the checkpoint tells is raised by the first batch.
@@ -21,8 +23,10 @@ final class StartCheck(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     plan match {
       case write: WriteToStream =>
+        val conf = Inspection.conf(session)
+        conf.checkNames()
         SparkVersion.checkFor(session, write.resolvedCheckpointLocation)
-        if (forced) check(write.inputQuery)
+        if (conf.enabled && conf.forced) check(write.inputQuery)
       case _ =>
     }
     plan
@@ -32,9 +36,4 @@ final class StartCheck(session: SparkSession) extends Rule[LogicalPlan] {
     ExtendedExplain.reasons(Inspection.optimized(session, query).collect { case node => node }).headOption.foreach {
       reason => throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
     }
-
-  private def forced: Boolean = {
-    val conf = Inspection.conf(session)
-    conf.enabled && conf.forced
-  }
 }
