@@ -8,9 +8,9 @@ import org.apache.spark.unsafe.types.UTF8String
 private[errors] object Suggestion {
 
   /** A question behind a blank, or nothing where no name is close. Capital letters count for nothing. */
-  def apply(given: String, known: Seq[String]): String =
-    known.map(name => name -> edits(given, name)).minByOption(_._2)
-      .collect { case (name, n) if n <= math.max(2, last(given).length / 3) => s" Did you mean $name?" }
+  def apply(name: String, known: Seq[String]): String =
+    known.map(other => other -> edits(name, other)).minByOption(_._2)
+      .collect { case (other, n) if n <= math.max(2, last(name).length / 3) => s" Did you mean $other?" }
       .getOrElse("")
 
   /** Names of confs begin alike: what counts is how far they end apart. */

@@ -80,7 +80,8 @@ object ResultSource {
 
   private def checkNames(options: CaseInsensitiveStringMap): Unit =
     options.asCaseSensitiveMap.asScala.toSeq.sorted.foreach { case (option, value) =>
-      if (!("path" +: known).exists(_.equalsIgnoreCase(option))) throw JoinlessErrors.unknownOption(option, value, known)
+      if (!("path" +: known).exists(_.equalsIgnoreCase(option)))
+        throw JoinlessErrors.unknownOption(option, value, known)
     }
 
   private def text(options: CaseInsensitiveStringMap, key: String): Option[String] =

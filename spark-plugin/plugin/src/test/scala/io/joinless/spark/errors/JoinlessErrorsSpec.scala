@@ -75,7 +75,9 @@ class JoinlessErrorsSpec extends AnyFunSuite {
   test("a slip of the pen has a suggestion, another name has none") {
     val confs = Seq("spark.joinless.mode", "spark.joinless.minRelations", "spark.joinless.placement.shares")
     def told(conf: String) = JoinlessErrors.unknownConf(conf, confs).getMessage
-    assert(told("spark.joinless.MINRELATION").contains("release of Joinless. Did you mean spark.joinless.minRelations? "))
+    assert(
+      told("spark.joinless.MINRELATION").contains("release of Joinless. Did you mean spark.joinless.minRelations? ")
+    )
     assert(told("spark.joinless.placement.share").contains("Did you mean spark.joinless.placement.shares?"))
     assert(told("spark.joinless.vectorized").contains("release of Joinless. Unset it"))
     val option = JoinlessErrors.unknownOption("batch", "3", Seq("batchId", "inputs")).getMessage
