@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from delta import configure_spark_with_delta_pip
 from pyspark.sql import SparkSession
 
 import joinless
+from support import delta_jars
 
 os.environ["TZ"] = "UTC"  # Python's view of Spark's timestamps
 time.tzset()
@@ -50,14 +50,14 @@ def quiet_builder() -> SparkSession.Builder:
 
 
 def with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Adds Delta Lake behind what the builder has. Delta's helper leaves extension and catalog to its caller."""
+    """Adds Delta Lake behind what the builder has."""
     catalog = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     extensions = [*filter(None, [builder._options.get("spark.sql.extensions")]), DELTA_EXTENSION]
     builder = builder.config("spark.sql.extensions", ",".join(extensions))
     builder = builder.config("spark.sql.catalog.spark_catalog", catalog)
     # The default of 50 partitions makes a commit to a small table seconds long.
     builder = builder.config("spark.databricks.delta.snapshotPartitions", "2")
-    return configure_spark_with_delta_pip(builder)
+    return delta_jars.configure(builder)
 
 
 @pytest.fixture(scope="session")

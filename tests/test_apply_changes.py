@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import shutil
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -114,6 +116,52 @@ def test_random_changes_with_a_key_become_updates(target: Target, key: str | lis
         target.check()
 
 
+def test_batch_0_over_a_target_that_is_not_empty_is_refused_and_writes_nothing(
+    target: Target, subtests: pytest.Subtests
+) -> None:
+    there: Row = (1, "a", 0.5)
+    target.insert(there)
+    version = target.version()
+    batches: dict[str, Changes] = {
+        "the same row": [(there, 1)],
+        "another row": [((2, "b", None), 1)],
+        "a delete": [(there, -1)],
+        "nothing": [],
+    }
+    for name, changes in batches.items():
+        for key in (None, "k"):
+            with subtests.test(f"{name}, key {key}"), pytest.raises(joinless.ApplyChangesError) as refused:
+                joinless.apply_changes(target.name, key, app_id="writer")(target.changes(changes), 0)
+            assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY"
+            assert f"DELETE FROM {target.name}" in str(refused.value)
+    assert target.version() == version
+    target.rows = Counter([there])
+    for app_id in ("one", "two"):
+        joinless.apply_changes(target.name, app_id=app_id, shared=True)(target.changes([((2, "b", None), 1)]), 0)
+    target.check()
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_zeros_keep_their_sign(target: Target, key: str | None) -> None:
+    def bits(rows: Iterable[Row]) -> list[tuple[Any, str]]:
+        return sorted((k, repr(x)) for k, _, x in rows)
+
+    def apply(batch_id: int, *changes: tuple[Row, int]) -> None:
+        joinless.apply_changes(target.name, key, app_id="writer")(target.changes(changes), batch_id)
+
+    nan = float("nan")
+    apply(0, ((1, "a", -0.0), 1), ((2, "a", 0.0), 1), ((3, "a", -0.0), 1), ((4, "a", nan), 1))
+    assert bits(target.session.table(target.name).collect()) == [(1, "-0.0"), (2, "0.0"), (3, "-0.0"), (4, "nan")]
+    apply(1, ((1, "a", -0.0), -1), ((1, "a", 0.0), 1), ((3, "a", -0.0), -1), ((4, "a", nan), -1))
+    assert bits(target.session.table(target.name).collect()) == [(1, "0.0"), (2, "0.0")]
+    with pytest.raises(joinless.ApplyChangesError, match=r"ROW_NOT_IN_TARGET\].*-0\.0"):
+        apply(2, ((1, "a", -0.0), -1))
+    if key is None:
+        apply(2, ((1, "a", -0.0), 2))
+        apply(3, ((1, "a", -0.0), -1))
+        assert bits(target.session.table(target.name).collect()) == [(1, "-0.0"), (1, "0.0"), (2, "0.0")]
+
+
 def test_names_and_spellings_of_others_are_understood(target: Target) -> None:
     apply = joinless.apply_changes(target.name, "K", app_id="writer")
     rows = [(0.5, 1, "a", "INSERT"), (0.5, 2, "b", "update_AFTER"), (2.0, 3, None, "update_postimage")]
@@ -170,7 +218,7 @@ def test_what_would_make_the_target_wrong_is_refused_and_writes_nothing(
         with subtests.test(name):
             df = target.changes(changes)
             with pytest.raises(joinless.ApplyChangesError) as refused:
-                joinless.apply_changes(target.name, key, app_id="writer")(df, 0)
+                joinless.apply_changes(target.name, key, app_id="writer")(df, 1)
             assert refused.value.getCondition() == f"JOINLESS_APPLY_CHANGES.{condition}"
             for value in (*told, target.path):
                 assert value in str(refused.value)
@@ -208,7 +256,7 @@ def test_batches_that_do_not_fit_are_refused(target: Target, subtests: pytest.Su
     target.session.table(target.name).createOrReplaceTempView("target")
     for name, (sql, told) in UNFIT.items():
         with subtests.test(name), pytest.raises(joinless.ApplyChangesError, match=told):
-            joinless.apply_changes(target.name, app_id="writer")(target.session.sql(sql), 0)
+            joinless.apply_changes(target.name, app_id="writer")(target.session.sql(sql), 1)
     target.check()
 
 
@@ -226,6 +274,24 @@ def test_targets_that_cannot_be_are_refused(spark: SparkSession, tmp_path: Path)
     df = session.sql("SELECT 1 AS k, map('a', 1) AS m, 'insert' AS _change_type")
     with pytest.raises(joinless.ApplyChangesError, match=r"UNSUPPORTED_TYPE\].*column m of type map<string,int>"):
         joinless.apply_changes(target.name, app_id="writer")(df, 0)
+
+
+@pytest.mark.parametrize("kind", ["CHAR(5)", "ARRAY<STRUCT<y: CHAR(5)>>", "VARCHAR(5)"])
+def test_columns_that_pad_their_values_are_refused(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    session, name = spark.newSession(), f"delta.`{tmp_path}/target`"
+    session.sql(
+        f"CREATE TABLE {name} (k INT, `a c` {kind}) USING delta TBLPROPERTIES (delta.columnMapping.mode='name')"
+    )
+    plain = re.sub(r"(VAR)?CHAR\(5\)", "STRING", kind)
+    value = "array(named_struct('y', 'ab'))" if "STRUCT" in kind else "'ab'"
+    for batch_id, change in enumerate(["insert", "delete"]):
+        df = session.sql(f"SELECT 1 AS k, CAST({value} AS {plain}) AS `a c`, '{change}' AS _change_type")
+        if kind == "VARCHAR(5)":
+            joinless.apply_changes(name, app_id="writer")(df, batch_id)
+            assert session.table(name).count() == 1 - batch_id
+        else:
+            with pytest.raises(joinless.ApplyChangesError, match=r"PADDED_TYPE\] The column a c .*\bchar\(5\)"):
+                joinless.apply_changes(name, app_id="writer")(df, batch_id)
 
 
 # -- under a stream --------------------------------------------------------------------------------------------------
@@ -273,6 +339,29 @@ def test_a_batch_that_a_restarted_query_repeats_changes_nothing(target: Target, 
     stream.arrive(2, "2,b,0.5,delete\n")
     stream.run()
     target.rows = Counter([(1, "c", 0.5)])
+    target.check()
+
+
+@pytest.mark.parametrize("key", [None, "k"])
+def test_batch_0_that_is_repeated_after_its_write_is_not_refused(
+    target: Target, tmp_path: Path, key: str | None
+) -> None:
+    stream = Stream(target, tmp_path, key)
+    stream.arrive(0, "1,a,0.5,insert\n2,b,0.5,insert\n")
+    stream.run()
+    version = target.version()
+    stream.forget_commit(0)
+    stream.run()
+    assert target.version() == version
+    stream.arrive(1, "1,a,0.5,delete\n")
+    stream.run()
+    target.rows = Counter([(2, "b", 0.5)])
+    target.check()
+    shutil.rmtree(stream.checkpoint)
+    query = stream.start()
+    with pytest.raises(PySparkException, match=r"JOINLESS_APPLY_CHANGES\.TARGET_NOT_EMPTY"):
+        query.awaitTermination()
+    assert "shared=True" in str(joinless.error(query))
     target.check()
 
 

@@ -95,6 +95,7 @@ def test_only_one_python_file_speaks_py4j_and_to_one_class() -> None:
 def test_python_needs_nothing_but_pyspark() -> None:
     standard = {
         "__future__",
+        "argparse",
         "collections",
         "contextlib",
         "dataclasses",

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from conftest import ROOT
+from support import process
+
+#: Delta's helper would fetch its jars into a cache that others may be reading.
+RUN = """
+import runpy, sys
+import delta
+from support import delta_jars
+delta.configure_spark_with_delta_pip = delta_jars.configure
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
 
 
 @pytest.mark.parametrize("name", ["delta_cdc", "follow_alerts"])
 def test_the_example_agrees_with_its_checks(name: str) -> None:
-    command = [sys.executable, str(ROOT / "examples" / f"{name}.py")]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    run = process.run_python(RUN, str(ROOT / "examples" / f"{name}.py"))
     assert run.returncode == 0, run.stdout + run.stderr[-3000:]
     assert run.stdout.splitlines()[-1].startswith("OK after ")

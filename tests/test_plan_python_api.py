@@ -93,6 +93,22 @@ def test_a_view_over_changelogs_is_shown_as_if_its_changes_were_asked(edges: Spa
     assert joinless.why_not(joinless.enumerate_deltas(view)) == []
 
 
+def test_a_notebook_shows_reasons_as_a_table(edges: SparkSession) -> None:
+    table = ElementTree.fromstring(
+        joinless.why_not(edges.sql("SELECT a.src FROM e a JOIN e b ON a.dst = b.src AND a.src < b.dst"))._repr_html_()
+    )
+    ((code, sentence, advice),) = [
+        [cell.text for cell in row] for row in table.iter("tr") if row.find("td") is not None
+    ]
+    assert code == "TOO_FEW_RELATIONS"
+    assert "2" in str(sentence)
+    assert "minRelations" in str(advice)
+    assert joinless.why_not(edges.sql(graphs.L3))._repr_html_() == "<p>No join is left to Spark.</p>"
+    escaped = joinless.plan.Reasons([joinless.Reason("X", "a < b & c", "<b>")])._repr_html_()
+    assert "a &lt; b &amp; c" in escaped
+    assert "<b>" not in escaped
+
+
 def test_disabled_means_a_reason_too(edges: SparkSession) -> None:
     edges.conf.set("spark.joinless.enabled", "false")
     assert [r.code for r in joinless.why_not(edges.sql(graphs.L3))] == ["DISABLED"]
@@ -179,6 +195,16 @@ def test_the_package_tells_where_its_jar_is() -> None:
     assert run.returncode == 0, run.stderr
     assert Path(run.stdout.strip()) == _jars.bundled("4.2.0")
 
+
+def test_the_package_tells_its_version_and_how_it_is_called() -> None:
+    version, usage, unknown = (process.run([sys.executable, "-m", "joinless", word]) for word in COMMANDS)
+    assert version.stdout.strip() == f"joinless {joinless.__version__} (PySpark {pyspark.__version__})"
+    assert "spark-submit --jars" in usage.stdout
+    assert (version.returncode, usage.returncode, unknown.returncode) == (0, 0, 2)
+    assert "--wersion" in unknown.stderr
+
+
+COMMANDS = ("--version", "--help", "--wersion")
 
 SUBMITTED = """
 import joinless

@@ -38,7 +38,7 @@ def why_not_json(df: DataFrame) -> str:
     return str(_api(df, "joinless.why_not").whyNotJson(df._jdf))
 
 
-def changelog(df: DataFrame, change_type: str, weight: str | None) -> DataFrame:
+def changelog(df: DataFrame, change_type: str | None, weight: str | None) -> DataFrame:
     """The relation whose changes `df` tells."""
     return DataFrame(_api(df, "joinless.changelog").changelog(df._jdf, change_type, weight), df.sparkSession)
 
@@ -55,7 +55,24 @@ def full(df: DataFrame, checkpoint: str, batch_id: int | None, operator: int | N
 
 def checkpoint_of(df: DataFrame, query: StreamingQuery) -> str:
     """Where a running query of the session of `df` keeps its checkpoint."""
+    if not hasattr(query, "_jsq"):
+        raise ConnectUnsupportedError("joinless.enumerate_full")
     return str(_api(df, "joinless.enumerate_full").checkpoint(query._jsq))
+
+
+def active_query(name_or_id: str) -> StreamingQuery:
+    """The running query of that name or id, of any session."""
+    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if session is None or not _is_loaded(session._jvm):
+        raise ExtensionNotInstalledError("NO_JAR")
+    return StreamingQuery(_python_api(session._jvm).query(name_or_id))
+
+
+def errors_of_functions() -> list[BaseException]:
+    """What functions given to ``foreachBatch`` have raised: Spark passes on the text, and PySpark keeps the error."""
+    gateway = SparkContext._gateway
+    functions = list(gateway.gateway_property.pool.dict.values()) if gateway is not None else []
+    return [function.error for function in functions if isinstance(getattr(function, "error", None), BaseException)]
 
 
 def running_version(session: SparkSession) -> str:

@@ -5,17 +5,18 @@ Importing ``joinless`` gives every classic ``DataFrame`` the method `incremental
 
 from __future__ import annotations
 
+import os
 from typing import Literal, overload
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _jvm
+from joinless import _jvm, _kinds, running
 
 Form = Literal["change_type", "weight"]
 
 
-def changelog(df: DataFrame, change_type: str = "_change_type", weight: str | None = None) -> DataFrame:
+def changelog(df: DataFrame, change_type: str | None = None, weight: str | None = None) -> DataFrame:
     """The relation whose changes a streaming DataFrame tells, to be used in SQL like any table.
 
     A row with change type ``insert``, ``update_postimage`` or ``update_after`` comes, one with ``delete``,
@@ -32,7 +33,7 @@ def changelog(df: DataFrame, change_type: str = "_change_type", weight: str | No
 
     Args:
         df: rows of a change stream.
-        change_type: name of a STRING column.
+        change_type: name of a STRING column, ``_change_type`` if neither this nor `weight` is given.
         weight: instead of a change type, name of a column of whole numbers: how many copies of the row come, or
             with a minus sign go.
 
@@ -41,11 +42,14 @@ def changelog(df: DataFrame, change_type: str = "_change_type", weight: str | No
         query fails with ``JOINLESS_RETRACTIONS_NOT_REPRESENTABLE``.
 
     Raises:
-        AnalysisException: ``JOINLESS_CHANGE_COLUMN`` where the column cannot tell changes, ``JOINLESS_NOT_STREAMING``
-            where `df` reads no stream.
+        AnalysisException: ``JOINLESS_CHANGE_COLUMN`` where the column cannot tell changes, or both are given;
+            ``JOINLESS_NOT_STREAMING`` where `df` reads no stream.
+        TypeError, ValueError: an argument of another kind.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
+    _kinds.text("joinless.changelog", "change_type", change_type, optional=True)
+    _kinds.text("joinless.changelog", "weight", weight, optional=True)
     return _jvm.changelog(df, change_type, weight)
 
 
@@ -72,17 +76,20 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
 
     Raises:
         AnalysisException: at ``start()`` ``JOINLESS_NOT_REWRITTEN`` with the reason where the query has no such form;
-            here ``JOINLESS_RESERVED_COLUMN`` where it has a column ``_change_type`` or ``_weight`` already.
+            here ``JOINLESS_RESERVED_COLUMN`` where it has a column ``_change_type`` or ``_weight`` already, and
+            ``JOINLESS_DELTA_FORM`` where `output` is neither form.
+        TypeError, ValueError: an argument of another kind.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the SQL forms there.
     """
+    _kinds.text("joinless.enumerate_deltas", "output", output)
     return _jvm.deltas(df, output)
 
 
 def enumerate_full(
     df: DataFrame,
-    checkpoint: str | None = None,
-    query: StreamingQuery | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    query: StreamingQuery | str | None = None,
     batch_id: int | None = None,
     operator: int | None = None,
 ) -> DataFrame:
@@ -98,7 +105,7 @@ def enumerate_full(
     Args:
         df: the streaming query, as it was started (without `incrementalEnumerate`).
         checkpoint: its ``checkpointLocation``.
-        query: instead of that, the running query.
+        query: instead of that, the running query, or its name or id.
         batch_id: an older batch that the checkpoint still keeps; the last committed one by default.
         operator: the number of the join, where several of the checkpoint fit `df` (the sides of a union, say).
 
@@ -108,15 +115,21 @@ def enumerate_full(
     Raises:
         AnalysisException: ``JOINLESS_CHECKPOINT_NOT_FOUND``, ``JOINLESS_BATCH_NOT_AVAILABLE``, or
             ``JOINLESS_STATE_MISMATCH`` where the checkpoint is one of another query, ``JOINLESS_SEVERAL_JOINS`` where
-            several of its joins fit and no `operator` says which.
+            several of its joins fit and no `operator` says which; ``JOINLESS_QUERY_NOT_FOUND``.
         ValueError: not exactly one of `checkpoint` and `query` is given.
+        TypeError, ValueError: an argument of another kind.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the format there.
     """
     if (checkpoint is None) == (query is None):
         raise ValueError("give either checkpoint= or query=")
-    folder = checkpoint if query is None else _jvm.checkpoint_of(df, query)
-    return _jvm.full(df, folder, batch_id, operator)  # type: ignore[arg-type]
+    _kinds.number("joinless.enumerate_full", "batch_id", batch_id)
+    _kinds.number("joinless.enumerate_full", "operator", operator)
+    if query is None:
+        folder = _kinds.path("joinless.enumerate_full", "checkpoint", checkpoint)
+    else:
+        folder = _jvm.checkpoint_of(df, running.found("joinless.enumerate_full", query))
+    return _jvm.full(df, folder, batch_id, operator)
 
 
 @overload
@@ -126,8 +139,8 @@ def incrementalEnumerate(
     self: DataFrame,
     mode: Literal["full"],
     *,
-    checkpoint: str | None = ...,
-    query: StreamingQuery | None = ...,
+    checkpoint: str | os.PathLike[str] | None = ...,
+    query: StreamingQuery | str | None = ...,
     batch_id: int | None = ...,
     operator: int | None = ...,
 ) -> DataFrame: ...
@@ -136,8 +149,8 @@ def incrementalEnumerate(
     mode: Literal["delta", "full"] = "delta",
     *,
     output: Form = "change_type",
-    checkpoint: str | None = None,
-    query: StreamingQuery | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    query: StreamingQuery | str | None = None,
     batch_id: int | None = None,
     operator: int | None = None,
 ) -> DataFrame:

@@ -132,16 +132,27 @@ APPLY_CHANGES = {
         "The columns (<columns>) do not say what a change does. Write a DataFrame that has either _change_type or "
         "_weight, as incrementalEnumerate() gives it, to the target <target>.",
     ),
+    "JOINLESS_APPLY_CHANGES.PADDED_TYPE": (
+        "0A000",
+        "The column <column> of the target <target> has the type <type>, which pads its values with blanks: a row of "
+        "the result would not be found there again. Create the target with STRING or VARCHAR instead of CHAR.",
+    ),
     "JOINLESS_APPLY_CHANGES.ROW_NOT_IN_TARGET": (
         "23000",
         "The target <target> holds <present> copies of the row <row>, which a change of <change> deletes. Something "
-        "else has changed the target, or it was not empty, or not of this checkpoint, when the query began: fill it "
-        "anew from an empty table and a new checkpoint.",
+        "else has changed the target, or it is not of this checkpoint: fill it anew from an empty table and a new "
+        "checkpoint.",
     ),
     "JOINLESS_APPLY_CHANGES.TARGET_NOT_DELTA": (
         "0A000",
         "The target <target> is no Delta table (<format>). Write to a Delta table, or apply the changes in a function "
         "of your own.",
+    ),
+    "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY": (
+        "55000",
+        "The target <target> is not empty, and this is batch 0 of a new checkpoint, whose changes are the whole result "
+        "so far: its rows would be there twice. Empty the target (DELETE FROM <target>), create another one, or go on "
+        "with the checkpoint that filled it. Where others fill the table, too, say so by shared=True.",
     ),
     "JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND": (
         "42P01",

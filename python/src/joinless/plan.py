@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -64,6 +65,19 @@ class Reason:
         return f"[{self.code}] {self.sentence}" + (f" {self.advice}" if self.advice else "")
 
 
+class Reasons(list[Reason]):
+    """A list of reasons; in a notebook a table."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No join is left to Spark.</p>"
+        cells = [(r.code, r.sentence, r.advice) for r in self]
+        head = "".join(f"<th>{name}</th>" for name in ("reason", "what stands in the way", "what helps"))
+        rows = ("".join(f"<td style='text-align:left'>{html.escape(c)}</td>" for c in row) for row in cells)
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
 def explain(df: DataFrame) -> Explanation:
     """Shows how Joinless would run the joins of a streaming DataFrame. No query needs to run.
 
@@ -80,18 +94,18 @@ def explain(df: DataFrame) -> Explanation:
     return Explanation(df)
 
 
-def why_not(df: DataFrame) -> list[Reason]:
+def why_not(df: DataFrame) -> Reasons:
     """Reasons of all join blocks of a streaming DataFrame that stay with Spark; empty where none does.
 
-    A DataFrame over changelogs that does not ask for the changes of its result is looked at as if it did, and has the
-    reason ``CHANGES_NOT_ASKED`` besides.
+    The list shows as a table where it is the last line of a notebook cell. A DataFrame over changelogs that does not
+    ask for the changes of its result is looked at as if it did, and has the reason ``CHANGES_NOT_ASKED`` besides.
 
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
         AnalysisException: `JOINLESS_NOT_STREAMING` of a DataFrame without a stream.
     """
-    return [
+    return Reasons(
         Reason(
             code=entry["code"],
             sentence=entry["sentence"],
@@ -99,4 +113,4 @@ def why_not(df: DataFrame) -> list[Reason]:
             arguments={name: str(value) for name, value in (entry.get("arguments") or {}).items()},
         )
         for entry in json.loads(_jvm.why_not_json(df))
-    ]
+    )

@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
+from joinless import _jvm, _kinds
 from joinless.errors import JoinlessError
 
 
@@ -97,12 +98,19 @@ class Progress:
         return self.rows_out / self.rows_in if self.rows_in else 0.0
 
 
-def progress(query: StreamingQuery) -> Progress | None:
+def progress(query: StreamingQuery | str) -> Progress | None:
     """Figures of a query's last batch; None before the first, or where no join of it is ours.
 
     They come from ``query.lastProgress.stateOperators[i].customMetrics``, where a listener finds them as well.
+
+    Args:
+        query: what ``start()`` returned, or the name or id of an active query.
+
+    Raises:
+        AnalysisException: ``JOINLESS_QUERY_NOT_FOUND``, with the names of the active queries.
+        TypeError, ValueError: an argument of another kind.
     """
-    last = query.lastProgress
+    last = found("joinless.progress", query).lastProgress
     if last is None:
         return None
     ours = _ours(last)
@@ -137,25 +145,53 @@ def _sum(operators: Sequence[StateOperatorProgress], metric: str) -> int:
     return sum(operator.customMetrics.get(metric, 0) for operator in operators)
 
 
-def error(query: StreamingQuery) -> JoinlessError | None:
+def error(query: StreamingQuery | str) -> JoinlessError | None:
     """The error of ours that stopped a query; None where it runs, ended well or failed for another reason.
 
-    Spark wraps what happens inside a stream as ``STREAM_FAILED``; this finds the cause.
+    Spark wraps what happens inside a stream as ``STREAM_FAILED``; this finds the cause, also where a function given to
+    ``foreachBatch`` raised it.
+
+    Args:
+        query: what ``start()`` returned. A name or id will do as long as the query is active.
+
+    Raises:
+        AnalysisException: ``JOINLESS_QUERY_NOT_FOUND``, with the names of the active queries.
+        TypeError, ValueError: an argument of another kind.
     """
-    cause: BaseException | None = query.exception()
+    cause: BaseException | None = found("joinless.error", query).exception()
     while cause is not None:
         if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
-            return _as_error(cause.getCondition() or "", str(cause), cause.getMessageParameters(), cause.getSqlState())
+            return _as_error(cause)
         following = getattr(cause, "_cause", None)
         if following is None and (told := _TOLD.search(str(cause))):
-            return _as_error(told[1], told[0], None, told[3])
+            return _raised_in_function(str(cause)) or JoinlessError(told[1], told[2], None, told[3])
         cause = following
     return None
 
 
-def _as_error(condition: str, text: str, parameters: dict[str, str] | None, sql_state: str | None) -> JoinlessError:
-    told = _TOLD.search(text)
-    return JoinlessError(condition, told[2] if told else text.splitlines()[0], parameters, sql_state)
+def found(function: str, query: StreamingQuery | str) -> StreamingQuery:
+    """The query, or the active one of that name or id."""
+    _kinds.query(function, query)
+    return _jvm.active_query(query) if isinstance(query, str) else query
+
+
+def _raised_in_function(text: str) -> JoinlessError | None:
+    """The error of ours that a function of ``foreachBatch`` raised, or that led to it, if `text` tells it."""
+    for raised in _jvm.errors_of_functions():
+        cause: BaseException | None = raised
+        while cause is not None:
+            if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
+                if (error := _as_error(cause)) and str(error) in text:
+                    return error
+                break
+            cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def _as_error(cause: PySparkException) -> JoinlessError:
+    told = _TOLD.search(str(cause))
+    sentence = told[2] if told else str(cause).splitlines()[0]
+    return JoinlessError(cause.getCondition() or "", sentence, cause.getMessageParameters(), cause.getSqlState())
 
 
 def _camel(name: str) -> str:

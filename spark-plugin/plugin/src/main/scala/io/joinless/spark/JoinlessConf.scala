@@ -2,6 +2,7 @@ package io.joinless.spark
 
 import java.util.Locale
 
+import io.joinless.spark.errors.JoinlessErrors
 import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
 
@@ -53,6 +54,16 @@ final class JoinlessConf(conf: SQLConf) {
   /** A row whose key cannot be computed has no partner, where Spark may not compute it. */
   def keyErrorsAreNull: Boolean = conf.getConf(KEY_ERRORS) == "null"
 
+  /** Refuses a conf with our prefix that this release does not have: a slip of the pen would pass for the default. Switched off, there is
+    * nothing to refuse.
+    */
+  def checkNames(): Unit = if (enabled) {
+    val known = JoinlessConf.all.map(_.key)
+    conf.getAllConfs.keys.filter(key => key.startsWith(PREFIX) && !known.contains(key)).toSeq.sorted.headOption.foreach {
+      unknown => throw JoinlessErrors.unknownConf(unknown, JoinlessConf.all.filter(_.isPublic).map(_.key))
+    }
+  }
+
   def absentRowsOwed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "owe"
 }
 
@@ -68,6 +79,8 @@ object JoinlessConf {
 
   /** What 0 means for `cache.maxBytes`: well inside the 40 % of the heap that Spark leaves to user code. */
   private val HEAP_SHARE = 0.25
+
+  private val PREFIX = "spark.joinless."
 
   private val PAIRS = "\\s*([^=,\\s][^=,]*?)\\s*=\\s*([1-9][0-9]*)\\s*".r
 
@@ -245,7 +258,7 @@ object JoinlessConf {
     .createWithDefault(true)
 
   /** Makes `SET -v` list the confs, and Spark check their values, before the first is read. */
-  def register(): Unit = all.foreach(entry => require(entry.key.startsWith("spark.joinless.")))
+  def register(): Unit = all.foreach(entry => require(entry.key.startsWith(PREFIX)))
 
   /** All confs, in the order of the docs page. */
   val all = Seq(

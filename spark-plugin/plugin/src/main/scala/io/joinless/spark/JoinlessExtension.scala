@@ -1,7 +1,7 @@
 package io.joinless.spark
 
 import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, ResolveDeltaOutput}
-import io.joinless.spark.rules.{CompileDeltas, HideIdleSources, RewriteStreamingJoins}
+import io.joinless.spark.rules.{CompileDeltas, HideIdleSources, LookAtDeltas, RewriteStreamingJoins}
 import io.joinless.spark.strategy.{JoinFreeStrategy, ShareSources, StartCheck, WholeBatches}
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.joinless.{Inspection, SparkMembers, SparkVersion, SqlText, StreamContext}
@@ -19,6 +19,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectPostHocResolutionRule(new StartCheck(_))
     extensions.injectPostHocResolutionRule(new ShareSources(_))
     extensions.injectPostHocResolutionRule(new WholeBatches(_))
+    extensions.injectPlanNormalizationRule(new LookAtDeltas(_))
     extensions.injectPlanNormalizationRule { session =>
       new HideIdleSources(
         () => StreamContext.runState(session),

@@ -51,7 +51,9 @@ object PythonApi {
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`, `arguments`. */
   def whyNotJson(df: Dataset[_]): String = JoinTreeGraph.json(look(df).reasons)
 
-  /** `df` as a relation of which the column `changeType`, or `weight` where that is not null, tells the changes. */
+  /** `df` as a relation of which the column `changeType`, or `weight`, tells the changes; `_change_type` where both are
+    * null.
+    */
   def changelog(df: Dataset[_], changeType: String, weight: String): DataFrame =
     Changes.changelog(df.toDF(), Option(changeType), Option(weight))
 
@@ -67,6 +69,15 @@ object PythonApi {
   def full(df: Dataset[_], checkpoint: String, batch: java.lang.Long, operator: java.lang.Long): DataFrame =
     FullResult(df.toDF(), checkpoint, Option(batch).map(_.longValue), Option(operator).map(_.longValue))
 
+  /** The active query of that name or id, of any session. */
+  def query(nameOrId: String): StreamingQuery = Plans.active.filter(q => q.name == nameOrId) match {
+    case Seq(query) => query
+    case Seq() => Plans.active.find(_.id.toString == nameOrId).getOrElse {
+        throw JoinlessErrors.queryNotActive(nameOrId, Plans.active.map(q => Option(q.name).getOrElse(q.id.toString)))
+      }
+    case several => throw JoinlessErrors.queryAmbiguous(nameOrId, several.map(_.id.toString))
+  }
+
   /** Where a running query keeps its checkpoint. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
 
@@ -81,6 +92,7 @@ object PythonApi {
   private def look(df: Dataset[_]): Look = {
     if (!isInstalled(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
+    Inspection.conf(df.sparkSession).checkNames()
     val analyzed = Plans.analyzed(df.toDF())
     if (DeltaCompiler.reads(analyzed)) {
       val asked =

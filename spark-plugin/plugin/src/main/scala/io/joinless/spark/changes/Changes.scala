@@ -16,7 +16,8 @@ object Changes {
     checked(df)
     val plan = Plans.analyzed(df)
     val node = (changeType, weight) match {
-      case (_, Some(name)) => byWeight(plan, name)
+      case (Some(changes), Some(name)) => throw JoinlessErrors.twoChangeColumns(name, changes, SourceNames.of(plan))
+      case (None, Some(name)) => byWeight(plan, name)
       case (Some(name), None) => byChangeType(plan, name)
       case (None, None) => byChangeType(plan, DeltaForm.ChangeType.column)
     }

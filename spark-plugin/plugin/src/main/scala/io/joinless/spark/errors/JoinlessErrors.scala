@@ -68,6 +68,10 @@ object JoinlessErrors {
     )
   }
 
+  /** Both ways to tell of changes are given. */
+  def twoChangeColumns(weight: String, changeType: String, source: String): JoinlessAnalysisException =
+    analysis("JOINLESS_CHANGE_COLUMN.TWO_GIVEN", "column" -> weight, "other" -> changeType, "source" -> source)
+
   def reservedColumn(column: String): JoinlessAnalysisException =
     analysis("JOINLESS_RESERVED_COLUMN", "column" -> column)
 
@@ -85,6 +89,21 @@ object JoinlessErrors {
 
   /** @param text what stands where `change_type` or `weight` is expected */
   def deltaForm(text: String): JoinlessAnalysisException = analysis("JOINLESS_DELTA_FORM", "given" -> text)
+
+  /** @param what the plan's marks, in words */
+  def streamNotStarted(what: String): JoinlessAnalysisException =
+    analysis("JOINLESS_STREAM_NOT_STARTED", "what" -> what)
+
+  /** @param active names and ids of what runs */
+  def queryNotActive(query: String, active: Seq[String]): JoinlessAnalysisException =
+    analysis("JOINLESS_QUERY_NOT_FOUND.NOT_ACTIVE", "query" -> query, "active" -> listed(active))
+
+  def queryAmbiguous(query: String, ids: Seq[String]): JoinlessAnalysisException =
+    analysis("JOINLESS_QUERY_NOT_FOUND.AMBIGUOUS", "query" -> query, "active" -> listed(ids))
+
+  /** @param known all that there are */
+  def unknownConf(conf: String, known: Seq[String]): JoinlessAnalysisException =
+    analysis("JOINLESS_UNKNOWN_CONF", "conf" -> conf, "suggestion" -> Suggestion.sentence(conf, known))
 
   def notStreaming(): JoinlessAnalysisException = analysis("JOINLESS_NOT_STREAMING")
 
@@ -169,6 +188,16 @@ object JoinlessErrors {
 
   def invalidOption(option: String, value: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_OPTION", "option" -> option, "value" -> value, "what" -> what)
+
+  /** @param known all options that there are */
+  def unknownOption(option: String, value: String, known: Seq[String]): JoinlessAnalysisException =
+    invalidOption(
+      option,
+      value,
+      s"there is no such option.${Suggestion.sentence(option, known)} Known are ${known.mkString(", ")}"
+    )
+
+  private def listed(names: Seq[String]): String = if (names.isEmpty) "none" else names.mkString(", ")
 
   private def analysis(condition: String, parameters: (String, String)*): JoinlessAnalysisException =
     new JoinlessAnalysisException(condition, parameters.toMap)

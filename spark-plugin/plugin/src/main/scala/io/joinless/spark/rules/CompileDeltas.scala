@@ -32,6 +32,11 @@ object CompileDeltas {
   def compiled(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
     attempt(session, analyzed).fold(reason => throw refused(reason), identity)
 
+  /** The plan to be looked at: compiled where that can be, else as it is. */
+  def shown(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
+    try attempt(session, analyzed).getOrElse(analyzed)
+    catch { case _: JoinlessAnalysisException => analyzed }
+
   private def refused(reason: Reason): JoinlessAnalysisException =
     JoinlessErrors.deltasNotRewritten(reason.code.name, reason.sentence, reason.advice)
 

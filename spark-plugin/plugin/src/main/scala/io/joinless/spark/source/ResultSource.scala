@@ -2,6 +2,8 @@ package io.joinless.spark.source
 
 import java.util
 
+import scala.jdk.CollectionConverters._
+
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
@@ -51,10 +53,11 @@ final class ResultSource extends TableProvider with DataSourceRegister {
 
   private def opened(options: CaseInsensitiveStringMap): Table = {
     val session = SparkSession.active
+    checkNames(options)
     val checkpoint = text(options, Checkpoint).orElse(text(options, "path")).getOrElse(
       throw JoinlessErrors.invalidOption(Checkpoint, "", "it must name the checkpoint of a streaming query")
     )
-    val snapshot = Snapshot(session, checkpoint, number(options, "batchId"), number(options, "operator"))
+    val snapshot = Snapshot(session, checkpoint, number(options, BatchId), number(options, Operator))
     text(options, Inputs).filterNot(_.equalsIgnoreCase("false")) match {
       case None => ResultTable.recorded(session, snapshot)
       case Some(all) if all.equalsIgnoreCase("true") => InputsTable(snapshot, None)
@@ -77,6 +80,15 @@ final class ResultSource extends TableProvider with DataSourceRegister {
 object ResultSource {
   final private val Checkpoint = "checkpointLocation"
   final private val Inputs = "inputs"
+  final private val BatchId = "batchId"
+  final private val Operator = "operator"
+  private val known = Seq(Checkpoint, BatchId, Operator, Inputs)
+
+  private def checkNames(options: CaseInsensitiveStringMap): Unit =
+    options.asCaseSensitiveMap.asScala.toSeq.sorted.foreach { case (option, value) =>
+      if (!("path" +: known).exists(_.equalsIgnoreCase(option)))
+        throw JoinlessErrors.unknownOption(option, value, known)
+    }
 
   private def text(options: CaseInsensitiveStringMap, key: String): Option[String] =
     Option(options.get(key)).filter(_.trim.nonEmpty)

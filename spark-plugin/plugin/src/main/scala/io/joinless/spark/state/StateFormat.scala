@@ -146,7 +146,8 @@ object StateFormat {
   private def atArrival(json: JValue): Boolean = json match {
     case JString(AtArrival) => true
     case JString(AsSpark) => false
-    case other => throw new IllegalArgumentException(s"${compact(render(other))} is no time at which static tables are read")
+    case other =>
+      throw new IllegalArgumentException(s"${compact(render(other))} is no time at which static tables are read")
   }
 
   private def meaningOf(json: JValue): MeaningSpec = MeaningSpec(

@@ -2,10 +2,10 @@ package io.joinless.spark.strategy
 
 import io.joinless.spark.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.{DeltaRowsExec, JoinFreeExec, RolesAndCellsExec}
-import io.joinless.spark.plans.{BlockSpec, DeltaRows, JoinFreeJoin}
+import io.joinless.spark.exec.{DeltaRowsExec, JoinFreeExec, MarkExec, RolesAndCellsExec}
+import io.joinless.spark.plans.{BlockSpec, Changelog, DeltaOutput, DeltaRows, JoinFreeJoin}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, Inspection, LateEvents, StreamContext}
@@ -14,13 +14,16 @@ import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, Inspection, L
   *
   * Where the checkpoint holds the block, its shares and tree go on, after a comparison that fails before anything is
   * written; where it is new, the shares are chosen here and hold from then on. Without a running query (explain) the
-  * operator gets no state and cannot run.
+  * operator gets no state and cannot run; marks that nothing has compiled are planned to be shown.
   */
 final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: JoinFreeJoin => planned(join) :: Nil
     case DeltaRows(child, form, plain, output) => DeltaRowsExec(form, plain, output, planLater(child)) :: Nil
+    case Changelog(child, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
+    case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
+    case DeltaOutput(child) => MarkExec("DeltaOutput", plan.output, planLater(child)) :: Nil
     case _ => Nil
   }
 

@@ -12,6 +12,7 @@ import org.apache.spark.sql.joinless.{Inspection, SparkVersion, StreamContext}
 /** Says at `start()` what would stop the first batch, so that it is said even where there is nothing new to read. It changes no
   * plan.
   *
+  *   - Confs of ours that do not exist; they can be set at any time before.
   *   - State of ours on a Spark that lacks what we stand on.
   *   - A query whose join blocks are not those that its checkpoint holds. (The first batch compares again, with what only it
   *     knows: cells and ids of operators.)
@@ -22,6 +23,7 @@ import org.apache.spark.sql.joinless.{Inspection, SparkVersion, StreamContext}
 final class StartCheck(session: SparkSession) extends StartRule {
 
   override protected def started(write: WriteToStream): WriteToStream = {
+    Inspection.conf(session).checkNames()
     SparkVersion.checkFor(session, write.resolvedCheckpointLocation)
     if (Inspection.conf(session).enabled) check(write.inputQuery, write.resolvedCheckpointLocation)
     write

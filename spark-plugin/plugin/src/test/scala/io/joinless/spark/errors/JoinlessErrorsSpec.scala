@@ -34,6 +34,11 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.invalidOption("batchId", "x", "it must be a number"),
     JoinlessErrors.deleteOfAbsentRow("orders", "id=7, name=NULL", 0, -1),
     JoinlessErrors.weightOverflow(),
+    JoinlessErrors.twoChangeColumns("n", "_change_type", "orders"),
+    JoinlessErrors.streamNotStarted("it tells the changes of a result"),
+    JoinlessErrors.queryNotActive("totals", Seq("paths")),
+    JoinlessErrors.queryAmbiguous("totals", Seq("1", "2")),
+    JoinlessErrors.unknownConf("spark.joinless.shares", Seq("spark.joinless.placement.shares")),
     JoinlessErrors.stateTooLarge(2, 10, 5)
   ) ++ Seq("AMBIGUOUS", "NO_COLUMNS").map(JoinlessErrors.changeColumn(_, "c", "orders")) ++
     Seq("NOT_A_STRING", "NOT_AN_INTEGER").map(JoinlessErrors.changeColumn(_, "c", "orders", "MAP<INT, INT>")) ++ Seq(
@@ -66,6 +71,18 @@ class JoinlessErrorsSpec extends AnyFunSuite {
       assert(!error.getMessage.matches("(?s).*<[a-z]+>.*"), error.getMessage)
       assert(!error.isInternalError)
     }
+  }
+
+  test("a slip of the pen has a suggestion, another name has none") {
+    val confs = Seq("spark.joinless.mode", "spark.joinless.minRelations", "spark.joinless.placement.shares")
+    def told(conf: String) = JoinlessErrors.unknownConf(conf, confs).getMessage
+    assert(
+      told("spark.joinless.MINRELATION").contains("release of Joinless. Did you mean spark.joinless.minRelations? ")
+    )
+    assert(told("spark.joinless.placement.share").contains("Did you mean spark.joinless.placement.shares?"))
+    assert(told("spark.joinless.vectorized").contains("release of Joinless. Unset it"))
+    val option = JoinlessErrors.unknownOption("batch", "3", Seq("batchId", "inputs")).getMessage
+    assert(option.contains("no such option. Did you mean batchId? Known are batchId, inputs."), option)
   }
 
   test("parameters are the values named in the sentence") {

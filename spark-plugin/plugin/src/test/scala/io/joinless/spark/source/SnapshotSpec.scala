@@ -132,6 +132,7 @@ class SnapshotSpec extends AnyFunSuite with StoredResults {
     val files = ran(threeHops, batches = 1)
     assert(reading(files, "batchId" -> "last")._1 == "JOINLESS_INVALID_OPTION")
     assert(reading(files, "inputs" -> "d")._2.contains("the join has the relations a, b, c"))
+    assert(reading(files, "batch" -> "0")._2.contains("Did you mean batchId?"))
     assert(failing(spark.read.format("joinless").load())._1 == "JOINLESS_INVALID_OPTION")
     assert(rows(spark.read.format("joinless").load(files.path("cp"))) == rows(read(files)))
   }

@@ -1,13 +1,15 @@
 package org.apache.spark.sql.joinless
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
 import org.apache.spark.sql.streaming.StreamingQuery
 
-/** DataFrames of own plans, and checkpoints of running queries. `Dataset.ofRows`, `queryExecution` and the execution behind
-  * a query are private to Spark; checked on 4.2.0.
+/** DataFrames of own plans, and checkpoints of running queries. `Dataset.ofRows`, `queryExecution`, the execution behind a
+  * query and the list of those that run are private to Spark; checked on 4.2.0.
   */
 object Plans {
 
@@ -16,6 +18,12 @@ object Plans {
   /** A DataFrame of `plan` in the session of `df`. */
   def dataFrame(df: DataFrame, plan: LogicalPlan): DataFrame =
     classic.Dataset.ofRows(df.sparkSession.asInstanceOf[classic.SparkSession], plan)
+
+  /** The running queries of all sessions of this application. */
+  def active: Seq[StreamingQuery] = {
+    val session = classic.SparkSession.getActiveSession.orElse(classic.SparkSession.getDefaultSession)
+    session.toSeq.flatMap(_.sharedState.activeStreamingQueries.values.asScala).sortBy(_.id)
+  }
 
   /** Where a query keeps its checkpoint. */
   def checkpoint(query: StreamingQuery): String = query match {

@@ -1,0 +1,62 @@
+"""Arguments of another kind than a public function takes, named at the call instead of deep inside Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+
+def text(function: str, name: str, value: Any, optional: bool = False) -> None:
+    """Raises where an argument is no text, or blank."""
+    if optional and value is None:
+        return
+    if not isinstance(value, str):
+        raise TypeError(f"{function} takes a string as {name}, and got {value!r}")
+    if not value.strip():
+        raise ValueError(f"{function} takes a string as {name}, and got {value!r}, which is blank")
+
+
+def columns(function: str, name: str, value: Any) -> list[str] | None:
+    """Column names, given as one or as several; None where there is no such argument."""
+    if value is None:
+        return None
+    given = [value] if isinstance(value, str) else list(value) if isinstance(value, Sequence) else None
+    if given is None or isinstance(value, bytes) or not all(isinstance(column, str) for column in given):
+        raise TypeError(f"{function} takes a column name or a list of them as {name}, and got {value!r}")
+    if not given or not all(column.strip() for column in given):
+        raise ValueError(f"{function} takes at least one column name as {name}, none blank, and got {value!r}")
+    return given
+
+
+def flag(function: str, name: str, value: Any) -> None:
+    """Raises where an argument is neither True nor False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{function} takes True or False as {name}, and got {value!r}")
+
+
+def number(function: str, name: str, value: Any) -> None:
+    """Raises where an argument is given and is no whole number from 0 on."""
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{function} takes a whole number as {name}, and got {value!r}")
+    if not 0 <= value < 2**63:
+        raise ValueError(f"{function} takes a number from 0 on as {name}, and got {value!r}")
+
+
+def path(function: str, name: str, value: Any) -> str:
+    """A folder, given as text or as a path."""
+    given = os.fspath(value) if isinstance(value, os.PathLike) else value
+    text(function, name, given)
+    return str(given)
+
+
+def query(function: str, value: Any) -> None:
+    """Raises where an argument is neither a streaming query nor the name of one."""
+    if isinstance(value, str):
+        text(function, "query", value)
+    elif not (hasattr(value, "lastProgress") and hasattr(value, "exception")) or isinstance(value, type):
+        raise TypeError(
+            f"{function} takes a streaming query, as start() returns it, or its name or id as query, and got {value!r}"
+        )

@@ -1,0 +1,43 @@
+"""Errors of `apply_changes` that Spark raises in the middle of a statement, so that nothing is written: as columns, and
+turned back into the errors they stand for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from joinless.errors import ApplyChangesError
+
+#: Rows as JSON show their NULLs.
+JSON = {"ignoreNullFields": "false"}
+
+_MARK = "JOINLESS_APPLY_CHANGES."
+
+
+def told(what: str, **parameters: Column) -> Column:
+    """The text by which `named_errors` knows an error."""
+    cut = [F.substring(value.cast("string"), 1, 1000).alias(name) for name, value in parameters.items()]
+    return F.concat(F.lit(f"{_MARK}{what} "), F.to_json(F.struct(*cut), JSON))
+
+
+def refusal(what: str, **parameters: Column) -> Column:
+    """A value that raises the error where it is computed."""
+    return F.raise_error(told(what, **parameters))
+
+
+@contextmanager
+def named_errors(target: str) -> Iterator[None]:
+    """Turns an error raised by `refusal` back into the one it stands for. PySpark shows errors of tasks in several
+    classes and shells; the text is in all of them."""
+    try:
+        yield
+    except Exception as error:
+        if found := re.search(rf"{re.escape(_MARK)}([A-Z_]+) (?={{)", str(error)):
+            parameters, _ = json.JSONDecoder().raw_decode(str(error), found.end())
+            raise ApplyChangesError(found[1], {"target": target, **parameters}) from error
+        raise

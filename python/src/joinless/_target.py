@@ -1,0 +1,109 @@
+"""What must hold of the target of `apply_changes` and of a batch's columns before a row is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, VariantType
+
+from joinless._net import CHANGE_TYPE, WEIGHT, quoted
+from joinless._refusals import JSON
+from joinless.errors import ApplyChangesError
+
+#: Where Spark keeps the type that a column of strings was declared with.
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+class Target:
+    """A Delta table, by the name that statements use."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def error(self, what: str, **parameters: str) -> ApplyChangesError:
+        """An error about this table."""
+        return ApplyChangesError(what, {"target": self.name, **parameters})
+
+    def columns_of(self, df: DataFrame) -> dict[str, DataType]:
+        """The columns of a batch by the target's names, in the order of the batch."""
+        marks = [name for name in (CHANGE_TYPE, WEIGHT) if name in df.columns]
+        if len(marks) != 1:
+            raise self.error("NO_CHANGES", columns=", ".join(df.columns))
+        fold = _fold(df.sparkSession)
+        given = [(f.name, f.dataType) for f in df.schema.fields if f.name not in marks]
+        fields = self._schema(df).fields
+        wanted = {fold(f.name): (f.name, f.dataType) for f in fields}
+        fits = len(given) == len(wanted) == len({fold(name) for name, _ in given}) and all(
+            fold(name) in wanted and _same(wanted[fold(name)][1], kind) for name, kind in given
+        )
+        if not fits:
+            raise self.error("COLUMNS_DIFFER", result=_ddl(given), columns=_ddl(list(wanted.values())))
+        for name, kind in given:
+            if _is_incomparable(kind):
+                raise self.error("UNSUPPORTED_TYPE", column=name, type=kind.simpleString())
+        for field in fields:
+            if re.search(r"\bchar\(", _declared(field)):
+                raise self.error("PADDED_TYPE", column=field.name, type=_declared(field))
+        return {wanted[fold(name)][0]: kind for name, kind in given}
+
+    def resolved_key(self, session: SparkSession, key: Sequence[str], names: list[str]) -> list[int]:
+        """The positions of the key columns."""
+        fold = _fold(session)
+        folded = [fold(name) for name in names]
+        unknown = [name for name in key if fold(name) not in folded]
+        if unknown:
+            raise self.error("UNKNOWN_KEY", key=", ".join(unknown), columns=", ".join(names))
+        return [folded.index(fold(name)) for name in key]
+
+    def check_is_delta(self, session: SparkSession) -> None:
+        """Raises where the table is another one's."""
+        try:
+            provider = session.sql(f"DESCRIBE DETAIL {self.name}").collect()[0]["format"]
+        except PySparkException as error:
+            raise self.error("TARGET_NOT_DELTA", format="not known to Delta") from error
+        if provider != "delta":
+            raise self.error("TARGET_NOT_DELTA", format=str(provider))
+
+    def check_key(self, session: SparkSession, names: list[str]) -> None:
+        """Raises where two rows have one key."""
+        columns = [F.col(quoted(name)) for name in names]
+        twice = session.table(self.name).groupBy(*columns).count().where("count > 1").limit(1)
+        for row in twice.select(F.to_json(F.struct(*columns), JSON).alias("key"), "count").collect():
+            raise self.error("KEY_NOT_UNIQUE", key=row["key"], found=f"{row['count']} rows of the target")
+
+    def _schema(self, df: DataFrame) -> StructType:
+        try:
+            return df.sparkSession.table(self.name).schema
+        except AnalysisException as error:
+            columns = _ddl([(f.name, f.dataType) for f in df.schema.fields if f.name not in (CHANGE_TYPE, WEIGHT)])
+            raise self.error("TARGET_NOT_FOUND", columns=columns) from error
+
+
+def _fold(session: SparkSession) -> Callable[[str], str]:
+    sensitive = session.conf.get("spark.sql.caseSensitive") == "true"
+    return str if sensitive else str.lower
+
+
+def _same(one: DataType, other: DataType) -> bool:
+    """Whether two types hold the same values: what is nullable in one may not be in the other."""
+    return one.simpleString().lower() == other.simpleString().lower()
+
+
+def _declared(field: StructField) -> str:
+    return str((field.metadata or {}).get(_DECLARED, field.dataType.simpleString()))
+
+
+def _is_incomparable(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return any(_is_incomparable(field.dataType) for field in kind.fields)
+    return isinstance(kind, (MapType, VariantType)) or (
+        isinstance(kind, ArrayType) and _is_incomparable(kind.elementType)
+    )
+
+
+def _ddl(columns: Sequence[tuple[str, DataType]]) -> str:
+    return ", ".join(f"{quoted(name)} {kind.simpleString()}" for name, kind in columns)

@@ -1,0 +1,203 @@
+"""Arguments that make no sense are named at the call: another kind, a slip of the pen, a query that does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import joinless
+from joinless.changes import incrementalEnumerate as enumerate_changes
+
+WRONG_TEXT: list[Any] = [5, b"a", ["a"], object()]
+BLANK: list[Any] = ["", "  "]
+
+
+class Frame:
+    """Stands for a DataFrame: what is asked of it before its arguments are checked fails the test."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was asked for")
+
+
+FRAME: Any = Frame()
+
+#: Public function and argument: how it is called with a value, values of another kind, values that make no sense.
+ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
+    "configure builder": (lambda v: joinless.configure(v), [None, 5, SparkSession], []),
+    "explain df": (lambda v: joinless.explain(v), [None, 5, "SELECT 1"], []),
+    "why_not df": (lambda v: joinless.why_not(v), [None, 5, "SELECT 1"], []),
+    "changelog df": (lambda v: joinless.changelog(v), [None, 5, "SELECT 1"], []),
+    "changelog change_type": (lambda v: joinless.changelog(FRAME, v), WRONG_TEXT, BLANK),
+    "changelog weight": (lambda v: joinless.changelog(FRAME, weight=v), WRONG_TEXT, BLANK),
+    "enumerate_deltas df": (lambda v: joinless.enumerate_deltas(v), [None, 5, "SELECT 1"], []),
+    "enumerate_deltas output": (lambda v: joinless.enumerate_deltas(FRAME, v), [None, *WRONG_TEXT], BLANK),
+    "enumerate_full df": (lambda v: joinless.enumerate_full(v, "cp"), [None, 5, "SELECT 1"], []),
+    "enumerate_full checkpoint": (lambda v: joinless.enumerate_full(FRAME, v), WRONG_TEXT, [None, *BLANK]),
+    "enumerate_full query": (lambda v: joinless.enumerate_full(FRAME, query=v), [5, b"q", StreamingQuery], BLANK),
+    "enumerate_full batch_id": (lambda v: joinless.enumerate_full(FRAME, "cp", batch_id=v), ["1", 1.5, True], [-1]),
+    "apply_changes target": (lambda v: joinless.apply_changes(v), [None, *WRONG_TEXT], BLANK),
+    "apply_changes key": (lambda v: joinless.apply_changes("t", v), [5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
+    "apply_changes app_id": (lambda v: joinless.apply_changes("t", app_id=v), WRONG_TEXT, BLANK),
+    "apply_changes shared": (lambda v: joinless.apply_changes("t", shared=v), [None, 1, "yes"], []),
+    "progress query": (lambda v: joinless.progress(v), [None, 5, FRAME.__class__, StreamingQuery], BLANK),
+    "error query": (lambda v: joinless.error(v), [None, 5, StreamingQuery], BLANK),
+    "incrementalEnumerate mode": (lambda v: enumerate_changes(FRAME, v), [], [None, 5, "all"]),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_of_another_kind_are_named(name: str) -> None:
+    call, wrong, senseless = ARGUMENTS[name]
+    function, argument = name.split()
+    for kind, values in ((TypeError, wrong), (ValueError, senseless)):
+        for value in values:
+            with pytest.raises(kind) as refused:
+                call(value)
+            told = str(refused.value)
+            assert argument in told or "DataFrame" in told or function in told, told
+            assert repr(value) in told or value is None, told
+
+
+def test_every_argument_of_every_public_function_is_in_the_table() -> None:
+    import inspect
+
+    functions = [getattr(joinless, name) for name in joinless.__all__]
+    public = {
+        f"{function.__name__} {argument}"
+        for function in functions
+        if inspect.isfunction(function)
+        for argument in inspect.signature(function).parameters
+    }
+    assert public <= set(ARGUMENTS)
+
+
+@pytest.fixture
+def session(spark: SparkSession, tmp_path: Path) -> Iterator[SparkSession]:
+    """A session with streams of changes `follows` and of plain rows `edges`."""
+    session = spark.newSession()
+    for name in ("edges", "changes"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "edges" / "1.csv").write_text("1,2\n2,3\n")
+    (tmp_path / "changes" / "1.csv").write_text("insert,1,2,1\ninsert,2,3,1\n")
+    edges = session.readStream.schema("src INT, dst INT").csv(str(tmp_path / "edges"))
+    edges.createOrReplaceTempView("edges")
+    changes = session.readStream.schema("_change_type STRING, src INT, dst INT, n INT").csv(str(tmp_path / "changes"))
+    changes.createOrReplaceTempView("changes")
+    joinless.changelog(changes.drop("n")).createOrReplaceTempView("follows")
+    yield session
+    for query in session.streams.active:
+        query.stop()
+
+
+def paths(session: SparkSession) -> DataFrame:
+    return session.sql("SELECT a.src, b.dst FROM follows a JOIN follows b ON a.dst = b.src")
+
+
+def start(df: DataFrame, folder: Path, name: str) -> StreamingQuery:
+    writer = df.writeStream.format("memory").queryName(name).option("checkpointLocation", str(folder / name))
+    return writer.start()
+
+
+def condition(call: Callable[[], Any]) -> tuple[str, str]:
+    with pytest.raises(AnalysisException) as refused:
+        call()
+    return str(refused.value.getCondition()), str(refused.value)
+
+
+def test_change_type_and_weight_exclude_each_other(session: SparkSession) -> None:
+    changes = session.table("changes")
+    refused, text = condition(lambda: joinless.changelog(changes, "_change_type", "n"))
+    assert refused == "JOINLESS_CHANGE_COLUMN.TWO_GIVEN"
+    assert "change_type= or weight=" in text
+    assert joinless.changelog(changes, weight="n").columns == ["_change_type", "src", "dst"]
+
+
+def test_a_query_may_be_given_by_name_or_id(session: SparkSession, spark: SparkSession, tmp_path: Path) -> None:
+    query = start(joinless.enumerate_deltas(paths(session)), tmp_path, "told_by_name")
+    query.processAllAvailable()
+    for given in (query, "told_by_name", str(query.id)):
+        assert paths(session).incrementalEnumerate("full", query=given).collect() == [(1, 3)]  # type: ignore[operator]
+        assert joinless.enumerate_full(paths(session), query=given).count() == 1
+        report = joinless.progress(given)
+        assert report is not None
+        assert report.stored_rows > 0
+        assert joinless.error(given) is None
+    assert joinless.enumerate_full(paths(session), tmp_path / "told_by_name").count() == 1
+    other = start(spark.newSession().readStream.format("rate").load(), tmp_path / "other", "told_by_name")
+    refused, text = condition(lambda: joinless.progress("told_by_name"))
+    assert refused == "JOINLESS_QUERY_NOT_FOUND.AMBIGUOUS"
+    assert str(query.id) in text
+    assert str(other.id) in text
+    other.stop()
+    for call in (
+        lambda: joinless.enumerate_full(paths(session), query="nobody"),
+        lambda: joinless.progress("nobody"),
+        lambda: joinless.error("nobody"),
+    ):
+        refused, text = condition(call)
+        assert refused == "JOINLESS_QUERY_NOT_FOUND.NOT_ACTIVE"
+        assert "told_by_name" in text
+    query.stop()
+
+
+def test_confs_that_do_not_exist_are_refused_when_a_query_starts(session: SparkSession, tmp_path: Path) -> None:
+    session.conf.set("spark.jointless.minRelations", "2")
+    session.conf.set("spark.joinless.minrelation", "2")
+    for call in (
+        lambda: start(session.table("edges"), tmp_path, "slip"),
+        lambda: joinless.why_not(paths(session).incrementalEnumerate()),  # type: ignore[operator]
+    ):
+        refused, text = condition(call)
+        assert refused == "JOINLESS_UNKNOWN_CONF"
+        assert "spark.joinless.minrelation in" in text
+        assert "Did you mean spark.joinless.minRelations?" in text
+    session.conf.set("spark.joinless.enabled", "false")
+    start(session.table("edges"), tmp_path, "plain").stop()
+
+
+def test_options_that_do_not_exist_are_refused(session: SparkSession, tmp_path: Path) -> None:
+    query = start(joinless.enumerate_deltas(paths(session)), tmp_path, "options")
+    query.processAllAvailable()
+    query.stop()
+    reader = session.read.format("joinless")
+    assert reader.option("CHECKPOINTLOCATION", str(tmp_path / "options")).option("batchid", "0").load().count() == 1
+    refused, text = condition(lambda: reader.option("batchIDs", "0").load())
+    assert refused == "JOINLESS_INVALID_OPTION"
+    assert "there is no such option. Did you mean batchId? Known are checkpointLocation, " in text
+
+
+def test_an_error_inside_foreach_batch_has_its_parameters(session: SparkSession, tmp_path: Path) -> None:
+    def in_the_batch(df: DataFrame, batch_id: int) -> None:
+        df.collect()
+
+    def of_a_call(df: DataFrame, batch_id: int) -> None:
+        joinless.apply_changes("no_such_table")(df, batch_id)
+
+    def wrapped(df: DataFrame, batch_id: int) -> None:
+        try:
+            of_a_call(df, batch_id)
+        except joinless.ApplyChangesError as error:
+            raise RuntimeError(f"could not write: {error}") from error
+
+    (tmp_path / "changes" / "2.csv").write_text("delete,7,8,1\n")
+    expected = {
+        in_the_batch: ("JOINLESS_DELETE_OF_ABSENT_ROW", {"relation": "a", "row": "src=7, dst=8"}),
+        of_a_call: ("JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND", {"target": "no_such_table"}),
+        wrapped: ("JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND", {"target": "no_such_table"}),
+    }
+    for function, (name, parameters) in expected.items():
+        writer = joinless.enumerate_deltas(paths(session)).writeStream.foreachBatch(function)
+        query = writer.option("checkpointLocation", str(tmp_path / function.__name__)).start()
+        with pytest.raises(Exception, match="JOINLESS_"):
+            query.awaitTermination()
+        error = joinless.error(query)
+        assert error is not None
+        assert error.getCondition() == name
+        assert parameters.items() <= (error.getMessageParameters() or {}).items()
+        assert error.getSqlState()

@@ -1,0 +1,75 @@
+"""Set-up fetches every jar before the first test, and what it fetched by halves does not count."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from conftest import ROOT
+
+#: Stands for PySpark's `spark-submit`: it leaves a jar in the folder for Ivy, and fails where the file `broken` is.
+SUBMIT = """#!/bin/bash
+echo submitted >>submitted.txt
+for argument; do case "$argument" in spark.jars.ivy=*) ivy=${argument#*=} ;; esac; done
+mkdir -p "$ivy/jars" && echo jar >"$ivy/jars/delta.jar"
+[ ! -e broken ] || { echo "no route to host" >&2; exit 1; }
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout in which all but Delta's jars is there."""
+    for name in ("scripts/setup", "scripts/java", "project/build.properties", "python/requirements-dev.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    binaries = tmp_path / ".venv" / "bin"
+    binaries.mkdir(parents=True)
+    shutil.copy(ROOT / "python/requirements-dev.txt", tmp_path / ".venv/requirements-installed.txt")
+    (binaries / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (binaries / "spark-submit").write_text(SUBMIT)
+    for program in binaries.iterdir():
+        program.chmod(0o755)
+    (tmp_path / ".build").mkdir()
+    version = (ROOT / "project/build.properties").read_text().split("=")[1].strip()
+    (tmp_path / ".build" / f"sbt-launch-{version}.jar").write_text("launcher")
+    return tmp_path
+
+
+def set_up(checkout: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHON": sys.executable}
+    return subprocess.run(
+        [checkout / "scripts/setup"], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_jars_are_fetched_once_and_a_download_that_broke_does_not_count(checkout: Path) -> None:
+    (checkout / "broken").touch()
+    failed = set_up(checkout)
+    assert failed.returncode == 1
+    assert failed.stderr.splitlines() == ["no route to host", "Delta's jars could not be fetched; see .build/delta.log"]
+    assert not (checkout / ".build/jars").exists()
+    (checkout / "broken").unlink()
+    for _ in range(2):
+        fetched = set_up(checkout)
+        assert fetched.returncode == 0, fetched.stderr
+    assert (checkout / ".build/jars/delta.jar").exists()
+    assert not (checkout / ".build/fetching").exists()
+    assert len((checkout / "submitted.txt").read_text().splitlines()) == 2
+
+
+def test_set_ups_of_one_checkout_take_turns(checkout: Path) -> None:
+    environment = {**os.environ, "PYTHON": sys.executable}
+    several = [subprocess.Popen([checkout / "scripts/setup"], env=environment) for _ in range(3)]
+    assert [one.wait(60) for one in several] == [0, 0, 0]
+    assert len((checkout / "submitted.txt").read_text().splitlines()) == 1
+
+
+def test_the_session_of_the_tests_fetches_nothing(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.jars.packages", None) is None
+    assert "delta-spark" in str(spark.conf.get("spark.jars"))
