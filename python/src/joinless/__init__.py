@@ -15,7 +15,7 @@ from joinless.errors import (
     SparkVersionError,
 )
 from joinless.plan import Explanation, Reason, explain, why_not
-from joinless.running import Progress, error, progress
+from joinless.running import Progress, Totals, error, progress
 from joinless.session import configure
 
 __version__ = "0.1.0"
@@ -29,6 +29,7 @@ __all__ = [
     "Progress",
     "Reason",
     "SparkVersionError",
+    "Totals",
     "apply_changes",
     "changelog",
     "configure",
