@@ -41,6 +41,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "enumerate_full checkpoint": (lambda v: joinless.enumerate_full(FRAME, v), WRONG_TEXT, [None, *BLANK]),
     "enumerate_full query": (lambda v: joinless.enumerate_full(FRAME, query=v), [5, b"q", StreamingQuery], BLANK),
     "enumerate_full batch_id": (lambda v: joinless.enumerate_full(FRAME, "cp", batch_id=v), ["1", 1.5, True], [-1]),
+    "enumerate_full operator": (lambda v: joinless.enumerate_full(FRAME, "cp", operator=v), ["1", 1.5, True], [-1]),
     "apply_changes target": (lambda v: joinless.apply_changes(v), [None, *WRONG_TEXT], BLANK),
     "apply_changes key": (lambda v: joinless.apply_changes("t", v), [5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
     "apply_changes app_id": (lambda v: joinless.apply_changes("t", app_id=v), WRONG_TEXT, BLANK),
