@@ -51,6 +51,20 @@ class SparkTestModeSpec extends AnyFunSuite with SharedSpark {
     )
   }
 
+  test("the complete result with computed columns, read while Spark analyzes") {
+    SparkTestMode.on {
+      val files = new EdgeFiles(spark, "e")
+      (1 to 2).foreach(files.addRandom(_))
+      val sql =
+        "SELECT a.src + 1 AS n, upper(CAST(c.dst AS STRING)) AS s FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
+      files.run(files.streaming(sql))
+      val read = spark.read.format("joinless").load(files.path("cp"))
+      read.createOrReplaceTempView("complete")
+      val rows = EdgeFiles.sorted(spark.sql("SELECT n, s FROM complete WHERE n IS NOT NULL").collect().toSeq)
+      assert(rows.nonEmpty && rows == files.expected(s"SELECT * FROM ($sql) WHERE n IS NOT NULL"))
+    }
+  }
+
   test("changes of a result, and a sink that reads a batch twice") {
     SparkTestMode.on {
       val files = new EdgeFiles(spark, "e")

@@ -6,9 +6,8 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
 
 /** A post-hoc resolution rule that sees the plan of every write to a stream at `start()`, with its checkpoint.
   *
-  * Rules of this kind optimize the query to look at it, inside Spark's analyzer. Spark forbids transformations there (it says so
-  * in its test mode only), since they would visit what is resolved again and again: this is the place that allows them.
-  * Spark may apply such a rule to its own output.
+  * It may transform the query, which Spark's analyzer forbids otherwise, and must leave its own output as it is: Spark may apply
+  * it again.
   */
 abstract class StartRule extends Rule[LogicalPlan] {
 

@@ -8,7 +8,7 @@ import io.joinless.spark.rules.RunState
 import io.joinless.spark.strategy.JoinFreeStrategy
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{CurrentBatchTimestamp, CurrentDate, CurrentTimestamp, LocalTimestamp}
-import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.QueryExecution
@@ -44,7 +44,7 @@ object Inspection {
 
   private def looking(session: SparkSession, as: RunState)(look: classic.SparkSession => LogicalPlan): LogicalPlan = {
     val own = classicOf(session)
-    own.withActive(StreamContext.inspecting(AnalysisHelper.allowInvokingTransformsInAnalyzer(look(own)), as))
+    own.withActive(StreamContext.inspecting(look(own), as))
   }
 
   /** Expressions of the current time as a batch has them: of one time, which the optimizer does not look into. */

@@ -11,6 +11,7 @@ import io.joinless.spark.rules.RunState
 import io.joinless.spark.strategy.RecordedBlocks
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.AnalysisHelper
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution}
@@ -55,14 +56,16 @@ object StreamContext {
     } yield batch
   }
 
-  /** Runs `body`, which plans a streaming plan only to look at it: for it there is no running batch.
+  /** Runs `body`, which plans something only to look at it: for it there is no running batch. It may be called inside Spark's
+    * analyzer, which forbids transformations otherwise, since they would visit what is resolved again and again (it says so
+    * in its test mode only).
     *
     * @param as what rules are told of the run
     */
   def inspecting[A](body: => A, as: RunState = RunState.NoQuery): A = {
     val outer = inspected.get
     inspected.set(Some(as))
-    try body
+    try AnalysisHelper.allowInvokingTransformsInAnalyzer(body)
     finally inspected.set(outer)
   }
 
