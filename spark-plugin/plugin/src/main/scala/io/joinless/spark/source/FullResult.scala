@@ -3,7 +3,7 @@ package io.joinless.spark.source
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows, JoinFreeJoin}
-import io.joinless.spark.rules.CompileDeltas
+import io.joinless.spark.rules.{CompileDeltas, StoredRows}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{GlobalLimit, LocalLimit, LogicalPlan, Project, Sort, SubqueryAlias}
@@ -35,12 +35,20 @@ object FullResult {
         CompileDeltas.compiled(session, Changes.marked(query, DeltaForm.Weight)) match {
           case DeltaRows(Project(list, block), _, _, output) =>
             val rows = block.transform { case join: JoinFreeJoin =>
-              ResultTable.relation(fitting(join.spec), join.spec, join.residuals, join.output.init)
+              ResultTable.relation(fitting(join.spec), join.spec, join.residuals, join.output.init, conditions(join))
             }
             Project(list.init.zip(output).map { case (value, column) => renamed(value, column) }, rows)
           case other => throw new IllegalStateException(s"not the changes of a block: ${other.nodeName}")
         }
     }
+
+  /** What the query asks of single rows, as far as it can be seen of what is stored. */
+  private def conditions(join: JoinFreeJoin): Seq[RelationFilter] =
+    for {
+      (scan, relation) <- join.scans.zipWithIndex
+      columns = join.spec.inputs(join.spec.relations(relation).input).columns
+      condition <- StoredRows.conditions(scan, columns.size)
+    } yield RelationFilter(relation, condition, condition.sql)
 
   private def renamed(value: NamedExpression, column: NamedExpression): NamedExpression = {
     val expression = value match {

@@ -40,7 +40,7 @@ final private class ResultScanBuilder(table: ResultTable)
     }
   }
 
-  override def build(): Scan = ResultScan(table, columns, taken.toSeq)
+  override def build(): Scan = ResultScan(table, columns, table.conditions ++ taken)
 }
 
 /** A full enumeration: one partition per cell. */

@@ -20,7 +20,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 /** The complete result of a join block in a snapshot, as a table.
   *
   * `spec` is the snapshot's, with the residuals that hold now; `residuals(j)` is over `spec.residuals(j).columns`,
-  * `values` and `filters` are over `spec.output`, all by position. `names` are distinct, whatever their case.
+  * `values` and `filters` are over `spec.output`, all by position. `conditions` say which rows of single relations take part.
+  * `names` are distinct, whatever their case.
   */
 final case class ResultTable(
     snapshot: Snapshot,
@@ -28,7 +29,8 @@ final case class ResultTable(
     residuals: Seq[Expression],
     names: IndexedSeq[String],
     values: IndexedSeq[Expression],
-    filters: Seq[Expression]
+    filters: Seq[Expression],
+    conditions: Seq[RelationFilter] = Nil
 ) extends SupportsRead with CommittedTable {
 
   override def name: String = s"joinless.`${snapshot.checkpoint}`"
@@ -69,19 +71,22 @@ object ResultTable {
     * `planned.output`. The query must be able to go on with the recorded block; its residuals are the ones that hold.
     *
     * @param residuals over `planned.residuals(j).columns` by position
+    * @param conditions which rows of single relations take part
     */
   def relation(
       snapshot: Snapshot,
       planned: BlockSpec,
       residuals: Seq[Expression],
-      output: Seq[Attribute]
+      output: Seq[Attribute],
+      conditions: Seq[RelationFilter]
   ): LogicalPlan = {
     SpecComparison.difference(snapshot.spec, planned).foreach { case (kind, what) =>
       throw JoinlessErrors.stateMismatch(kind, snapshot.checkpoint, what)
     }
     require(output.size == planned.output.size, "one attribute per column of the block")
     val spec = SpecComparison.continued(snapshot.spec, planned)
-    val table = ResultTable(snapshot, spec, residuals, distinct(output.map(_.name).toIndexedSeq), plain(spec), Nil)
+    val table =
+      ResultTable(snapshot, spec, residuals, distinct(output.map(_.name).toIndexedSeq), plain(spec), Nil, conditions)
     val relation = DataSourceV2Relation.create(table, None, None, CaseInsensitiveStringMap.empty)
     Project(
       output.zip(relation.output).map { case (wanted, column) =>

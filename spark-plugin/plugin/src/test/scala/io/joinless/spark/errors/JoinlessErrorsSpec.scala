@@ -13,7 +13,15 @@ import org.scalatest.funsuite.AnyFunSuite
 class JoinlessErrorsSpec extends AnyFunSuite {
 
   private val kinds =
-    Seq(Mismatch.Query, Mismatch.Tree, Mismatch.Format, Mismatch.Cells, Mismatch.Columns, Mismatch.Filter, Mismatch.Unreadable)
+    Seq(
+      Mismatch.Query,
+      Mismatch.Tree,
+      Mismatch.Format,
+      Mismatch.Cells,
+      Mismatch.Columns,
+      Mismatch.Filter,
+      Mismatch.Unreadable
+    )
 
   private val all: Seq[Throwable with SparkThrowable] = Seq(
     JoinlessErrors.notRewritten("NON_EQUI_JOIN", "a and b share no equation.", ""),

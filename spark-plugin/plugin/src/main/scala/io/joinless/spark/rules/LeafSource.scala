@@ -1,0 +1,39 @@
+package io.joinless.spark.rules
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Union}
+
+/** A plan of projections and filters as what it makes of the rows of its source: `scope` says what each of its columns is over the
+  * source's columns, `conditions` which rows it keeps. A source's columns go by their names, each once.
+  */
+final private[rules] case class LeafSource(scope: Map[ExprId, Expression], conditions: Seq[Expression]) {
+
+  /** An expression over the plan's columns, over those of its source. */
+  def resolve(e: Expression): Expression = OuterScope.replace(e)(a => scope.getOrElse(a.exprId, a))
+}
+
+private[rules] object LeafSource {
+
+  def apply(plan: LogicalPlan): LeafSource = plan match {
+    case Project(list, child) =>
+      val below = LeafSource(child)
+      below.copy(scope = list.map {
+        case alias: Alias => alias.exprId -> below.resolve(alias.child)
+        case column => column.exprId -> below.resolve(column)
+      }.toMap)
+    case Filter(condition, child) =>
+      val below = LeafSource(child)
+      below.copy(conditions = below.conditions ++ Conditions.conjuncts(condition).map(below.resolve))
+    case union: Union =>
+      val parts = union.children.map(child => MeaningTexts.ofRows(child, Set.empty))
+      val texts = parts.map(p => s"SELECT ${p.values.mkString(", ")} WHERE ${p.filters.mkString(" AND ")}")
+      columns(union, name => s"$name of (${texts.mkString(" UNION ALL ")})")
+    case leaf => columns(leaf, identity)
+  }
+
+  private def columns(plan: LogicalPlan, called: String => String): LeafSource = {
+    val names = Names.distinct(plan.output.map(_.name).toIndexedSeq)
+    val scope = plan.output.zip(names).map { case (a, name) => a.exprId -> a.withName(called(name)).withQualifier(Nil) }
+    LeafSource(scope.toMap, Nil)
+  }
+}
