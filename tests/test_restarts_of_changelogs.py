@@ -1,11 +1,11 @@
-"""A restarted query over changelogs must treat a delete as it treated the insert: filters and expressions may not change."""
+"""A restarted query over changelogs treats a delete as it treated the insert: filters may not change."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import joinless
 from support.folders import Folders
@@ -21,7 +21,7 @@ def tables(spark: SparkSession, tmp_path: Path) -> Folders:
     return tables
 
 
-def joined(tables: Folders, condition: str, value: str = "p.v") -> object:
+def joined(tables: Folders, condition: str, value: str = "p.v") -> DataFrame:
     sql = f"SELECT p.k, {value} AS pv, r.v AS rv FROM p JOIN r ON p.k = r.k WHERE {condition}"
     return joinless.enumerate_deltas(tables.session.sql(sql), output="weight")
 

@@ -110,7 +110,8 @@ def progress(query: StreamingQuery | str) -> Progress | None:
         AnalysisException: ``JOINLESS_QUERY_NOT_FOUND``, with the names of the active queries.
         TypeError, ValueError: an argument of another kind.
     """
-    last = found("joinless.progress", query).lastProgress
+    running = found("joinless.progress", query)
+    last = running.lastProgress
     if last is None:
         return None
     ours = _ours(last)
@@ -122,7 +123,7 @@ def progress(query: StreamingQuery | str) -> Progress | None:
         input_rows=last.numInputRows,
         memory_bytes=sum(operator.memoryUsedBytes for operator in ours),
         rows_removed=sum(operator.numRowsRemoved for operator in ours),
-        total=_totals(query.recentProgress),
+        total=_totals(running.recentProgress),
         **{name: _sum(ours, _camel(name)) for name in _METRICS},
     )
 

@@ -49,7 +49,7 @@ final class JoinlessConf(conf: SQLConf) {
   def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
 
   /** Static tables are read when a row of the stream that they are joined with arrives. */
-  def staticsAtArrival: Boolean = conf.getConf(STATIC_SIDES) == "atarrival"
+  def staticsAtArrival: Boolean = conf.getConf(STATIC_SIDES) == "atArrival"
 
   /** A row whose key cannot be computed has no partner, where Spark may not compute it. */
   def keyErrorsAreNull: Boolean = conf.getConf(KEY_ERRORS) == "null"
@@ -220,6 +220,8 @@ object JoinlessConf {
     .checkValues(Set("fail", "owe"))
     .createWithDefault("fail")
 
+  private val STATIC_TIMES = Set("asSpark", "atArrival")
+
   val STATIC_SIDES = SQLConf
     .buildConf("spark.joinless.staticSides")
     .doc(
@@ -229,9 +231,9 @@ object JoinlessConf {
     )
     .version("0.1.0")
     .stringConf
-    .transform(_.toLowerCase(Locale.ROOT))
-    .checkValues(Set("asspark", "atarrival"))
-    .createWithDefault("asspark")
+    .transform(text => STATIC_TIMES.find(_.equalsIgnoreCase(text)).getOrElse(text))
+    .checkValues(STATIC_TIMES)
+    .createWithDefault("asSpark")
 
   val KEY_ERRORS = SQLConf
     .buildConf("spark.joinless.keyErrors")
