@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import joinless
 from support.folders import Folders
@@ -19,8 +19,14 @@ def tables(spark: SparkSession, tmp_path: Path) -> Folders:
     return Folders(spark, tmp_path)
 
 
-def operators(tables: Folders, sql: str) -> str:
-    return joinless.explain(tables.session.sql(sql)).text
+def put_codes(tables: Folders) -> None:
+    """A row of `a` whose code is no number, and that has no partner in `v`."""
+    tables.stream("a", CODE)
+    tables.stream("v")
+    tables.stream("c")
+    tables.put("a", [(1, "10"), (9, "garbage")], CODE)
+    tables.put("v", [(1, 1)])
+    tables.put("c", [(10, 5)])
 
 
 def test_a_table_that_changes_is_joined_when_spark_joins_it(tables: Folders) -> None:
@@ -50,12 +56,7 @@ def test_a_table_that_changes_is_joined_when_spark_joins_it(tables: Folders) -> 
 
 
 def test_a_key_that_can_fail_stays_with_spark_or_leaves_rows_out(tables: Folders) -> None:
-    tables.stream("a", CODE)
-    tables.stream("v")
-    tables.stream("c")
-    tables.put("a", [(1, "10"), (9, "garbage")], CODE)
-    tables.put("v", [(1, 1)])
-    tables.put("c", [(10, 5)])
+    put_codes(tables)
     sql = "SELECT a.code, c.v FROM a JOIN v ON a.k = v.k JOIN c ON CAST(a.code AS BIGINT) = c.k"
     ours, sparks = tables.both(sql, "cp")
     assert ours == sparks == [("10", 5)]
@@ -73,16 +74,23 @@ def test_a_key_that_can_fail_stays_with_spark_or_leaves_rows_out(tables: Folders
 
 
 def test_a_filter_that_can_fail_meets_rows_of_the_full_result_only(tables: Folders) -> None:
-    tables.stream("a", CODE)
-    tables.stream("v")
-    tables.stream("c")
-    tables.put("a", [(1, "10"), (9, "garbage")], CODE)
-    tables.put("v", [(1, 1)])
-    tables.put("c", [(10, 5)])
+    put_codes(tables)
     query = tables.session.sql("SELECT a.k, a.code, c.v FROM a JOIN v ON a.k = v.k JOIN c ON v.v + 9 = c.k")
     tables.run(query, "cp")
     full = tables.session.read.format("joinless").load(str(tables.at("cp")))
     assert full.where("CAST(code AS INT) = 10").collect() == full.collect() != []
+
+
+def test_a_filter_on_a_computed_column_meets_rows_of_the_full_result_only(tables: Folders) -> None:
+    for name in "abc":
+        tables.stream(name)
+        tables.put(name, [(0, 1), (2, 2)])
+    query = tables.session.sql(
+        "SELECT 6 DIV a.k AS d, c.v FROM a JOIN b ON a.k = b.k AND a.k + b.v > 1 JOIN c ON b.v = c.k"
+    )
+    tables.run(query, "cp")
+    full = tables.session.read.format("joinless").load(str(tables.at("cp")))
+    assert list(map(tuple, full.where("d = 3").collect())) == [(3, 2)]
 
 
 def test_subqueries_over_two_relations_and_shared_sources(tables: Folders) -> None:
@@ -113,3 +121,26 @@ def test_the_full_result_is_that_of_the_query_at_hand(tables: Folders) -> None:
         tables.stream("e")
         assert sorted(map(tuple, full.collect())) == expected, condition
         assert expected
+
+
+def test_a_join_column_is_fixed_to_one_constant_for_good(tables: Folders) -> None:
+    for name in "abc":
+        tables.stream(name)
+
+    def fixed(to: int) -> DataFrame:
+        return tables.session.sql(
+            "SELECT a.k, a.v, b.k AS bk, b.v AS bv, c.v AS cv FROM a JOIN b ON a.k = b.k JOIN c ON b.v = c.k "
+            f"WHERE a.k = {to}"
+        )
+
+    tables.put("a", [(1, 1)])
+    tables.put("b", [(1, 10)])
+    tables.put("c", [(10, 3)])
+    assert tables.run(fixed(1), "cp") == [(1, 1, 1, 10, 3)]
+    tables.put("a", [(2, 6)])
+    with pytest.raises(Exception, match=r"JOINLESS_STATE_MISMATCH\.QUERY.*relation 1\.k = relation 2\.k = 1L"):
+        tables.run(fixed(2), "cp")
+    with pytest.raises(Exception, match=r"JOINLESS_STATE_MISMATCH\.QUERY"):
+        joinless.enumerate_full(fixed(2), checkpoint=tables.at("cp"))
+    tables.put("a", [(1, 7)])
+    assert tables.run(fixed(1), "cp") == [(1, 7, 1, 10, 3)]

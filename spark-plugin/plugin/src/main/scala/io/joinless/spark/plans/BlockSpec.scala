@@ -26,7 +26,11 @@ final case class BlockSpec(
     /** Static tables are read when rows arrive, wherever they stand in the query. */
     staticsAtArrival: Boolean = false,
     /** Where rows can be deleted. None where the writing release recorded none. */
-    meaning: Option[MeaningSpec] = None
+    meaning: Option[MeaningSpec] = None,
+    /** Equations that are no attributes, because filters fix both sides to one value: `relation 1.k = relation 2.k = 5L`. None
+      * where the writing release recorded none.
+      */
+    constants: Option[IndexedSeq[String]] = None
 ) {
   def cells: Int = shares.product
 

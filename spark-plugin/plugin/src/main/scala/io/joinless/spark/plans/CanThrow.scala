@@ -39,6 +39,15 @@ object CanThrow {
 
   private def neverOverflows(e: BinaryArithmetic): Boolean = e match {
     case _: Add | _: Subtract | _: Multiply => isFractional(e.dataType)
+    case _: Divide => isFractional(e.dataType) && isPositive(e.right)
+    case _: Remainder | _: Pmod | _: IntegralDivide => isPositive(e.right)
+    case _ => false
+  }
+
+  /** Division by it neither fails nor overflows. */
+  private def isPositive(divisor: Expression): Boolean = divisor match {
+    case Literal(n: Number, _: ByteType | _: ShortType | _: IntegerType | _: LongType) => n.longValue > 0
+    case Literal(x: Number, _: FloatType | _: DoubleType) => x.doubleValue > 0
     case _ => false
   }
 

@@ -11,24 +11,31 @@ final case class AttributeClass(members: IndexedSeq[Term], nullSafe: Boolean)
 /** The equations of a block, closed under transitivity.
   *
   * @param filters per leaf, the equations that turned out to lie within it
+  * @param constants what holds of every result because filters fix it: the terms of a class and their one value
   */
-final case class AttributeClasses(attributes: IndexedSeq[AttributeClass], filters: IndexedSeq[Seq[Expression]])
+final case class AttributeClasses(
+    attributes: IndexedSeq[AttributeClass],
+    filters: IndexedSeq[Seq[Expression]],
+    constants: IndexedSeq[String]
+)
 
 /** Groups equated terms into classes (algorithms P10–P12).
   *
   * A class keeps one term per leaf; every further term of the leaf must equal it, which is a filter of the leaf. A class
   * whose leaves all fix it to one constant joins nothing that their filters do not already say, and is dropped: the
-  * graph may fall apart, or lose a cycle.
+  * graph may fall apart, or lose a cycle. Rows that are stored rely on it, so the constants are recorded.
   *
   * The order of classes and members depends on the leaves and their columns, not on the order of conditions.
   */
 object AttributeClasses {
 
   def apply(block: JoinBlock): AttributeClasses = {
-    val classes = united(block.equations).map(new Members(block, _)).filterNot(_.fixed).sortBy(_.place)(lexicographic)
+    val all = united(block.equations).map(new Members(block, _)).sortBy(_.place)(lexicographic)
+    val classes = all.filter(_.fixed.isEmpty)
     AttributeClasses(
       classes.map(_.attribute),
-      block.leaves.indices.map(leaf => classes.flatMap(_.filters(leaf)))
+      block.leaves.indices.map(leaf => classes.flatMap(_.filters(leaf))),
+      all.flatMap(members => members.fixed.map(members.text))
     )
   }
 
@@ -62,10 +69,18 @@ object AttributeClasses {
       own.drop(1).map(other => if (nullSafe) EqualNullSafe(own.head, other) else EqualTo(own.head, other))
     }
 
-    def fixed: Boolean = {
-      val constants = terms.map(term => constantOf(block, term))
-      constants.forall(_.isDefined) && constants.distinct.size == 1
+    /** The value that filters of all leaves give it. */
+    val fixed: Option[Literal] = terms.map(term => constantOf(block, term)).distinct match {
+      case Seq(one) => one
+      case _ => None
     }
+
+    def text(constant: Literal): String =
+      terms.map(term => s"relation ${term.leaf + 1}.${Names.of(term.expression)}").mkString(
+        "",
+        " = ",
+        s" = ${constant.sql}"
+      )
   }
 
   /** The constant that a term equals in every row of its leaf. */

@@ -80,7 +80,8 @@ final case class BlockLayout(
       residuals = residuals.map { residual =>
         ResidualSpec(Names.of(residual, block.leaves), columnsOf(residual).map(place))
       },
-      output = columns.map(place).toIndexedSeq
+      output = columns.map(place).toIndexedSeq,
+      constants = Some(classes.constants)
     )
 
   private def columnsOf(expression: Expression): IndexedSeq[Attribute] =

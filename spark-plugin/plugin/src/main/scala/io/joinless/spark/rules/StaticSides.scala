@@ -50,7 +50,11 @@ object StaticSides {
     case _ => false
   }
 
-  /** Delta names a version so; it is no class that we compile against. */
-  private def isPinned(files: AnyRef): Boolean =
-    Try(files.getClass.getMethod("isTimeTravelQuery").invoke(files) == true).getOrElse(false)
+  /** Delta says so that the query names a version: before, and after its own rule has looked for the files. It is no class that we
+    * compile against.
+    */
+  private def isPinned(files: AnyRef): Boolean = {
+    def answer(method: String): Option[Any] = Try(files.getClass.getMethod(method).invoke(files)).toOption
+    answer("isTimeTravelQuery").contains(true) || answer("versionScanned").exists { case Some(_) => true; case _ => false }
+  }
 }

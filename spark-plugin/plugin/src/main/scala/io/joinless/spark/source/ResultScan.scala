@@ -3,7 +3,7 @@ package io.joinless.spark.source
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.spark.JoinlessConf
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.plans.{BlockSpec, CanThrow}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
 import org.apache.spark.sql.connector.read._
@@ -30,7 +30,7 @@ final private class ResultScanBuilder(table: ResultTable)
     val value = condition.transform { case a: Attribute => table.values(table.names.indexOf(a.name)) }
     val places = value.collect { case BoundReference(i, _, _) => spec.output(i) }
     places.map(_.relation).distinct match {
-      case Seq(relation) =>
+      case Seq(relation) if !CanThrow(value) =>
         val own = value.transform { case BoundReference(i, dataType, _) =>
           BoundReference(spec.output(i).ordinal, dataType, nullable = true)
         }

@@ -17,8 +17,8 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   *
   * '''Durable format, version 1''': one JSON object with the fields below and `digest`, the SHA-256 of the compact text
   * of all other fields: a spec that was changed by hand would send rows to other cells than those that lie in the store.
-  * Types are written as a Spark schema, which alone keeps collations. Earlier releases lack `result`, `statics` and `meaning`;
-  * the last stands only where rows can be deleted.
+  * Types are written as a Spark schema, which alone keeps collations. Earlier releases lack `result`, `statics`, `meaning` and
+  * `constants`; `meaning` stands only where rows can be deleted.
   *
   * `fromJson(toJson(spec)) == spec`. Reading is strict: what this release has not written is refused by name.
   */
@@ -89,7 +89,8 @@ object StateFormat {
         list(o, "output").map(column),
         fields.collectFirst { case ("result", result) => resultOf(result) },
         staticsAtArrival = fields.collectFirst { case ("statics", statics) => atArrival(statics) }.getOrElse(true),
-        meaning = fields.collectFirst { case ("meaning", meaning) => meaningOf(meaning) }
+        meaning = fields.collectFirst { case ("meaning", meaning) => meaningOf(meaning) },
+        constants = fields.collectFirst { case ("constants", _) => texts(o, "constants") }
       )
       SpecCheck.problem(spec).toLeft(spec)
     }
@@ -129,7 +130,8 @@ object StateFormat {
     },
     "output" -> array(spec.output)(encode),
     "statics" -> JString(if (spec.staticsAtArrival) AtArrival else AsSpark)
-  ) ++ spec.result.map(r => "result" -> encode(r)) ++ spec.meaning.map(m => "meaning" -> encode(m)))
+  ) ++ spec.result.map(r => "result" -> encode(r)) ++ spec.meaning.map(m => "meaning" -> encode(m)) ++
+    spec.constants.map(texts => "constants" -> array(texts)(JString(_))))
 
   /** Releases that did not record when static tables are read read them so. */
   private val AtArrival = "atArrival"

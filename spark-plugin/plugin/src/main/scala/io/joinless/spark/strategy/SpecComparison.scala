@@ -6,7 +6,7 @@ import io.joinless.spark.plans.{BlockSpec, ColumnRef, ColumnSpec, RelationSpec}
 /** Whether a planned block can go on with the state of a recorded one, and if not, what differs in words of columns.
   *
   * Equal must be all that decides what stored rows mean and which results were handed out: relations by position, their
-  * stored columns (names and types), their join attributes, the output columns. Where rows can be deleted, so must be what a
+  * stored columns (names and types), their join attributes, the constants that filters give to columns that are joined, the output columns. Where rows can be deleted, so must be what a
   * delete meets ([[MeaningSpec]]): filters and computed columns of changelogs, conditions and computed columns of the result.
   * Free are aliases, filters of append-only relations and, without changelogs, residuals (as in Spark), and tree and
   * shares, which are taken from the record.
@@ -43,8 +43,13 @@ object SpecComparison {
 
   private def equations(recorded: BlockSpec, planned: BlockSpec): Option[String] = {
     val (was, is) = (conditions(recorded), conditions(planned))
-    Option.when(was != is)(s"It joins on ${was.mkString(" and ")}, the query on ${is.mkString(" and ")}.")
+    Option.when(was != is)(s"It joins on ${listed(was)}, the query on ${listed(is)}.").orElse {
+      for (before <- recorded.constants; now <- planned.constants if before != now)
+        yield s"Its filters say ${listed(before)}, the query's ${listed(now)}: rows that are stored rely on it."
+    }
   }
+
+  private def listed(equations: Seq[String]): String = if (equations.isEmpty) "nothing" else equations.mkString(" and ")
 
   private def output(recorded: BlockSpec, planned: BlockSpec): Option[String] =
     Option.when(recorded.output != planned.output)(

@@ -28,7 +28,7 @@ class CanThrowSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAl
       "10 / id",
       "id + 1",
       "CAST(id AS INT)",
-      "id % i",
+      "id % i", "id % 0", "id DIV -1",
       "-i",
       "abs(i)",
       "to_date(s)"
@@ -58,7 +58,7 @@ class CanThrowSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAl
       "i BETWEEN 1 AND 4"
     )
       .foreach(e => assert(!canThrow(e), e))
-    Seq("try_cast(s AS BIGINT)", "try_add(id, 1)", "try_divide(10, id)", "s LIKE 'a%'", "substring(s, 1, 2)", "id & 3")
+    Seq("try_cast(s AS BIGINT)", "try_add(id, 1)", "try_divide(10, id)", "s LIKE 'a%'", "substring(s, 1, 2)", "id & 3", "id % 4", "i DIV 2", "d / 2")
       .foreach(e => assert(!canThrow(e), e))
     Seq("CAST(s AS BIGINT)", "10 DIV id", "id + 1").foreach(e => assert(!canThrow(e, ansi = false), e))
   }

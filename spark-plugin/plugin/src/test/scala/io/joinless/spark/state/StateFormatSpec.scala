@@ -45,7 +45,8 @@ class StateFormatSpec extends AnyFunSuite {
   test("what a delete must meet comes back as it was written") {
     val rows = RowsSpec(IndexedSeq("k", "(v + 1)"), IndexedSeq("(v > 0)"))
     val meaning = MeaningSpec(IndexedSeq(Some(rows), None, None), IndexedSeq("(r1.v < r2.v)"), IndexedSeq("r1.v"))
-    val spec = Specs.threeHops.copy(meaning = Some(meaning))
+    val spec =
+      Specs.threeHops.copy(meaning = Some(meaning), constants = Some(IndexedSeq("relation 1.k = relation 2.k = 1L")))
     assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
     val wrong = StateFormat.toJson(spec.copy(meaning = Some(meaning.copy(rows = meaning.rows.take(2)))))
     assert(StateFormat.read(wrong).left.map(_._1) == Left(Mismatch.Unreadable))

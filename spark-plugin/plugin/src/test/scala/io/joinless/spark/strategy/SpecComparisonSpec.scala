@@ -53,6 +53,17 @@ class SpecComparisonSpec extends AnyFunSuite {
     assert(difference(spec.copy(attributes = spec.attributes.map(_.copy(nullSafe = true))))._2.contains("<=>"))
   }
 
+  test("a constant that filters give to columns that are joined may not change") {
+    val recorded = spec.copy(constants = Some(IndexedSeq("relation 1.k = relation 2.k = 1L")))
+    assert(SpecComparison.difference(recorded, recorded).isEmpty)
+    assert(SpecComparison.difference(spec, recorded).isEmpty, "an earlier release recorded none")
+    val (kind, what) = SpecComparison.difference(recorded, spec.copy(constants = Some(IndexedSeq.empty))).get
+    assert(kind == Mismatch.Query)
+    assert(
+      what == "Its filters say relation 1.k = relation 2.k = 1L, the query's nothing: rows that are stored rely on it."
+    )
+  }
+
   test("where rows can be deleted, so must be what a delete meets") {
     def rows(filter: String, value: String = "v") = Some(RowsSpec(IndexedSeq("k", value), IndexedSeq(filter)))
     def meaning(row: Option[RowsSpec], condition: String, value: String) =
