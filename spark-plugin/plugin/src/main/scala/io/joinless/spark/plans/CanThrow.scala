@@ -17,10 +17,11 @@ object CanThrow {
     case e => !isSafe(e) || e.children.exists(apply)
   }
 
-  /** It can fail only because a whole number gets too large. Where it does, no value of its type is equal to it. */
+  /** It can fail only because a whole number gets too large for its type. Where it does, it has no value, and is equal to none. */
   def onlyByOverflow(expression: Expression): Boolean = expression match {
     case e @ (_: Add | _: Subtract | _: Multiply | _: UnaryMinus | _: Abs) if isWhole(e.dataType) =>
       e.children.forall(child => !apply(child) || onlyByOverflow(child))
+    case cast: Cast => alwaysFits(cast.child.dataType, cast.dataType) && onlyByOverflow(cast.child)
     case _ => false
   }
 
@@ -29,8 +30,8 @@ object CanThrow {
     case cast: Cast => cast.evalMode != EvalMode.ANSI || alwaysFits(cast.child.dataType, cast.dataType)
     case _: BitwiseAnd | _: BitwiseOr | _: BitwiseXor => true
     case arithmetic: BinaryArithmetic => arithmetic.evalMode != EvalMode.ANSI || neverOverflows(arithmetic)
-    case minus: UnaryMinus => !minus.failOnError || isFractional(minus.dataType)
-    case abs: Abs => !abs.failOnError || isFractional(abs.dataType)
+    case minus: UnaryMinus => !minus.failOnError || !isWhole(minus.dataType)
+    case abs: Abs => !abs.failOnError || !isWhole(abs.dataType)
     case like: Like => like.right.foldable
     case like: RLike => like.right.foldable
     case _: BinaryComparison | _: CollationKey | _: KnownNotNull => true

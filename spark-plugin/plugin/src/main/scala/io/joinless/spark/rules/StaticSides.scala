@@ -55,6 +55,8 @@ object StaticSides {
     */
   private def isPinned(files: AnyRef): Boolean = {
     def answer(method: String): Option[Any] = Try(files.getClass.getMethod(method).invoke(files)).toOption
-    answer("isTimeTravelQuery").contains(true) || answer("versionScanned").exists { case Some(_) => true; case _ => false }
+    answer("isTimeTravelQuery").contains(true) || answer("versionScanned").exists {
+      case Some(_) => true; case _ => false
+    }
   }
 }

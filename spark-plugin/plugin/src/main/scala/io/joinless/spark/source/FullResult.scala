@@ -42,9 +42,12 @@ object FullResult {
         }
     }
 
-  /** What the query asks of single rows, as far as it can be seen of what is stored. */
+  /** What the query asks of single rows, as far as it can be seen of what is stored. Where rows can be deleted, the query asks what the
+    * running one does.
+    */
   private def conditions(join: JoinFreeJoin): Seq[RelationFilter] =
-    for {
+    if (join.spec.retractable) Nil
+    else for {
       (scan, relation) <- join.scans.zipWithIndex
       columns = join.spec.inputs(join.spec.relations(relation).input).columns
       condition <- StoredRows.conditions(scan, columns.size)
