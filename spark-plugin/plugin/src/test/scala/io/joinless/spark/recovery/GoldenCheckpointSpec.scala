@@ -83,6 +83,12 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
   private def secondDeltas(checkpoint: Path): Seq[Seq[Byte]] =
     (0 until 2).map(cell => Files.readAllBytes(checkpoint.resolve(s"state/0/$cell/2.delta")).toSeq)
 
+  /** Metadata without what earlier releases did not record, and without the digest, which is of all fields. */
+  private def asEarlier(metadata: String): String = metadata
+    .replaceAll(",[\\\\]\"statics[\\\\]\":[\\\\]\"\\w+[\\\\]\"", "")
+    .replaceAll(",[\\\\]\"(meaning|constants)[\\\\]\":.*?,[\\\\]\"digest[\\\\]\"", ",\\\\\"digest\\\\\"")
+    .replaceAll("[0-9a-f]{64}", "digest")
+
   for ((kind, changelog) <- Seq("appended" -> false, "changelog" -> true); unmerged <- Seq(false, true)) {
     val name = if (unmerged) s"$kind-unmerged" else kind
     test(s"recovery_ a committed checkpoint is read, goes on, and is what this release writes: $name") {
@@ -102,7 +108,8 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
         val before = result(changelog, 2)
         assert(before.nonEmpty)
         assert(texts(spark.read.format("joinless").load(old.checkpoint.toString)) == before)
-        assert(old.recorded == fresh.recorded)
+        assert(if (unmerged) old.recorded.map(asEarlier) == fresh.recorded.map(asEarlier)
+        else old.recorded == fresh.recorded)
         assert((secondDeltas(golden) == secondDeltas(fresh.checkpoint)) == !unmerged)
 
         old.add(2)
