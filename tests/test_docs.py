@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import delta
 import pytest
 from pyspark.sql import SparkSession
 
 import joinless
 from conftest import ROOT
+from support import delta_jars
 from support.reference import reference
 from support.shop import SMALL
 
@@ -47,6 +49,7 @@ def test_the_readmes_program_prints_what_the_readme_shows(
 def in_a_folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Tables of the shared session and files of this process in an empty folder; the session is left as it was."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(delta, "configure_spark_with_delta_pip", delta_jars.configure)
     spark.sql(f"CREATE DATABASE page LOCATION '{tmp_path}/tables'")
     spark.sql("USE page")
     settings = {name: spark.conf.get(name) for name in ("spark.sql.shuffle.partitions", *SMALL)}
