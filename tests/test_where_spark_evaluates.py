@@ -71,6 +71,9 @@ def test_a_key_that_can_fail_stays_with_spark_or_leaves_rows_out(tables: Folders
     (operator,) = running.lastProgress["stateOperators"]
     assert operator["customMetrics"]["keyErrors"] == 1
     assert operator["customMetrics"]["rowsOut"] == 1
+    report = joinless.progress(running)
+    assert report is not None
+    assert (report.key_errors, report.rows_late) == (1, 0)
 
 
 def test_a_filter_that_can_fail_meets_rows_of_the_full_result_only(tables: Folders) -> None:

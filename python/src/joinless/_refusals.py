@@ -22,7 +22,7 @@ _MARK = "JOINLESS_APPLY_CHANGES."
 def told(what: str, **parameters: Column) -> Column:
     """The text by which `named_errors` knows an error."""
     cut = [F.substring(value.cast("string"), 1, 1000).alias(name) for name, value in parameters.items()]
-    return F.concat(F.lit(f"{_MARK}{what} "), F.to_json(F.struct(*cut), JSON))
+    return F.concat(F.lit(f"{_MARK}{what} "), F.to_json(F.struct(*cut), JSON) if cut else F.lit("{}"))
 
 
 def refusal(what: str, **parameters: Column) -> Column:

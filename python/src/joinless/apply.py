@@ -121,7 +121,7 @@ class _Applier:
     def _on_empty_target(self, session: SparkSession, rows: DataFrame) -> DataFrame:
         """The rows, which cannot be read where the target holds any. Delta skips a repeated batch before it reads."""
         there = session.table(self.target.name).limit(1).agg(F.count(F.lit(1)).alias("there"))
-        empty = F.when(F.col("there") > 0, refusal("TARGET_NOT_EMPTY", found=F.col("there"))).otherwise(F.lit(True))
+        empty = F.when(F.col("there") > 0, refusal("TARGET_NOT_EMPTY")).otherwise(F.lit(True))
         return rows.crossJoin(there).where(empty.cast("boolean")).drop("there")
 
     # -- the three ways to write ------------------------------------------------------------------------------------

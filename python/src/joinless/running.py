@@ -41,8 +41,10 @@ class Progress:
         input_rows: rows read from the sources.
         memory_bytes: what the operator holds: its view trees, and what its state stores count as theirs.
         rows_removed: stored rows that went: deletes of changelogs left no copy of them.
+        rows_late: rows dropped because they came later than a watermark allows.
         rows_in: rows that came to cells; a row replicated to three cells counts three.
         rows_netted: rows of changelogs that others of the same batch cancelled or took in.
+        key_errors: rows left out because a join key could not be computed.
         rows_out: result rows written.
         propagation_steps: counts changed because a key came or went below; the work of updates.
         cursor_moves: lists entered or advanced; the work of enumeration.
@@ -66,8 +68,10 @@ class Progress:
     input_rows: int
     memory_bytes: int
     rows_removed: int
+    rows_late: int
     rows_in: int
     rows_netted: int
+    key_errors: int
     rows_out: int
     propagation_steps: int
     cursor_moves: int
@@ -123,6 +127,7 @@ def progress(query: StreamingQuery | str) -> Progress | None:
         input_rows=last.numInputRows,
         memory_bytes=sum(operator.memoryUsedBytes for operator in ours),
         rows_removed=sum(operator.numRowsRemoved for operator in ours),
+        rows_late=sum(operator.numRowsDroppedByWatermark for operator in ours),
         total=_totals(running.recentProgress),
         **{name: _sum(ours, _camel(name)) for name in _METRICS},
     )
@@ -200,6 +205,6 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
-_OURS = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "total"}
+_OURS = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
 _METRICS = [field.name for field in fields(Progress) if field.name not in _OURS]
 _TOLD = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|$)")

@@ -238,10 +238,10 @@ object JoinlessConf {
   val KEY_ERRORS = SQLConf
     .buildConf("spark.joinless.keyErrors")
     .doc(
-      "A join key that can fail, such as CAST(code AS BIGINT), and that Spark computes only for rows that have passed other " +
-        "joins. `fail`: the block stays with Spark. `null`: the block is rewritten, and a row whose key fails has no partner; " +
-        "the metric keyErrors counts such rows, and the first of each task is logged. (So it is, whatever the setting, with whole " +
-        "numbers that get too large: nothing is equal to them.) Keep it for the life of a checkpoint."
+      "What to do about a join key that can fail, such as CAST(code AS BIGINT), where Spark computes it only for rows that " +
+        "have passed other joins. `fail`: the block stays with Spark. `null`: the block is rewritten, and a row whose key fails " +
+        "has no partner. The metric keyErrors counts such rows, and each task logs the first. A whole number that gets too " +
+        "large for its type always counts so: nothing is equal to it. Keep the setting for the life of a checkpoint."
     )
     .version("0.1.0")
     .stringConf

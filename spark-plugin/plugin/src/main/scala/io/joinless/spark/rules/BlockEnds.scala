@@ -32,5 +32,5 @@ private[rules] object BlockEnds {
     Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(expression))
 
   private def staticAbove(table: LogicalPlan): Reason =
-    Reason.of(Reason.StaticSideAboveJoins, "static" -> RelationNames.of(table).getOrElse(DeltaScope.called(table)))
+    Reason.of(Reason.StaticSideAboveJoins, "static" -> DeltaScope.named(table))
 }

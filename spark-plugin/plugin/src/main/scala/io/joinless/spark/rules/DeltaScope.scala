@@ -29,8 +29,11 @@ final private[rules] class DeltaScope(isChangelog: StreamRef => Boolean) {
   private def unsupported(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case _: StreamRef => None
     case static if !static.isStreaming => None
-    case _ if BlockEnds(leaf).isDefined =>
-      BlockEnds(leaf).map(end => if (changes(leaf)) staticSide(leaf).getOrElse(end) else end)
+    case _ =>
+      BlockEnds(leaf).map(end => if (changes(leaf)) staticSide(leaf).getOrElse(end) else end).orElse(operator(leaf))
+  }
+
+  private def operator(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case _: Project | _: Filter | _: Union if !leaf.children.exists(ExtractJoinBlock.holdsBlock(_)) =>
       leaf.children.flatMap(unsupported(_)).headOption
     case join: Join if !join.joinType.isInstanceOf[InnerLike] =>
@@ -51,14 +54,19 @@ final private[rules] class DeltaScope(isChangelog: StreamRef => Boolean) {
     def random = expressions.flatMap(_.collectFirst {
       case e if !e.deterministic && e.children.forall(_.deterministic) => e
     })
-    def timely = expressions.flatMap(_.collectFirst { case e: Deferred => e; case e: SubqueryExpression => e })
+    def subquery = expressions.flatMap(_.collectFirst { case e: SubqueryExpression => e.plan })
+    def timely = expressions.flatMap(_.collectFirst { case e: Deferred => e })
     random.headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
+      .orElse(subquery.headOption.map(static))
       .orElse(timely.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
   }
 
   private def staticSide(leaf: LogicalPlan): Option[Reason] = leaf.collectFirst {
     case join: Join if !Conditions.joinsStreams(join) => join.children.find(!_.isStreaming).getOrElse(join)
-  }.map(static => Reason.of(Reason.StaticSideOfChangelog, "static" -> DeltaScope.called(static)))
+  }.map(static)
+
+  private def static(side: LogicalPlan): Reason =
+    Reason.of(Reason.StaticSideOfChangelog, "static" -> DeltaScope.named(side))
 }
 
 private[rules] object DeltaScope {
@@ -69,10 +77,14 @@ private[rules] object DeltaScope {
     case _ => false
   }
 
+  /** A table as the query calls it, or by its columns where it has no name. */
+  def named(plan: LogicalPlan): String = RelationNames.of(plan).getOrElse(called(plan))
+
   private[rules] def called(plan: LogicalPlan): String = EliminateSubqueryAliases(plan) match {
     case Project(_, child) => called(child)
     case Distinct(_) | Deduplicate(_, _) => "DISTINCT"
     case _: Aggregate => "GROUP BY or DISTINCT"
+    case leaf: LeafNode => leaf.output.map(_.name).mkString("(", ", ", ")")
     case other => other.simpleString(5).take(120)
   }
 }

@@ -92,12 +92,14 @@ object Reason {
   val StaticSideAboveJoins: Code = Code(
     "STATIC_SIDE_ABOVE_JOINS",
     "The static side <static> may change. Spark reads it when a result of the joins below it appears, so the block ends there.",
-    "Join it before the first join or after the last one, or pin its version. If each row may meet the static side as it is " +
-      "when the row arrives, set spark.joinless.staticSides=atArrival."
+    "Join it before the first join, or after the last one (of a query whose changes are asked: after incrementalEnumerate()), " +
+      "or pin its version. If each row may meet the static side as it is when the row arrives, set " +
+      "spark.joinless.staticSides=atArrival."
   )
   val ThrowingKey: Code = Code(
     "THROWING_KEY",
-    "The join key <key> can fail. Spark computes it only for rows that have passed other joins, the join tree for every row.",
+    "The join key <key> can fail on some rows. Spark computes it only for rows that have passed other joins; Joinless would " +
+      "compute it for every row.",
     "Write a key that cannot fail, with try_cast, try_add or try_divide. If a row without a key may go without a partner, set " +
       "spark.joinless.keyErrors=null; for a function written in Python, compute the key before the first join."
   )
@@ -140,9 +142,8 @@ object Reason {
   )
   val StaticSideOfChangelog: Code = Code(
     "STATIC_SIDE_OF_CHANGELOG",
-    "A changelog is joined with the static side <static>, which can be another one when a row is deleted than it was when " +
-      "the row was inserted.",
-    "Read the static side as a stream, or as a changelog."
+    "A changelog meets the static side <static>. A delete must find there what its insert found, and nothing ensures that it does.",
+    "Read the static side as a stream, or as a changelog; or join it behind incrementalEnumerate()."
   )
   val WatermarkOnChangelog: Code = Code(
     "WATERMARK_ON_CHANGELOG",
