@@ -146,7 +146,7 @@ CASES = [
         "a subquery over a table",
         "STATIC_SIDE_OF_CHANGELOG",
         "SELECT id FROM orders WHERE id IN (SELECT customer FROM classes)",
-        r"static side \(",
+        "static side classes",
     ),
     untold(
         "a static side",
