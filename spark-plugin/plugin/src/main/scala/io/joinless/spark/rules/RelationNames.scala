@@ -6,14 +6,15 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 /** The aliases of the query, noted on its sources as long as the plan has them.
   *
   * A source goes by its outermost alias below the next join: in `FROM (SELECT ... FROM e) x JOIN ...` that is `x`. A source object that
-  * stands in the plan several times, under different aliases, gets none.
+  * stands in the plan several times, under different aliases, gets none. Views of a session share their plans: what another query noted
+  * is noted anew, in subqueries too.
   */
 private[rules] object RelationNames {
 
   private val tag: TreeNodeTag[String] = TreeNodeTag[String]("joinless.relation")
 
   def note(plan: LogicalPlan): Unit =
-    names(plan, None).groupMap(found => Identity(found._1))(_._2).foreach {
+    (plan +: plan.subqueriesAll).flatMap(names(_, None)).groupMap(found => Identity(found._1))(_._2).foreach {
       case (Identity(source), aliases) if aliases.distinct.size == 1 => source.setTagValue(tag, aliases.head)
       case (Identity(source), _) => source.unsetTagValue(tag)
     }
