@@ -28,11 +28,14 @@ from typing import Any
 
 import report
 import suites
+import summary
 from jobs import Job
 from streams import Answer, Graph, answer, make_job
 from systems import System, every_system
 
 FILES = {"g50k": ("g50k.csv.gz", False), "g150k": ("g150k.csv.gz", False), "epinions": ("soc-Epinions1.txt.gz", True)}
+
+RAW = Path(__file__).parents[1] / ".build" / "benchmarks"
 
 STEADY = ("joinless", "null", "dedup", "joinless-engine", "bare-index")  # always repeated; others when one run is quick
 
@@ -181,7 +184,7 @@ def measure(
         if error:
             result["wrong"] = error
         results[name] = result
-        print(f"  {case.name} {name}: {report.sentence(result)}", flush=True)
+        print(f"  {case.name} {name}: {report.sentence(summary.of(result))}", flush=True)
     return {
         "case": dataclasses.asdict(case),
         "name": case.name,
@@ -202,7 +205,8 @@ def main() -> int:
     parser.add_argument("--graphs", type=Path, help="folder of the known graphs' files")
     parser.add_argument("--truth", type=Path, help="JSON of known answers")
     parser.add_argument("--streams", type=Path, help="where streams are written and kept; a temporary folder if absent")
-    parser.add_argument("--out", type=Path, help="folder for results.json, the table and pictures")
+    parser.add_argument("--out", type=Path, help="folder for the summary, the table and pictures")
+    parser.add_argument("--raw", type=Path, default=RAW, help="folder for results.json: every batch of every run")
     args = parser.parse_args()
     cases = args.cases + (suites.SUITES[args.suite] if args.suite else [])
     if not cases:
@@ -218,9 +222,11 @@ def main() -> int:
             if case.graph not in graphs:
                 graphs = {case.graph: load(case.graph, args.graphs)}
             everything["cases"].append(measure(case, systems, args, graphs[case.graph], truth))
+            args.raw.mkdir(parents=True, exist_ok=True)
+            (args.raw / "results.json").write_text(json.dumps(everything))
             if args.out:  # after every case: a run that is stopped has stored what it has
-                report.store(everything, args.out)
-    print("\n" + report.table(everything))
+                report.store(summary.summarised(everything), args.out)
+    print("\n" + report.table(summary.summarised(everything)))
     failures = [
         f"{case['name']} {name}: {result.get('wrong') or result['failed']}"
         for case in everything["cases"]

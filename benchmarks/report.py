@@ -1,17 +1,22 @@
-"""The table and the pictures of a benchmark run, from its stored results.
+"""The summary of a benchmark run, and the table and pictures made of it.
 
     python benchmarks/report.py docs/benchmarks
 
-makes the folder's table.md and pictures again from its results.json, and the tables in docs/benchmarks.md beside it.
+makes the folder's table.md and pictures again from its summary.json, and the tables in docs/benchmarks.md beside it. What every system
+reported of every batch is in the raw runs, which `bench.py` writes to `.build/benchmarks` and nobody keeps in the repository.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import statistics
 import sys
 from pathlib import Path
 from typing import Any
+
+import pictures
+from summary import is_stream
 
 COLUMNS = (
     "case",
@@ -34,17 +39,6 @@ def seconds(result: dict[str, Any]) -> list[float]:
     return [r["seconds"] for r in result["runs"]]
 
 
-def batches(result: dict[str, Any], run: int = 0) -> list[dict[str, Any]]:
-    """The batches of one run."""
-    return [e for e in result["events"] if e["event"] == "batch" and e["run"] == run]
-
-
-def settled(result: dict[str, Any]) -> float | None:
-    """Median seconds of a batch, over all runs but without the first batch of each, which plans, compiles and opens stores."""
-    times = [e["seconds"] for e in result["events"] if e["event"] == "batch" and e["batch"] > 0]
-    return statistics.median(times) if times else None
-
-
 def sentence(result: dict[str, Any]) -> str:
     """A result in one line."""
     if "absent" in result:
@@ -53,8 +47,7 @@ def sentence(result: dict[str, Any]) -> str:
         return f"failed: {result['failed']}"
     note = f" WRONG: {result['wrong']}" if "wrong" in result else ""
     if not result["runs"]:
-        done = batches(result)
-        return f"not finished: {len(done)} batches in {sum(b['seconds'] for b in done):.0f} s{note}"
+        return f"not finished: {result['batches']} batches in {result['spent']:.0f} s{note}"
     times = seconds(result)
     last = result["runs"][-1]
     peak = result["peak_bytes"] / 1e6
@@ -71,7 +64,7 @@ def rows(everything: dict[str, Any]) -> list[list[str]]:
             if not result["runs"]:
                 lines.append([case["name"], name, sentence(result).splitlines()[0][:60], *[""] * 9])
                 continue
-            times, last, settle = seconds(result), result["runs"][-1], settled(result)
+            times, last, settle = seconds(result), result["runs"][-1], result["settled"]
             median = statistics.median(times)
             in_spark = (
                 null is not None
@@ -90,7 +83,7 @@ def rows(everything: dict[str, Any]) -> list[list[str]]:
                     f"{result['peak_bytes'] / 1e6:.0f}",
                     f"{last['state_rows']:,}" if last.get("state_rows") else "",
                     f"{last['state_bytes'] / 1e6:.1f}" if last.get("state_bytes") else "",
-                    str(len(batches(result))),
+                    str(result["batches"]),
                     f"+{last['plus']:,} -{last['minus']:,}",
                 ]
             )
@@ -125,11 +118,6 @@ ALONE = {
 }
 
 
-def is_stream(case: dict[str, Any]) -> bool:
-    """Whether a case is about a whole stream; others are about single batches and have a table of their own."""
-    return case["case"]["tail"] is None and case["case"]["batches"] <= 100
-
-
 def wide(everything: dict[str, Any], names: dict[str, str]) -> str:
     """Median seconds / peak MB, a row per case, a column per system that ran anywhere."""
     used = [n for n in names if any(n in case["results"] for case in everything["cases"])]
@@ -151,7 +139,7 @@ def per_batch(everything: dict[str, Any], names: dict[str, str]) -> str:
     used = [n for n in names if any(n in c["results"] for c in cases)]
     lines = ["| case | " + " | ".join(names[n] for n in used) + " |", "|---|" + "---|" * len(used)]
     for case in cases:
-        settles = [settled(case["results"][n]) if n in case["results"] else None for n in used]
+        settles = [case["results"][n]["settled"] if n in case["results"] else None for n in used]
         lines.append(
             f"| {case['name']} | " + " | ".join("" if s is None else f"{1000 * s:.3g}" for s in settles) + " |"
         )
@@ -166,7 +154,7 @@ def _cell(result: dict[str, Any] | None, of: int) -> str:
     if "wrong" in result or "failed" in result:
         return "WRONG" if "wrong" in result else "failed"
     if not result["runs"]:
-        return f"stopped at {len(batches(result))} of {of} batches"
+        return f"stopped at {result['batches']} of {of} batches"
     return f"{statistics.median(seconds(result)):.2f} / {result['peak_bytes'] / 1e6:.0f}"
 
 
@@ -187,78 +175,20 @@ def refresh(page: Path, everything: dict[str, Any]) -> None:
 
 
 def store(everything: dict[str, Any], folder: Path) -> None:
-    """results.json (raw runs), table.md, pictures."""
+    """Of a summary: summary.json, table.md, pictures."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(json.dumps(everything, indent=None, separators=(",", ":")))
+    text = json.dumps(everything, indent=1)
+    short = re.sub(r"\[[^][{}]*\]", lambda numbers: re.sub(r"\s+", " ", numbers[0]), text)  # a line for each batch
+    (folder / "summary.json").write_text(short + "\n")
     (folder / "table.md").write_text(table(everything) + "\n")
-    pictures(everything, folder)
-
-
-COLOURS = {
-    "joinless": "#1f6f8b",
-    "spark": "#d1603d",
-    "flink": "#8e5ea2",
-    "pathway": "#b0903d",
-    "duckdb": "#777777",
-    "differential": "#4f9d69",
-}
-
-
-def _colour(name: str) -> str:
-    return next((c for prefix, c in COLOURS.items() if name.startswith(prefix)), "#b8b8b8")
-
-
-def pictures(everything: dict[str, Any], folder: Path) -> None:
-    """Per case about a whole stream: seconds of every system as bars, time per batch and state over the stream."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams.update(
-        {"svg.hashsalt": "joinless", "font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
-    )
-    from matplotlib import pyplot
-
     for case in everything["cases"]:
-        done = {n: r for n, r in case["results"].items() if batches(r)}
-        if not done or not is_stream(case):
-            continue
-        figure, (bars, times, state) = pyplot.subplots(1, 3, figsize=(13, 3.6))
-        finished = sorted(((statistics.median(seconds(r)), n) for n, r in done.items() if r["runs"]), reverse=True)
-        bars.barh([n for _, n in finished], [s for s, _ in finished], color=[_colour(n) for _, n in finished])
-        for i, (s, _) in enumerate(finished):
-            bars.text(s, i, f" {s:.2g}", va="center")
-        bars.set_xscale("log")
-        bars.set_xlabel("seconds, whole stream (log)")
-        for name, result in done.items():
-            run = batches(result, len(result["runs"]) - 1 if result["runs"] else 0)
-            style = "-" if name in ("joinless", "joinless-engine") else "--"
-            times.plot(
-                [b["batch"] for b in run], [b["seconds"] for b in run], style, color=_colour(name), label=name, lw=1
-            )
-            if run and run[0].get("state_rows") is not None and any(b.get("state_rows") for b in run):
-                state.plot(
-                    [b["batch"] for b in run],
-                    [b["state_rows"] for b in run],
-                    style,
-                    color=_colour(name),
-                    label=name,
-                    lw=1,
-                )
-        times.set_yscale("log")
-        times.set_xlabel("batch")
-        times.set_ylabel("seconds per batch (log)")
-        times.legend(fontsize=5, frameon=False, ncol=2)
-        state.set_xlabel("batch")
-        state.set_ylabel("rows of state")
-        figure.suptitle(case["name"])
-        figure.tight_layout()
-        figure.savefig(folder / (case["name"].replace("/", "-") + ".svg"), metadata={"Date": None})
-        pyplot.close(figure)
+        if is_stream(case) and any(r["batches"] for r in case["results"].values()):
+            pictures.draw(case, folder)
 
 
 if __name__ == "__main__":
     where = Path(sys.argv[1])
-    stored = json.loads((where / "results.json").read_text())
+    stored = json.loads((where / "summary.json").read_text())
     store(stored, where)
     page = where.with_suffix(".md")
     if page.exists():

@@ -64,14 +64,19 @@ def test_the_command_checks_stores_and_draws(tmp_path: Path, monkeypatch: pytest
         "1",
         "--out",
         str(out),
+        "--raw",
+        str(tmp_path / "raw"),
     ]
     monkeypatch.setattr(sys, "argv", ["bench.py", *arguments])
     assert bench.main() == 0
-    stored = json.loads((out / "results.json").read_text())
+    stored = json.loads((out / "summary.json").read_text())
     assert set(stored["cases"][0]["results"]) == {"joinless", "duckdb-delta"}
     assert "| joinless" in (out / "table.md").read_text()
     assert (out / "p300-ins-L3-10-2.svg").read_text().startswith("<?xml")
     assert stored["cases"][0]["results"]["joinless"]["peak_bytes"] > 10**8
+    assert [batch for batch, _, _ in stored["cases"][0]["results"]["joinless"]["curve"]] == [0, 1]
+    raw = json.loads((tmp_path / "raw" / "results.json").read_text())
+    assert "metrics" in raw["cases"][0]["results"]["joinless"]["events"][1]
 
 
 def liar(name: str, plus: int, check: int, seconds: float = 0.0) -> System:
