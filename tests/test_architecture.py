@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from support import layers
 
 ENGINE = ROOT / "spark-plugin/engine/src/main/scala"
 PLUGIN = ROOT / "spark-plugin/plugin/src/main/scala"
@@ -50,26 +51,32 @@ def test_the_engine_knows_only_the_library_and_its_lower_layers(source: Path) ->
             assert name.startswith(("scala.", "java.")), f"the engine imports {name}"
 
 
-@pytest.mark.parametrize(
-    ("package", "forbidden"),
-    [("rules", "exec"), ("rules", "state"), ("exec", "rules"), ("plans", "exec"), ("plans", "strategy")],
-)
-def test_plugin_packages_keep_apart(package: str, forbidden: str) -> None:
-    for source in scala_sources(PLUGIN / "io/joinless/spark" / package):
-        assert not uses(source, f"io.joinless.spark.{forbidden}"), f"{source.name} imports {forbidden}"
-
-
-def test_nothing_imports_the_api() -> None:
+def test_packages_of_the_plugin_import_only_what_stands_below_them() -> None:
+    order = list(layers.LAYERS)
     for source in scala_sources(PLUGIN):
-        if "api" not in source.relative_to(PLUGIN).parts:
-            assert not uses(source, "io.joinless.spark.api"), source.name
+        own = layers.package(source)
+        for other in layers.imported(source):
+            assert order.index(other) > order.index(own), f"{own}/{source.name} imports {other}"
 
 
-def test_only_the_quarantine_lives_inside_spark() -> None:
-    for source in scala_sources(PLUGIN):
-        package = re.search(r"^package ([\w.]+)", source.read_text(), re.MULTILINE)
-        assert package, source.name
-        assert package[1].startswith(("io.joinless", "org.apache.spark.sql.joinless")), source.name
+def test_the_drawing_of_the_packages_is_that_of_the_sources(pytestconfig: pytest.Config) -> None:
+    page = ROOT / "docs/internals/architecture.md"
+    before, mark, rest = page.read_text().partition("<!-- packages -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    assert mark and end
+    drawn = before + mark + layers.drawing(layers.graph(scala_sources(PLUGIN))) + "\n" + end + after
+    if pytestconfig.getoption("--update"):
+        page.write_text(drawn)
+    assert page.read_text() == drawn, "run .venv/bin/pytest tests/test_architecture.py --update"
+
+
+@pytest.mark.parametrize("source", scala_sources(PLUGIN), ids=lambda p: p.stem)
+def test_streaming_internals_of_spark_stay_in_one_corner(source: Path) -> None:
+    """What Spark changes between its versions is met in one package, which knows nothing of the others."""
+    if layers.package(source) == "spark":
+        assert not uses(source, "io.joinless"), source.name
+    else:
+        assert not uses(source, "org.apache.spark.sql.execution.streaming"), source.name
 
 
 def python_imports(source: Path) -> set[str]:

@@ -1,14 +1,16 @@
 package io.joinless.bench
 
+import java.nio.file.{Files, Paths}
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.spark.placement.{Cells, Placement, Shares}
-import io.joinless.spark.plans._
-import java.nio.file.{Files, Paths}
+import io.joinless.spark.spec.{AttributeSpec, BlockSpec, ColumnSpec, InputSpec, KeySpec, RelationSpec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
-import scala.collection.immutable.BitSet
-import scala.collection.mutable
 
 /** Scale-out without a cluster (performance.md T9): edges go to the cells that Joinless' own placement gives them, for 4 to
   * 1024 cells, and the fullest cell is compared with that of the best vector of shares within the same bounds.

@@ -1,16 +1,28 @@
 package io.joinless.spark
 
 import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, ResolveDeltaOutput}
-import io.joinless.spark.rules.{CompileDeltas, HideIdleSources, LookAtDeltas, RewriteStreamingJoins}
-import io.joinless.spark.strategy.{JoinFreeStrategy, ShareSources, StartCheck, WholeBatches}
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.inspect.{Inspection, SqlText}
+import io.joinless.spark.planner.JoinFreeStrategy
+import io.joinless.spark.rules.RewriteStreamingJoins
+import io.joinless.spark.run.StreamContext
+import io.joinless.spark.start.{
+  CompileDeltas,
+  HideIdleSources,
+  LookAtDeltas,
+  ShareSources,
+  SparkCheck,
+  StartCheck,
+  WholeBatches
+}
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.joinless.{Inspection, SparkMembers, SparkVersion, SqlText, StreamContext}
+import org.apache.spark.sql.joinless.SparkMembers
 
 /** What a user names in `spark.sql.extensions`: the table of contents of Joinless. */
 class JoinlessExtension extends (SparkSessionExtensions => Unit) {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {
-    SparkVersion.check()
+    SparkCheck.version()
     JoinlessConf.register()
     extensions.injectTableFunction(IncrementalEnumerate.description)
     extensions.injectHintResolutionRule(_ => IncrementalHint)

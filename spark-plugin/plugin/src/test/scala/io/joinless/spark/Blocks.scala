@@ -1,11 +1,12 @@
 package io.joinless.spark
 
+import scala.collection.immutable.BitSet
+
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
-import io.joinless.spark.plans._
+import io.joinless.spark.spec.{AttributeSpec, BlockSpec, ColumnRef, ColumnSpec, InputSpec, KeySpec, RelationSpec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{DataType, LongType}
-import scala.collection.immutable.BitSet
 
 /** Specs of join blocks by hand, and rows in their layout, for tests below the planner. */
 object Blocks {

@@ -3,8 +3,8 @@ package io.joinless.spark
 import java.nio.file.{Files, Paths}
 
 import io.joinless.spark.api._
-import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 

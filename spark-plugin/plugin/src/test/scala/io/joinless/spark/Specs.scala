@@ -3,7 +3,16 @@ package io.joinless.spark
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{GeneralizedNode, RelationNode}
-import io.joinless.spark.plans._
+import io.joinless.spark.spec.{
+  AttributeSpec,
+  BlockSpec,
+  ColumnRef,
+  ColumnSpec,
+  InputSpec,
+  KeySpec,
+  RelationSpec,
+  ResidualSpec
+}
 import org.apache.spark.sql.types._
 
 /** Specs of small queries, as rules make them. */

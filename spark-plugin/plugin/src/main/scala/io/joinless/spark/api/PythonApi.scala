@@ -1,18 +1,19 @@
 package io.joinless.spark.api
 
-import io.joinless.spark.JoinlessConf
+import io.joinless.spark.changes.Changes
+import io.joinless.spark.compile.{CompiledDeltas, DeltaCompiler}
+import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.explain.{DeltasText, ExtendedExplain, JoinTreeGraph, JoinTreeText}
-import io.joinless.spark.changes.Changes
-import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows, JoinFreeJoin}
-import io.joinless.spark.rules.{CompileDeltas, DeltaCompiler, Reason}
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.planner.ChosenShares
+import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin, Reason}
 import io.joinless.spark.source.FullResult
-import io.joinless.spark.state.StateFormat
-import io.joinless.spark.strategy.ChosenShares
+import io.joinless.spark.spec.{BlockSpec, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
-import org.apache.spark.sql.joinless.{ExecutorCores, Inspection, Plans, SparkVersion}
+import org.apache.spark.sql.joinless.{ExecutorCores, Plans, SparkVersion}
 import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
 
 /** The only door for Python: static methods of plain types, called through py4j.
   *
@@ -96,9 +97,9 @@ object PythonApi {
     val analyzed = Plans.analyzed(df.toDF())
     if (DeltaCompiler.reads(analyzed)) {
       val asked =
-        look(df.sparkSession, CompileDeltas.attempt(df.sparkSession, Changes.mark(analyzed, DeltaForm.ChangeType)))
+        look(df.sparkSession, CompiledDeltas.attempt(df.sparkSession, Changes.mark(analyzed, DeltaForm.ChangeType)))
       asked.copy(reasons = asked.reasons :+ Reason(Reason.ChangesNotAsked))
-    } else look(df.sparkSession, CompileDeltas.attempt(df.sparkSession, analyzed))
+    } else look(df.sparkSession, CompiledDeltas.attempt(df.sparkSession, analyzed))
   }
 
   private def look(session: SparkSession, compiled: Either[Reason, LogicalPlan]): Look = compiled match {

@@ -1,11 +1,12 @@
 package io.joinless.spark.changes
 
 import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{ChangeColumn, Changelog, DeltaForm, DeltaOutput}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.joinless.{Inspection, Plans}
+import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, StringType}
 
 /** Marks that users put on DataFrames: changes come in here, changes go out there. Nothing is decided by them. */

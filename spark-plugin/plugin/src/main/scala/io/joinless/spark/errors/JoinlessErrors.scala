@@ -202,8 +202,10 @@ object JoinlessErrors {
   private def analysis(condition: String, parameters: (String, String)*): JoinlessAnalysisException =
     new JoinlessAnalysisException(condition, parameters.toMap)
 
-  private def runtime(condition: String, parameters: (String, String)*): JoinlessRuntimeException =
-    new JoinlessRuntimeException(condition, parameters.toMap)
+  private def runtime(condition: String, parameters: (String, String)*): JoinlessRuntimeException = {
+    val all = parameters.toMap
+    new JoinlessRuntimeException(condition, sentence(condition, all), template(condition), sqlState(condition), all)
+  }
 }
 
 /** What of a checkpoint does not fit; the subclass of `JOINLESS_STATE_MISMATCH`. */

@@ -3,10 +3,11 @@ package io.joinless.spark.exec
 import io.joinless.engine.enumerate.{DeltaEnumeration, Reversal}
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
-import io.joinless.spark.plans.BlockSpec
-import io.joinless.spark.state._
+import io.joinless.spark.spec.{BlockSpec, RowCodec}
+import io.joinless.spark.state.{CachedTree, ChangeLogReader, ChangeLogWriter, LogExtent, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
+import org.apache.spark.sql.joinless.BlockStore
 import org.apache.spark.unsafe.Platform
 
 /** One batch in one cell of an append-only block: exchange rows in, result rows out, streaming.

@@ -4,10 +4,11 @@ import io.joinless.engine.algebra.{DeleteOfAbsentRow, WeightOverflow}
 import io.joinless.engine.enumerate.ChangeBatch
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{BlockSpec, ColumnRef}
-import io.joinless.spark.state.{BlockStore, CachedTree, ChangeLogReader, ExtentJournal, Undo}
+import io.joinless.spark.spec.{BlockSpec, ColumnRef}
+import io.joinless.spark.state.{CachedTree, ChangeLogReader, ExtentJournal, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
+import org.apache.spark.sql.joinless.BlockStore
 import org.apache.spark.unsafe.Platform
 
 /** One batch in one cell of a block with changelogs: exchange rows with weights in, net changes of the result out.

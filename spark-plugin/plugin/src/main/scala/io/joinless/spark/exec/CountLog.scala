@@ -1,9 +1,18 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.enumerate.ChangeBatch
-import io.joinless.spark.plans.BlockSpec
-import io.joinless.spark.state._
+import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.state.{
+  CachedTree,
+  ChangeLogReader,
+  ChangeLogWriter,
+  ExtentJournal,
+  LogExtent,
+  LogTail,
+  RowCounts
+}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.joinless.BlockStore
 import org.apache.spark.unsafe.Platform
 
 /** The log of a cell with changelog inputs, for one batch: writes the counts of changed rows, cleans what is outdated (D5).

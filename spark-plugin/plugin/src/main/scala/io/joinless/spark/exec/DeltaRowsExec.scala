@@ -1,6 +1,7 @@
 package io.joinless.spark.exec
 
-import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows}
+import io.joinless.spark.plans.{DeltaForm, DeltaRows}
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, UnsafeProjection, UnsafeRow}

@@ -1,15 +1,22 @@
 package io.joinless.spark.exec
 
+import scala.jdk.CollectionConverters._
+
 import io.joinless.engine.view.ViewTree
-import io.joinless.spark.JoinlessConf
+import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ViewTreePlan
-import io.joinless.spark.plans.BlockSpec
-import io.joinless.spark.state._
-import io.joinless.spark.strategy.SpecComparison
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
-import org.apache.spark.{InterruptibleIterator, TaskContext}
+import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
+import io.joinless.spark.state.{
+  CacheSweeper,
+  CachedTree,
+  CellId,
+  ChangeLog,
+  ChangeLogReader,
+  StateVersion,
+  Undo,
+  ViewTreeCache
+}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
@@ -20,18 +27,12 @@ import org.apache.spark.sql.catalyst.plans.physical.{
   Partitioning,
   UnknownPartitioning
 }
-import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.execution.streaming.operators.stateful.{
-  StateStoreWriter,
-  StatefulOpStateStoreCheckpointInfo,
-  StatefulOperatorCustomMetric,
-  StatefulOperatorStateInfo
-}
-import org.apache.spark.sql.execution.streaming.state._
-import org.apache.spark.sql.joinless.StateStores
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.joinless.{CellStore, StateInfo, StatefulCells}
 import org.apache.spark.sql.streaming.StateOperatorProgress
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.CollectionAccumulator
-import scala.jdk.CollectionConverters._
+import org.apache.spark.{InterruptibleIterator, TaskContext}
 
 /** The join-free operator: a join block's stateful node, one task per cell and batch.
   *
@@ -49,10 +50,10 @@ final case class JoinFreeExec(
     spec: BlockSpec,
     residuals: Seq[Expression],
     output: Seq[Attribute],
-    stateInfo: Option[StatefulOperatorStateInfo],
+    stateInfo: Option[StateInfo],
     child: SparkPlan,
     deltas: Boolean = false
-) extends UnaryExecNode with StateStoreWriter {
+) extends StatefulCells {
 
   override def shortName: String = StateFormat.OperatorName
 
@@ -71,53 +72,24 @@ final case class JoinFreeExec(
   override def innerChildren: Seq[QueryPlan[_]] =
     if (new JoinlessConf(conf).explainEnabled) Seq(ViewTreePlan.of(spec)) else Nil
 
-  override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] = OperatorMetrics.definitions
+  override protected def figures: Seq[(String, String)] = OperatorMetrics.all
 
-  override def validateAndMaybeEvolveStateSchema(
-      hadoopConf: Configuration,
-      batchId: Long,
-      stateSchemaVersion: Int
-  ): List[StateSchemaValidationResult] = List(
-    StateStores.checkSchema(
-      getStateInfo,
-      session,
-      hadoopConf,
-      batchId,
-      stateSchemaDirPath(),
-      ChangeLog.KeySchema,
-      ChangeLog.ValueSchema
-    )
-  )
+  override protected def keySchema: StructType = ChangeLog.KeySchema
 
-  override def operatorStateMetadataVersion: Int = 2
+  override protected def valueSchema: StructType = ChangeLog.ValueSchema
 
-  override def operatorStateMetadata(stateSchemaPaths: List[List[String]]): OperatorStateMetadata = {
-    val info = getStateInfo
-    OperatorStateMetadataV2(
-      OperatorInfoV1(info.operatorId, shortName),
-      Array(StateStoreMetadataV2(StateStoreId.DEFAULT_STORE_NAME, 0, info.numPartitions, stateSchemaPaths.head)),
-      StateFormat.toJson(spec)
-    )
-  }
+  override protected def properties: String = StateFormat.toJson(spec)
 
   /** The strategy has compared both specs before anything was written; this only makes sure. */
-  override def validateNewMetadata(oldMetadata: OperatorStateMetadata, newMetadata: OperatorStateMetadata): Unit =
-    oldMetadata match {
-      case OperatorStateMetadataV2(_, _, json) =>
-        val checkpoint = new Path(getStateInfo.checkpointLocation).getParent.toString
-        val recorded = StateFormat.fromJson(json, checkpoint)
-        val difference = SpecComparison.difference(recorded, spec).orElse(
-          Option.when(recorded.tree != spec.tree || recorded.shares != spec.shares)(
-            Mismatch.Tree -> "Its join tree or shares are not those of the plan."
-          )
-        )
-        difference.foreach { case (kind, what) => throw JoinlessErrors.stateMismatch(kind, checkpoint, what) }
-      case _ =>
-    }
-
-  /** Each action of a `foreachBatch` commits anew; the last one is what the next batch starts from. */
-  override def getStateStoreCheckpointInfo(): Array[StatefulOpStateStoreCheckpointInfo] =
-    checkpointInfoAccumulator.value.asScala.toSeq.groupBy(_.partitionId).toSeq.sortBy(_._1).map(_._2.last).toArray
+  override protected def checkProperties(recorded: String, checkpoint: String): Unit = {
+    val before = StateFormat.fromJson(recorded, checkpoint)
+    val difference = SpecComparison.difference(before, spec).orElse(
+      Option.when(before.tree != spec.tree || before.shares != spec.shares)(
+        Mismatch.Tree -> "Its join tree or shares are not those of the plan."
+      )
+    )
+    difference.foreach { case (kind, what) => throw JoinlessErrors.stateMismatch(kind, checkpoint, what) }
+  }
 
   /** What cells told when they committed, once per action of a `foreachBatch`. */
   private lazy val commits: CollectionAccumulator[CellSizes] = sparkContext.collectionAccumulator[CellSizes]
@@ -146,13 +118,13 @@ final case class JoinFreeExec(
     commits
     val confs = new JoinlessConf(conf)
     val (cacheEnabled, cacheMaxBytes, owe) = (confs.cacheEnabled, confs.cacheMaxBytes, confs.absentRowsOwed)
-    StateStores.mapPartitions(child.execute(), getStateInfo, session, ChangeLog.KeySchema, ChangeLog.ValueSchema) {
-      (store, rows) => runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe)
+    mapCells(child.execute()) { (store, rows) =>
+      runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe)
     }
   }
 
   private def runCell(
-      store: StateStore,
+      store: CellStore,
       rows: Iterator[InternalRow],
       cacheEnabled: Boolean,
       limit: Long,
@@ -160,8 +132,8 @@ final case class JoinFreeExec(
   ): Iterator[InternalRow] = {
     val context = TaskContext.get()
     val info = getStateInfo
-    val cell = store.id.partitionId
-    val figures = new TaskMetrics
+    val cell = store.cell
+    val measured = new TaskMetrics
     val base = StateVersion(info.queryRunId, info.storeVersion, info.getStateStoreCkptId(cell).map(_.head))
     val lease = ViewTreeCache.executor.checkOut(CellId(info.checkpointLocation, info.operatorId, cell), base)
     var task: BatchTask = null
@@ -178,14 +150,14 @@ final case class JoinFreeExec(
     }
 
     def commit(now: CachedTree, undo: Undo): Unit = {
-      figures.commitNanos = nanosOf { val _ = store.commit() }
+      measured.commitNanos = nanosOf(store.commit())
       val bytes = now.bytes
       if (cacheEnabled) {
-        val id = store.getStateStoreCheckpointInfo().stateStoreCkptId
-        lease.checkIn(now, base.copy(version = base.version + 1, checkpointId = id), limit, Some(base -> undo))
+        val committed = base.copy(version = base.version + 1, checkpointId = store.checkpointId)
+        lease.checkIn(now, committed, limit, Some(base -> undo))
         CacheSweeper.start()
       } else lease.release()
-      report(store, cell, now.tree, bytes, figures)
+      report(store, cell, now.tree, bytes, measured)
     }
 
     val start = lease.cached.getOrElse {
@@ -199,38 +171,33 @@ final case class JoinFreeExec(
     // told at once: a task whose rows nobody reads to the end has no later moment
     if (lease.cached.isDefined) longMetric(OperatorMetrics.CacheHits) += 1
     if (lease.tookBack) longMetric(OperatorMetrics.BatchesTakenBack) += 1
-    val blocks = StateStores.blocks(store)
     val reader = logReader(cell, info.storeVersion)
     task =
       if (spec.retractable)
-        new ChangelogTask(spec, residuals, cell, start, rows, blocks, reader, owe, checkSize, commit, figures)
-      else new CellTask(spec, residuals, cell, start, rows, blocks, reader, checkSize, commit, figures, deltas)
+        new ChangelogTask(spec, residuals, cell, start, rows, store, reader, owe, checkSize, commit, measured)
+      else new CellTask(spec, residuals, cell, start, rows, store, reader, checkSize, commit, measured, deltas)
     new InterruptibleIterator(context, task)
   }
 
-  private def rebuild(store: StateStore, cell: Int, version: Long, checkSize: Long => Unit): CachedTree =
+  private def rebuild(store: CellStore, cell: Int, version: Long, checkSize: Long => Unit): CachedTree =
     if (version == 0) CellTask.empty(spec)
-    else {
-      val blocks = store.iterator()
-      try CellTask.rebuild(spec, logReader(cell, version), blocks.map(pair => (pair.key, pair.value)), checkSize)
-      finally blocks.close()
-    }
+    else store.read(CellTask.rebuild(spec, logReader(cell, version), _, checkSize))
 
   private def logReader(cell: Int, version: Long): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
 
   /** The store counts blocks and its own memory; users count rows, and what the operator holds. */
-  private def report(store: StateStore, cell: Int, tree: ViewTree, bytes: Long, figures: TaskMetrics): Unit = {
-    figures.report(tree, longMetric)
-    longMetric("numOutputRows") += figures.rowsOut
-    longMetric("numUpdatedStateRows") += figures.rowsIn
-    longMetric("numRemovedStateRows") += figures.rowsRemoved
-    longMetric("allUpdatesTimeMs") += (figures.propagate.nanos + figures.enumerate.nanos) / 1000000
-    longMetric("commitTimeMs") += figures.commitNanos / 1000000
+  private def report(store: CellStore, cell: Int, tree: ViewTree, bytes: Long, measured: TaskMetrics): Unit = {
+    measured.report(tree, longMetric)
+    longMetric("numOutputRows") += measured.rowsOut
+    longMetric("numUpdatedStateRows") += measured.rowsIn
+    longMetric("numRemovedStateRows") += measured.rowsRemoved
+    longMetric("allUpdatesTimeMs") += (measured.propagate.nanos + measured.enumerate.nanos) / 1000000
+    longMetric("commitTimeMs") += measured.commitNanos / 1000000
     val (stateRows, stateMemory) = (longMetric("numTotalStateRows"), longMetric("stateMemory"))
     val (rows, memory) = (stateRows.value, stateMemory.value)
-    setStoreMetrics(store)
-    val sizes = CellSizes(cell, tree, bytes, stateMemory.value - memory, figures)
+    addStoreMetrics(store)
+    val sizes = CellSizes(cell, tree, bytes, stateMemory.value - memory, measured)
     commits.add(sizes)
     CellSizes.figures(Seq(sizes)).foreach { case (name, size) => longMetric(name) += size }
     stateRows += sizes.rows - (stateRows.value - rows)

@@ -1,7 +1,7 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.enumerate.Reversal
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{CachedTree, ExtentJournal, Undo}
 
 /** What a batch did to a cell: to its view tree and, where the block has a changelog, to what is known of its log. */

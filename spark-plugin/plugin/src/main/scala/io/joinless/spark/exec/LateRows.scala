@@ -2,19 +2,11 @@ package io.joinless.spark.exec
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Predicate}
-import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 
 /** Rows of a watermarked scan that come too late, by Spark's own rule (architecture D12): their event time is not after
   * the watermark. Only scans that hand on their event-time column have such rows. NULL is never late.
   */
 object LateRows {
-
-  /** The condition over the scan's columns, where it has an event-time column. */
-  def condition(scan: Seq[Attribute], watermarkMs: Long, severalEventTimes: Boolean): Option[Expression] =
-    WatermarkSupport.watermarkExpression(
-      WatermarkSupport.findEventTimeColumn(scan, allowMultipleEventTimeColumns = severalEventTimes),
-      Some(watermarkMs)
-    )
 
   /** The rows that are not late; `dropped` is called for each of the others. */
   def without(

@@ -2,10 +2,6 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.view.ViewTree
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.execution.streaming.operators.stateful.{
-  StatefulOperatorCustomMetric,
-  StatefulOperatorCustomSumMetric
-}
 
 /** What the operator reports in `progress.stateOperators[].customMetrics`; every figure is a sum over the cells.
   *
@@ -58,9 +54,6 @@ object OperatorMetrics {
     CommitMs -> "time to commit the log",
     RebuildMs -> "time to rebuild view trees from the log"
   )
-
-  def definitions: Seq[StatefulOperatorCustomMetric] =
-    all.map { case (name, meaning) => StatefulOperatorCustomSumMetric(name, meaning) }
 }
 
 /** Collects one task's figures; its counts and times are added to the operator's metrics once, at its end. */

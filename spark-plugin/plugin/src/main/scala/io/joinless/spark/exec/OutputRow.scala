@@ -1,7 +1,7 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.tuples.TupleArena
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, RowCodec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.DecimalType
 import org.apache.spark.unsafe.Platform

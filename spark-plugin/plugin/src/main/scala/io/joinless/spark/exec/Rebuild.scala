@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.enumerate.Restoration
 import io.joinless.engine.view.ViewTree
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, RowCodec}
 import io.joinless.spark.state.{CachedTree, ChangeLogReader, LogExtent, RowCounts}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform

@@ -2,7 +2,8 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.tuples.TupleArena
-import io.joinless.spark.plans.{BlockSpec, CanThrow, ResidualSpec}
+import io.joinless.spark.plans.CanThrow
+import io.joinless.spark.spec.{BlockSpec, ResidualSpec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Expression, Predicate, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}

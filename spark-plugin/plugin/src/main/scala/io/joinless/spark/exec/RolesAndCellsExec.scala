@@ -1,7 +1,8 @@
 package io.joinless.spark.exec
 
 import io.joinless.spark.placement.Cells
-import io.joinless.spark.plans.{BlockSpec, KeyErrors}
+import io.joinless.spark.plans.KeyErrors
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -15,8 +16,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeRow
 }
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
-import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.joinless.LateEvents
 import org.apache.spark.sql.types.{BinaryType, BooleanType, IntegerType, LongType}
@@ -90,7 +91,7 @@ final case class RolesAndCellsExec(
 
   private def lateRows: Option[Expression] = {
     val several = !conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE)
-    late.flatMap(events => LateRows.condition(child.output, events.watermarkMs, several))
+    late.flatMap(events => LateEvents.condition(child.output, events.watermarkMs, several))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): RolesAndCellsExec = copy(child = newChild)

@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.spark.plans.ColumnSpec
+import io.joinless.spark.spec.ColumnSpec
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, ToPrettyString, UnsafeRow}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.Platform

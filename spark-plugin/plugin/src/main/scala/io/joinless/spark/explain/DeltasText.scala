@@ -1,6 +1,7 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{BlockSpec, DeltaRows}
+import io.joinless.spark.plans.DeltaRows
+import io.joinless.spark.spec.BlockSpec
 
 /** How the changes of a block's result are told, as a line for people. */
 object DeltasText {

@@ -1,7 +1,6 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.JoinFreeJoin
-import io.joinless.spark.rules.Reason
+import io.joinless.spark.plans.{JoinFreeJoin, Reason}
 import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
@@ -17,7 +16,7 @@ class ExtendedExplain extends ExtendedExplainGenerator {
 
   override def generateExtendedInfo(plan: SparkPlan): String = {
     val logical = plan.collect { case p => p.logicalLink }.flatten
-    if (SQLConf.get.getConf(io.joinless.spark.JoinlessConf.EXPLAIN_ENABLED))
+    if (SQLConf.get.getConf(io.joinless.spark.conf.JoinlessConf.EXPLAIN_ENABLED))
       ExtendedExplain.lines(logical).map(_ + "\n").mkString
     else ""
   }

@@ -1,7 +1,7 @@
 package io.joinless.spark.explain
 
 import io.joinless.spark.placement.Placement
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 
 /** A block's join tree and views as text, for people: root, height, class, what follows for the cost, cells and shares,
   * and each view with its columns.

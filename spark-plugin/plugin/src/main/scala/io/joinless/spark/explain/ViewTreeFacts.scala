@@ -3,7 +3,7 @@ package io.joinless.spark.explain
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{GeneralizedNode, Hypergraph, JoinTree, QueryClass, RelationNode}
-import io.joinless.spark.plans.{BlockSpec, ColumnRef}
+import io.joinless.spark.spec.{BlockSpec, ColumnRef}
 
 /** One block's view tree in words of columns: the facts that text, graph, JSON and the plan show.
   *

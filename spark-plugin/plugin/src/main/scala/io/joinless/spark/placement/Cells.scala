@@ -1,6 +1,6 @@
 package io.joinless.spark.placement
 
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 

@@ -1,6 +1,6 @@
 package io.joinless.spark.placement
 
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 
 /** Where the rows of a join block go, and what that costs (HyperCube, architecture D7).
   *

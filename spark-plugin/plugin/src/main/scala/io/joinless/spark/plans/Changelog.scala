@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 /** A relation given by its changes: rows of `child` come and go by `weight`, and only the plain columns show.
   *
   * The node exists in analyzed plans only. `joinless.changelog` puts it there; starting a query compiles it away
-  * ([[io.joinless.spark.rules.CompileDeltas]]), or refuses the query where it would reach Spark's own operators, which
+  * ([[io.joinless.spark.start.CompileDeltas]]), or refuses the query where it would reach Spark's own operators, which
   * would take deletes for inserts. A plan that is only looked at may show it.
   *
   * @param weight signed number of copies by which a row of `child` changes the relation; BIGINT, never NULL

@@ -1,5 +1,6 @@
 package io.joinless.spark.plans
 
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression, LeafExpression, Unevaluable}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.types.DataType
@@ -8,7 +9,7 @@ import org.apache.spark.sql.types.DataType
   *
   * `incrementalEnumerate()` puts it below a projection of the child's columns and a [[ChangeColumn]]:
   * {{{ Project(child columns, ChangeColumn AS _change_type) / DeltaOutput(child) }}}
-  * Starting a query compiles both into [[DeltaRows]] over a join block ([[io.joinless.spark.rules.CompileDeltas]]).
+  * Starting a query compiles both into [[DeltaRows]] over a join block ([[io.joinless.spark.start.CompileDeltas]]).
   */
 final case class DeltaOutput(child: LogicalPlan) extends UnaryNode {
 

@@ -1,5 +1,6 @@
 package io.joinless.spark.plans
 
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 

@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.plans.Reason
 import io.joinless.spark.rules.Conditions._
 import io.joinless.spark.rules.ExtractJoinBlock.holdsBlock
 import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression}
@@ -8,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project
 /** Why a block ends above a leaf that holds joins of streams: something between them is nondeterministic, or looks into a table
   * that may change ([[StaticSides]]).
   */
-private[rules] object BlockEnds {
+private[spark] object BlockEnds {
 
   def apply(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case InnerJoin(_, _, conditions) if holdsBlock(leaf) => timely(conditions)
@@ -32,5 +33,5 @@ private[rules] object BlockEnds {
     Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(expression))
 
   private def staticAbove(table: LogicalPlan): Reason =
-    Reason.of(Reason.StaticSideAboveJoins, "static" -> DeltaScope.named(table))
+    Reason.of(Reason.StaticSideAboveJoins, "static" -> Names.ofTable(table))
 }

@@ -3,7 +3,17 @@ package io.joinless.spark.rules
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{Hypergraph, JoinTree}
-import io.joinless.spark.plans._
+import io.joinless.spark.plans.{CanThrow, IsComputable}
+import io.joinless.spark.spec.{
+  AttributeSpec,
+  BlockSpec,
+  ColumnRef,
+  ColumnSpec,
+  InputSpec,
+  KeySpec,
+  RelationSpec,
+  ResidualSpec
+}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.joinless.KeyBytes
 

@@ -1,11 +1,11 @@
 package io.joinless.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.{And, Expression, PredicateHelper, PythonUDF, SubqueryExpression}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 
 /** What the rules ask of expressions and nodes. */
-private[rules] object Conditions extends PredicateHelper {
+private[spark] object Conditions extends PredicateHelper {
 
   /** The conjuncts of a condition. */
   def conjuncts(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
@@ -15,6 +15,12 @@ private[rules] object Conditions extends PredicateHelper {
   /** Whether only a plan node of Spark's own can evaluate it. */
   def isLate(expression: Expression): Boolean =
     expression.exists(e => e.isInstanceOf[PythonUDF] || e.isInstanceOf[SubqueryExpression])
+
+  /** Whether the expression means another moment in every batch. */
+  def isTime(e: Expression): Boolean = e match {
+    case _: CurrentTimestampLike | _: CurrentDate | _: LocalTimestamp | _: CurrentTime => true
+    case _ => false
+  }
 
   /** A node that a block looks through: it changes names, values or rows, each row by itself. */
   object Transparent {

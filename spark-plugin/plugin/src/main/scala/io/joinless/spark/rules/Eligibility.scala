@@ -1,8 +1,9 @@
 package io.joinless.spark.rules
 
 import io.joinless.engine.query.{CyclicCore, JoinTree, TreeSearch}
-import io.joinless.spark.JoinlessConf
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.plans.Reason
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.Equality
 import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
 

@@ -1,7 +1,8 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin}
+import io.joinless.spark.plans.{JoinFreeJoin, Reason}
 import io.joinless.spark.rules.ExtractJoinBlock.{holdsBlock, leaves, mapLeaves}
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 

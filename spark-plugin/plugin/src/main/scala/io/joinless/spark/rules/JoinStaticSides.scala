@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.CanThrow
+import io.joinless.spark.plans.{CanThrow, Reason}
 import org.apache.spark.sql.catalyst.expressions.{Equality, Expression}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LogicalPlan}
@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LogicalPlan}
   *
   * Static sides that touch each other move together. A group that touches no streaming leaf, or several, is a reason.
   */
-private[rules] object JoinStaticSides {
+private[spark] object JoinStaticSides {
 
   def apply(part: Part): Either[Reason, Part] =
     if (part.leaves.forall(_.plan.isStreaming)) Right(part) else new JoinStaticSides(part).result

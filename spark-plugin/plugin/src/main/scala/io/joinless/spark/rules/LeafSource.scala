@@ -6,13 +6,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project
 /** A plan of projections and filters as what it makes of the rows of its source: `scope` says what each of its columns is over the
   * source's columns, `conditions` which rows it keeps. A source's columns go by their names, each once.
   */
-final private[rules] case class LeafSource(scope: Map[ExprId, Expression], conditions: Seq[Expression]) {
+final private[spark] case class LeafSource(scope: Map[ExprId, Expression], conditions: Seq[Expression]) {
 
   /** An expression over the plan's columns, over those of its source. */
   def resolve(e: Expression): Expression = OuterScope.replace(e)(a => scope.getOrElse(a.exprId, a))
 }
 
-private[rules] object LeafSource {
+private[spark] object LeafSource {
 
   def apply(plan: LogicalPlan): LeafSource = plan match {
     case Project(list, child) =>

@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 
 /** Which leaves the equations of a block link, those that fix a column to a constant included. */
-private[rules] object Links {
+private[spark] object Links {
 
   /** The leaves in groups that equations hold together, ordered by their lowest leaf. */
   def apply(block: JoinBlock): Seq[Set[Int]] =

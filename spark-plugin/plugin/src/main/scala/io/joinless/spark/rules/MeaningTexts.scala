@@ -1,13 +1,13 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.RowsSpec
+import io.joinless.spark.spec.RowsSpec
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** What rows and results mean, as texts that are equal in every run of the same query: columns go by their names in the source,
   * relations by their positions, conditions are sorted. Aliases, ids and the nesting of subqueries do not show.
   */
-private[rules] object MeaningTexts {
+private[spark] object MeaningTexts {
 
   /** Which rows a plan of projections, filters and unions over a stream yields, and as what.
     *

@@ -1,6 +1,7 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{BlockSpec, IsComputable}
+import io.joinless.spark.plans.IsComputable
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project}

@@ -1,9 +1,11 @@
 package io.joinless.spark.rules
 
+import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical._
 
 /** Names that users read: in explain, reasons and the recorded spec. */
-private[rules] object Names {
+private[spark] object Names {
 
   /** The same names, with a number where one comes again. */
   def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
@@ -19,6 +21,18 @@ private[rules] object Names {
   def of(expression: Expression, leaves: IndexedSeq[Leaf]): String = {
     val owner = leaves.flatMap(leaf => leaf.attributes.map(_.exprId -> leaf.name)).toMap
     expression.transform { case a: Attribute => a.withQualifier(owner.get(a.exprId).toSeq) }.sql
+  }
+
+  /** A table as the query calls it, or by its columns where it has no name. */
+  def ofTable(plan: LogicalPlan): String = RelationNames.of(plan).getOrElse(called(plan))
+
+  /** An operator as users know it. */
+  def called(plan: LogicalPlan): String = EliminateSubqueryAliases(plan) match {
+    case Project(_, child) => called(child)
+    case Distinct(_) | Deduplicate(_, _) => "DISTINCT"
+    case _: Aggregate => "GROUP BY or DISTINCT"
+    case leaf: LeafNode => leaf.output.map(_.name).mkString("(", ", ", ")")
+    case other => other.simpleString(5).take(120)
   }
 
   def of(term: Term, leaves: IndexedSeq[Leaf]): String = of(term.expression, leaves)

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
   * also stand inside its plan, as [[OuterReference]]s. So attributes of an expression are collected and replaced here and
   * nowhere else.
   */
-private[rules] object OuterScope {
+private[spark] object OuterScope {
 
   /** The attributes that come from outside, each as often as it is needed. */
   def attributes(expression: Expression): Seq[Attribute] = expression match {

@@ -12,7 +12,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param qualifiers the alias under which an attribute of a leaf was first called
   * @param keysOfRows keys that joins evaluate on all rows of a leaf
   */
-final private[rules] case class Part(
+final private[spark] case class Part(
     leaves: IndexedSeq[Leaf],
     conditions: IndexedSeq[Expression],
     joins: IndexedSeq[Join],
@@ -71,7 +71,7 @@ final private[rules] case class Part(
   }
 }
 
-private[rules] object Part {
+private[spark] object Part {
 
   /** A subtree that Spark runs, under fresh attributes. */
   def leaf(plan: LogicalPlan): Part = {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
   * stands in the plan several times, under different aliases, gets none. Views of a session share their plans: what another query noted
   * is noted anew, in subqueries too.
   */
-private[rules] object RelationNames {
+private[spark] object RelationNames {
 
   private val tag: TreeNodeTag[String] = TreeNodeTag[String]("joinless.relation")
 

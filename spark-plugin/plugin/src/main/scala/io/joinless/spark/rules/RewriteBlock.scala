@@ -1,7 +1,8 @@
 package io.joinless.spark.rules
 
 import io.joinless.engine.query.JoinTree
-import io.joinless.spark.plans._
+import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
+import io.joinless.spark.spec.{BlockSpec, ColumnSpec, MeaningSpec, ResultSpec, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,

@@ -1,8 +1,10 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.JoinlessConf
+import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{BlockSpec, JoinFreeJoin, Template}
+import io.joinless.spark.plans.{JoinFreeJoin, Reason, Template}
+import io.joinless.spark.run.RunState
+import io.joinless.spark.spec.{BlockSpec, SqlTexts}
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule

@@ -3,12 +3,9 @@ package io.joinless.spark.rules
 import scala.collection.mutable
 
 import io.joinless.spark.plans.JoinFreeJoin
-import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, ExprId}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
-import org.apache.spark.sql.execution.datasources.FileFormat
-import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
+import org.apache.spark.sql.joinless.StreamLeaf
 import org.apache.spark.sql.types.MetadataBuilder
 
 /** Which streaming sources of a query are one and the same, and the query with one source for each of them.
@@ -77,25 +74,20 @@ object SharedSources {
   /** Where the plan reads streams, in preorder. */
   def places(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect { case place if isPlace(place) => place }
 
-  private def isPlace(plan: LogicalPlan): Boolean =
-    plan.isInstanceOf[StreamingRelation] || plan.isInstanceOf[StreamingRelationV2]
+  private def isPlace(plan: LogicalPlan): Boolean = StreamLeaf.is(plan)
 
   /** What defines the source, where equal definitions mean equal data. */
   private def definition(place: LogicalPlan): Option[Any] = {
     val columns = place.output.map(a => (a.name, a.dataType))
-    place match {
-      case v1: StreamingRelation if isReplayable(v1) => Some((v1.copy(output = Nil), columns))
-      case v2: StreamingRelationV2 if Replayable(v2.sourceName) || v2.v1Relation.exists(isReplayable) =>
-        Some((v2.copy(output = Nil, v1Relation = None), v2.v1Relation.flatMap(definition), columns))
-      case _ => None
-    }
+    StreamLeaf.unapply(place).flatMap(definition).map((_, columns))
   }
 
-  private def isReplayable(relation: LogicalPlan): Boolean = relation match {
-    case v1: StreamingRelation =>
-      Replayable(v1.sourceName) || classOf[FileFormat].isAssignableFrom(v1.dataSource.providingClass)
-    case _ => false
-  }
+  private def definition(stream: StreamLeaf): Option[Any] =
+    Option.when(isReplayable(stream) || stream.older.exists(isReplayable)) {
+      (stream.definition, stream.older.flatMap(definition))
+    }
+
+  private def isReplayable(stream: StreamLeaf): Boolean = Replayable(stream.sourceName) || stream.readsFiles
 
   private val Replayable = Set("delta", "kafka", "memory")
 
@@ -118,44 +110,4 @@ object SharedSources {
       val plain = new MetadataBuilder().withMetadata(alias.metadata).remove(Mark).build()
       alias.copy()(alias.exprId, alias.qualifier, Some(plain), alias.nonInheritableMetadataKeys)
     } else alias
-}
-
-/** Gives every scan of a batch attributes of its own where sources are shared: these put the same data into several places,
-  * with the same expression ids, and rules that look at more than one place at once take ids for identities.
-  */
-object SeparateScans {
-
-  /** The plan with fresh attributes where an id was produced before; `eq` where no source is shared. */
-  def apply(plan: LogicalPlan): LogicalPlan = if (plan.exists(SharedSources.isShared)) everywhere(plan) else plan
-
-  /** The same whoever made the plan; `eq` where every id is produced once. */
-  def everywhere(plan: LogicalPlan): LogicalPlan = separated(plan, mutable.HashSet.empty)
-
-  private def separated(plan: LogicalPlan, seen: mutable.HashSet[ExprId]): LogicalPlan =
-    rewired(plan, plan.children.map(separated(_, seen))) match {
-      case leaf: MultiInstanceRelation if leaf.output.map(a => seen.add(a.exprId)).contains(false) =>
-        val fresh = leaf.newInstance()
-        seen ++= fresh.output.map(_.exprId)
-        fresh
-      case project: Project =>
-        val list = project.projectList.map {
-          case alias: Alias if !seen.add(alias.exprId) => SharedSources.unmarked(alias).newInstance()
-          case alias: Alias => SharedSources.unmarked(alias)
-          case other => other
-        }
-        if (list.zip(project.projectList).forall { case (now, before) => now eq before }) project
-        else project.copy(projectList = list)
-      case other => other
-    }
-
-  /** The plan over children whose attributes may have changed, position by position. */
-  private def rewired(plan: LogicalPlan, children: Seq[LogicalPlan]): LogicalPlan = {
-    val changed = plan.children.zip(children).filter { case (before, after) => before ne after }
-    val attributes = AttributeMap(changed.flatMap { case (before, after) =>
-      before.output.zip(after.output).filter { case (b, a) => b.exprId != a.exprId }
-    })
-    if (changed.isEmpty) plan
-    else if (attributes.isEmpty) plan.withNewChildren(children)
-    else OuterScope.replaceIn(plan.withNewChildren(children))(a => attributes.getOrElse(a, a))
-  }
 }

@@ -27,6 +27,6 @@ object StoredRows {
 
   private def isLasting(condition: Expression): Boolean = condition.deterministic && !condition.exists {
     case _: SubqueryExpression => true
-    case e => DeltaScope.isTime(e) || Conditions.isLate(e)
+    case e => Conditions.isTime(e) || Conditions.isLate(e)
   } && !condition.isInstanceOf[IsNotNull]
 }

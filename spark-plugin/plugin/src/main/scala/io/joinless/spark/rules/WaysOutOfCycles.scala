@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expres
   * Both are chosen greedily: the last equation that opens the cycle alone, else the last one of it and so on; relations that
   * share an attribute, one after the other. Cost: a reduction of the graph per equation and relation tried.
   */
-private[rules] object WaysOutOfCycles {
+private[spark] object WaysOutOfCycles {
 
   def apply(block: JoinBlock, core: CyclicCore): Seq[(String, String)] = {
     val open = equations(block, block.equations, core)

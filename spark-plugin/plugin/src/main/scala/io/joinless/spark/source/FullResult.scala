@@ -1,13 +1,16 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.changes.Changes
+import io.joinless.spark.compile.CompiledDeltas
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{BlockSpec, DeltaForm, DeltaRows, JoinFreeJoin}
-import io.joinless.spark.rules.{CompileDeltas, StoredRows}
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
+import io.joinless.spark.rules.StoredRows
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{GlobalLimit, LocalLimit, LogicalPlan, Project, Sort, SubqueryAlias}
-import org.apache.spark.sql.joinless.{Inspection, Plans}
+import org.apache.spark.sql.joinless.Plans
+import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /** The complete result of a streaming query as of a committed batch, given the query itself.
   *
@@ -32,7 +35,7 @@ object FullResult {
       case _: Sort | _: GlobalLimit | _: LocalLimit | _: SubqueryAlias =>
         plan.withNewChildren(plan.children.map(full(session, _, fitting)))
       case query =>
-        CompileDeltas.compiled(session, Changes.marked(query, DeltaForm.Weight)) match {
+        CompiledDeltas(session, Changes.marked(query, DeltaForm.Weight)) match {
           case DeltaRows(Project(list, block), _, _, output) =>
             val rows = block.transform { case join: JoinFreeJoin =>
               ResultTable.relation(fitting(join.spec), join.spec, join.residuals, join.output.init, conditions(join))

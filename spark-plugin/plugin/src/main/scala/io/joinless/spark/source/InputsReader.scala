@@ -3,11 +3,12 @@ package io.joinless.spark.source
 import scala.collection.mutable
 
 import io.joinless.spark.placement.Cells
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.state.CommittedLogs
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
-import org.apache.spark.sql.joinless.{CellLog, CellStores}
+import org.apache.spark.sql.joinless.CellBlocks
 import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
@@ -17,7 +18,7 @@ final private[source] case class InputsReaderFactory(
     relations: Seq[Int],
     asStruct: Boolean,
     timeZone: String,
-    stores: CellStores,
+    stores: CommittedLogs,
     cacheMaxBytes: Long
 ) extends PartitionReaderFactory {
 
@@ -40,7 +41,7 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
     spec.relations.indices.filter(r => spec.inputs(spec.relations(r).input).changelog).map(1L << _).foldLeft(0L)(_ | _)
   private[this] val stored = spec.relations.indices.map(r => new StoredRow(scan, r)).toArray
   private[this] val tree = new CellTree(spec, scan.stores, cell, scan.cacheMaxBytes)
-  private[this] var log: CellLog = _
+  private[this] var log: CellBlocks = _
   private[this] var rows: Iterator[InternalRow] = _
   private[this] var current: InternalRow = _
 

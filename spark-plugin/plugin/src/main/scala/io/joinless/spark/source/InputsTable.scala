@@ -2,7 +2,7 @@ package io.joinless.spark.source
 
 import java.util
 
-import io.joinless.spark.JoinlessConf
+import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.CommittedTable
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read._

@@ -2,12 +2,14 @@ package io.joinless.spark.source
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.joinless.spark.JoinlessConf
-import io.joinless.spark.plans.{BlockSpec, CanThrow}
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.plans.CanThrow
+import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.state.CommittedLogs
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.joinless.{CatalystPushDown, CellStores}
+import org.apache.spark.sql.joinless.CatalystPushDown
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /** A condition on the rows of one relation, over its stored columns by position. */
@@ -25,6 +27,7 @@ final private class ResultScanBuilder(table: ResultTable)
   override def pruneColumns(required: StructType): Unit =
     columns = required.fieldNames.toSeq.map(name => table.names.indexOf(name))
 
+  /** A scan meets rows that are part of no result: a condition that can fail would fail on one of those. */
   override protected def take(condition: Expression): Boolean = {
     val spec = table.spec
     val value = condition.transform { case a: Attribute => table.values(table.names.indexOf(a.name)) }
@@ -88,7 +91,7 @@ final private case class ResultReaderFactory(
     values: Seq[Expression],
     filters: Seq[Expression],
     taken: Seq[RelationFilter],
-    stores: CellStores,
+    stores: CommittedLogs,
     cacheMaxBytes: Long
 ) extends PartitionReaderFactory {
 

@@ -5,15 +5,15 @@ import java.util
 import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
-import io.joinless.spark.plans.{BlockSpec, ColumnRef, CommittedTable, ResultSpec}
-import io.joinless.spark.strategy.SpecComparison
+import io.joinless.spark.inspect.SqlText
+import io.joinless.spark.plans.CommittedTable
+import io.joinless.spark.spec.{BlockSpec, ColumnRef, ResultSpec, SpecComparison}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BoundReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.joinless.SqlText
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 

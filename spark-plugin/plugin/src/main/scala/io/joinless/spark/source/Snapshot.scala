@@ -1,16 +1,17 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{BlockSpec, ColumnSpec}
-import io.joinless.spark.strategy.SpecComparison
+import io.joinless.spark.run.{CommittedState, Recorded}
+import io.joinless.spark.spec.{BlockSpec, ColumnSpec, SpecComparison}
+import io.joinless.spark.state.CommittedLogs
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.joinless.{CellStores, CommittedState, PythonTypes, StreamContext}
+import org.apache.spark.sql.joinless.PythonTypes
 
 /** One join block of a checkpoint as of exactly one committed batch, found on the driver.
   *
   * Later batches do not change it; it can be read as long as the query's own retention keeps that batch.
   */
-final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec: BlockSpec, stores: CellStores)
+final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec: BlockSpec, stores: CommittedLogs)
 
 object Snapshot {
 
@@ -45,7 +46,7 @@ object Snapshot {
       operator: Option[Long]
   ): Snapshot =
     of(session, checkpoint, batch) { (state, at) =>
-      def difference(block: StreamContext.Recorded) = SpecComparison.difference(block.spec, planned)
+      def difference(block: Recorded) = SpecComparison.difference(block.spec, planned)
       val blocks = state.blocks(at)._1
       blocks.filter(difference(_).isEmpty) match {
         case Seq(only) if operator.isEmpty => only
@@ -64,7 +65,7 @@ object Snapshot {
     }
 
   private def of(session: SparkSession, checkpoint: String, batch: Option[Long])(
-      choose: (CommittedState, Long) => StreamContext.Recorded
+      choose: (CommittedState, Long) => Recorded
   ): Snapshot = {
     val state = new CommittedState(session, checkpoint)
     if (!state.exists) throw JoinlessErrors.noCheckpoint(checkpoint)
@@ -79,7 +80,7 @@ object Snapshot {
       checkpoint,
       s"Operator ${block.operator} has ${block.spec.cells} cells and ${block.partitions} stores."
     )
-    val stores = state.stores(at, block.operator).getOrElse(throw unavailable)
+    val stores = state.cells(at, block.operator).getOrElse(throw unavailable)
     Snapshot(checkpoint, at, block.operator, block.spec, stores)
   }
 
@@ -88,7 +89,7 @@ object Snapshot {
       checkpoint: String,
       batch: Long,
       operator: Option[Long]
-  ): StreamContext.Recorded = {
+  ): Recorded = {
     val (blocks, sparkOperators) = state.blocks(batch)
     (blocks, operator) match {
       case (Seq(), _) =>
@@ -104,6 +105,6 @@ object Snapshot {
     }
   }
 
-  private def listed(blocks: Seq[StreamContext.Recorded]): String =
+  private def listed(blocks: Seq[Recorded]): String =
     blocks.map(b => s"${b.operator} (${b.spec.relations.map(_.name).mkString(", ")})").mkString(", ")
 }

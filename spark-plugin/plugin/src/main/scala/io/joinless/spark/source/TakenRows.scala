@@ -1,6 +1,6 @@
 package io.joinless.spark.source
 
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.ChangeLogReader
 import org.apache.spark.sql.catalyst.expressions.{And, BasePredicate, Expression, Predicate, UnsafeRow}
 

@@ -1,9 +1,11 @@
 package io.joinless.spark.state
 
 import java.util.concurrent.{Executors, TimeUnit}
-import org.apache.spark.internal.Logging
-import org.apache.spark.sql.joinless.StateStores
+
 import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.joinless.CellStore
 
 /** Forgets the view trees of queries that ended and of cells that went to other executors, within a minute or two.
   *
@@ -27,7 +29,7 @@ object CacheSweeper extends Logging {
 
   /** Sweeps once. */
   def sweep(): Unit = ViewTreeCache.executor.retain { (cell, at) =>
-    StateStores.isOpen(cell.checkpoint, cell.operator, cell.cell, at.run)
+    CellStore.isOpen(cell.checkpoint, cell.operator, cell.cell, at.run)
   }
 
   // an exception would end the schedule

@@ -2,7 +2,9 @@ package io.joinless.spark.state
 
 import java.nio.ByteOrder
 import java.util.zip.CRC32C
+
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.joinless.BlockStore
 import org.apache.spark.sql.types.{BinaryType, LongType, StructField, StructType}
 import org.apache.spark.unsafe.Platform
 

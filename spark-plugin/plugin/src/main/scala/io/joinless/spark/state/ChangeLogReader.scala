@@ -2,8 +2,7 @@ package io.joinless.spark.state
 
 import scala.collection.mutable
 
-import io.joinless.spark.exec.RowCodec
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, RowCodec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 

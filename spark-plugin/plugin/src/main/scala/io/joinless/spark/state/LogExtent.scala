@@ -1,7 +1,7 @@
 package io.joinless.spark.state
 
 import io.joinless.engine.tuples.PagedInts
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 
 /** What is known of a log with weights beside its blocks: kept with the cell's tree, and found anew when that is rebuilt.
   *

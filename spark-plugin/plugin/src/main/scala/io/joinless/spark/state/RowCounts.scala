@@ -1,7 +1,7 @@
 package io.joinless.spark.state
 
 import io.joinless.engine.view.ViewTree
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 
 /** The counts of one row of a changelog input, one per role, and their groups: roles with the same count, which share an
   * entry of the log. A count of 0 is in no group.

@@ -2,8 +2,8 @@ package io.joinless.spark.api
 
 import io.joinless.spark.SharedSpark
 import io.joinless.spark.errors.JoinlessAnalysisException
+import io.joinless.spark.start.SparkCheck
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.joinless.SparkVersion
 import org.json4s.JsonAST.{JArray, JString}
 import org.json4s.jackson.JsonMethods.parse
 import org.scalatest.funsuite.AnyFunSuite
@@ -80,8 +80,8 @@ class PythonApiSpec extends AnyFunSuite with SharedSpark {
     assert(PythonApi.version() == "0.1.0")
     assert(PythonApi.sparkVersion() == "4.2")
     assert(PythonApi.isInstalled(spark))
-    SparkVersion.check()
-    val wrong = intercept[JoinlessAnalysisException](SparkVersion.check("4.3.0"))
+    SparkCheck.version()
+    val wrong = intercept[JoinlessAnalysisException](SparkCheck.version("4.3.0"))
     assert(wrong.getCondition == "JOINLESS_SPARK_VERSION")
     assert(wrong.getMessage.contains("built for Spark 4.2, found 4.3.0"))
   }

@@ -1,7 +1,7 @@
 package io.joinless.spark.changes
 
-import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.api._
+import io.joinless.spark.{SharedSpark, TestFolders}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** `spark.readStream.changes(...)` of Spark 4.2 as a changelog, where a catalog provides it. */

@@ -1,7 +1,7 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.view.ViewTree
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{BlocksInMemory, CachedTree, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.unsafe.Platform

@@ -1,14 +1,15 @@
 package io.joinless.spark.exec
 
+import scala.collection.mutable
+import scala.util.Random
+
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.Blocks._
-import io.joinless.spark.plans.{BlockSpec, ColumnRef, ResidualSpec}
+import io.joinless.spark.spec.{BlockSpec, ColumnRef, ResidualSpec, RowCodec}
 import io.joinless.spark.state.{BlocksInMemory, CachedTree, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, LessThan, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.LongType
 import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.mutable
-import scala.util.Random
 
 /** Batches through roles, cells, tasks and logs without Spark running: every cell a loop. */
 class CellTaskSpec extends AnyFunSuite {

@@ -1,17 +1,18 @@
 package io.joinless.spark.exec
 
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
 import io.joinless.engine.oracle.{Case, Generators, NaiveJoin, Rows}
 import io.joinless.spark.Blocks._
 import io.joinless.spark.placement.Shares
-import io.joinless.spark.plans._
+import io.joinless.spark.spec.{AttributeSpec, BlockSpec, ColumnRef, ColumnSpec, InputSpec, KeySpec, RelationSpec}
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{BinaryType, BooleanType, DataType, LongType}
 import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.mutable
-import scala.jdk.CollectionConverters._
-import scala.util.Random
 
 /** Batches of signed changes through roles, cells, tasks and logs, without Spark running. */
 class ChangelogTaskSpec extends AnyFunSuite {

@@ -1,13 +1,14 @@
 package io.joinless.spark.exec
 
+import scala.collection.mutable
+import scala.util.Random
+
 import io.joinless.spark.Blocks._
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.ChangeLog
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.mutable
-import scala.util.Random
 
 /** Rows come and go for ever: the log stays in proportion to what is there, and writes to what changes. */
 class ChurnSpec extends AnyFunSuite {

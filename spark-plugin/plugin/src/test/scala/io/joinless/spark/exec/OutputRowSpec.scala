@@ -1,15 +1,16 @@
 package io.joinless.spark.exec
 
+import scala.util.Random
+
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.Blocks._
-import io.joinless.spark.plans.{BlockSpec, ColumnRef}
+import io.joinless.spark.spec.{BlockSpec, ColumnRef, RowCodec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 import org.scalatest.funsuite.AnyFunSuite
-import scala.util.Random
 
 class OutputRowSpec extends AnyFunSuite {
 

@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.Blocks._
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, RowCodec}
 import org.apache.spark.sql.types.{DataType, LongType}
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -1,12 +1,13 @@
 package io.joinless.spark.placement
 
+import scala.util.Random
+
 import io.joinless.spark.Blocks._
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{Decimal, DecimalType, LongType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
-import scala.util.Random
 
 class CellsSpec extends AnyFunSuite {
 

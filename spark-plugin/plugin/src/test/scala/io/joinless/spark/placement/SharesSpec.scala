@@ -1,10 +1,11 @@
 package io.joinless.spark.placement
 
+import scala.util.Random
+
 import io.joinless.spark.Blocks._
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.types.LongType
 import org.scalatest.funsuite.AnyFunSuite
-import scala.util.Random
 
 class SharesSpec extends AnyFunSuite {
 

@@ -1,9 +1,12 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.{JoinlessConf, SparkTestMode, TestFolders}
 import io.joinless.spark.changes.{Changes, IncrementalHint, ResolveDeltaOutput}
+import io.joinless.spark.compile.CompiledDeltas
+import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.DeltaForm
-import io.joinless.spark.strategy.{ShareSources, StartCheck, WholeBatches}
+import io.joinless.spark.run.RunState
+import io.joinless.spark.start.{HideIdleSources, ShareSources, StartCheck, WholeBatches}
+import io.joinless.spark.{SparkTestMode, TestFolders}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
@@ -23,7 +26,7 @@ trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
     ResolveDeltaOutput,
     hide,
     rule("SeparateScans")(SeparateScans.apply),
-    rule("CompileDeltas")(plan => CompileDeltas.attempt(spark, plan).getOrElse(plan))
+    rule("CompileDeltas")(plan => CompiledDeltas.attempt(spark, plan).getOrElse(plan))
   )
 
   private def ofStarts: Seq[Rule[LogicalPlan]] =
@@ -42,7 +45,7 @@ trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
       twice(rewrite, before)
       withClue("in Spark's test mode: ")(SparkTestMode.on(twice(rewrite, optimize(plan))))
     }
-    CompileDeltas.attempt(spark, asked).foreach { compiled =>
+    CompiledDeltas.attempt(spark, asked).foreach { compiled =>
       SparkTestMode.on(twice(rewrite, optimize(busy(compiled))))
     }
   }

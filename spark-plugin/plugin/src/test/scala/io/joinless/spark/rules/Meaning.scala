@@ -2,7 +2,8 @@ package io.joinless.spark.rules
 
 import scala.collection.immutable.ArraySeq
 
-import io.joinless.spark.plans.{BlockSpec, ColumnRef, JoinFreeJoin, KeySpec}
+import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.spec.{BlockSpec, ColumnRef, KeySpec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   BoundReference,

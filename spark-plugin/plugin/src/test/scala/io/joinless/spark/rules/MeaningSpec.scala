@@ -1,15 +1,13 @@
 package io.joinless.spark.rules
 
 import io.joinless.spark.TestFolders
-
 import io.joinless.spark.plans.JoinFreeJoin
-import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.classic
 import org.apache.spark.sql.connector.read.streaming.{Offset, SparkDataStream}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.{Row, classic}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -1,7 +1,8 @@
 package io.joinless.spark.rules
 
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
-import io.joinless.spark.plans.{BlockSpec, ColumnRef, JoinFreeJoin}
+import io.joinless.spark.plans.{JoinFreeJoin, Reason}
+import io.joinless.spark.spec.{BlockSpec, ColumnRef}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** An optimized plan as text that is the same in every run: ids count from 1, paths are left out, blocks show their spec. */

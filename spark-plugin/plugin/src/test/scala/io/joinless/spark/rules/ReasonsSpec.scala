@@ -1,11 +1,13 @@
 package io.joinless.spark.rules
 
 import io.joinless.spark.errors.JoinlessAnalysisException
+import io.joinless.spark.plans.Reason
+import io.joinless.spark.run.RunState
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, EqualTo}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LocalRelation}
 import org.apache.spark.sql.functions.udf
-import org.apache.spark.sql.Row
 import org.apache.spark.sql.types.{DataType, LongType, MapType, StructType}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
@@ -158,7 +160,8 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   test("mode=force makes the reason an error while a query runs, and only then") {
     withConf("spark.joinless.mode" -> "force") {
       val plan = withConf("spark.joinless.enabled" -> "false")(optimized(triangle))
-      val rule = new RewriteStreamingJoins(() => io.joinless.spark.JoinlessConf.active, () => RunState.Fresh, _ => ())
+      val rule =
+        new RewriteStreamingJoins(() => io.joinless.spark.conf.JoinlessConf.active, () => RunState.Fresh, _ => ())
       val error = intercept[JoinlessAnalysisException](rule(plan))
       assert(error.getCondition == "JOINLESS_NOT_REWRITTEN")
       assert(error.getMessageParameters.get("reason") == "CYCLIC_JOIN_GRAPH")
@@ -186,7 +189,7 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   private def reasonOf(left: LocalRelation, right: LocalRelation): Reason = {
     val join = Join(left, right, Inner, Some(EqualTo(left.output.head, right.output.head)), JoinHint.NONE)
     val rule =
-      new RewriteStreamingJoins(() => io.joinless.spark.JoinlessConf.active, () => RunState.NoQuery, _ => ())
+      new RewriteStreamingJoins(() => io.joinless.spark.conf.JoinlessConf.active, () => RunState.NoQuery, _ => ())
     assert(rule(join) eq join)
     Reason.at(join).get
   }

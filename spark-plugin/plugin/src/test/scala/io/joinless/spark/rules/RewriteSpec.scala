@@ -1,7 +1,10 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.JoinlessConf
-import io.joinless.spark.plans.{BlockSpec, IdleSource}
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.plans.{IdleSource, Reason}
+import io.joinless.spark.run.RunState
+import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.start.HideIdleSources
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan, Subquery}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite

@@ -1,15 +1,14 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.plans.{JoinFreeJoin, Reason}
 import io.joinless.spark.{SharedSpark, TestFolders}
-import io.joinless.spark.plans.JoinFreeJoin
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan, Project}
-import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 import org.apache.spark.sql.sources.BaseRelation
+import org.apache.spark.sql.{DataFrame, classic}
 import org.scalatest.Suite
 
 /** Plans of streaming queries that never run: tables without data, and Spark's optimizer with the extension. */

@@ -1,10 +1,9 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.TestFolders
-
 import io.joinless.spark.api._
-import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Stored rows, and results over changelogs: what is there as often as its multiplicity says. */

@@ -3,7 +3,8 @@ package io.joinless.spark.source
 import java.nio.file.{Files, Path, Paths}
 
 import io.joinless.spark.EdgeFiles
-import io.joinless.spark.state.{SignedText, StateFormatFuzzSpec}
+import io.joinless.spark.spec.StateFormatFuzzSpec
+import io.joinless.spark.state.SignedText
 import org.apache.spark.SparkThrowable
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}

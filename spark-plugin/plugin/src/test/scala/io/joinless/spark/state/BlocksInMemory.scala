@@ -3,6 +3,7 @@ package io.joinless.spark.state
 import scala.collection.immutable.TreeMap
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.joinless.BlockStore
 
 /** A store in memory: what a batch did counts once it is committed. */
 final class BlocksInMemory extends BlockStore {

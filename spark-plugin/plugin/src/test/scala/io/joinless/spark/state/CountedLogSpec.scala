@@ -1,14 +1,15 @@
 package io.joinless.spark.state
 
+import scala.collection.mutable
+import scala.util.Random
+
 import io.joinless.spark.Blocks._
-import io.joinless.spark.plans.BlockSpec
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{LongType, StringType}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
-import scala.collection.mutable
-import scala.util.Random
 
 /** The log's format where entries have weights. */
 class CountedLogSpec extends AnyFunSuite {

@@ -1,9 +1,10 @@
 package io.joinless.spark.state
 
 import java.util.UUID
+
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.Blocks._
-import io.joinless.spark.exec.RowCodec
+import io.joinless.spark.spec.RowCodec
 import org.scalatest.funsuite.AnyFunSuite
 
 class ViewTreeCacheSpec extends AnyFunSuite {

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.joinless
 
-import io.joinless.spark.plans.CanThrow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SubqueryExpression, Unevaluable}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters
@@ -21,10 +20,8 @@ trait CatalystPushDown extends SupportsPushDownCatalystFilters {
   /** What was taken shows in the scan's description. */
   final override def pushedFilters: Array[Predicate] = Array.empty
 
-  /** The scan meets rows that are part of no result: a condition that can fail would fail on one of those. */
-  private def evaluable(condition: Expression): Boolean =
-    condition.deterministic && !CanThrow(condition) && !condition.exists {
-      case _: Attribute => false
-      case e => e.isInstanceOf[Unevaluable] || e.isInstanceOf[SubqueryExpression]
-    }
+  private def evaluable(condition: Expression): Boolean = condition.deterministic && !condition.exists {
+    case _: Attribute => false
+    case e => e.isInstanceOf[Unevaluable] || e.isInstanceOf[SubqueryExpression]
+  }
 }

@@ -1,14 +1,14 @@
 package org.apache.spark.sql.joinless
 
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
 
 /** The watermark below which rows are late for an operator of a batch. It is known once the batch's plan is prepared, so
   * a plan carries this handle and asks when it executes, on the driver.
   *
   * Private to Spark and used here: `IncrementalExecution.watermarkPropagator`, which hands its own operators their
-  * watermarks by a rule that knows no others. Checked on 4.2.0.
+  * watermarks by a rule that knows no others; and its `WatermarkSupport`. Checked on 4.2.0.
   */
 final class LateEvents private (@transient private val batch: IncrementalExecution, operator: Long)
     extends Serializable {
@@ -21,7 +21,12 @@ final class LateEvents private (@transient private val batch: IncrementalExecuti
 
 object LateEvents {
 
-  /** For the operator of the batch that is being planned on this thread. */
-  def of(session: SparkSession, info: StatefulOperatorStateInfo): Option[LateEvents] =
-    StreamContext.current(session).map(new LateEvents(_, info.operatorId))
+  def of(batch: RunningBatch, info: StateInfo): LateEvents = new LateEvents(batch.execution, info.operatorId)
+
+  /** The condition on late rows over a scan's columns, by Spark's own rule, where it has an event-time column. */
+  def condition(scan: Seq[Attribute], watermarkMs: Long, severalEventTimes: Boolean): Option[Expression] =
+    WatermarkSupport.watermarkExpression(
+      WatermarkSupport.findEventTimeColumn(scan, allowMultipleEventTimeColumns = severalEventTimes),
+      Some(watermarkMs)
+    )
 }

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.joinless
 
 import io.joinless.spark.SharedSpark
+import io.joinless.spark.inspect.SqlText
 import org.apache.spark.sql.catalyst.expressions.{Abs, BoundReference, Expression, InSet}
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.types._

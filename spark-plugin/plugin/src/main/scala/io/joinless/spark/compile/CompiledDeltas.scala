@@ -1,0 +1,34 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
+import io.joinless.spark.inspect.{Inspection, SqlText}
+import io.joinless.spark.plans.Reason
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.joinless.SparkMembers
+
+/** A query with what asks for its changes compiled, in the settings of its session. */
+object CompiledDeltas {
+
+  /** The plan with its deltas compiled; an error says why that cannot be. */
+  def apply(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
+    attempt(session, analyzed).fold(reason => throw refused(reason), identity)
+
+  /** The plan to be looked at: compiled where that can be, else as it is. */
+  def shown(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
+    try attempt(session, analyzed).getOrElse(analyzed)
+    catch { case _: JoinlessAnalysisException => analyzed }
+
+  def refused(reason: Reason): JoinlessAnalysisException =
+    JoinlessErrors.deltasNotRewritten(reason.code.name, reason.sentence, reason.advice)
+
+  /** The plan with its deltas compiled, or why one of them cannot be. A plan without marks is itself. */
+  def attempt(session: SparkSession, analyzed: LogicalPlan): Either[Reason, LogicalPlan] =
+    if (!DeltaCompiler.concerns(analyzed)) Right(analyzed)
+    else
+      SparkMembers.missing match {
+        case Some(member) => Left(Reason.unsupportedSpark(member))
+        case None =>
+          new DeltaCompiler(Inspection.conf(session), new SqlText(session), Inspection.template(session, _))(analyzed)
+      }
+}

@@ -1,0 +1,163 @@
+package io.joinless.spark.compile
+
+import scala.collection.mutable.ArrayBuffer
+
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.plans.{ChangeColumn, Changelog, Deferred, DeltaForm, DeltaOutput, DeltaRows, Reason, StreamRef}
+import io.joinless.spark.rules.{
+  AttributeClasses,
+  BlockLayout,
+  Conditions,
+  Eligibility,
+  ExtractJoinBlock,
+  RelationNames,
+  RewriteBlock,
+  StaticSides
+}
+import io.joinless.spark.spec.SqlTexts
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.optimizer.InlineCTE
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, LogicalPlan, Project, Union, WithCTE}
+
+/** Turns a query of which changes are asked into one join block, once for all batches.
+  *
+  *   1. Each stream of the query, with its watermarks, becomes an opaque [[StreamRef]]; a changelog is a stream.
+  *   1. Spark's own optimizer works on this template: it pushes filters, prunes columns, and stops where blocks are
+  *      rewritten (`optimize`).
+  *   1. The plan is read as a block by the same rules as a plain query's ([[ExtractJoinBlock]], [[Eligibility]]), from one
+  *      relation on; [[DeltaScope]] says what else may stand in it.
+  *   1. The streams go back, a changelog's with the weight of each row behind the stored columns.
+  *
+  * What a batch brings cannot change the block any more. Expressions of the current time are hidden from the optimizer,
+  * which would put its own time there.
+  *
+  * @param texts how expressions are recorded for readers of the checkpoint
+  * @param optimize the plan of a template as it is when blocks are rewritten
+  */
+final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: LogicalPlan => LogicalPlan) {
+
+  def apply(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
+    val inlined = if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
+    var reason: Option[Reason] = None
+    val compiled = inlined.transformUp {
+      case mark @ DeltaCompiler.Mark(query, form, output) if reason.isEmpty =>
+        block(query, form, output).fold(r => { reason = Some(r); mark }, identity)
+    }
+    reason.toLeft {
+      compiled.collectFirst { case changelog: Changelog => changelog }.foreach { plain =>
+        throw JoinlessErrors.retractionsNotRepresentable(plain.output.map(_.name).mkString(", "))
+      }
+      compiled
+    }
+  }
+
+  implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
+
+  private def block(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
+    if (!conf.enabled) Left(Reason(Reason.Disabled))
+    else {
+      val streams = new Streams
+      val template = DeltaCompiler.hideTime(streams.taken(query))
+      RelationNames.note(template)
+      val plan = optimize(template)
+      for {
+        block <- ExtractJoinBlock(plan, plan.outputSet)
+        _ <- new DeltaScope(streams.isChangelog)(block).toLeft(())
+        changelogs = streams.changelogs(block.leaves.map(_.plan))
+        layout = BlockLayout(block, AttributeClasses(block), changelogs, conf.keyErrorsAreNull)
+        tree <- new Eligibility(conf, None, compiled = true)(layout)
+      } yield {
+        val rewrite = new RewriteBlock(layout)
+        val scans = block.leaves.indices.map { i =>
+          val scan = rewrite.scan(i, block.leaves(i).plan)
+          if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
+        }
+        val spec = rewrite.spec(0, tree, texts)
+        DeltaCompiler.showTime(rewrite.deltas(spec, scans, form, output))
+      }
+    }
+
+  /** The streams of one query, by number. */
+  final private class Streams {
+    private val all = new ArrayBuffer[LogicalPlan]
+
+    def isChangelog(ref: StreamRef): Boolean = all(ref.number).isInstanceOf[Changelog]
+
+    /** The leaves in which a changelog takes part. */
+    def changelogs(leaves: IndexedSeq[LogicalPlan]): Set[Int] =
+      leaves.indices.filter(i => leaves(i).exists { case ref: StreamRef => isChangelog(ref); case _ => false }).toSet
+
+    /** The plan with references in the place of its streams, each under fresh attributes. */
+    def taken(plan: LogicalPlan): LogicalPlan = plan match {
+      case _: Changelog | _: EventTimeWatermark | _: DeltaRows => reference(plan)
+      case leaf if leaf.children.isEmpty => if (leaf.isStreaming) reference(leaf) else leaf
+      case other => other.mapChildren(taken)
+    }
+
+    private def reference(stream: LogicalPlan): LogicalPlan = {
+      all += stream
+      val ref = StreamRef(all.size - 1, stream.output.map(_.newInstance()))
+      Project(renamed(ref.output, stream.output), ref)
+    }
+
+    /** The plan with its streams. */
+    def restored(plan: LogicalPlan): LogicalPlan = plan.transform { case ref: StreamRef =>
+      Project(columns(ref), all(ref.number))
+    }
+
+    /** The plan with its streams, and behind its columns the weight of each row; rows of other streams than changelogs
+      * weigh 1.
+      */
+    def weighted(plan: LogicalPlan): LogicalPlan = plan match {
+      case ref: StreamRef =>
+        all(ref.number) match {
+          case Changelog(changes, weight, _) => Project(columns(ref) :+ named(weight), changes)
+          case other => Project(columns(ref) :+ named(Literal(1L)), other)
+        }
+      case Project(list, child) =>
+        val below = weighted(child)
+        Project(list :+ below.output.last, below)
+      case Filter(condition, child) => Filter(condition, weighted(child))
+      case union: Union => union.withNewChildren(union.children.map(weighted))
+      case other => throw new IllegalStateException(s"${other.nodeName} has no place above a changelog.")
+    }
+
+    private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()
+
+    private def columns(ref: StreamRef): Seq[NamedExpression] = renamed(all(ref.number).output, ref.output)
+
+    private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[NamedExpression] =
+      from.zip(to).map { case (f, t) => Alias(f, t.name)(t.exprId, t.qualifier, explicitMetadata = Some(t.metadata)) }
+  }
+}
+
+object DeltaCompiler {
+
+  /** Whether the plan asks for changes, or tells some. */
+  def concerns(plan: LogicalPlan): Boolean =
+    plan.exists(node => node.isInstanceOf[Changelog] || node.isInstanceOf[DeltaOutput])
+
+  /** Whether the plan reads a changelog outside of what asks for changes. */
+  def reads(plan: LogicalPlan): Boolean = plan match {
+    case _: Changelog => true
+    case _: DeltaOutput => false
+    case other => other.children.exists(reads)
+  }
+
+  /** What `incrementalEnumerate` put there: the query, the form, and the columns that come out. */
+  object Mark {
+    def unapply(plan: LogicalPlan): Option[(LogicalPlan, DeltaForm, Seq[Attribute])] = plan match {
+      case Project(list, DeltaOutput(query)) =>
+        list.collectFirst { case Alias(ChangeColumn(form), _) => form }.map((query, _, list.map(_.toAttribute)))
+      case _ => None
+    }
+  }
+
+  private def hideTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressionsWithSubqueries {
+    case e if Conditions.isTime(e) => Deferred(e)
+  }
+
+  private def showTime(plan: LogicalPlan): LogicalPlan =
+    plan.transformAllExpressionsWithSubqueries { case Deferred(e) => e }
+}

@@ -1,0 +1,70 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.{Deferred, Reason, StreamRef}
+import io.joinless.spark.rules.{BlockEnds, Conditions, ExtractJoinBlock, JoinBlock, Names, StaticSides}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.InnerLike
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** What may stand in a query of which changes are asked, as far as join trees do not decide it.
+  *
+  * Below the joins: projections, filters and unions of streams, and joins with static tables. Where a changelog takes part,
+  * a row must meet the same query when it is deleted as when it was inserted: nothing random, nothing that changes with time
+  * or with a table that is read beside the stream.
+  */
+final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
+
+  def apply(block: JoinBlock)(implicit statics: StaticSides): Option[Reason] = {
+    val leaves = block.leaves.map(_.plan)
+    val expressions = block.filters.flatten ++ block.residuals ++ block.late ++ block.output.map(_._2)
+    leaves.flatMap(unsupported(_)).headOption
+      .orElse(watermark(leaves))
+      .orElse(if (leaves.exists(changes)) above(expressions ++ leaves.flatMap(below)) else None)
+      .orElse(leaves.filter(changes).flatMap(staticSide).headOption)
+  }
+
+  private def changes(plan: LogicalPlan): Boolean =
+    plan.exists { case ref: StreamRef => isChangelog(ref); case _ => false }
+
+  private def unsupported(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
+    case _: StreamRef => None
+    case static if !static.isStreaming => None
+    case _ =>
+      BlockEnds(leaf).map(end => if (changes(leaf)) staticSide(leaf).getOrElse(end) else end).orElse(operator(leaf))
+  }
+
+  private def operator(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
+    case _: Project | _: Filter | _: Union if !leaf.children.exists(ExtractJoinBlock.holdsBlock(_)) =>
+      leaf.children.flatMap(unsupported(_)).headOption
+    case join: Join if !join.joinType.isInstanceOf[InnerLike] =>
+      Some(Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql))
+    case join: Join if !Conditions.joinsStreams(join) => join.children.flatMap(unsupported(_)).headOption
+    case other => Some(Reason.of(Reason.UnsupportedOperator, "operator" -> Names.called(other)))
+  }
+
+  private def watermark(leaves: Seq[LogicalPlan]): Option[Reason] =
+    leaves.flatMap(_.collect { case ref: StreamRef if isChangelog(ref) => ref.output }).flatten
+      .find(_.metadata.contains(EventTimeWatermark.delayKey))
+      .map(column => Reason.of(Reason.WatermarkOnChangelog, "column" -> column.name))
+
+  private def below(leaf: LogicalPlan): Seq[Expression] = leaf.collect { case node => node.expressions }.flatten
+
+  /** Why an expression cannot stand where rows are deleted. */
+  private def above(expressions: Seq[Expression]): Option[Reason] = {
+    def random = expressions.flatMap(_.collectFirst {
+      case e if !e.deterministic && e.children.forall(_.deterministic) => e
+    })
+    def subquery = expressions.flatMap(_.collectFirst { case e: SubqueryExpression => e.plan })
+    def timely = expressions.flatMap(_.collectFirst { case e: Deferred => e })
+    random.headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
+      .orElse(subquery.headOption.map(static))
+      .orElse(timely.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
+  }
+
+  private def staticSide(leaf: LogicalPlan): Option[Reason] = leaf.collectFirst {
+    case join: Join if !Conditions.joinsStreams(join) => join.children.find(!_.isStreaming).getOrElse(join)
+  }.map(static)
+
+  private def static(side: LogicalPlan): Reason =
+    Reason.of(Reason.StaticSideOfChangelog, "static" -> Names.ofTable(side))
+}

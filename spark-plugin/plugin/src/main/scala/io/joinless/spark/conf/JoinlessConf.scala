@@ -1,0 +1,290 @@
+package io.joinless.spark.conf
+
+import java.util.Locale
+
+import io.joinless.spark.errors.JoinlessErrors
+import org.apache.spark.network.util.ByteUnit
+import org.apache.spark.sql.internal.SQLConf
+
+/** The confs of Joinless in one session, typed. Read on the driver; operators carry the values to their tasks. */
+final class JoinlessConf(conf: SQLConf) {
+  import JoinlessConf._
+
+  def enabled: Boolean = conf.getConf(ENABLED)
+
+  def minRelations: Int = conf.getConf(MIN_RELATIONS)
+
+  /** A join block that stays with Spark is an error instead of a reason. */
+  def forced: Boolean = conf.getConf(MODE) == "force"
+
+  def maxRelations: Int = conf.getConf(MAX_RELATIONS)
+
+  def crossProducts: Boolean = conf.getConf(CROSS_PRODUCTS_ENABLED)
+
+  /** As configured; 0 stands for a share of each executor's heap ([[JoinlessConf.boundOfCache]]). */
+  def cacheMaxBytes: Long = conf.getConf(CACHE_MAX_BYTES)
+
+  def cacheEnabled: Boolean = conf.getConf(CACHE_ENABLED)
+
+  def maxReplication: Double = conf.getConf(MAX_REPLICATION)
+
+  /** As configured; 0 stands for twice the executors' cores. */
+  def maxCells: Int = conf.getConf(MAX_CELLS)
+
+  /** Shares by attribute name; empty where the placement is chosen. */
+  def shares: Map[String, Int] = counts(conf.getConf(SHARES)).map { case (name, n) => name -> n.toInt }
+
+  /** Hinted row counts by relation name. */
+  def relationSizes: Map[String, Long] = counts(conf.getConf(RELATION_SIZES))
+
+  /** Rows to expect of relations with these names: one that is not hinted counts as the largest that is. */
+  def expectedRows(names: IndexedSeq[String]): IndexedSeq[Double] = {
+    val hinted = relationSizes
+    val largest = names.flatMap(hinted.get).maxOption.getOrElse(1L)
+    names.map(hinted.getOrElse(_, largest).toDouble)
+  }
+
+  def explainEnabled: Boolean = conf.getConf(EXPLAIN_ENABLED)
+
+  def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
+
+  /** Static tables are read when a row of the stream that they are joined with arrives. */
+  def staticsAtArrival: Boolean = conf.getConf(STATIC_SIDES) == "atArrival"
+
+  /** A row whose key cannot be computed has no partner, where Spark may not compute it. */
+  def keyErrorsAreNull: Boolean = conf.getConf(KEY_ERRORS) == "null"
+
+  /** Refuses a conf with our prefix that this release does not have: a slip of the pen would pass for the default. Switched off, there is
+    * nothing to refuse.
+    */
+  def checkNames(): Unit = if (enabled) {
+    val known = JoinlessConf.all.map(_.key)
+    conf.getAllConfs.keys.filter(key => key.startsWith(PREFIX) && !known.contains(key)).toSeq.sorted.headOption.foreach {
+      unknown => throw JoinlessErrors.unknownConf(unknown, JoinlessConf.all.filter(_.isPublic).map(_.key))
+    }
+  }
+
+  def absentRowsOwed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "owe"
+}
+
+/** Every conf of Joinless, documented where it is defined: `SET -v` and the docs page list these texts. */
+object JoinlessConf {
+
+  /** Of the session the calling thread works for. */
+  def active: JoinlessConf = new JoinlessConf(SQLConf.get)
+
+  /** Bytes that all view trees of this JVM may hold together, from the value of `cache.maxBytes`. */
+  def boundOfCache(configured: Long): Long =
+    if (configured > 0) configured else (Runtime.getRuntime.maxMemory * HEAP_SHARE).toLong
+
+  /** What 0 means for `cache.maxBytes`: well inside the 40 % of the heap that Spark leaves to user code. */
+  private val HEAP_SHARE = 0.25
+
+  private val PREFIX = "spark.joinless."
+
+  private val PAIRS = "\\s*([^=,\\s][^=,]*?)\\s*=\\s*([1-9][0-9]*)\\s*".r
+
+  val ENABLED = SQLConf
+    .buildConf("spark.joinless.enabled")
+    .doc(
+      "Rewrites blocks of streaming inner equi-joins into one join-free operator. When false, plans are exactly " +
+        "Spark's. A checkpoint written with Joinless needs it on; only a new checkpoint goes back to Spark's joins."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
+  val MIN_RELATIONS = SQLConf
+    .buildConf("spark.joinless.minRelations")
+    .doc("Blocks of fewer relations stay with Spark: with two there is no intermediate result to save.")
+    .version("0.1.0")
+    .intConf
+    .checkValue(_ >= 1, "must be at least 1")
+    .createWithDefault(3)
+
+  val MODE = SQLConf
+    .buildConf("spark.joinless.mode")
+    .doc(
+      "`auto`: a join block that cannot be rewritten stays with Spark and carries a reason. `force`: the reason is " +
+        "the error JOINLESS_NOT_REWRITTEN."
+    )
+    .version("0.1.0")
+    .stringConf
+    .transform(_.toLowerCase(Locale.ROOT))
+    .checkValues(Set("auto", "force"))
+    .createWithDefault("auto")
+
+  val MAX_RELATIONS = SQLConf
+    .buildConf("spark.joinless.maxRelations")
+    .doc("Blocks of more relations stay with Spark: the search for the best join tree grows with their number.")
+    .version("0.1.0")
+    .intConf
+    .checkValue(n => n >= 1 && n <= 63, "must be between 1 and 63")
+    .createWithDefault(12)
+
+  val CROSS_PRODUCTS_ENABLED = SQLConf
+    .buildConf("spark.joinless.crossProducts.enabled")
+    .doc(
+      "Rewrites blocks whose relations are not all connected by equations: their result is a cross product, as large " +
+        "as SQL makes it. Spark itself cannot run such streaming joins."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
+  val CACHE_MAX_BYTES = SQLConf
+    .buildConf("spark.joinless.cache.maxBytes")
+    .doc(
+      "Bytes that the view trees of one executor may hold together. Idle trees go first, least recently used; a single " +
+        "tree above the bound is the error JOINLESS_STATE_TOO_LARGE. 0 stands for a quarter of the executor's heap, " +
+        "inside the share that spark.memory.fraction leaves to user code."
+    )
+    .version("0.1.0")
+    .bytesConf(ByteUnit.BYTE)
+    .checkValue(_ >= 0, "must not be negative")
+    .createWithDefault(0L)
+
+  val CACHE_ENABLED = SQLConf
+    .buildConf("spark.joinless.cache.enabled")
+    .internal()
+    .doc("Keeps view trees in the executor between batches. When false, every batch rebuilds them from its store.")
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
+  val MAX_CELLS = SQLConf
+    .buildConf("spark.joinless.placement.maxCells")
+    .doc(
+      "How many cells a join may be placed in, at most spark.sql.shuffle.partitions. 0 stands for twice the cores that the " +
+        "executors have at the first batch; set it where more executors come later. Chosen when a checkpoint is new."
+    )
+    .version("0.1.0")
+    .intConf
+    .checkValue(_ >= 0, "must not be negative")
+    .createWithDefault(0)
+
+  val MAX_REPLICATION = SQLConf
+    .buildConf("spark.joinless.placement.maxReplication")
+    .doc(
+      "How many copies of an input's row may be stored on average, over all relations that read it. More cells mean less " +
+        "load for each, but for chains of joins also more copies of each row. Chosen when a checkpoint is new."
+    )
+    .version("0.1.0")
+    .doubleConf
+    .checkValue(_ >= 1, "must be at least 1")
+    .createWithDefault(8.0)
+
+  val SHARES = SQLConf
+    .buildConf("spark.joinless.placement.shares")
+    .doc(
+      "For experts: coordinates per join attribute, such as `a.dst=4,b.dst=2`, in the names that explain shows; " +
+        "attributes not named get one. Their product is the number of cells and must not exceed " +
+        "spark.sql.shuffle.partitions. Empty: chosen from the query. Applies when a checkpoint is new."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValue(arePairs, "must be a list of name=number")
+    .createWithDefault("")
+
+  val RELATION_SIZES = SQLConf
+    .buildConf("spark.joinless.relationSizes")
+    .doc(
+      "Hint for the join tree and the placement: expected rows of relations, such as `orders=1000000,customers=1000`, " +
+        "by alias. Relations not named count as the largest that is; names that a query does not have are passed over. " +
+        "Applies when a checkpoint is new."
+    )
+    .version("0.1.0")
+    .stringConf
+    .checkValue(arePairs, "must be a list of name=number")
+    .createWithDefault("")
+
+  val EXPLAIN_ENABLED = SQLConf
+    .buildConf("spark.joinless.explain.enabled")
+    .doc(
+      "Shows view trees and the reasons of joins left to Spark in query.explain(). The reasons also need " +
+        "io.joinless.spark.explain.ExtendedExplain among spark.sql.extendedExplainProviders."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
+  val DELETE_OF_ABSENT_ROW = SQLConf
+    .buildConf("spark.joinless.deleteOfAbsentRow")
+    .doc(
+      "A delete of a row that a changelog input does not hold. `fail`: the batch fails and nothing is lost. `owe`: the " +
+        "row keeps a negative count, is absent while that is not positive, and the metric rowsOwed counts it."
+    )
+    .version("0.1.0")
+    .stringConf
+    .transform(_.toLowerCase(Locale.ROOT))
+    .checkValues(Set("fail", "owe"))
+    .createWithDefault("fail")
+
+  private val STATIC_TIMES = Set("asSpark", "atArrival")
+
+  val STATIC_SIDES = SQLConf
+    .buildConf("spark.joinless.staticSides")
+    .doc(
+      "When static tables are read that may change and stand above joins of streams. `asSpark`: as Spark reads them, when a " +
+        "result of the joins below appears; they end the block. `atArrival`: when the row of the stream that they are joined " +
+        "with arrives; results that appear later show the table as it was then. Applies when a checkpoint is new."
+    )
+    .version("0.1.0")
+    .stringConf
+    .transform(text => STATIC_TIMES.find(_.equalsIgnoreCase(text)).getOrElse(text))
+    .checkValues(STATIC_TIMES)
+    .createWithDefault("asSpark")
+
+  val KEY_ERRORS = SQLConf
+    .buildConf("spark.joinless.keyErrors")
+    .doc(
+      "What to do about a join key that can fail, such as CAST(code AS BIGINT), where Spark computes it only for rows that " +
+        "have passed other joins. `fail`: the block stays with Spark. `null`: the block is rewritten, and a row whose key fails " +
+        "has no partner. The metric keyErrors counts such rows, and each task logs the first. A whole number that gets too " +
+        "large for its type always counts so: nothing is equal to it. Keep the setting for the life of a checkpoint."
+    )
+    .version("0.1.0")
+    .stringConf
+    .transform(_.toLowerCase(Locale.ROOT))
+    .checkValues(Set("fail", "null"))
+    .createWithDefault("fail")
+
+  val SHARE_SOURCES = SQLConf
+    .buildConf("spark.joinless.shareSources")
+    .doc(
+      "Opens one source for all places of a rewritten join that read the same files, Delta table, Kafka topics or " +
+        "memory stream; when false, each place has a source of its own, as in Spark. Applies when a checkpoint is new."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
+  /** Makes `SET -v` list the confs, and Spark check their values, before the first is read. */
+  def register(): Unit = all.foreach(entry => require(entry.key.startsWith(PREFIX)))
+
+  /** All confs, in the order of the docs page. */
+  val all = Seq(
+    ENABLED,
+    MODE,
+    MIN_RELATIONS,
+    MAX_RELATIONS,
+    CROSS_PRODUCTS_ENABLED,
+    RELATION_SIZES,
+    MAX_CELLS,
+    MAX_REPLICATION,
+    SHARES,
+    CACHE_MAX_BYTES,
+    CACHE_ENABLED,
+    SHARE_SOURCES,
+    STATIC_SIDES,
+    KEY_ERRORS,
+    EXPLAIN_ENABLED,
+    DELETE_OF_ABSENT_ROW
+  )
+
+  private def arePairs(text: String): Boolean =
+    text.trim.isEmpty || text.split(",", -1).forall(PAIRS.matches(_))
+
+  private def counts(text: String): Map[String, Long] =
+    text.split(",").collect { case PAIRS(name, n) => name -> n.toLong }.toMap
+}

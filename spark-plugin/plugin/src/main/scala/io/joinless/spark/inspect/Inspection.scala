@@ -1,0 +1,64 @@
+package io.joinless.spark.inspect
+
+import java.util.concurrent.atomic.AtomicReference
+
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.plans.{JoinFreeJoin, PlansJoinBlocks, Template}
+import io.joinless.spark.run.{RunState, StreamContext}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{CurrentBatchTimestamp, CurrentDate, CurrentTimestamp, LocalTimestamp}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
+import org.apache.spark.sql.joinless.SessionPlans
+
+/** Looks at plans without running them, from anywhere: inside Spark's analyzer, too, where a query starts.
+  *
+  * `Dataset.explain` fails on streams, so the session's optimizer is called on the analyzed plan.
+  */
+object Inspection {
+
+  /** The plan as its first batch would have it, but for sources that are not opened.
+    *
+    * @param as what was decided for the query before
+    */
+  def optimized(session: SparkSession, analyzed: LogicalPlan, as: RunState = RunState.NoQuery): LogicalPlan =
+    looking(session, as) { own =>
+      own.optimized(own.normalized(withBatchTime(analyzed)))
+    }
+
+  /** Whether a block of the plan of a batch, which is normalized already, would be rewritten. The plan itself is not touched. */
+  def rewrites(session: SparkSession, normalized: LogicalPlan): Boolean =
+    looking(session, RunState.NoQuery)(_.optimized(normalized.clone())).exists {
+      _.isInstanceOf[JoinFreeJoin]
+    }
+
+  /** The plan of a template as it is when blocks are rewritten: filters pushed, columns pruned. */
+  def template(session: SparkSession, analyzed: LogicalPlan): LogicalPlan = {
+    val taken = new AtomicReference[LogicalPlan]
+    val _ = looking(session, RunState.NoQuery)(_.optimized(Template(analyzed, taken)))
+    taken.get
+  }
+
+  private def looking(session: SparkSession, as: RunState)(look: SessionPlans => LogicalPlan): LogicalPlan = {
+    val own = new SessionPlans(session)
+    own.active(StreamContext.inspecting(look(own), as))
+  }
+
+  /** Expressions of the current time as a batch has them: of one time, which the optimizer does not look into. */
+  private def withBatchTime(plan: LogicalPlan): LogicalPlan = {
+    val now = System.currentTimeMillis
+    plan.transformAllExpressionsWithPruning(_.containsPattern(CURRENT_LIKE)) {
+      case e: CurrentTimestamp => CurrentBatchTimestamp(now, e.dataType, Some("UTC"))
+      case e: LocalTimestamp => CurrentBatchTimestamp(now, e.dataType, e.timeZoneId)
+      case e: CurrentDate => CurrentBatchTimestamp(now, e.dataType, e.timeZoneId)
+    }
+  }
+
+  def conf(session: SparkSession): JoinlessConf = new JoinlessConf(new SessionPlans(session).conf)
+
+  def partitions(session: SparkSession): Int = new SessionPlans(session).conf.numShufflePartitions
+
+  /** Whether the session plans join blocks: it was created with the extension, by conf or by code. */
+  def hasExtension(session: SparkSession): Boolean =
+    new SessionPlans(session).strategies.exists(_.isInstanceOf[PlansJoinBlocks])
+}

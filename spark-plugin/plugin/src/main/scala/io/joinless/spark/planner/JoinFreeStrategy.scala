@@ -1,0 +1,95 @@
+package io.joinless.spark.planner
+
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.exec.{DeltaRowsExec, JoinFreeExec, MarkExec, RolesAndCellsExec}
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.{Changelog, DeltaOutput, DeltaRows, JoinFreeJoin, PlansJoinBlocks}
+import io.joinless.spark.spec.{BlockSpec, SpecComparison}
+import io.joinless.spark.run.{Recorded, StreamContext}
+import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, LateEvents, StateInfo}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
+
+/** Plans a join block: scans → roles and cells → one exchange → the join-free operator.
+  *
+  * Where the checkpoint holds the block, its shares and tree go on, after a comparison that fails before anything is
+  * written; where it is new, the shares are chosen here and hold from then on. Without a running query (explain) the
+  * operator gets no state and cannot run; marks that nothing has compiled are planned to be shown.
+  */
+final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with PlansJoinBlocks {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case join: JoinFreeJoin => planned(join) :: Nil
+    case DeltaRows(child, form, plain, output) => DeltaRowsExec(form, plain, output, planLater(child)) :: Nil
+    case Changelog(child, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
+    case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
+    case DeltaOutput(child) => MarkExec("DeltaOutput", plan.output, planLater(child)) :: Nil
+    case _ => Nil
+  }
+
+  private def planned(join: JoinFreeJoin): SparkPlan = {
+    val batch = StreamContext.current(session)
+    val drawn = batch.map(_.nextStateInfo())
+    val spec =
+      drawn.fold(ChosenShares(join.spec, partitions, ExecutorCores.known(session), JoinlessConf.active))(completed(
+        join.spec,
+        _
+      ))
+    val late = for (planning <- batch; info <- drawn) yield LateEvents.of(planning, info)
+    val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
+      val output = RolesAndCellsExec.newOutput(spec)
+      RolesAndCellsExec(spec, roles, planLater(scan), output, late)
+    }
+    val rows = if (sent.size == 1) sent.head else UnionExec(sent)
+    JoinFreeExec(
+      spec,
+      join.residuals,
+      join.output,
+      drawn.map(_.copy(numPartitions = spec.cells)),
+      CellExchange(rows, spec.cells),
+      join.deltas
+    )
+  }
+
+  /** The shares of every batch of a run are those of its first one. */
+  private def completed(planned: BlockSpec, drawn: StateInfo): BlockSpec = {
+    val spec = StreamContext.recorded(session, planned.ordinal) match {
+      case Some(recorded) => continued(recorded, planned, drawn)
+      case None =>
+        StreamContext.completed(session, planned.ordinal) match {
+          case Some(before) => SpecComparison.continued(before, planned)
+          case None =>
+            ChosenShares(planned, drawn.numPartitions, ExecutorCores.settled(session), JoinlessConf.active)
+        }
+    }
+    StreamContext.complete(session, spec)
+    spec
+  }
+
+  private def continued(
+      recorded: Recorded,
+      planned: BlockSpec,
+      drawn: StateInfo
+  ): BlockSpec = {
+    def refuse(kind: Mismatch, what: String) =
+      throw JoinlessErrors.stateMismatch(kind, StreamContext.checkpoint(session), what)
+    SpecComparison.difference(recorded.spec, planned).foreach { case (kind, what) => refuse(kind, what) }
+    if (recorded.operator != drawn.operatorId)
+      refuse(
+        Mismatch.Query,
+        s"The join of ${planned.relations.map(_.name).mkString(", ")} is stateful operator ${drawn.operatorId} of the " +
+          s"query, and was operator ${recorded.operator}."
+      )
+    val cells = recorded.spec.cells
+    if (recorded.partitions != cells || cells > drawn.numPartitions)
+      refuse(
+        Mismatch.Cells,
+        s"Its join was placed in $cells cells; it has ${recorded.partitions} stores and ${drawn.numPartitions} partitions."
+      )
+    SpecComparison.continued(recorded.spec, planned)
+  }
+
+  private def partitions: Int = Inspection.partitions(session)
+}

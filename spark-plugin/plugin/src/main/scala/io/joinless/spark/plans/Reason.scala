@@ -1,0 +1,207 @@
+package io.joinless.spark.plans
+
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+
+/** Why a join was left to Spark: a stable code, its arguments, one sentence, and what the user can do.
+  *
+  * Reasons are data. They hang as a tag on the untouched join, where explain finds them, and become the error
+  * `JOINLESS_NOT_REWRITTEN` under `spark.joinless.mode=force`.
+  */
+final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
+
+  /** The code's sentence with the arguments filled in. */
+  def sentence: String = fill(code.sentence)
+
+  /** What the user can do, with the arguments filled in. */
+  def advice: String = fill(code.advice)
+
+  private def fill(template: String): String =
+    arguments.foldLeft(template) { case (text, (name, value)) => text.replace(s"<$name>", value) }
+
+  override def toString: String = s"${code.name}: $sentence"
+}
+
+object Reason {
+
+  /** Hangs on the topmost join of a block, and on its condition: Spark's `RemoveRedundantAliases` makes joins anew and
+    * forgets their tags, but keeps conditions. Read it by [[at]].
+    */
+  private val tag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("joinless.reason")
+
+  /** Says why a join is left to Spark. The plan stays the same. */
+  def leave(join: Join, reason: Reason): Unit = synchronized {
+    join.setTagValue(tag, reason)
+    join.condition.foreach(_.setTagValue(tag, reason))
+  }
+
+  /** Why the join `plan` was left to Spark. */
+  def at(plan: LogicalPlan): Option[Reason] = plan match {
+    case join: Join => synchronized(join.getTagValue(tag).orElse(join.condition.flatMap(_.getTagValue(tag))))
+    case _ => None
+  }
+
+  /** @param name upper case and stable
+    * @param sentence what is so, with the arguments as `<name>`
+    * @param advice what the user can do
+    */
+  final case class Code(name: String, sentence: String, advice: String)
+
+  val CyclicJoinGraph: Code = Code(
+    "CYCLIC_JOIN_GRAPH",
+    "The relations <relations> form a cycle through <attributes>, and a cyclic block has no join tree.",
+    "Write <equations> as <conditions>: Joinless checks them on each result of the other equations. Or leave them out, and keep " +
+      "the rows for which they hold in foreachBatch; or write the join of <joined> to a table and read that as one stream."
+  )
+  val NonEquiJoin: Code = Code(
+    "NON_EQUI_JOIN",
+    "Only the condition <condition> links <left> with <right>, and it is no equation of two relations.",
+    "Add an equation between columns of two relations; where Spark cannot run the join either, set " +
+      "spark.joinless.crossProducts.enabled=true."
+  )
+  val CrossProduct: Code = Code(
+    "CROSS_PRODUCT",
+    "Nothing links <left> with <right>, and cross products are switched off.",
+    "Add an equation between them, or set spark.joinless.crossProducts.enabled=true."
+  )
+  val OuterJoin: Code = Code(
+    "OUTER_JOIN",
+    "A join of type <type> is not an inner join.",
+    "Write an inner join where unmatched rows are not wanted."
+  )
+  val TooFewRelations: Code = Code(
+    "TOO_FEW_RELATIONS",
+    "The block joins <found> relations, and blocks are rewritten from <minimum> on.",
+    "Set spark.joinless.minRelations=<found>."
+  )
+  val TooManyRelations: Code = Code(
+    "TOO_MANY_RELATIONS",
+    "The block joins <found> relations, and blocks are rewritten up to <maximum>.",
+    "Set spark.joinless.maxRelations=<found>, at most 63."
+  )
+  val NondeterministicCondition: Code = Code(
+    "NONDETERMINISTIC_CONDITION",
+    "The expression <expression> between the joins is nondeterministic and splits them into blocks that are too small.",
+    "Evaluate it before the first join or after the last one."
+  )
+  val StreamStaticJoin: Code = Code(
+    "STREAM_STATIC_JOIN",
+    "The static side <static> must be joined with exactly one streaming relation, and is with <relations>.",
+    "Join it with one streaming relation, or once per streaming relation."
+  )
+  val StaticSideAboveJoins: Code = Code(
+    "STATIC_SIDE_ABOVE_JOINS",
+    "The static side <static> may change. Spark reads it when a result of the joins below it appears, so the block ends there.",
+    "Join it before the first join, or after the last one (of a query whose changes are asked: after incrementalEnumerate()), " +
+      "or pin its version. If each row may meet the static side as it is when the row arrives, set " +
+      "spark.joinless.staticSides=atArrival."
+  )
+  val ThrowingKey: Code = Code(
+    "THROWING_KEY",
+    "The join key <key> can fail on some rows. Spark computes it only for rows that have passed other joins; Joinless would " +
+      "compute it for every row.",
+    "Write a key that cannot fail, with try_cast, try_add or try_divide. If a row without a key may go without a partner, set " +
+      "spark.joinless.keyErrors=null; for a function written in Python, compute the key before the first join."
+  )
+  val TimeBoundedJoin: Code = Code(
+    "TIME_BOUNDED_JOIN",
+    "The condition <condition> bounds event time, and Spark can drop old state by it.",
+    "Leave it to Spark, or drop the watermark if all rows are to be kept."
+  )
+  val UnsupportedKeyType: Code = Code(
+    "UNSUPPORTED_KEY_TYPE",
+    "The join key <key> has the type <type>, whose equal values can differ in their bytes.",
+    "Cast the key to a type of simple values, such as STRING or BIGINT."
+  )
+  val UnsupportedOutputMode: Code = Code(
+    "UNSUPPORTED_OUTPUT_MODE",
+    "The output mode <mode> asks for more than new rows.",
+    "Use the output mode append or update."
+  )
+  val AmbiguousColumns: Code = Code(
+    "AMBIGUOUS_COLUMNS",
+    "Both sides of a join carry the column <column> under one id, so its side cannot be told.",
+    "Select the columns of one side under new names."
+  )
+  val UnsupportedOperator: Code = Code(
+    "UNSUPPORTED_OPERATOR",
+    "The operator <operator> stands in the query, and changes of a result are told of inner joins, filters, projections and " +
+      "unions of streams.",
+    "Leave it out. What treats rows one by one may follow incrementalEnumerate(); aggregates are for the complete result, " +
+      "incrementalEnumerate(\"full\"), or sums over _weight."
+  )
+  val NondeterministicExpression: Code = Code(
+    "NONDETERMINISTIC_EXPRESSION",
+    "The expression <expression> above a changelog is nondeterministic: a delete need not meet what its insert met.",
+    "Evaluate it before the rows are written to the table, or behind incrementalEnumerate()."
+  )
+  val TimeDependentExpression: Code = Code(
+    "TIME_DEPENDENT_EXPRESSION",
+    "The expression <expression> above a changelog changes with time: a delete need not meet what its insert met.",
+    "Compare with a constant, or filter the changes behind incrementalEnumerate()."
+  )
+  val StaticSideOfChangelog: Code = Code(
+    "STATIC_SIDE_OF_CHANGELOG",
+    "A changelog meets the static side <static>. A delete must find there what its insert found, and nothing ensures that it does.",
+    "Read the static side as a stream, or as a changelog; or join it behind incrementalEnumerate()."
+  )
+  val WatermarkOnChangelog: Code = Code(
+    "WATERMARK_ON_CHANGELOG",
+    "The column <column> of a changelog has a watermark, and a late delete would be dropped.",
+    "Leave withWatermark out, or apply it to the changes behind incrementalEnumerate()."
+  )
+  val ChangesNotAsked: Code = Code(
+    "CHANGES_NOT_ASKED",
+    "The query reads a changelog, so rows of its result can disappear, and it does not ask for the changes.",
+    "Call incrementalEnumerate() on it; then it runs as explain shows it."
+  )
+  val ExistingSparkState: Code = Code(
+    "EXISTING_SPARK_STATE",
+    "The checkpoint was begun with Spark's own join here, and its state goes on.",
+    "Start the query with a new checkpoint location."
+  )
+  val UnsupportedSpark: Code = Code(
+    "UNSUPPORTED_SPARK",
+    "This build of Spark lacks <member>, on which Joinless stands.",
+    "Run the query on the open-source build of a Spark version that Joinless supports."
+  )
+  val Disabled: Code = Code(
+    "DISABLED",
+    "spark.joinless.enabled is false.",
+    "Set spark.joinless.enabled=true."
+  )
+
+  /** All codes, in the order of the documentation. */
+  val codes: Seq[Code] = Seq(
+    CyclicJoinGraph,
+    NonEquiJoin,
+    CrossProduct,
+    OuterJoin,
+    TooFewRelations,
+    TooManyRelations,
+    NondeterministicCondition,
+    StreamStaticJoin,
+    StaticSideAboveJoins,
+    ThrowingKey,
+    TimeBoundedJoin,
+    UnsupportedKeyType,
+    UnsupportedOutputMode,
+    AmbiguousColumns,
+    UnsupportedOperator,
+    NondeterministicExpression,
+    TimeDependentExpression,
+    StaticSideOfChangelog,
+    WatermarkOnChangelog,
+    ChangesNotAsked,
+    ExistingSparkState,
+    UnsupportedSpark,
+    Disabled
+  )
+
+  def apply(code: Code): Reason = Reason(code, Nil)
+
+  def of(code: Code, arguments: (String, String)*): Reason = Reason(code, arguments)
+
+  /** @param member what the running Spark lacks */
+  def unsupportedSpark(member: String): Reason = of(UnsupportedSpark, "member" -> member)
+}

@@ -1,0 +1,11 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.plans.IdleSource
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** Undoes what [[io.joinless.spark.start.HideIdleSources]] did. */
+object RevealIdleSources {
+
+  /** The plan with Spark's own leaves; `eq` where nothing was hidden. */
+  def apply(plan: LogicalPlan): LogicalPlan = plan.transform { case idle: IdleSource => idle.relation }
+}

@@ -1,0 +1,118 @@
+package io.joinless.spark.run
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors, Mismatch}
+import io.joinless.spark.spec.StateFormat
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, OperatorRecord}
+
+/** Which stateful operators a checkpoint holds, by the metadata that Spark keeps for each of them in
+  * `state/<operator>/_metadata`. Nothing is written.
+  *
+  *   - Metadata of version 2 with our operator name carries a block's spec; all else are Spark's operators.
+  *   - Metadata is written once, so what a batch wrote that then failed is in force too, batch 0 included.
+  *   - A folder without metadata belongs to a Spark that wrote none; or, in batch 0, to an attempt that failed before it
+  *     wrote any, which leaves no state behind.
+  *   - Version 2 metadata that cannot be read and names no other operator, or is gone while its schema files are there, may
+  *     be ours: an error.
+  */
+private[spark] object OperatorMetadata {
+
+  final case class Found(ours: Seq[Recorded], sparkOperators: Boolean)
+
+  /** @param state the folder of all operators' state
+    * @param batch the batch that is being planned
+    */
+  def read(session: SparkSession, state: Path, batch: Long): Found =
+    found(new OperatorMetadata(session, state, batch, batch))
+
+  private def found(reader: OperatorMetadata): Found = {
+    val operators = reader.operators.map(reader.read)
+    val ours = operators.collect { case Ours(block) => block }
+    ours.groupBy(_.spec.ordinal).values.find(_.size > 1).foreach { twice =>
+      reader.unreadable(s"Operators ${twice.map(_.operator).mkString(" and ")} claim to be the same join block.")
+    }
+    Found(ours, operators.contains(Sparks))
+  }
+
+  /** As `read`, for the batch that a query on this checkpoint plans first: the last one that was begun, or the one after it where
+    * that is committed.
+    */
+  def ofNextBatch(session: SparkSession, checkpoint: String): Found = {
+    val folder = new CheckpointFolder(session, new Path(checkpoint))
+    val (begun, committed) = (folder.begun, folder.committed)
+    val next = begun.fold(0L)(n => if (committed.contains(n)) n + 1 else n)
+    found(new OperatorMetadata(session, folder.state, next, begun.getOrElse(0)))
+  }
+
+  /** No metadata of an operator is as large; more is not read into memory. */
+  final private val MaxBytes = 64 << 20
+
+  sealed trait Operator
+  final case class Ours(block: Recorded) extends Operator
+  case object Sparks extends Operator
+  case object Stateless extends Operator
+}
+
+/** @param begun the last batch in the offset log: Spark's reader takes none beyond it */
+final private class OperatorMetadata(session: SparkSession, state: Path, batch: Long, begun: Long) {
+  import OperatorMetadata._
+
+  private val files = new CheckpointFiles(session, state)
+
+  def operators: Seq[Path] =
+    files.names(state).filter(name => Try(name.toLong).isSuccess).sortBy(_.toLong).map(new Path(state, _))
+
+  def read(operator: Path): Operator =
+    if (written(operator).nonEmpty) ofVersion2(operator)
+    else if (files.exists(new Path(operator, "_metadata/metadata"))) Sparks
+    else if (batch == 0) Stateless
+    else if (files.exists(new Path(operator, "_stateSchema")))
+      unreadable(s"The metadata of operator ${operator.getName} is gone, but its schema files are there.")
+    else Sparks
+
+  /** Names of the metadata files of version 2 up to the batch, ascending: each is that of the batch that wrote it. */
+  private def written(operator: Path): Seq[String] =
+    files.names(OperatorRecord.folder(operator)).filter(name => Try(name.toLong).toOption.exists(_ <= batch))
+      .sortBy(_.toLong)
+
+  private def ofVersion2(operator: Path): Operator = {
+    val sizes = files.sizes(OperatorRecord.folder(operator))
+    written(operator).flatMap(sizes.get).find(_ > MaxBytes).foreach { bytes =>
+      unreadable(s"The metadata of operator ${operator.getName} has $bytes bytes.")
+    }
+    try
+      OperatorRecord.read(session, operator, begun) match {
+        case Some(record) if record.name == StateFormat.OperatorName =>
+          val spec = StateFormat.fromJson(record.properties, state.getParent.toString)
+          if (record.operator.toString != operator.getName)
+            unreadable(s"The metadata of operator ${operator.getName} is that of operator ${record.operator}.")
+          Ours(Recorded(spec, record.operator, record.partitions))
+        case _ => Sparks
+      }
+    catch {
+      case mismatch: JoinlessAnalysisException => throw mismatch
+      case NonFatal(_) if namesAnother(operator) => Sparks
+      case NonFatal(e) => unreadable(s"The metadata of operator ${operator.getName} cannot be read: ${firstLine(e)}.")
+      case _: StackOverflowError => unreadable(s"The metadata of operator ${operator.getName} is nested too deep.")
+    }
+  }
+
+  /** Whether the text of the metadata, cut or garbled as it may be, still says that the operator is one of Spark's. */
+  private def namesAnother(operator: Path): Boolean = Try {
+    val text =
+      new String(files.read(new Path(OperatorRecord.folder(operator), written(operator).last), MaxBytes), UTF_8)
+    "\"operatorName\":\"([^\"]+)\"".r.findFirstMatchIn(text).exists(_.group(1) != StateFormat.OperatorName)
+  }.getOrElse(false)
+
+  private def firstLine(e: Throwable): String =
+    Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName)
+
+  def unreadable(what: String): Nothing =
+    throw JoinlessErrors.stateMismatch(Mismatch.Unreadable, state.getParent.toString, what)
+}

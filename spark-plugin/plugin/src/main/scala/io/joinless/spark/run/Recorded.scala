@@ -1,0 +1,10 @@
+package io.joinless.spark.run
+
+import io.joinless.spark.spec.BlockSpec
+
+/** A block that a checkpoint holds.
+  *
+  * @param operator the id of its stateful operator
+  * @param partitions how many stores the operator's metadata counts
+  */
+final case class Recorded(spec: BlockSpec, operator: Long, partitions: Int)

@@ -1,0 +1,21 @@
+package io.joinless.spark.run
+
+import io.joinless.spark.spec.BlockSpec
+
+/** What a rule must know of the streaming run it plans for. A value: rules read no state themselves. */
+sealed trait RunState
+
+object RunState {
+
+  /** No streaming query is running: the plan is only looked at (explain). */
+  case object NoQuery extends RunState
+
+  /** The first batch of a query whose checkpoint holds no state. */
+  case object Fresh extends RunState
+
+  /** Decided before, in this run or in an earlier one: exactly these blocks (by ordinal) are ours.
+    *
+    * @param sparkOperators the checkpoint also holds stateful operators of Spark's own
+    */
+  final case class Decided(blocks: Map[Int, BlockSpec], sparkOperators: Boolean) extends RunState
+}

@@ -1,0 +1,47 @@
+package io.joinless.spark.run
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder}
+
+/** Which places of a query share a source, as its checkpoint records it in `joinless/sources`.
+  *
+  * One line of format version 1: `v1`, then for each place where the query reads a stream the number of its source. Without the
+  * file every place has a source of its own.
+  */
+final class SourcesRecord(session: SparkSession, checkpoint: String) {
+  private val path = new Path(checkpoint, "joinless/sources")
+  private val files = new CheckpointFiles(session, path)
+
+  /** Whether a batch was begun: from then on sources are fixed. */
+  def hasOffsets: Boolean = new CheckpointFolder(session, new Path(checkpoint)).begun.isDefined
+
+  def read(): Option[Seq[Int]] = Option.when(files.exists(path)) {
+    val text = new String(files.read(path, SourcesRecord.MaxBytes + 1), UTF_8)
+    text.trim.split(' ').toSeq match {
+      case "v1" +: numbers
+          if text.length <= SourcesRecord.MaxBytes && numbers.nonEmpty && numbers.forall(
+            _.toIntOption.exists(_ >= 0)
+          ) =>
+        numbers.map(_.toInt)
+      case _ => throw JoinlessErrors.stateMismatch(
+          Mismatch.Unreadable,
+          checkpoint,
+          s"The record of its sources, joinless/sources, holds \"${text.take(40).trim}\"."
+        )
+    }
+  }
+
+  def write(numbers: Seq[Int]): Unit = files.write(path, s"v1 ${numbers.mkString(" ")}\n".getBytes(UTF_8))
+
+  def delete(): Unit = files.delete(path)
+}
+
+object SourcesRecord {
+
+  /** More than any query has places. */
+  final private val MaxBytes = 1 << 20
+}

@@ -1,0 +1,99 @@
+package io.joinless.spark.run
+
+import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
+
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.spec.BlockSpec
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.AnalysisHelper
+import org.apache.spark.sql.joinless.{RunningBatch, SparkMembers}
+
+/** What was decided for the run of the query whose batch the calling thread plans.
+  *
+  * What a checkpoint records is read once per run; from then on, and after the first planned batch of a new query, the answer
+  * is frozen.
+  */
+object StreamContext {
+
+  /** What is known of a run: `recorded` by its checkpoint, `blocks` once the first batch was planned. */
+  final private class Run(val recorded: Map[Int, Recorded], val sparkOperators: Boolean) {
+    @volatile var blocks: Option[Map[Int, BlockSpec]] =
+      Option.when(recorded.nonEmpty || sparkOperators)(recorded.map { case (ordinal, block) => ordinal -> block.spec })
+  }
+
+  private val runs = new ConcurrentHashMap[UUID, Run]
+  private val inspected = ThreadLocal.withInitial[Option[RunState]](() => None)
+
+  /** The batch that is being planned on this thread, if there is one and it is not only looked at. */
+  def current(session: SparkSession): Option[RunningBatch] =
+    if (inspected.get.isEmpty) RunningBatch.of(session) else None
+
+  /** Runs `body`, which plans something only to look at it: for it there is no running batch. It may be called inside Spark's
+    * analyzer, which forbids transformations otherwise, since they would visit what is resolved again and again (it says so
+    * in its test mode only).
+    *
+    * @param as what rules are told of the run
+    */
+  def inspecting[A](body: => A, as: RunState = RunState.NoQuery): A = {
+    val outer = inspected.get
+    inspected.set(Some(as))
+    try AnalysisHelper.allowInvokingTransformsInAnalyzer(body)
+    finally inspected.set(outer)
+  }
+
+  /** What was decided for the running query: see [[RunState]]. */
+  def runState(session: SparkSession): RunState = current(session) match {
+    case None => inspected.get.getOrElse(RunState.NoQuery)
+    case Some(batch) => stateOf(runOf(session, batch))
+  }
+
+  /** The same for a query that is about to start with a checkpoint, by what that holds. */
+  def stateAt(session: SparkSession, checkpoint: String): RunState =
+    if (SparkMembers.missing.isDefined) RunState.NoQuery
+    else stateOf(begun(OperatorMetadata.ofNextBatch(session, checkpoint)))
+
+  private def stateOf(run: Run): RunState =
+    run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(_, run.sparkOperators))
+
+  /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise they must be the
+    * recorded ones.
+    */
+  def decide(session: SparkSession, blocks: Map[Int, BlockSpec]): Unit = current(session).foreach { batch =>
+    val run = runOf(session, batch)
+    run.blocks match {
+      case None => run.blocks = Some(blocks)
+      case Some(before) => RecordedBlocks.difference(before, blocks).foreach { what =>
+          throw JoinlessErrors.stateMismatch(Mismatch.Query, batch.checkpoint, what)
+        }
+    }
+  }
+
+  /** What the checkpoint holds of a block of the running query. */
+  def recorded(session: SparkSession, ordinal: Int): Option[Recorded] =
+    current(session).flatMap(runOf(session, _).recorded.get(ordinal))
+
+  /** The block's spec as it was completed by an earlier batch of this run. */
+  def completed(session: SparkSession, ordinal: Int): Option[BlockSpec] =
+    current(session).flatMap(runOf(session, _).blocks).flatMap(_.get(ordinal)).filter(_.shares.nonEmpty)
+
+  /** Takes down a block's spec with the shares that were chosen; later batches of the run get it back. */
+  def complete(session: SparkSession, spec: BlockSpec): Unit = current(session).foreach { batch =>
+    val run = runOf(session, batch)
+    run.blocks = Some(run.blocks.getOrElse(Map.empty) + (spec.ordinal -> spec))
+  }
+
+  /** Where the checkpoint of the running query is, for errors. */
+  def checkpoint(session: SparkSession): String = current(session).fold("of the query")(_.checkpoint)
+
+  private def runOf(session: SparkSession, batch: RunningBatch): Run =
+    Option(runs.get(batch.run)).getOrElse {
+      val active = RunningBatch.activeRuns(session)
+      runs.keySet.removeIf(id => id != batch.run && !active(id))
+      val run = begun(OperatorMetadata.read(session, batch.state, batch.batch))
+      Option(runs.putIfAbsent(batch.run, run)).getOrElse(run)
+    }
+
+  private def begun(found: OperatorMetadata.Found): Run =
+    new Run(found.ours.map(r => r.spec.ordinal -> r).toMap, found.sparkOperators)
+}

@@ -1,0 +1,34 @@
+package io.joinless.spark.spec
+
+import io.joinless.engine.tuples.KeyField
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** How stored rows lie in memory, derived from the spec alone.
+  *
+  * A stored row is the bytes of an `UnsafeRow` of its input's columns: null words, one 8-byte word per column, then the
+  * data of variable-length columns. `fixedWords` is its length in words where no column varies, else 0.
+  */
+object RowCodec {
+
+  def nullWords(fields: Int): Int = (fields + 63) / 64
+
+  /** Words before any variable-length data: the least a row can have. */
+  def leastWords(input: InputSpec): Int = nullWords(input.columns.size) + input.columns.size
+
+  def fixedWords(input: InputSpec): Int =
+    if (input.columns.forall(c => UnsafeRow.isFixedLength(c.dataType))) leastWords(input) else 0
+
+  def blockDef(spec: BlockSpec): BlockDef = BlockDef(
+    inputs = spec.inputs.map(i => InputDef(i.columns.size, fixedWords(i), i.changelog)),
+    attributes = spec.attributes.map(a => AttributeDef(a.nullSafe)),
+    relations = spec.relations.map { r =>
+      val columns = spec.inputs(r.input).columns
+      RelationDef(
+        r.input,
+        r.keys.map(k => (k.attribute, KeyField(k.ordinal, !UnsafeRow.isFixedLength(columns(k.ordinal).dataType))))
+      )
+    },
+    tree = spec.tree
+  )
+}

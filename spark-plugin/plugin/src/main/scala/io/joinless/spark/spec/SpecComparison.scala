@@ -1,0 +1,89 @@
+package io.joinless.spark.spec
+
+import io.joinless.spark.errors.Mismatch
+
+/** Whether a planned block can go on with the state of a recorded one, and if not, what differs in words of columns.
+  *
+  * Equal must be all that decides what stored rows mean and which results were handed out: relations by position, their
+  * stored columns (names and types), their join attributes, the constants that filters give to columns that are joined, the output columns. Where rows can be deleted, so must be what a
+  * delete meets ([[MeaningSpec]]): filters and computed columns of changelogs, conditions and computed columns of the result.
+  * Free are aliases, filters of append-only relations and, without changelogs, residuals (as in Spark), and tree and
+  * shares, which are taken from the record.
+  */
+object SpecComparison {
+
+  def difference(recorded: BlockSpec, planned: BlockSpec): Option[(Mismatch, String)] =
+    relations(recorded, planned)
+      .map(Mismatch.Query -> _)
+      .orElse(columns(recorded, planned).map(Mismatch.Columns -> _))
+      .orElse(equations(recorded, planned).map(Mismatch.Query -> _))
+      .orElse(output(recorded, planned).map(Mismatch.Columns -> _))
+      .orElse(meaning(recorded, planned).map(Mismatch.Filter -> _))
+
+  /** The recorded block, under the names and with the conditions of the planned one. */
+  def continued(recorded: BlockSpec, planned: BlockSpec): BlockSpec =
+    planned.copy(tree = recorded.tree, shares = recorded.shares)
+
+  private def relations(recorded: BlockSpec, planned: BlockSpec): Option[String] =
+    Option.when(recorded.relations.size != planned.relations.size)(
+      s"It joins ${recorded.relations.size} relations (${names(recorded)}), the query ${planned.relations.size} (${names(planned)})."
+    )
+
+  private def columns(recorded: BlockSpec, planned: BlockSpec): Option[String] =
+    pairs(recorded, planned).collectFirst {
+      case (was, is) if stored(recorded, was) != stored(planned, is) =>
+        s"It stores ${list(stored(recorded, was))} of relation ${was.name}, the query needs " +
+          s"${list(stored(planned, is))} of ${is.name}."
+      case (was, is) if recorded.inputs(was.input).changelog != planned.inputs(is.input).changelog =>
+        s"Relation ${was.name} was ${kind(recorded, was)} and is now ${kind(planned, is)}."
+      case (was, is) if was.input != is.input =>
+        s"Relation ${was.name} shared its stored rows with others than ${is.name} would."
+    }
+
+  private def equations(recorded: BlockSpec, planned: BlockSpec): Option[String] = {
+    val (was, is) = (conditions(recorded), conditions(planned))
+    Option.when(was != is)(s"It joins on ${listed(was)}, the query on ${listed(is)}.").orElse {
+      for (before <- recorded.constants; now <- planned.constants if before != now)
+        yield s"Its filters say ${listed(before)}, the query's ${listed(now)}: rows that are stored rely on it."
+    }
+  }
+
+  private def listed(equations: Seq[String]): String = if (equations.isEmpty) "nothing" else equations.mkString(" and ")
+
+  private def output(recorded: BlockSpec, planned: BlockSpec): Option[String] =
+    Option.when(recorded.output != planned.output)(
+      s"Its result has the columns ${recorded.output.map(column(recorded, planned)).mkString(", ")}, the query's " +
+        s"${planned.output.map(column(planned, planned)).mkString(", ")}."
+    )
+
+  private def meaning(recorded: BlockSpec, planned: BlockSpec): Option[String] =
+    for (
+      was <- recorded.meaning; is <- planned.meaning; what <- MeaningComparison(was, is, planned.relations.map(_.name))
+    )
+      yield what
+
+  private def pairs(recorded: BlockSpec, planned: BlockSpec): Seq[(RelationSpec, RelationSpec)] =
+    recorded.relations.zip(planned.relations)
+
+  private def stored(spec: BlockSpec, relation: RelationSpec): Seq[ColumnSpec] = spec.inputs(relation.input).columns
+
+  private def kind(spec: BlockSpec, relation: RelationSpec): String =
+    if (spec.inputs(relation.input).changelog) "a changelog" else "append-only"
+
+  /** One text per attribute, in terms of positions of relations and names of columns: aliases do not show. */
+  private def conditions(spec: BlockSpec): Seq[String] = spec.attributes.indices.map { x =>
+    val places = for ((r, i) <- spec.relations.zipWithIndex; k <- r.keys if k.attribute == x) yield {
+      s"relation ${i + 1}.${stored(spec, r)(k.ordinal).name}"
+    }
+    places.mkString(if (spec.attributes(x).nullSafe) " <=> " else " = ")
+  }
+
+  /** `names`: whose aliases are used; a recorded spec may have older ones. */
+  private def column(spec: BlockSpec, names: BlockSpec)(c: ColumnRef): String =
+    s"${names.relations(c.relation).name}.${stored(spec, spec.relations(c.relation))(c.ordinal).name}"
+
+  private def names(spec: BlockSpec): String = spec.relations.map(_.name).mkString(", ")
+
+  private def list(columns: Seq[ColumnSpec]): String =
+    if (columns.isEmpty) "no columns" else columns.map(c => s"${c.name} ${c.dataType.sql}").mkString(", ")
+}

@@ -1,0 +1,59 @@
+package io.joinless.spark.start
+
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.plans.{IdleSource, JoinFreeJoin}
+import io.joinless.spark.rules.{RelationNames, SeparateScans}
+import io.joinless.spark.run.RunState
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+
+/** Hides sources without new data from the optimizer, so that a query of which joins are rewritten has one shape in all its
+  * batches. A query that Spark keeps is optimized as if we were not there.
+  *
+  * Runs as a plan-normalization rule, which Spark applies to every micro-batch: `IncrementalExecution.optimizedPlan`
+  * starts from `withCachedData`, that from `QueryExecution.normalized`. [[RewriteStreamingJoins]] reveals them again
+  * before anything depends on statistics; Spark's later rules then fold what is empty.
+  *
+  * What is rewritten was decided before; or else this is the first batch of a query that has an idle source, and an optimized copy
+  * says it: the plan with its idle sources hidden, which is the shape in which everything else would be decided. Where nothing
+  * of it is rewritten, that holds for the run (`keepAll`), whatever the shape that Spark makes of the batch.
+  *
+  * On the way it gives scans of shared sources attributes of their own ([[SeparateScans]]), and notes the aliases of
+  * sources, which the optimizer takes away ([[RelationNames]]). Plans that are not streaming, join no streams, or are not
+  * ours come back `eq`.
+  *
+  * @param state what was decided for the run
+  * @param rewrites whether a block of a normalized plan would be rewritten
+  * @param keepAll takes down that no block of the run is ours
+  * @param lacking names what the running Spark lacks: then nothing is ours
+  */
+final class HideIdleSources(
+    state: () => RunState,
+    rewrites: LogicalPlan => Boolean,
+    keepAll: () => Unit,
+    lacking: () => Option[String] = () => None
+) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (plan.isStreaming) hidden(SeparateScans(plan)) else plan
+
+  private def hidden(plan: LogicalPlan): LogicalPlan =
+    if (JoinlessConf.active.enabled && lacking().isEmpty && plan.exists(joinsStreams)) {
+      RelationNames.note(plan)
+      val opaque = plan.transform { case LocalRelation(output, Seq(), true, None) => IdleSource(output) }
+      if ((opaque eq plan) || isOurs(opaque)) opaque else plan
+    } else plan
+
+  private def isOurs(opaque: LogicalPlan): Boolean = state() match {
+    case RunState.Decided(blocks, _) => blocks.nonEmpty
+    case RunState.Fresh | RunState.NoQuery =>
+      val ours = opaque.exists(_.isInstanceOf[JoinFreeJoin]) || rewrites(opaque)
+      if (!ours) keepAll()
+      ours
+  }
+
+  private def joinsStreams(plan: LogicalPlan): Boolean = plan match {
+    case join: Join => join.left.isStreaming && join.right.isStreaming
+    case _ => false
+  }
+}

@@ -1,0 +1,36 @@
+package io.joinless.spark.start
+
+import io.joinless.spark.compile.{CompiledDeltas, DeltaCompiler}
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.plans.{Changelog, DeltaOutput}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.SQLExecution
+
+/** What becomes of marks in a plan that no query was started with.
+  *
+  * `explain()` shows the plan that the query would have, compiled as by its start; what cannot be compiled keeps its marks,
+  * which are planned to be shown ([[io.joinless.spark.exec.MarkExec]]). An action is refused: Spark describes it, and so
+  * plans it, before it finds that it reads a stream. An action is told from a look by its execution id.
+  *
+  * A plan-normalization rule. The batches of a query have no marks any more.
+  */
+final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!DeltaCompiler.concerns(plan)) plan
+    else if (session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null)
+      throw JoinlessErrors.streamNotStarted(LookAtDeltas.told(plan))
+    else AnalysisHelper.allowInvokingTransformsInAnalyzer(CompiledDeltas.shown(session, plan))
+}
+
+object LookAtDeltas {
+
+  private def told(plan: LogicalPlan): String = {
+    val changelogs = plan.collect { case changelog: Changelog => changelog.output.map(_.name).mkString("(", ", ", ")") }
+    val read = Option.when(changelogs.nonEmpty)(s"it reads the changelog ${changelogs.distinct.mkString(", ")}")
+    val asked = Option.when(plan.exists(_.isInstanceOf[DeltaOutput]))("it tells the changes of a result")
+    (asked ++ read).mkString(", and ")
+  }
+}

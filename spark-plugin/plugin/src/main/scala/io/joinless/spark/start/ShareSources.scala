@@ -1,0 +1,62 @@
+package io.joinless.spark.start
+
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.rules.SharedSources
+import io.joinless.spark.run.SourcesRecord
+import org.apache.spark.sql.joinless.SparkMembers
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+
+/** Lets the places of a query that read the same stream share one source, when the query starts ([[SharedSources]]).
+  *
+  * Only streams that nothing but rewritten join blocks read are shared: a query of Spark's keeps Spark's sources. What was chosen
+  * is recorded in the checkpoint, since offsets belong to sources: a checkpoint begun with separate sources goes on with them,
+  * and one whose record does not fit the query is refused.
+  *
+  * A query whose places share sources is done: what was chosen and recorded for it stays.
+  */
+final class ShareSources(session: SparkSession) extends StartRule {
+
+  override protected def started(write: WriteToStream): WriteToStream =
+    if (SparkMembers.missing.isDefined || write.inputQuery.exists(SharedSources.isShared)) write
+    else {
+      val numbers = chosen(write, new SourcesRecord(session, write.resolvedCheckpointLocation))
+      val shared = SharedSources.shared(write.inputQuery, numbers)
+      if (shared eq write.inputQuery) write else write.copy(inputQuery = shared)
+    }
+
+  private def chosen(write: WriteToStream, record: SourcesRecord): Seq[Int] = {
+    val query = write.inputQuery
+    val apart = SharedSources.apart(query)
+    if (!record.hasOffsets) {
+      val numbers = if (mayShare) ofNewQuery(query, apart) else apart
+      if (numbers != apart) record.write(numbers) else record.delete()
+      numbers
+    } else record.read().fold(apart) { recorded =>
+      if (!SharedSources.fits(query, recorded)) {
+        val what = ShareSources.differs(recorded)
+        throw JoinlessErrors.stateMismatch(Mismatch.Query, write.resolvedCheckpointLocation, what)
+      }
+      recorded
+    }
+  }
+
+  private def mayShare: Boolean = {
+    val conf = Inspection.conf(session)
+    conf.enabled && conf.shareSources
+  }
+
+  /** Looks at the plan only where there is something to share. */
+  private def ofNewQuery(query: LogicalPlan, apart: Seq[Int]): Seq[Int] =
+    if (SharedSources.together(query, _ => true) == apart) apart
+    else SharedSources.together(query, SharedSources.inBlocksOnly(query, Inspection.optimized(session, _)))
+}
+
+object ShareSources {
+
+  private def differs(recorded: Seq[Int]): String =
+    s"It was begun by a query that reads ${recorded.size} streams from ${recorded.distinct.size} shared sources; the query reads " +
+      "others, or in another order."
+}

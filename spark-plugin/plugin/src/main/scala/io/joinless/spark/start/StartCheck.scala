@@ -1,0 +1,57 @@
+package io.joinless.spark.start
+
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.explain.ExtendedExplain
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.run.{RecordedBlocks, RunState, StreamContext}
+import io.joinless.spark.spec.{BlockSpec, SpecComparison}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+
+/** Says at `start()` what would stop the first batch, so that it is said even where there is nothing new to read. It changes no
+  * plan.
+  *
+  *   - Confs of ours that do not exist; they can be set at any time before.
+  *   - State of ours on a Spark that lacks what we stand on.
+  *   - A query whose join blocks are not those that its checkpoint holds. (The first batch compares again, with what only it
+  *     knows: cells and ids of operators.)
+  *   - Under `spark.joinless.mode=force`, a join that would stay with Spark.
+  *
+  * (A check rule would lose the SQLSTATE: what those throw, Spark rebuilds without it.)
+  */
+final class StartCheck(session: SparkSession) extends StartRule {
+
+  override protected def started(write: WriteToStream): WriteToStream = {
+    Inspection.conf(session).checkNames()
+    SparkCheck.members(session, write.resolvedCheckpointLocation)
+    if (Inspection.conf(session).enabled) check(write.inputQuery, write.resolvedCheckpointLocation)
+    write
+  }
+
+  private def check(query: LogicalPlan, checkpoint: String): Unit = {
+    val forced = Inspection.conf(session).forced
+    val run = StreamContext.stateAt(session, checkpoint)
+    val before = run match {
+      case RunState.Decided(blocks, _) if blocks.nonEmpty || query.exists(_.isInstanceOf[JoinFreeJoin]) => Some(blocks)
+      case _ => None
+    }
+    if (forced || before.isDefined) {
+      val nodes = Inspection.optimized(session, query, run).collect { case node => node }
+      if (forced) rewritten(nodes)
+      before.foreach(compare(_, nodes.collect { case join: JoinFreeJoin => join.spec }, checkpoint))
+    }
+  }
+
+  private def rewritten(nodes: Seq[LogicalPlan]): Unit = ExtendedExplain.reasons(nodes).headOption.foreach { reason =>
+    throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
+  }
+
+  private def compare(before: Map[Int, BlockSpec], now: Seq[BlockSpec], checkpoint: String): Unit = {
+    def refuse(kind: Mismatch, what: String) = throw JoinlessErrors.stateMismatch(kind, checkpoint, what)
+    RecordedBlocks.difference(before, now.map(spec => spec.ordinal -> spec).toMap).foreach(refuse(Mismatch.Query, _))
+    for (spec <- now.sortBy(_.ordinal); (kind, what) <- SpecComparison.difference(before(spec.ordinal), spec))
+      refuse(kind, what)
+  }
+}

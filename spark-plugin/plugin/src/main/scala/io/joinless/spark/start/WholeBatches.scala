@@ -1,0 +1,39 @@
+package io.joinless.spark.start
+
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.exec.JoinFreeExec
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.JoinFreeJoin
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.joinless.{CheckedSink, SparkMembers}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.execution.SparkPlan
+
+/** Refuses a batch that the function of a `foreachBatch` read in part only, before Spark marks it as done.
+  *
+  * A cell commits when the last of its rows is read. Spark looks whether all cells did so, but after it has written the batch
+  * to its commit log: the checkpoint could not go on, since the state of a batch that is done would be missing.
+  *
+  * It puts a sink around the user's ([[CheckedSink]]).
+  */
+final class WholeBatches(session: SparkSession) extends StartRule {
+
+  override protected def started(write: WriteToStream): WriteToStream =
+    if (mayBeOurs(write.inputQuery)) CheckedSink.around(write, WholeBatches.check) else write
+
+  private def mayBeOurs(query: LogicalPlan): Boolean =
+    SparkMembers.missing.isEmpty && Inspection.conf(session).enabled && query.exists {
+      case _: Join | _: JoinFreeJoin => true
+      case _ => false
+    }
+}
+
+object WholeBatches {
+
+  private def check(batch: Long, executed: SparkPlan): Unit = {
+    val joins = executed.collect { case join: JoinFreeExec => join }
+    val left = joins.map(_.cellsLeft).sum
+    if (left > 0) throw JoinlessErrors.batchNotRead(batch, left, joins.map(_.spec.cells).sum)
+  }
+}

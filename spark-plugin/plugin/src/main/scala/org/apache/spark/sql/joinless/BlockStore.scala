@@ -1,0 +1,13 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** The state store of one cell, as a log of blocks needs it: sequence → block. Rows that are handed in are reused afterwards. */
+trait BlockStore {
+  def put(key: UnsafeRow, block: UnsafeRow): Unit
+
+  /** The block, which holds until the next call; null where there is none. */
+  def get(key: UnsafeRow): UnsafeRow
+
+  def remove(key: UnsafeRow): Unit
+}

@@ -1,0 +1,41 @@
+package org.apache.spark.sql.joinless
+
+import java.util.UUID
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreId, StateStoreProviderId}
+
+/** The open store of one cell in one batch; nothing of it lasts that is not committed.
+  *
+  * `StateStore` is internal to Spark; checked on 4.2.0.
+  */
+final class CellStore private[joinless] (private[joinless] val store: StateStore) extends BlockStore {
+
+  def cell: Int = store.id.partitionId
+
+  override def put(key: UnsafeRow, block: UnsafeRow): Unit = store.put(key, block)
+
+  override def get(key: UnsafeRow): UnsafeRow = store.get(key)
+
+  override def remove(key: UnsafeRow): Unit = store.remove(key)
+
+  /** Calls `read` with all blocks, in any order; each pair of rows holds until the next. */
+  def read[A](read: Iterator[(UnsafeRow, UnsafeRow)] => A): A = {
+    val pairs = store.iterator()
+    try read(pairs.map(pair => (pair.key, pair.value)))
+    finally pairs.close()
+  }
+
+  /** Makes the changes durable. */
+  def commit(): Unit = { val _ = store.commit() }
+
+  /** What names the committed files, where Spark names them. */
+  def checkpointId: Option[String] = store.getStateStoreCheckpointInfo().stateStoreCkptId
+}
+
+object CellStore {
+
+  /** This executor has the store of a cell open for a run of its query. */
+  def isOpen(checkpoint: String, operator: Long, cell: Int, run: UUID): Boolean =
+    StateStore.isLoaded(StateStoreProviderId(StateStoreId(checkpoint, operator, cell), run))
+}

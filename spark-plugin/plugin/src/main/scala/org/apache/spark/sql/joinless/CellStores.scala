@@ -1,0 +1,68 @@
+package org.apache.spark.sql.joinless
+
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.util.SerializableConfiguration
+
+/** The stores of one operator at one version, to be opened by tasks: each opening makes a provider of its own, which the
+  * executor's stores of a running query know nothing of.
+  *
+  * Private to Spark: the providers of state stores; checked on 4.2.0.
+  */
+final class CellStores private[joinless] (
+    location: String,
+    operator: Long,
+    val batch: Long,
+    ids: Option[IndexedSeq[String]],
+    key: StructType,
+    value: StructType,
+    conf: StateStoreConf,
+    hadoop: SerializableConfiguration
+) extends Serializable {
+
+  def checkpoint: String = new Path(location).getParent.toString
+
+  /** A cell's store, to be closed.
+    *
+    * @param gone the error to throw where the store cannot be loaded
+    */
+  def open(cell: Int, gone: Throwable => Throwable): CellBlocks = {
+    val provider = StateStoreProvider.createAndInit(
+      StateStoreProviderId(StateStoreId(location, operator, cell), UUID.randomUUID()),
+      key,
+      value,
+      NoPrefixKeyStateEncoderSpec(key),
+      useColumnFamilies = false,
+      conf,
+      hadoop.value,
+      useMultipleValuesPerKey = false,
+      stateSchemaProvider = None
+    )
+    try
+      new CellBlocks(
+        provider,
+        try provider.getReadStore(batch + 1, ids.map(_(cell)))
+        catch { case NonFatal(e) => throw gone(e) }
+      )
+    catch { case e: Throwable => provider.close(); throw e }
+  }
+}
+
+/** The blocks of one cell's log, in any order; each pair of rows holds until the next. */
+final class CellBlocks private[joinless] (provider: StateStoreProvider, store: ReadStateStore) extends AutoCloseable {
+  private val pairs = store.iterator()
+
+  val blocks: Iterator[(UnsafeRow, UnsafeRow)] = pairs.map(pair => (pair.key, pair.value))
+
+  override def close(): Unit =
+    try {
+      pairs.close()
+      store.abort()
+    } finally provider.close()
+}

@@ -1,0 +1,42 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+import org.apache.spark.sql.{SparkSession, classic}
+
+/** Files of a checkpoint, as the session reaches them: through Spark's own manager, so that what it renames atomically is renamed
+  * atomically here. A folder's names are those of its files and folders, in any order; none where it is not there.
+  *
+  * Uses `CheckpointFileManager`, internal to Spark; checked on 4.2.0.
+  */
+final class CheckpointFiles(session: SparkSession, folder: Path) {
+  private val files =
+    CheckpointFileManager.create(folder, session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf())
+
+  def exists(path: Path): Boolean = files.exists(path)
+
+  def names(path: Path): Seq[String] =
+    if (files.exists(path)) files.list(path).toSeq.map(_.getPath.getName) else Nil
+
+  /** Bytes of a file of the folder `path`, by name. */
+  def sizes(path: Path): Map[String, Long] = files.list(path).map(f => f.getPath.getName -> f.getLen).toMap
+
+  /** At most `most` bytes of a file. */
+  def read(path: Path, most: Int): Array[Byte] = {
+    val in = files.open(path)
+    try in.readNBytes(most)
+    finally in.close()
+  }
+
+  /** Writes the file, or replaces it, as a whole. */
+  def write(path: Path, bytes: Array[Byte]): Unit = {
+    files.mkdirs(path.getParent)
+    val out = files.createAtomic(path, overwriteIfPossible = true)
+    try {
+      out.write(bytes)
+      out.close()
+    } catch { case e: Throwable => out.cancel(); throw e }
+  }
+
+  def delete(path: Path): Unit = if (files.exists(path)) files.delete(path)
+}

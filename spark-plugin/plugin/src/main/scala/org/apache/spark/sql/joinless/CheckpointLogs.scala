@@ -1,0 +1,79 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.io.CompressionCodec
+import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager, OffsetSeqMetadata}
+import org.apache.spark.sql.execution.streaming.runtime.{StreamingCheckpointConstants, StreamingQueryCheckpointMetadata}
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.{SparkSession, classic}
+import org.apache.spark.util.SerializableConfiguration
+
+/** The logs of offsets and commits of a checkpoint, and the stores that they stand for, read from outside while the query may be
+  * running. Nothing is written.
+  *
+  * Private to Spark: the logs, and the providers of state stores; checked on 4.2.0.
+  */
+final class CheckpointLogs(session: SparkSession, checkpoint: String) {
+  private val own = session.asInstanceOf[classic.SparkSession]
+  private val hadoop = own.sessionState.newHadoopConf()
+
+  val path: Path = {
+    val named = new Path(checkpoint)
+    named.getFileSystem(hadoop).makeQualified(named)
+  }
+
+  /** The folder of all operators' state. */
+  val state = new Path(path, StreamingCheckpointConstants.DIR_NAME_STATE)
+
+  private val logs = new StreamingQueryCheckpointMetadata(own, path.toString, readOnly = true)
+
+  def exists: Boolean = CheckpointFileManager.create(path, hadoop).exists(path)
+
+  /** Batches whose commit is there, ascending. */
+  def batches: Seq[Long] = logs.commitLog.listBatchesOnDisk.toSeq
+
+  /** The stores of an operator as of a committed batch; None where its logs are gone.
+    *
+    * @param refuse is told a setting of the query that names a class which neither Spark nor this session names, and the class:
+    *   stores would make an instance of it
+    */
+  def stores(batch: Long, operator: Long, key: StructType, value: StructType)(
+      refuse: (String, String) => Nothing
+  ): Option[CellStores] =
+    for (commit <- logs.commitLog.get(batch); offsets <- logs.offsetLog.get(batch)) yield {
+      // stores that load a snapshot report to the coordinator, which a session without streams has not started yet
+      val _ = own.streams.stateStoreCoordinator
+      val conf = own.sessionState.conf.clone()
+      offsets.metadataOpt.foreach(OffsetSeqMetadata.setSessionConf(_, conf))
+      checkClasses(conf, refuse)
+      val ids = commit.stateUniqueIds.flatMap(_.get(operator)).map(_.toIndexedSeq.map(_.head))
+      // the offset log does not say how files are named
+      conf.setConf(SQLConf.STATE_STORE_CHECKPOINT_FORMAT_VERSION, if (ids.isDefined) 2 else 1)
+      new CellStores(
+        state.toString,
+        operator,
+        batch,
+        ids,
+        key,
+        value,
+        new StateStoreConf(conf),
+        new SerializableConfiguration(hadoop)
+      )
+    }
+
+  private def checkClasses(conf: SQLConf, refuse: (String, String) => Nothing): Unit = {
+    val (provider, codec) = (conf.stateStoreProviderClass, conf.stateStoreCompressionCodec)
+    if (!CheckpointLogs.Providers(provider) && provider != own.sessionState.conf.stateStoreProviderClass)
+      refuse(SQLConf.STATE_STORE_PROVIDER_CLASS.key, provider)
+    if (!CheckpointLogs.Codecs(codec) && codec != own.sessionState.conf.stateStoreCompressionCodec)
+      refuse(SQLConf.STATE_STORE_COMPRESSION_CODEC.key, codec)
+  }
+}
+
+private object CheckpointLogs {
+  private val Providers =
+    Set(classOf[HDFSBackedStateStoreProvider].getName, classOf[RocksDBStateStoreProvider].getName)
+  private val Codecs = CompressionCodec.shortCompressionCodecNames.keySet ++ CompressionCodec.ALL_COMPRESSION_CODECS
+}

@@ -1,0 +1,60 @@
+package org.apache.spark.sql.joinless
+
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution}
+import org.apache.spark.sql.{SparkSession, classic}
+
+/** The micro-batch that a thread plans.
+  *
+  * A stream plans on a thread of its own, which names query and batch in local properties; `SharedState` leads from there to
+  * the running `IncrementalExecution`.
+  *
+  * Private to Spark and used here: `SharedState.activeStreamingQueries`, `StreamExecution.lastExecution`, and
+  * `IncrementalExecution.nextStatefulOperationStateInfo`, which is private in Scala and public in the class file because
+  * an inner object calls it. Checked on 4.1.4 and 4.2.0; [[SparkMembers]] probes it.
+  */
+final class RunningBatch private (private[joinless] val execution: IncrementalExecution) {
+
+  def run: UUID = execution.runId
+
+  def batch: Long = execution.currentBatchId
+
+  /** The folder of all operators' state. */
+  def state: Path = new Path(execution.checkpointLocation)
+
+  def checkpoint: String = state.getParent.toString
+
+  /** Draws the state info of the next stateful operator from the batch's own counter. */
+  def nextStateInfo(): StatefulOperatorStateInfo =
+    RunningBatch.NextStateInfo.invoke(execution).asInstanceOf[StatefulOperatorStateInfo]
+}
+
+object RunningBatch {
+
+  private[joinless] lazy val NextStateInfo = classOf[IncrementalExecution].getMethods
+    .find(_.getName.endsWith("nextStatefulOperationStateInfo"))
+    .getOrElse(throw new NoSuchMethodException("IncrementalExecution.nextStatefulOperationStateInfo"))
+
+  /** The batch that is being planned on this thread, if there is one. */
+  def of(session: SparkSession): Option[RunningBatch] = {
+    val context = session.sparkContext
+    for {
+      id <- Option(context.getLocalProperty(StreamExecution.QUERY_ID_KEY))
+      query <- Option(shared(session).activeStreamingQueries.get(UUID.fromString(id)))
+      batch <- Option(query.lastExecution)
+      if batch.runId == query.runId &&
+        batch.currentBatchId.toString == context.getLocalProperty(MicroBatchExecution.BATCH_ID_KEY)
+    } yield new RunningBatch(batch)
+  }
+
+  /** The runs of all queries that are active in the application. */
+  def activeRuns(session: SparkSession): Set[UUID] =
+    shared(session).activeStreamingQueries.values.asScala.map(_.runId).toSet
+
+  private def shared(session: SparkSession) = session.asInstanceOf[classic.SparkSession].sharedState
+}

@@ -1,0 +1,51 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{QueryExecution, SparkStrategy}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.{SparkSession, classic}
+
+/** The session's own parser, analyzer and optimizer, called on plans that nobody runs; and its conf.
+  *
+  * Uses `sessionState` of classic sessions, internal to Spark; checked on 4.2.0.
+  */
+final class SessionPlans(val session: SparkSession) {
+  private val own = session.asInstanceOf[classic.SparkSession]
+
+  def conf: SQLConf = own.sessionState.conf
+
+  /** Runs `body` with this session as the active one of the thread. */
+  def active[A](body: => A): A = own.withActive(body)
+
+  def parseExpression(text: String): Expression = own.sessionState.sqlParser.parseExpression(text)
+
+  /** The plan with its names resolved, checked. */
+  def analyzed(plan: LogicalPlan): LogicalPlan = {
+    val analyzed = own.sessionState.analyzer.execute(plan)
+    own.sessionState.analyzer.checkAnalysis(analyzed)
+    analyzed
+  }
+
+  /** The plan as the session's normalization rules leave it. */
+  def normalized(analyzed: LogicalPlan): LogicalPlan = QueryExecution.normalize(own, analyzed)
+
+  def optimized(plan: LogicalPlan): LogicalPlan = own.sessionState.optimizer.execute(plan)
+
+  def strategies: Seq[SparkStrategy] = own.sessionState.planner.strategies.collect { case s: SparkStrategy => s }
+
+  /** The class that evaluates a built-in or temporary function of that name. */
+  def functionClass(name: String): Option[String] =
+    own.sessionState.catalog.lookupBuiltinOrTempFunction(name).map(_.getClassName)
+
+  /** A session of the same application without the settings, functions and views of this one. */
+  def fresh(): SessionPlans = new SessionPlans(own.newSession())
+}
+
+object SessionPlans {
+
+  /** The class that evaluates a function of Spark's own. */
+  def builtinClass(name: String): Option[String] =
+    FunctionRegistry.builtin.lookupFunction(FunctionRegistry.builtinFunctionIdentifier(name)).map(_.getClassName)
+}

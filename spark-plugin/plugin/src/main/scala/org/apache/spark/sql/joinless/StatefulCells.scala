@@ -1,0 +1,126 @@
+package org.apache.spark.sql.joinless
+
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.UnaryExecNode
+import org.apache.spark.sql.execution.streaming.operators.stateful.{
+  StateStoreWriter,
+  StatefulOpStateStoreCheckpointInfo,
+  StatefulOperatorCustomMetric,
+  StatefulOperatorCustomSumMetric
+}
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.types.StructType
+
+/** A stateful operator with one store per partition (a cell), each with one default column family, and a text of its own in the
+  * operator metadata.
+  *
+  * Private to Spark: `StateStoreWriter`; `StreamingQueryManager.stateStoreCoordinator`, which knows the executors that hold a store
+  * (tasks go there by preference, and find what they cached); the schema checker and the metadata reader, whose signatures change
+  * between versions. Checked on 4.2.0.
+  */
+trait StatefulCells extends UnaryExecNode with StateStoreWriter {
+
+  protected def keySchema: StructType
+  protected def valueSchema: StructType
+
+  /** Recorded when the first batch is planned. */
+  protected def properties: String
+
+  /** Throws where the recorded text is not one that this plan can go on with. */
+  protected def checkProperties(recorded: String, checkpoint: String): Unit
+
+  /** Name and meaning of each figure of `customMetrics`; all are sums over the cells. */
+  protected def figures: Seq[(String, String)]
+
+  /** Where the query's checkpoint is. */
+  protected def checkpoint: String = new Path(getStateInfo.checkpointLocation).getParent.toString
+
+  /** Runs `f` on each partition of `rows` with its store, opened at the version of `stateInfo` and aborted unless committed. */
+  final protected def mapCells(rows: RDD[InternalRow])(
+      f: (CellStore, Iterator[InternalRow]) => Iterator[InternalRow]
+  ): RDD[InternalRow] = rows.mapPartitionsWithStateStore(
+    getStateInfo,
+    keySchema,
+    valueSchema,
+    NoPrefixKeyStateEncoderSpec(keySchema),
+    session.sessionState,
+    Some(session.streams.stateStoreCoordinator)
+  )((store, rows) => f(new CellStore(store), rows))
+
+  /** Adds what Spark's store says of itself to the operator's metrics. */
+  final protected def addStoreMetrics(store: CellStore): Unit = setStoreMetrics(store.store)
+
+  final override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] =
+    figures.map { case (name, meaning) => StatefulOperatorCustomSumMetric(name, meaning) }
+
+  final override def operatorStateMetadataVersion: Int = 2
+
+  final override def operatorStateMetadata(stateSchemaPaths: List[List[String]]): OperatorStateMetadata = {
+    val info = getStateInfo
+    OperatorStateMetadataV2(
+      OperatorInfoV1(info.operatorId, shortName),
+      Array(StateStoreMetadataV2(StateStoreId.DEFAULT_STORE_NAME, 0, info.numPartitions, stateSchemaPaths.head)),
+      properties
+    )
+  }
+
+  final override def validateNewMetadata(
+      oldMetadata: OperatorStateMetadata,
+      newMetadata: OperatorStateMetadata
+  ): Unit = oldMetadata match {
+    case OperatorStateMetadataV2(_, _, recorded) => checkProperties(recorded, checkpoint)
+    case _ =>
+  }
+
+  /** Each action of a `foreachBatch` commits anew; the last one is what the next batch starts from. */
+  final override def getStateStoreCheckpointInfo(): Array[StatefulOpStateStoreCheckpointInfo] =
+    checkpointInfoAccumulator.value.asScala.toSeq.groupBy(_.partitionId).toSeq.sortBy(_._1).map(_._2.last).toArray
+
+  /** Writes the schema of the store for the first time, or checks it against what is there. Metadata version 2 wants schema
+    * format 3, each schema a file of its own named in the metadata.
+    */
+  final override def validateAndMaybeEvolveStateSchema(
+      hadoop: Configuration,
+      batch: Long,
+      stateSchemaVersion: Int
+  ): List[StateSchemaValidationResult] = {
+    val schema = StateStoreColFamilySchema(
+      StateStore.DEFAULT_COL_FAMILY_NAME,
+      keySchemaId = 0,
+      keySchema,
+      valueSchemaId = 0,
+      valueSchema,
+      Some(NoPrefixKeyStateEncoderSpec(keySchema))
+    )
+    List(StateSchemaCompatibilityChecker.validateAndMaybeEvolveStateSchema(
+      getStateInfo,
+      hadoop,
+      List(schema),
+      session.sessionState,
+      StateSchemaCompatibilityChecker.SCHEMA_FORMAT_V3,
+      storeName = StateStoreId.DEFAULT_STORE_NAME,
+      oldSchemaFilePaths = oldSchemas(hadoop, batch),
+      newSchemaFilePath = Some(new Path(stateSchemaDirPath(), s"${batch}_${UUID.randomUUID()}"))
+    ))
+  }
+
+  /** Schema files that the metadata in force names; none where there is none, or none that can be read. */
+  private def oldSchemas(hadoop: Configuration, batch: Long): List[Path] =
+    try
+      OperatorStateMetadataReader
+        .createReader(new Path(getStateInfo.checkpointLocation, getStateInfo.operatorId.toString), hadoop, 2, batch)
+        .read() match {
+        case Some(v2: OperatorStateMetadataV2) =>
+          v2.stateStoreInfo.head.stateSchemaFilePaths.map(new Path(_))
+        case _ => Nil
+      }
+    catch { case NonFatal(_) => Nil }
+}

@@ -1,0 +1,59 @@
+package org.apache.spark.sql.joinless
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
+
+/** A place where a query reads a stream, as a query has it before its sources are opened.
+  *
+  * `StreamingRelation` is internal to Spark; checked on 4.2.0.
+  *
+  * @param sourceName as in `format("...")`
+  * @param table its name, where it is one of a catalog
+  * @param options what the user set
+  * @param readsFiles its format lists files of a folder
+  * @param definition equal for places that are defined equally, whatever their attributes
+  * @param older the same place for a source that has two ways to be read
+  */
+final case class StreamLeaf(
+    sourceName: String,
+    table: Option[String],
+    options: Map[String, String],
+    readsFiles: Boolean,
+    definition: LogicalPlan,
+    older: Option[StreamLeaf]
+)
+
+object StreamLeaf {
+
+  def unapply(plan: LogicalPlan): Option[StreamLeaf] = plan match {
+    case v1: StreamingRelation =>
+      Some(
+        StreamLeaf(
+          v1.sourceName,
+          v1.dataSource.catalogTable.map(_.identifier.unquotedString),
+          v1.dataSource.options,
+          classOf[FileFormat].isAssignableFrom(v1.dataSource.providingClass),
+          v1.copy(output = Nil),
+          None
+        )
+      )
+    case v2: StreamingRelationV2 =>
+      Some(
+        StreamLeaf(
+          v2.sourceName,
+          v2.identifier.map(id => (id.namespace :+ id.name).mkString(".")),
+          v2.extraOptions.asCaseSensitiveMap.asScala.toMap,
+          readsFiles = false,
+          v2.copy(output = Nil, v1Relation = None),
+          v2.v1Relation.flatMap(unapply)
+        )
+      )
+    case _ => None
+  }
+
+  def is(plan: LogicalPlan): Boolean = plan.isInstanceOf[StreamingRelation] || plan.isInstanceOf[StreamingRelationV2]
+}

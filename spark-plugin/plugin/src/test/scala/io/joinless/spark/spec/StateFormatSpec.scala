@@ -1,0 +1,123 @@
+package io.joinless.spark.spec
+
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query.{GeneralizedNode, RelationNode}
+import io.joinless.spark.Specs
+import io.joinless.spark.errors.{JoinlessAnalysisException, Mismatch}
+import org.apache.spark.sql.types.{LongType, StringType}
+import org.scalatest.funsuite.AnyFunSuite
+
+class StateFormatSpec extends AnyFunSuite {
+
+  test("a spec comes back as it was written, collations included") {
+    Seq(Specs.threeHops, Specs.starAndOther, Specs.threeHops.copy(shares = IndexedSeq.empty)).foreach { spec =>
+      assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
+    }
+  }
+
+  test("a result comes back as it was written, and must fit the block") {
+    val result = ResultSpec(
+      IndexedSeq(ColumnSpec("x", LongType), ColumnSpec("y \"z\"", StringType("UTF8_LCASE"))),
+      IndexedSeq(Some("(c0 + 1L)"), None),
+      IndexedSeq(None),
+      IndexedSeq(Some("(c0 < c1)")),
+      Map("spark.sql.ansi.enabled" -> "true", "spark.sql.session.timeZone" -> "UTC")
+    )
+    val spec = Specs.threeHops.copy(result = Some(result))
+    assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
+    Seq(result.copy(values = result.values.take(1)), result.copy(residuals = IndexedSeq.empty)).foreach { wrong =>
+      val read = StateFormat.read(StateFormat.toJson(spec.copy(result = Some(wrong))))
+      assert(read.left.map(_._1) == Left(Mismatch.Unreadable))
+    }
+  }
+
+  test("the written text is the durable format") {
+    assert(StateFormat.toJson(Specs.threeHops) == StateFormatSpec.ThreeHops)
+    assert(StateFormat.fromJson(StateFormatSpec.ThreeHops) == Specs.threeHops)
+  }
+
+  test("what earlier releases wrote is read: static tables were read at arrival") {
+    assert(StateFormat.fromJson(StateFormatSpec.EarlierThreeHops) == Specs.threeHops.copy(staticsAtArrival = true))
+  }
+
+  test("what a delete must meet comes back as it was written") {
+    val rows = RowsSpec(IndexedSeq("k", "(v + 1)"), IndexedSeq("(v > 0)"))
+    val meaning = MeaningSpec(IndexedSeq(Some(rows), None, None), IndexedSeq("(r1.v < r2.v)"), IndexedSeq("r1.v"))
+    val spec =
+      Specs.threeHops.copy(meaning = Some(meaning), constants = Some(IndexedSeq("relation 1.k = relation 2.k = 1L")))
+    assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
+    val wrong = StateFormat.toJson(spec.copy(meaning = Some(meaning.copy(rows = meaning.rows.take(2)))))
+    assert(StateFormat.read(wrong).left.map(_._1) == Left(Mismatch.Unreadable))
+  }
+
+  test("a text that was changed, cut or is no JSON is unreadable") {
+    val json = StateFormat.toJson(Specs.threeHops)
+    val tampered = Seq(
+      json.replace("\"shares\":[2,2]", "\"shares\":[1,2]"),
+      json.replace("\"src\"", "\"source\""),
+      json.replaceAll("\"digest\":\"[0-9a-f]+\"", "\"digest\":\"00\""),
+      json.take(json.length / 2),
+      json.replace("\"tree\"", "\"bush\""),
+      "",
+      "[]",
+      "{}"
+    )
+    tampered.foreach { text =>
+      assert(StateFormat.read(text).left.map(_._1) == Left(Mismatch.Unreadable), text)
+    }
+    val error = intercept[JoinlessAnalysisException](StateFormat.fromJson(tampered.head, "/cp"))
+    assert(error.getCondition == "JOINLESS_STATE_MISMATCH.UNREADABLE")
+    assert(error.getMessage.contains("The checkpoint /cp does not fit the query."))
+  }
+
+  test("another format version is named, whatever else the text holds") {
+    val newer = StateFormat.toJson(Specs.threeHops).replace("\"specVersion\":1", "\"specVersion\":2")
+    val Left((kind, what)) = StateFormat.read(newer): @unchecked
+    assert(kind == Mismatch.Format)
+    assert(what == "Its join block is recorded in format 2 by release 0.1.0, this release reads format 1.")
+  }
+
+  test("a spec that contradicts itself is refused") {
+    val spec = Specs.threeHops
+    def check(changed: BlockSpec): Option[Mismatch] =
+      StateFormat.read(StateFormat.toJson(changed)).left.toOption.map(_._1)
+    val RelationNode(_, _, IndexedSeq(a, c)) = spec.tree: @unchecked
+    assert(check(spec.copy(tree = RelationNode(1, BitSet(0, 1), IndexedSeq(a)))).contains(Mismatch.Tree))
+    assert(check(spec.copy(tree = RelationNode(1, BitSet(0), IndexedSeq(a, c)))).contains(Mismatch.Tree))
+    assert(check(spec.copy(tree = GeneralizedNode(BitSet.empty, IndexedSeq(spec.tree, a)))).contains(Mismatch.Tree))
+    val torn = RelationNode(
+      0,
+      BitSet(0),
+      IndexedSeq(RelationNode(2, BitSet(1), IndexedSeq(RelationNode(1, BitSet(0, 1), IndexedSeq.empty))))
+    )
+    assert(check(spec.copy(tree = torn)).contains(Mismatch.Tree))
+    assert(check(spec.copy(shares = IndexedSeq(4))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(shares = IndexedSeq(0, 1))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(output = IndexedSeq(ColumnRef(0, 2)))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(output = IndexedSeq(ColumnRef(3, 0)))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(attributes = spec.attributes.take(1), shares = IndexedSeq(2))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(inputs = IndexedSeq.empty)).contains(Mismatch.Unreadable))
+  }
+}
+
+object StateFormatSpec {
+
+  /** What release 0.1.0 writes. Never change it: checkpoints hold it. */
+  val ThreeHops: String =
+    fields + ""","statics":"asSpark","digest":"0a4ead8912342f6efd4f1debc8a95748ca29955b4976ff789439065d587f48be"}"""
+
+  val EarlierThreeHops: String =
+    fields + ""","digest":"6be4698b8751a8b10c43c4334a84e7e3596d493dc9cc6801614962afe10c6d40"}"""
+
+  private def fields: String =
+    """{"specVersion":1,"engineVersion":"0.1.0","block":0,"inputs":[{"changelog":false,"columns":{"type""" +
+      """":"struct","fields":[{"name":"src","type":"long","nullable":true,"metadata":{}},{"name":"dst","t""" +
+      """ype":"long","nullable":true,"metadata":{}}]}}],"attributes":{"type":"struct","fields":[{"name":"""" +
+      """a.dst","type":"long","nullable":true,"metadata":{}},{"name":"b.dst","type":"long","nullable":tru""" +
+      """e,"metadata":{}}]},"nullSafe":[false,false],"relations":[{"name":"a","input":0,"keys":[[0,1]]},{""" +
+      """"name":"b","input":0,"keys":[[0,0],[1,1]]},{"name":"c","input":0,"keys":[[1,0]]}],"tree":{"relat""" +
+      """ion":1,"attributes":[0,1],"children":[{"relation":0,"attributes":[0],"children":[]},{"relation":""" +
+      """2,"attributes":[1],"children":[]}]},"shares":[2,2],"residuals":[{"sql":"(NOT (a.src = c.dst))","""" +
+      """columns":[[0,0],[2,1]]}],"output":[[0,0],[1,1],[2,1]]"""
+}

@@ -1,0 +1,84 @@
+"""The packages of the plugin and who imports whom, read off the sources."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+#: From the top: a package imports only what stands below it.
+LAYERS = {
+    "(root)": "what a user names in `spark.sql.extensions`",
+    "api": "the door for Python",
+    "start": "rules around the start of a query",
+    "planner": "the strategy: a block's operators and its shares",
+    "source": "the complete result and the inputs, as batch tables",
+    "compile": "a query of which changes are asked",
+    "rules": "a block out of a plan, and what takes its place",
+    "exec": "operators and the tasks of cells",
+    "explain": "view trees and reasons as texts and graphs",
+    "changes": "marks on plans: changelogs, and who asks for changes",
+    "inspect": "plans and expressions that are only looked at",
+    "run": "what a checkpoint holds and what was decided for a run",
+    "state": "the log of a cell and the cache of view trees",
+    "placement": "shares and cells",
+    "plans": "logical nodes, expressions, reasons",
+    "spec": "what is recorded of a block, its format, its comparison",
+    "conf": "settings",
+    "errors": "conditions and sentences",
+    "spark": "`org.apache.spark.sql.joinless`: what is private to Spark or moves between its versions",
+}
+
+_OURS = "io.joinless.spark"
+_CORNER = "org.apache.spark.sql.joinless"
+
+
+def package(source: Path) -> str:
+    """The layer that a file belongs to."""
+    name = _first(r"^package ([\w.]+)", source.read_text())
+    if name == _CORNER or source.read_text().startswith("package org.apache.spark.sql\n"):
+        return "spark"
+    assert name == _OURS or name.startswith((_OURS + ".", "io.joinless")), f"{source} is in {name}"
+    return name.removeprefix(_OURS).lstrip(".") if name.startswith(_OURS + ".") else "(root)"
+
+
+def imported(source: Path) -> set[str]:
+    """The layers that a file names, in imports or in full; comments do not count."""
+    found = set()
+    code = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"", "", source.read_text(), flags=re.DOTALL)
+    for line in re.findall(rf"\b({_OURS}|{_CORNER})\b(\.[a-z]\w*)?", code.partition("\n")[2]):
+        found.add("spark" if line[0] == _CORNER else line[1].lstrip(".") or "(root)")
+    return found - {package(source)}
+
+
+def graph(sources: list[Path]) -> dict[str, set[str]]:
+    """For each layer the layers that it imports."""
+    edges: dict[str, set[str]] = {layer: set() for layer in LAYERS}
+    for source in sources:
+        edges.setdefault(package(source), set()).update(imported(source))
+    return edges
+
+
+def drawing(edges: dict[str, set[str]]) -> str:
+    """The graph as Mermaid, without arrows that follow from others, and a table of what each layer is."""
+    below: dict[str, set[str]] = {}
+    for layer in reversed(LAYERS):
+        below[layer] = edges[layer].union(*(below[lower] for lower in edges[layer]))
+    arrows = [
+        f"  {_id(layer)} --> {_id(lower)}"
+        for layer in LAYERS
+        for lower in LAYERS
+        if lower in edges[layer] and not any(lower in below[between] for between in edges[layer])
+    ]
+    names = [f'  {_id(layer)}["{layer}"]' for layer in LAYERS]
+    table = ["| package | what it is |", "|---|---|", *(f"| `{layer}` | {what} |" for layer, what in LAYERS.items())]
+    return "\n".join(["```mermaid", "graph TD", *names, *arrows, "```", "", *table])
+
+
+def _id(layer: str) -> str:
+    return "pkg_" + layer.strip("()")  # `graph` and the like are words of Mermaid
+
+
+def _first(pattern: str, text: str) -> str:
+    found = re.search(pattern, text, re.MULTILINE)
+    assert found, f"no {pattern} in {text[:80]}"
+    return found[1]
