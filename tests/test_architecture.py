@@ -63,7 +63,8 @@ def test_the_drawing_of_the_packages_is_that_of_the_sources(pytestconfig: pytest
     page = ROOT / "docs/internals/architecture.md"
     before, mark, rest = page.read_text().partition("<!-- packages -->\n")
     _, end, after = rest.partition("<!-- end -->")
-    assert mark and end
+    assert mark
+    assert end
     drawn = before + mark + layers.drawing(layers.graph(scala_sources(PLUGIN))) + "\n" + end + after
     if pytestconfig.getoption("--update"):
         page.write_text(drawn)

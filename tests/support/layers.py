@@ -34,11 +34,12 @@ _CORNER = "org.apache.spark.sql.joinless"
 
 def package(source: Path) -> str:
     """The layer that a file belongs to."""
-    name = _first(r"^package ([\w.]+)", source.read_text())
-    if name == _CORNER or source.read_text().startswith("package org.apache.spark.sql\n"):
+    text = source.read_text()
+    name = ".".join(re.findall(r"^package (?:object )?([\w.]+)", text, re.MULTILINE))
+    if name == _CORNER:
         return "spark"
-    assert name == _OURS or name.startswith((_OURS + ".", "io.joinless")), f"{source} is in {name}"
-    return name.removeprefix(_OURS).lstrip(".") if name.startswith(_OURS + ".") else "(root)"
+    assert name == _OURS or name.startswith(_OURS + "."), f"{source} is in {name}"
+    return name.removeprefix(_OURS).lstrip(".") or "(root)"
 
 
 def imported(source: Path) -> set[str]:
@@ -76,9 +77,3 @@ def drawing(edges: dict[str, set[str]]) -> str:
 
 def _id(layer: str) -> str:
     return "pkg_" + layer.strip("()")  # `graph` and the like are words of Mermaid
-
-
-def _first(pattern: str, text: str) -> str:
-    found = re.search(pattern, text, re.MULTILINE)
-    assert found, f"no {pattern} in {text[:80]}"
-    return found[1]
