@@ -8,7 +8,7 @@ BUNDLED := python/src/joinless/jars/$(notdir $(JAR))
 SCALA_SOURCES := $(shell find spark-plugin project -path '*/target' -prune -o -path '*/src/main/*' -type f -print) build.sbt
 PYTHON_SOURCES := $(shell find python -path '*/jars' -prune -o -type f -name '*.py' -print) python/pyproject.toml README.md LICENSE NOTICE
 
-.PHONY: help setup jar wheel demo test faults soak bench bench-full bench-jmh opponents fmt clean
+.PHONY: help setup jar wheel demo test test-long faults soak bench bench-full bench-jmh opponents fmt clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -23,12 +23,16 @@ demo: $(BUNDLED) ## three-hop and star joins on a stream of files, beside Spark'
 test: setup ## all formats, checks and tests
 	@scripts/test
 
+test-long: setup ## what make test leaves out: kills, clusters, opponents, many random queries, soak (hours)
+	@scripts/test-long
+
 FAULTS ?=
 faults: $(BUNDLED) ## kill drivers and executors of running pipelines, 30 times, and count wrong rows (8 minutes); FAULTS='--seed 7 --kills 100'
 	@PYTHONPATH=tests .venv/bin/python -m faults $(FAULTS)
 
+SOAK_BATCHES ?= 10000
 soak: setup ## 10,000 tiny batches of each kind: the heap stays where it was (an hour)
-	@JOINLESS_SOAK_BATCHES=10000 scripts/sbt "plugin/testOnly *SoakSpec"
+	@JOINLESS_SOAK_BATCHES=$(SOAK_BATCHES) scripts/sbt "plugin/testOnly *SoakSpec"
 	@grep -a 'MB after' .build/sbt.log
 
 opponents: ## install the systems the benchmark compares with (Flink, Pathway, differential dataflow) into a cache of the user's

@@ -26,7 +26,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--change-queries", type=int, default=12, help="the same for queries over change streams (12)")
     parser.addoption("--mixed-plans", type=int, default=16, help="the same for plans that mix ours and Spark's (16)")
     parser.addoption("--first-seed", type=int, default=0, help="the first of those seeds (0)")
+    parser.addoption("--long", action="store_true", help="run the tests marked as long, and no others")
     parser.addoption("--update", action="store_true", help="write generated docs anew instead of comparing them")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The gate runs what is not marked as long, `make test-long` what is."""
+    long = bool(config.getoption("--long"))
+    others = [item for item in items if (item.get_closest_marker("long") is not None) != long]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in others]
 
 
 def quiet_builder() -> SparkSession.Builder:

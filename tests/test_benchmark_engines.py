@@ -18,6 +18,8 @@ from jobs import MODULUS, Job, row_check
 from streams import Answer, Graph, answer, make_job
 from systems import System, differential, duck, pathway_joins
 
+pytestmark = pytest.mark.long
+
 SYSTEMS: list[System] = [*duck.SYSTEMS, *differential.SYSTEMS, *pathway_joins.SYSTEMS]
 
 Edge = tuple[int, int]

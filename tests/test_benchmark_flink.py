@@ -14,7 +14,7 @@ from streams import Graph, answer, make_job
 from systems.flink import SYSTEMS
 
 missing = SYSTEMS[0].missing()
-pytestmark = pytest.mark.skipif(missing is not None, reason=missing or "")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(missing is not None, reason=missing or "")]
 
 BATCHES = 5
 SETTINGS: dict[str, Any] = {"runs": 1, "warm_up": 0, "limit": 60.0, "memory": "1g"}

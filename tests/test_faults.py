@@ -10,6 +10,7 @@ from faults.__main__ import rows_wrong, run, table_of
 from faults.pipeline import QUERIES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["appended", "changes"])
 def test_a_few_kills_lose_and_repeat_nothing(kind: str, tmp_path: Path) -> None:
     told = run(tmp_path, kind, kills=3, seed=7)

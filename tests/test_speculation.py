@@ -21,6 +21,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2 and 127.0.0.3 are addresses of Linux machines")
 def test_whichever_attempt_wins_no_row_is_lost_or_repeated(tmp_path: Path) -> None:
     source = Input(tmp_path / "pipeline", "changes", Random(7))
