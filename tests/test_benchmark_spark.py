@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 import bench
 import report
 import suites
+import summary
 from jobs import Job
 from streams import Answer, Graph, answer, make_job
 from systems import System, every_system
@@ -134,7 +135,7 @@ def test_a_system_that_takes_too_long_is_stopped_and_says_how_far_it_came(tmp_pa
     result = bench.run(liar("slow", 1, 1, seconds=60), job, tmp_path)
     assert result["stopped"]
     assert result["runs"] == []
-    assert "not finished: 0 batches" in report.sentence(result)
+    assert "not finished: 0 batches" in report.sentence(summary.of(result))
 
 
 def test_a_truth_table_that_differs_stops_the_benchmark(tmp_path: Path) -> None:
