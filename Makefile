@@ -2,7 +2,8 @@
 
 SHELL := /bin/bash
 VERSION := $(shell sed -n 's/^ThisBuild \/ version := "\(.*\)"/\1/p' build.sbt)
-JAR := spark-plugin/plugin/target/scala-2.13/joinless-spark-4.2_2.13-$(VERSION).jar
+SPARK := $(shell sed -n 's/^val sparkVersion = "\([0-9]*\.[0-9]*\)\..*/\1/p' build.sbt)
+JAR := spark-plugin/plugin/target/scala-2.13/joinless-spark-$(SPARK)_2.13-$(VERSION).jar
 WHEEL := dist/joinless-$(VERSION)-py3-none-any.whl
 BUNDLED := python/src/joinless/jars/$(notdir $(JAR))
 SCALA_SOURCES := $(shell find spark-plugin project -path '*/target' -prune -o -path '*/src/main/*' -type f -print) build.sbt

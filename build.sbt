@@ -4,7 +4,9 @@ ThisBuild / organization := "io.joinless"
 ThisBuild / version := "0.1.0"
 ThisBuild / scalaVersion := "2.13.18"
 
+/** The Spark that everything here is built for; tests compare what else names a version with it. */
 val sparkVersion = "4.2.0"
+val sparkMinor = sparkVersion.split('.').take(2).mkString(".")
 
 val common = Seq(
   javacOptions ++= Seq("--release", "17"),
@@ -37,6 +39,27 @@ lazy val engine = (project in file("spark-plugin/engine"))
     Test / javaOptions ++= Seq("-Xmx3g")
   )
 
+/** Writes down, for the code, what this file says of versions. */
+val built = Def.task {
+  val file = (Compile / sourceManaged).value / "Built.scala"
+  IO.write(
+    file,
+    s"""package io.joinless.spark.conf
+       |
+       |/** What the build says of versions; written by it. */
+       |object Built {
+       |
+       |  /** The minor version of Spark. */
+       |  val Spark = "$sparkMinor"
+       |
+       |  /** The release of Joinless. */
+       |  val Release = "${version.value}"
+       |}
+       |""".stripMargin
+  )
+  Seq(file)
+}
+
 lazy val plugin = (project in file("spark-plugin/plugin"))
   .dependsOn(engine % "compile->compile;test->test")
   .settings(common)
@@ -44,7 +67,8 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
     name := "joinless-spark",
     libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
     Test / javaOptions ++= sparkJavaOptions ++ Seq("-Xmx4g"),
-    assembly / assemblyJarName := "joinless-spark-4.2_2.13-" + version.value + ".jar",
+    Compile / sourceGenerators += built,
+    assembly / assemblyJarName := s"joinless-spark-${sparkMinor}_${scalaBinaryVersion.value}-${version.value}.jar",
     assembly / assemblyOption ~= (_.withIncludeScala(false)),
     assembly / test := {}
   )

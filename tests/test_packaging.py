@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -45,6 +46,17 @@ def wheel() -> Path:
     if not found:
         pytest.skip("there is no wheel: `make wheel` makes it")
     return found[-1]
+
+
+def test_one_file_says_which_spark_it_is_for() -> None:
+    """What else names the version agrees with it, so that a change that forgets a place fails."""
+    build = re.search(r'^val sparkVersion = "((\d+)\.(\d+)\.\d+)"', (ROOT / "build.sbt").read_text(), re.MULTILINE)
+    assert build
+    version, major, minor = build[1], build[2], int(build[3])
+    assert f"\npyspark=={version}\n" in (ROOT / "python/requirements-dev.txt").read_text()
+    assert f'"pyspark>={major}.{minor},<{major}.{minor + 1}"' in (ROOT / "python/pyproject.toml").read_text()
+    for page in ("README.md", "python/README.md"):
+        assert f"PySpark {major}.{minor}" in (ROOT / page).read_text()
 
 
 def test_the_wheel_holds_the_jar_the_types_and_the_licence(wheel: Path) -> None:

@@ -7,7 +7,7 @@ import scala.collection.mutable
 
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.spark.placement.{Cells, Placement, Shares}
-import io.joinless.spark.spec.{AttributeSpec, BlockSpec, ColumnSpec, InputSpec, KeySpec, RelationSpec}
+import io.joinless.spark.spec.{AttributeSpec, BlockSpec, ColumnSpec, InputKind, InputSpec, KeySpec, RelationSpec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
@@ -93,7 +93,7 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
     else IndexedSeq(KeySpec(r - 1, 0), KeySpec(r, 1)).filter(k => k.attribute >= 0 && k.attribute < relations - 1)
   }
   private val spec = {
-    val layout = InputSpec(IndexedSeq(ColumnSpec("src", LongType), ColumnSpec("dst", LongType)), changelog = false)
+    val layout = InputSpec(IndexedSeq(ColumnSpec("src", LongType), ColumnSpec("dst", LongType)), InputKind.Appended)
     BlockSpec(
       ordinal = 0,
       inputs = IndexedSeq.fill(if (star) relations else 1)(layout),

@@ -49,7 +49,7 @@ class EnginePropertySpec extends AnyFunSuite {
   test("drained and refilled: empty each time, and no larger than the first time") {
     for (seed <- 0L until 400L) {
       val drawn = Generators.draw(seed)
-      val query = drawn.copy(inputs = drawn.inputs.map(_.copy(changelog = true)))
+      val query = drawn.copy(inputs = drawn.inputs.map(_.copy(retractable = true)))
       val tree = new ViewTree(query.block)
       val batch = new ChangeBatch(tree, IndexedSeq.empty)
       def play(changes: Iterable[CaseChange]): Unit = {
@@ -72,7 +72,7 @@ class EnginePropertySpec extends AnyFunSuite {
   }
 
   test("a weight that does not fit 64 bits is an error") {
-    val input = CaseInput(changelog = true, IndexedSeq(false), IndexedSeq(IndexedSeq(Some(0L))))
+    val input = CaseInput(retractable = true, IndexedSeq(false), IndexedSeq(IndexedSeq(Some(0L))))
     val relations = IndexedSeq.fill(2)(CaseRelation(0, IndexedSeq(0 -> 0)))
     val tree = TreeSearch.best(Hypergraph.of(Seq(0), Seq(0))).fold(core => fail(core.toString), identity)
     val attribute = CaseAttribute(variable = false, nullSafe = false)

@@ -3,7 +3,16 @@ package io.joinless.spark
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
-import io.joinless.spark.spec.{AttributeSpec, BlockSpec, ColumnRef, ColumnSpec, InputSpec, KeySpec, RelationSpec}
+import io.joinless.spark.spec.{
+  AttributeSpec,
+  BlockSpec,
+  ColumnRef,
+  ColumnSpec,
+  InputKind,
+  InputSpec,
+  KeySpec,
+  RelationSpec
+}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{DataType, LongType}
@@ -21,7 +30,7 @@ object Blocks {
   )(relations: Seq[(Int, Int)]*): BlockSpec = {
     val attributes = relations.flatten.map(_._1).distinct.size
     val layout =
-      InputSpec(columns.zipWithIndex.map { case (t, i) => ColumnSpec(s"c$i", t) }.toIndexedSeq, changelog = false)
+      InputSpec(columns.zipWithIndex.map { case (t, i) => ColumnSpec(s"c$i", t) }.toIndexedSeq, InputKind.Appended)
     val graph = Hypergraph(relations.map(r => BitSet.fromSpecific(r.map(_._1))).toIndexedSeq)
     BlockSpec(
       ordinal = 0,

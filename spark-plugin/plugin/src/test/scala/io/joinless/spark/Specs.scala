@@ -8,6 +8,7 @@ import io.joinless.spark.spec.{
   BlockSpec,
   ColumnRef,
   ColumnSpec,
+  InputKind,
   InputSpec,
   KeySpec,
   RelationSpec,
@@ -18,7 +19,7 @@ import org.apache.spark.sql.types._
 /** Specs of small queries, as rules make them. */
 object Specs {
 
-  private val edge = InputSpec(IndexedSeq(ColumnSpec("src", LongType), ColumnSpec("dst", LongType)), changelog = false)
+  private val edge = InputSpec(IndexedSeq(ColumnSpec("src", LongType), ColumnSpec("dst", LongType)), InputKind.Appended)
 
   /** `e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src WHERE a.src <> c.dst`, root b. */
   val threeHops: BlockSpec = BlockSpec(
@@ -48,7 +49,7 @@ object Specs {
     val name = StringType("UTF8_LCASE")
     val input = InputSpec(
       IndexedSeq(ColumnSpec("name", name), ColumnSpec("key(name)", BinaryType), ColumnSpec("v \"x\"", ArrayType(name))),
-      changelog = true
+      InputKind.Changelog
     )
     def leaf(r: Int, attributes: BitSet) = RelationNode(r, attributes, IndexedSeq.empty)
     BlockSpec(

@@ -61,7 +61,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
   def changed: Long = delta.changed | unseen
   def weight: Long = delta.weight
 
-  /** Number of pairs (relation, row) of changelog inputs that the batch names; some may have no net change. */
+  /** Number of pairs (relation, row) of retractable inputs that the batch names; some may have no net change. */
   def size: Int = net.size
   def relation(entry: Int): Int = net.relation(entry)
   def row(entry: Int): Int = net.row(entry)

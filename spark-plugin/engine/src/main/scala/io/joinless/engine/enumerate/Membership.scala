@@ -6,7 +6,7 @@ import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTre
 
 /** How often a given row is in the result, without enumerating: one look-up per relation and per edge (A.5).
   *
-  * O(1) for relations of changelog inputs; for append-only inputs, whose rows have no identity, the rows under one key
+  * O(1) for relations of retractable inputs; for append-only inputs, whose rows have no identity, the rows under one key
   * are compared.
   */
 final class Membership(tree: ViewTree) {

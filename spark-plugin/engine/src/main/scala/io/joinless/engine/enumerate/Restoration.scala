@@ -4,7 +4,7 @@ import io.joinless.engine.view.ViewTree
 
 /** Fills an empty tree with rows and their counts, as a log holds them, in any order; nothing is enumerated.
   *
-  * Rows of append-only inputs are loaded as they come. Rows of changelog inputs are first collected: `find` a row, `set` its
+  * Rows of append-only inputs are loaded as they come. Rows of retractable inputs are first collected: `find` a row, `set` its
   * count for some relations, as often as one likes, the last one counts; `finish` loads those that are there and forgets
   * those whose counts are all 0. Cost: one probe per `find`, then that of inserting each row once.
   */
@@ -20,7 +20,7 @@ final class Restoration(tree: ViewTree) {
     }
   }
 
-  /** Id of a row of a changelog input; ids are dense and stay until `finish`. */
+  /** Id of a row of a retractable input; ids are dense and stay until `finish`. */
   def find(input: Int, words: Array[Long], count: Int): Int = {
     val identity = tree.identity(input)
     val known = identity.size

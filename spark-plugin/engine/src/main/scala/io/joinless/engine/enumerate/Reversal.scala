@@ -49,7 +49,7 @@ final class Reversal(tree: ViewTree) {
 
   private def inputOf(roles: Long): Int = block.relations(java.lang.Long.numberOfTrailingZeros(roles)).input
 
-  /** The count of a changelog's row in `relation` changes by `change`. */
+  /** The count of a retractable input's row in `relation` changes by `change`. */
   def changed(relation: Int, row: Int, change: Long): Unit = {
     changedRelations.push(relation)
     changedCopies.push(copies.add(block.relations(relation).input, row))

@@ -12,17 +12,17 @@ final case class BlockDef(
 ) {
   require(relations.size <= 63, "a block has at most 63 relations: sets of relations are bits of a long")
 
-  /** Rows can disappear: some input is a changelog. */
-  def retractable: Boolean = inputs.exists(_.changelog)
+  /** Rows can disappear: some input is retractable. */
+  def retractable: Boolean = inputs.exists(_.retractable)
 }
 
 /** Rows of `fields` fields (format: [[io.joinless.engine.tuples.KeyReader]]).
   *
   * @param fixedWords words of every row, 0 where rows vary
-  * @param changelog rows are inserted and deleted, equal rows are one row with a multiplicity; otherwise rows are only
+  * @param retractable rows are inserted and deleted, equal rows are one row with a multiplicity; otherwise rows are only
   *   appended and equal rows stay separate, which saves a probe per row
   */
-final case class InputDef(fields: Int, fixedWords: Int, changelog: Boolean)
+final case class InputDef(fields: Int, fixedWords: Int, retractable: Boolean)
 
 /** A class of equated columns; `nullSafe`: NULL equals NULL. Elsewhere a row with NULL there must not be inserted. */
 final case class AttributeDef(nullSafe: Boolean)

@@ -2,10 +2,10 @@ package io.joinless.engine.view
 
 import io.joinless.engine.tuples.TupleArena
 
-/** Contents of rows of changelog inputs, kept beside their tree: when they are needed, the rows may be gone and their ids others'. */
+/** Contents of rows of retractable inputs, kept beside their tree: when they are needed, the rows may be gone and their ids others'. */
 final class RowCopies(tree: ViewTree) {
   private[this] val arenas =
-    tree.block.inputs.map(i => if (i.changelog) new TupleArena(i.fixedWords) else null).toArray
+    tree.block.inputs.map(i => if (i.retractable) new TupleArena(i.fixedWords) else null).toArray
   private[this] var buffer = new Array[Long](16)
 
   /** Keeps a row of the tree, which must be there; the copy's id among those of its input. */

@@ -57,16 +57,16 @@ private object ViewNode {
 /** Views of a relation: tuples are row ids of its input.
   *
   * Per child c: `down(c)(t)` the tuple's key on the separator, `idx(c)` all tuples by that key, `live(c)` the live ones.
-  * `multiplicity` only where the input is a changelog; elsewhere each row counts once. Linked rows have a positive one;
+  * `multiplicity` only where the input is retractable; elsewhere each row counts once. Linked rows have a positive one;
   * zero and negative ones (owed rows) are in no view.
   */
-final class RelationNode(id: Int, val input: Int, val arena: TupleArena, removable: Boolean, changelog: Boolean)
+final class RelationNode(id: Int, val input: Int, val arena: TupleArena, removable: Boolean, retractable: Boolean)
     extends ViewNode(id, removable) {
 
   private[engine] var down: Array[PagedInts] = Array.empty
   private[engine] var idx: Array[IntLists] = Array.empty
   private[engine] var live: Array[IntLists] = Array.empty
-  private[engine] val multiplicity = if (changelog) new PagedLongs else null
+  private[engine] val multiplicity = if (retractable) new PagedLongs else null
 
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
   private[view] var upReaders: Array[KeyReader] = Array.empty

@@ -1,8 +1,9 @@
 package io.joinless.engine.view
 
+import scala.collection.immutable.BitSet
+
 import io.joinless.engine.query
 import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, KeyReader, PagedInts, TupleArena}
-import scala.collection.immutable.BitSet
 
 /** Semi-join and projection views of a join block, linear in its rows; never a join result.
   *
@@ -18,7 +19,7 @@ final class ViewTree(val block: BlockDef) {
   private[this] val retractable = block.retractable
   private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
   private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
-    if (block.inputs(i).changelog) new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true) else null
+    if (block.inputs(i).retractable) new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true) else null
   }.toArray
   private[this] val built = new ViewTreeBuilder(block, arenas)
 
@@ -33,18 +34,18 @@ final class ViewTree(val block: BlockDef) {
 
   def arena(input: Int): TupleArena = arenas(input)
 
-  /** How often a row of a changelog input is there for a relation. Where deletes may come before their inserts it can be
+  /** How often a row of a retractable input is there for a relation. Where deletes may come before their inserts it can be
     * negative: the row is owed, and absent.
     */
   def count(relation: Int, row: Int): Long = this.relation(relation).multiplicity(row)
 
-  /** Id of the row of a changelog input with this content, −1 where there is none. */
+  /** Id of the row of a retractable input with this content, −1 where there is none. */
   def find(input: Int, words: Array[Long], count: Int): Int = identities(input).find(words, count)
 
   /** Id of the row's key towards the parent of `node`, −1 where no row there or here has it. The root has no such keys. */
   private[engine] def keyAbove(node: RelationNode, row: Int): Int = node.upReaders(0).find(node.up, row)
 
-  /** Row → row id of a changelog input; null for one that is only appended to. */
+  /** Row → row id of a retractable input; null for one that is only appended to. */
   private[engine] def identity(input: Int): KeyIndex = identities(input)
 
   /** Puts a row, which lies in the arena, into the indexes of `node`; sets its count. */
@@ -146,7 +147,7 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
     val node = tree match {
       case query.RelationNode(r, _, _) =>
         val input = block.relations(r).input
-        new RelationNode(r, input, arenas(input), removable, block.inputs(input).changelog)
+        new RelationNode(r, input, arenas(input), removable, block.inputs(input).retractable)
       case query.GeneralizedNode(attributes, _) =>
         nextGeneralized += 1
         new GeneralizedNode(nextGeneralized - 1, index(attributes), removable)

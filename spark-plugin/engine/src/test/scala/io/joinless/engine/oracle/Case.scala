@@ -1,10 +1,12 @@
 package io.joinless.engine.oracle
 
+import java.nio.LongBuffer
+
+import scala.collection.immutable.BitSet
+
 import io.joinless.engine.query.{Hypergraph, JoinTree}
 import io.joinless.engine.tuples.KeyField
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
-import java.nio.LongBuffer
-import scala.collection.immutable.BitSet
 
 /** A query and batches of changes as plain data: what a generator draws, a run plays and a regression file holds.
   *
@@ -47,12 +49,12 @@ final case class CaseAttribute(variable: Boolean, nullSafe: Boolean)
   * @param rows values; NULL is None, a variable column holds [[Rows.text]] of the number
   */
 final case class CaseInput(
-    changelog: Boolean,
+    retractable: Boolean,
     columns: IndexedSeq[Boolean],
     rows: IndexedSeq[IndexedSeq[Option[Long]]]
 ) {
   def definition: InputDef =
-    InputDef(columns.size, if (columns.contains(true)) 0 else Rows.headWords(columns.size), changelog)
+    InputDef(columns.size, if (columns.contains(true)) 0 else Rows.headWords(columns.size), retractable)
 
   lazy val words: IndexedSeq[Array[Long]] = rows.map(Rows.encode(_, columns))
 

@@ -1,9 +1,11 @@
 package io.joinless.engine.oracle
 
-import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import java.nio.file.{Files, Path, Paths}
+
 import scala.collection.immutable.BitSet
 import scala.jdk.CollectionConverters._
+
+import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 
 /** A case as text, one fact per line: what lies under `tests/regressions/`.
   *
@@ -50,7 +52,7 @@ object CaseFile {
     val attributes =
       query.attributes.map(a => s"attribute ${kind(a.variable)} ${if (a.nullSafe) "nullsafe" else "equal"}")
     val inputs = query.inputs.map(i =>
-      (s"input ${if (i.changelog) "changelog" else "append"}" +: i.columns.map(kind)).mkString(" ")
+      (s"input ${if (i.retractable) "changelog" else "append"}" +: i.columns.map(kind)).mkString(" ")
     )
     val rows = for ((input, i) <- query.inputs.zipWithIndex; row <- input.rows)
       yield (s"row $i" +: row.map(_.fold("NULL")(_.toString))).mkString(" ")

@@ -1,10 +1,11 @@
 package io.joinless.engine.oracle
 
+import scala.collection.mutable
+import scala.util.Random
+
 import io.joinless.engine.algebra.DeleteOfAbsentRow
 import io.joinless.engine.enumerate._
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
-import scala.collection.mutable
-import scala.util.Random
 
 /** Plays a case on the engine and compares, batch by batch, with the oracle.
   *
@@ -18,7 +19,7 @@ import scala.util.Random
 final class EngineRun(query: Case) {
   private[this] val relations = query.relations.size
   private[this] val oracle = new NaiveJoin(query)
-  private[this] val appendOnly = query.inputs.forall(!_.changelog)
+  private[this] val appendOnly = query.inputs.forall(!_.retractable)
   private[this] val random = new Random(query.batches.size)
   private[this] var current = mutable.LongMap.empty[Long]
   private[this] var tree: ViewTree = _
@@ -70,7 +71,7 @@ final class EngineRun(query: Case) {
       val difference = next.clone()
       for ((key, weight) <- current) add(difference, key, -weight)
       current = next
-      appended += changes.count(c => !query.inputs(c.input).changelog)
+      appended += changes.count(c => !query.inputs(c.input).retractable)
       val handedOut =
         if (appendOnly && random.nextBoolean()) insertOneByOne(changes, once) else playBatch(changes, once)
       expectSame("delta", difference, handedOut)
@@ -158,7 +159,7 @@ final class EngineRun(query: Case) {
 
   /** A prepared batch tells what it will do: counts before and after, and whether there are gains and losses. */
   private def checkSigns(changes: IndexedSeq[CaseChange]): Unit = {
-    var gains = changes.exists(c => !query.inputs(c.input).changelog)
+    var gains = changes.exists(c => !query.inputs(c.input).retractable)
     var losses = false
     for (e <- 0 until batch.size) {
       val (r, row) = (batch.relation(e), batch.row(e))
@@ -228,7 +229,7 @@ final class EngineRun(query: Case) {
   private def expectDelay(moves: Long, levels: Long): Unit =
     expect(residuals.nonEmpty || moves <= 2L * levels, s"$moves moves between two results, with $levels levels")
 
-  private def changelog(relation: Int): Boolean = query.inputs(query.relations(relation).input).changelog
+  private def changelog(relation: Int): Boolean = query.inputs(query.relations(relation).input).retractable
 
   /** An append-only row is stored once per change, a changelog row once, whatever its roles and copies. */
   private def storedRows: Long = {
@@ -290,7 +291,7 @@ final class EngineRun(query: Case) {
       if (appendOnly) {
         val words = query.inputs(input).words(row)
         for (_ <- 1L to count) delta.load(r, tree.arena(input).append(words, 0, words.length))
-      } else if (query.inputs(input).changelog) send(CaseChange(input, row, 1L << r, count))
+      } else if (query.inputs(input).retractable) send(CaseChange(input, row, 1L << r, count))
       else for (_ <- 1L to count) send(CaseChange(input, row, 1L << r, 1L))
     }
     if (!appendOnly && !restored) while (batch.next()) {}
@@ -303,7 +304,7 @@ final class EngineRun(query: Case) {
     for ((r, row, count) <- rows) {
       val input = query.relations(r).input
       val words = query.inputs(input).words(row)
-      if (!query.inputs(input).changelog)
+      if (!query.inputs(input).retractable)
         for (_ <- 1L to count) restoration.load(1L << r, tree.arena(input).append(words, 0, words.length))
       else {
         val other = query.inputs(input).words(random.nextInt(query.inputs(input).rows.size))

@@ -1,8 +1,9 @@
 package io.joinless.engine.oracle
 
-import io.joinless.engine.query._
 import scala.collection.mutable.ArrayBuffer
 import scala.util.Random
+
+import io.joinless.engine.query._
 
 /** Random queries with random batches, small and dense so that everything collides. A case is a function of its seed. */
 object Generators {
@@ -132,7 +133,7 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
       present(r)(row) = if (legal) after.multiplicity(r)(row) else before(r)(row)
   }
 
-  private def changelog(r: Int): Boolean = query.inputs(query.relations(r).input).changelog
+  private def changelog(r: Int): Boolean = query.inputs(query.relations(r).input).retractable
 
   private def change(): IndexedSeq[CaseChange] = {
     val r = random.nextInt(relations.size)
@@ -163,7 +164,7 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
 
   private def record(change: CaseChange): IndexedSeq[CaseChange] = {
     for (r <- relations if (change.roles >>> r & 1L) != 0) present(r)(change.row) += change.weight
-    if (query.inputs(change.input).changelog && random.nextInt(12) == 0) {
+    if (query.inputs(change.input).retractable && random.nextInt(12) == 0) {
       // forth and back within the batch, which nets to nothing
       val twin = change.copy(weight = -change.weight)
       IndexedSeq(change, twin, change)

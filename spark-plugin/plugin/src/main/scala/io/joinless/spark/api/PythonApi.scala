@@ -2,7 +2,7 @@ package io.joinless.spark.api
 
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.compile.{CompiledDeltas, DeltaCompiler}
-import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.conf.{Built, JoinlessConf}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.explain.{DeltasText, ExtendedExplain, JoinTreeGraph, JoinTreeText}
 import io.joinless.spark.inspect.Inspection
@@ -11,7 +11,7 @@ import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin, Reason}
 import io.joinless.spark.source.FullResult
 import io.joinless.spark.spec.{BlockSpec, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.joinless.{ExecutorCores, Plans, SparkVersion}
+import org.apache.spark.sql.joinless.{ExecutorCores, Plans}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
 
@@ -26,7 +26,7 @@ object PythonApi {
   def version(): String = StateFormat.EngineVersion
 
   /** The Spark minor version this jar is built for. */
-  def sparkVersion(): String = SparkVersion.Built
+  def sparkVersion(): String = Built.Spark
 
   /** Whether the session was created with the extension. */
   def isInstalled(session: SparkSession): Boolean = Inspection.hasExtension(session)

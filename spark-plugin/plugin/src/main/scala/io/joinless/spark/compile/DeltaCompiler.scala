@@ -1,5 +1,6 @@
 package io.joinless.spark.compile
 
+import io.joinless.spark.plans.InPlaceOf
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.spark.conf.JoinlessConf
@@ -128,7 +129,7 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
     private def columns(ref: StreamRef): Seq[NamedExpression] = renamed(all(ref.number).output, ref.output)
 
     private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[NamedExpression] =
-      from.zip(to).map { case (f, t) => Alias(f, t.name)(t.exprId, t.qualifier, explicitMetadata = Some(t.metadata)) }
+      from.zip(to).map { case (f, t) => InPlaceOf(t, f) }
   }
 }
 

@@ -111,7 +111,7 @@ final private class ChangelogTask(
     metrics.propagate.begin()
     batch.add(in, roles, exchanged.getLong(ExchangeRow.Weight), words, count)
     metrics.propagate.end()
-    if (spec.inputs(in).changelog) metrics.rowsNetted += 1
+    if (spec.inputs(in).retractable) metrics.rowsNetted += 1
     else log.appended(roles, exchanged.getBaseObject, offset, bytes)
     metrics.rowsIn += 1
     if (metrics.rowsIn % CellTask.RowsBetweenSizeChecks == 0) checkSize(start.bytes)

@@ -190,7 +190,7 @@ final private class CountLog(
 
   /** Writes an entry of the oldest block, which ends with number `last`, again, as of now, where it is live. */
   private def keep(last: Long, roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
-    if (!spec.inputs(input).changelog) append(roles, base, offset, bytes)
+    if (!spec.inputs(input).retractable) append(roles, base, offset, bytes)
     else {
       val row = find(input, base, offset, bytes)
       if (row >= 0 && isLatest(input, row, extent.oldest, last)) {
@@ -214,7 +214,7 @@ final private class CountLog(
       base: AnyRef,
       offset: Long,
       bytes: Int
-  ): Boolean = !spec.inputs(input).changelog || {
+  ): Boolean = !spec.inputs(input).retractable || {
     val row = find(input, base, offset, bytes)
     if (weight == 0L && (row < 0 || block.first == extent.oldest)) block.first > extent.oldest
     else row >= 0 && isLatest(input, row, block.first, block.last)

@@ -26,7 +26,7 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
     for ((key, value) <- blocks) {
       val sequence = key.getLong(0)
       reader.read(key, value) { (roles, weight, input, base, offset, bytes) =>
-        if (spec.inputs(input).changelog) counted(sequence, roles, weight, input, base, offset, bytes)
+        if (spec.inputs(input).retractable) counted(sequence, roles, weight, input, base, offset, bytes)
         else restoration.load(roles, CellTask.append(tree.arena(input), base, offset, bytes))
         rows += 1
         if (rows % CellTask.RowsBetweenSizeChecks == 0) checkSize(tree.bytes)
@@ -65,7 +65,7 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
     extent.oldest = reader.oldestSequence
     extent.entries = reader.entries
     for (input <- spec.inputs.indices)
-      if (!spec.inputs(input).changelog) extent.live += tree.arena(input).live
+      if (!spec.inputs(input).retractable) extent.live += tree.arena(input).live
       else
         for (row <- 0 until tree.arena(input).limit) {
           counts.read(tree, input, row)

@@ -66,7 +66,7 @@ final case class RolesAndCellsExec(
     val width = input.columns.size
     val types = child.output.map(_.dataType)
     val more =
-      (if (input.changelog) Seq(LongType) else Nil) ++ (if (roles.size > 1) roles.map(_ => BooleanType) else Nil)
+      (if (input.retractable) Seq(LongType) else Nil) ++ (if (roles.size > 1) roles.map(_ => BooleanType) else Nil)
     require(
       types.drop(width) == more,
       s"a scan of ${scanRoles.length} roles and $width stored columns has columns ${types.mkString(", ")}"
@@ -136,7 +136,7 @@ final private class RolesAndCells(
   private[this] val cells = new Cells(spec)
   private[this] val scanned = spec.inputs(spec.relations(roles(0)).input)
   private[this] val width = scanned.columns.size
-  private[this] val changelog = scanned.changelog
+  private[this] val changelog = scanned.retractable
   private[this] val firstRole = if (changelog) width + 1 else width
   private[this] val weighted = spec.retractable
   private[this] val rowAt = if (weighted) WeightAt + 8 else WeightAt

@@ -32,7 +32,7 @@ object JoinTreeText {
   }
 
   private def placement(facts: ViewTreeFacts, sizes: IndexedSeq[Double]): Option[String] =
-    Option.when(facts.spec.shares.size == facts.spec.attributes.size) {
+    Option.when(facts.spec.isPlaced) {
       val p = Placement.of(facts.spec, facts.spec.shares, sizes)
       val shares =
         if (facts.shares.isEmpty) "" else facts.shares.map { case (x, n) => s"$x $n" }.mkString(" (shares ", ", ", ")")

@@ -72,7 +72,7 @@ object DeltaRows {
 
   /** Whether changes of equal rows must be added up: some can cancel others out, or the form wants one row for all. */
   def addsUp(spec: BlockSpec, form: DeltaForm, plain: Seq[Int]): Boolean = {
-    val cancel = spec.inputs.exists(_.changelog)
+    val cancel = spec.inputs.exists(_.retractable)
     def differ = hidden(spec, plain).nonEmpty || spec.output.indices.exists(!plain.contains(_))
     form == DeltaForm.Weight || cancel && differ
   }

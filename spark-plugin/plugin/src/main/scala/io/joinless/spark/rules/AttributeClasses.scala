@@ -30,7 +30,7 @@ final case class AttributeClasses(
 object AttributeClasses {
 
   def apply(block: JoinBlock): AttributeClasses = {
-    val all = united(block.equations).map(new Members(block, _)).sortBy(_.place)(lexicographic)
+    val all = united(block.equations).toIndexedSeq.map(new Members(block, _)).sortBy(_.place)(lexicographic)
     val classes = all.filter(_.fixed.isEmpty)
     AttributeClasses(
       classes.map(_.attribute),
@@ -40,13 +40,9 @@ object AttributeClasses {
   }
 
   /** Classes of terms, each with its equations. */
-  private def united(equations: IndexedSeq[Equation]): IndexedSeq[IndexedSeq[Equation]] = {
-    def terms(some: Iterable[Equation]) = some.flatMap(e => Seq(e.left.identity, e.right.identity)).toSet
-    equations.foldLeft(IndexedSeq.empty[IndexedSeq[Equation]]) { (classes, equation) =>
-      val (linked, others) = classes.partition(c => terms(c).intersect(terms(Seq(equation))).nonEmpty)
-      others :+ (linked.flatten :+ equation)
-    }
-  }
+  private def united(equations: IndexedSeq[Equation]): Seq[IndexedSeq[Equation]] =
+    Linked(Nil, equations.map(e => Set(e.left.identity, e.right.identity)))
+      .map(terms => equations.filter(e => terms(e.left.identity)))
 
   final private class Members(block: JoinBlock, equations: IndexedSeq[Equation]) {
 

@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.spec.InputKind
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{Hypergraph, JoinTree}
@@ -43,7 +44,10 @@ final case class BlockLayout(
 ) {
 
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
-    InputSpec(stored.map(c => ColumnSpec(c.name, KeyBytes.asNullable(c.dataType))), changelogs(leaf))
+    InputSpec(
+      stored.map(c => ColumnSpec(c.name, KeyBytes.asNullable(c.dataType))),
+      if (changelogs(leaf)) InputKind.Changelog else InputKind.Appended
+    )
   }
 
   private val inputs: IndexedSeq[InputSpec] = schemas.distinct

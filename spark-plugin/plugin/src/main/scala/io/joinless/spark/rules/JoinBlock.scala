@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.plans.InPlaceOf
 import io.joinless.spark.plans.CanThrow
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, IsNotNull, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
@@ -26,15 +27,12 @@ final case class Leaf(
   /** These columns of the rows that pass these conditions. */
   def scan(columns: Seq[NamedExpression], conditions: Seq[Expression]): LogicalPlan = {
     val list = columns.map {
-      case a: Attribute => renamed(a, own(a))
-      case alias: Alias => renamed(alias, own(alias.child))
+      case a: Attribute => InPlaceOf(a, own(a))
+      case alias: Alias => InPlaceOf(alias, own(alias.child))
       case other => own(other).asInstanceOf[NamedExpression]
     }
     Project(list, conditions.map(own).reduceOption(Conditions.and).map(Filter(_, plan)).getOrElse(plan))
   }
-
-  private def renamed(to: NamedExpression, from: Expression): NamedExpression =
-    Alias(from, to.name)(exprId = to.exprId, explicitMetadata = Some(to.metadata))
 }
 
 /** `left = right`, or `left <=> right` where `nullSafe`, each side over one leaf of its own. */

@@ -51,13 +51,7 @@ final private class JoinStaticSides(part: Part) {
   }
 
   /** Static leaves linked by conditions, directly or by way of each other. */
-  private def groups: Seq[Set[Int]] = {
-    val links = touches.map(_._2.filter(static.contains)).filter(_.nonEmpty)
-    links.foldLeft(static.map(Set(_)).toSeq) { (groups, link) =>
-      val (linked, others) = groups.partition(_.exists(link))
-      linked.flatten.toSet +: others
-    }
-  }
+  private def groups: Seq[Set[Int]] = Linked(static, touches.map(_._2.filter(static.contains)))
 
   private def homesOf(group: Set[Int]): Set[Int] =
     touches.collect { case (_, on) if on.exists(group) => on.filter(streaming.contains) }.flatten.toSet

@@ -7,12 +7,7 @@ private[spark] object Links {
 
   /** The leaves in groups that equations hold together, ordered by their lowest leaf. */
   def apply(block: JoinBlock): Seq[Set[Int]] =
-    block.equations
-      .foldLeft(block.leaves.indices.map(Set(_)).toSeq) { (groups, e) =>
-        val (linked, others) = groups.partition(group => group(e.left.leaf) || group(e.right.leaf))
-        linked.flatten.toSet +: others
-      }
-      .sortBy(_.min)
+    Linked(block.leaves.indices, block.equations.map(e => Set(e.left.leaf, e.right.leaf))).sortBy(_.min)
 
   def leavesOf(block: JoinBlock, condition: Expression): Set[Int] = {
     val needed = AttributeSet(OuterScope.attributes(condition))

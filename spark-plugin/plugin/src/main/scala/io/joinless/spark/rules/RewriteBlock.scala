@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.plans.InPlaceOf
 import io.joinless.engine.query.JoinTree
 import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
 import io.joinless.spark.spec.{BlockSpec, ColumnSpec, MeaningSpec, ResultSpec, SqlTexts}
@@ -117,6 +118,6 @@ final class RewriteBlock(layout: BlockLayout) {
   private def restored(attribute: Attribute, meaning: Expression): NamedExpression = above(meaning) match {
     case same: Attribute if same.exprId == attribute.exprId => same
     case value =>
-      Alias(value, attribute.name)(attribute.exprId, attribute.qualifier, explicitMetadata = Some(attribute.metadata))
+      InPlaceOf(attribute, value)
   }
 }

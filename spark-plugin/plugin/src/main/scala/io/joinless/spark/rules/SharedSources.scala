@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.plans.InPlaceOf
 import scala.collection.mutable
 
 import io.joinless.spark.plans.JoinFreeJoin
@@ -93,7 +94,7 @@ object SharedSources {
 
   private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[Alias] = from.zip(to).map { case (f, t) =>
     val marked = new MetadataBuilder().withMetadata(t.metadata).putBoolean(Mark, value = true).build()
-    Alias(f, t.name)(t.exprId, t.qualifier, explicitMetadata = Some(marked))
+    InPlaceOf(t, f, marked)
   }
 
   /** On the columns under which a place reads a shared source; nothing above refers to it. */

@@ -75,7 +75,7 @@ object StreamContext {
 
   /** The block's spec as it was completed by an earlier batch of this run. */
   def completed(session: SparkSession, ordinal: Int): Option[BlockSpec] =
-    current(session).flatMap(runOf(session, _).blocks).flatMap(_.get(ordinal)).filter(_.shares.nonEmpty)
+    current(session).flatMap(runOf(session, _).blocks).flatMap(_.get(ordinal)).filter(_.isPlaced)
 
   /** Takes down a block's spec with the shares that were chosen; later batches of the run get it back. */
   def complete(session: SparkSession, spec: BlockSpec): Unit = current(session).foreach { batch =>

@@ -1,5 +1,6 @@
 package io.joinless.spark.source
 
+import io.joinless.spark.plans.InPlaceOf
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.compile.CompiledDeltas
 import io.joinless.spark.errors.JoinlessErrors
@@ -57,10 +58,6 @@ object FullResult {
     } yield RelationFilter(relation, condition, condition.sql)
 
   private def renamed(value: NamedExpression, column: NamedExpression): NamedExpression = {
-    val expression = value match {
-      case Alias(child, _) => child
-      case attribute => attribute
-    }
-    Alias(expression, column.name)(column.exprId, column.qualifier, explicitMetadata = Some(column.metadata))
+    InPlaceOf(column, value match { case Alias(child, _) => child; case attribute => attribute })
   }
 }

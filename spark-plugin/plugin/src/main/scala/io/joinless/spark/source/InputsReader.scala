@@ -38,7 +38,9 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
   private[this] val roles: Long =
     scan.relations.filter(Cells.isFirst(spec, _, cell)).map(1L << _).foldLeft(0L)(_ | _)
   private[this] val ofChangelogs: Long =
-    spec.relations.indices.filter(r => spec.inputs(spec.relations(r).input).changelog).map(1L << _).foldLeft(0L)(_ | _)
+    spec.relations.indices.filter(r => spec.inputs(spec.relations(r).input).retractable).map(1L << _).foldLeft(0L)(
+      _ | _
+    )
   private[this] val stored = spec.relations.indices.map(r => new StoredRow(scan, r)).toArray
   private[this] val tree = new CellTree(spec, scan.stores, cell, scan.cacheMaxBytes)
   private[this] var log: CellBlocks = _

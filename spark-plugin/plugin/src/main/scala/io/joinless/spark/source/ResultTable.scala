@@ -1,5 +1,6 @@
 package io.joinless.spark.source
 
+import io.joinless.spark.plans.InPlaceOf
 import java.util
 
 import scala.util.control.NonFatal
@@ -9,7 +10,7 @@ import io.joinless.spark.inspect.SqlText
 import io.joinless.spark.plans.CommittedTable
 import io.joinless.spark.spec.{BlockSpec, ColumnRef, ResultSpec, SpecComparison}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BoundReference, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read.ScanBuilder
@@ -90,7 +91,7 @@ object ResultTable {
     val relation = DataSourceV2Relation.create(table, None, None, CaseInsensitiveStringMap.empty)
     Project(
       output.zip(relation.output).map { case (wanted, column) =>
-        Alias(column, wanted.name)(wanted.exprId, wanted.qualifier, Some(wanted.metadata))
+        InPlaceOf(wanted, column)
       },
       relation
     )

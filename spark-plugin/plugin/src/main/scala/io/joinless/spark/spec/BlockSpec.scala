@@ -32,10 +32,17 @@ final case class BlockSpec(
       */
     constants: Option[IndexedSeq[String]] = None
 ) {
-  def cells: Int = shares.product
+
+  /** The shares were chosen: there is one for each attribute. */
+  def isPlaced: Boolean = shares.size == attributes.size
+
+  def cells: Int = {
+    require(isPlaced, "a block has no cells before its shares are chosen")
+    shares.product
+  }
 
   /** Rows can disappear: weights travel with rows, and rows have an identity. */
-  def retractable: Boolean = inputs.exists(_.changelog)
+  def retractable: Boolean = inputs.exists(_.retractable)
 }
 
 /** What the query makes of the block's rows, in a form that any session can read back.
@@ -77,7 +84,11 @@ final case class MeaningSpec(
 final case class RowsSpec(values: IndexedSeq[String], filters: IndexedSeq[String])
 
 /** Layout of the rows of one input: an `UnsafeRow` of these columns, each nullable. */
-final case class InputSpec(columns: IndexedSeq[ColumnSpec], changelog: Boolean)
+final case class InputSpec(columns: IndexedSeq[ColumnSpec], kind: InputKind) {
+
+  /** Its rows can leave. */
+  def retractable: Boolean = kind.retractable
+}
 
 final case class ColumnSpec(name: String, dataType: DataType)
 

@@ -20,7 +20,7 @@ object RowCodec {
     if (input.columns.forall(c => UnsafeRow.isFixedLength(c.dataType))) leastWords(input) else 0
 
   def blockDef(spec: BlockSpec): BlockDef = BlockDef(
-    inputs = spec.inputs.map(i => InputDef(i.columns.size, fixedWords(i), i.changelog)),
+    inputs = spec.inputs.map(i => InputDef(i.columns.size, fixedWords(i), i.retractable)),
     attributes = spec.attributes.map(a => AttributeDef(a.nullSafe)),
     relations = spec.relations.map { r =>
       val columns = spec.inputs(r.input).columns

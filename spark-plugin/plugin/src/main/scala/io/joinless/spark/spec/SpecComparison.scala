@@ -34,7 +34,7 @@ object SpecComparison {
       case (was, is) if stored(recorded, was) != stored(planned, is) =>
         s"It stores ${list(stored(recorded, was))} of relation ${was.name}, the query needs " +
           s"${list(stored(planned, is))} of ${is.name}."
-      case (was, is) if recorded.inputs(was.input).changelog != planned.inputs(is.input).changelog =>
+      case (was, is) if recorded.inputs(was.input).retractable != planned.inputs(is.input).retractable =>
         s"Relation ${was.name} was ${kind(recorded, was)} and is now ${kind(planned, is)}."
       case (was, is) if was.input != is.input =>
         s"Relation ${was.name} shared its stored rows with others than ${is.name} would."
@@ -68,7 +68,7 @@ object SpecComparison {
   private def stored(spec: BlockSpec, relation: RelationSpec): Seq[ColumnSpec] = spec.inputs(relation.input).columns
 
   private def kind(spec: BlockSpec, relation: RelationSpec): String =
-    if (spec.inputs(relation.input).changelog) "a changelog" else "append-only"
+    if (spec.inputs(relation.input).retractable) "a changelog" else "append-only"
 
   /** One text per attribute, in terms of positions of relations and names of columns: aliases do not show. */
   private def conditions(spec: BlockSpec): Seq[String] = spec.attributes.indices.map { x =>

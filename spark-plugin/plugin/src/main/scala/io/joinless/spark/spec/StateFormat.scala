@@ -7,6 +7,7 @@ import scala.collection.immutable.BitSet
 import scala.util.control.NonFatal
 
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import io.joinless.spark.conf.Built
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.json4s.JsonAST._
@@ -26,7 +27,7 @@ object StateFormat {
   val SpecVersion = 1
 
   /** The release that writes; recorded for people, never compared. */
-  val EngineVersion = "0.1.0"
+  val EngineVersion: String = Built.Release
 
   /** What Spark calls our operator in metadata, progress and errors. */
   val OperatorName = "joinFree"
@@ -76,7 +77,7 @@ object StateFormat {
     else {
       val spec = BlockSpec(
         int(o, "block"),
-        list(o, "inputs").map(input => InputSpec(columns(at(input, "columns")), boolean(at(input, "changelog")))),
+        list(o, "inputs").map(input => InputSpec(columns(at(input, "columns")), kind(at(input, "changelog")))),
         attributes(columns(at(o, "attributes")), list(o, "nullSafe").map(boolean)),
         list(o, "relations").map { r =>
           val keys = list(r, "keys").map(pair).map { case (attribute, ordinal) => KeySpec(attribute, ordinal) }
@@ -95,6 +96,9 @@ object StateFormat {
     }
   }
 
+  private def kind(changelog: JValue): InputKind =
+    if (boolean(changelog)) InputKind.Changelog else InputKind.Appended
+
   private def attributes(columns: IndexedSeq[ColumnSpec], nullSafe: IndexedSeq[Boolean]): IndexedSeq[AttributeSpec] = {
     SpecBounds.demand(
       columns.size == nullSafe.size,
@@ -111,7 +115,7 @@ object StateFormat {
     "engineVersion" -> JString(EngineVersion),
     "block" -> JInt(spec.ordinal),
     "inputs" -> array(spec.inputs) { input =>
-      JObject("changelog" -> JBool(input.changelog), "columns" -> schema(input.columns))
+      JObject("changelog" -> JBool(input.kind == InputKind.Changelog), "columns" -> schema(input.columns))
     },
     "attributes" -> schema(spec.attributes.map(a => ColumnSpec(a.name, a.dataType))),
     "nullSafe" -> array(spec.attributes)(a => JBool(a.nullSafe)),

@@ -1,25 +1,31 @@
 package io.joinless.spark.start
 
+import io.joinless.spark.conf.Built
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.run.MarkedState
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.joinless.{SparkMembers, SparkVersion}
+import org.apache.spark.sql.joinless.SparkMembers
 
-/** Whether the Spark that runs is one that this jar can run on. */
+/** Whether the Spark that runs is one that this jar can run on.
+  *
+  * A jar fits one minor version: classes that it calls move and change between them (architecture D9).
+  */
 object SparkCheck {
 
   /** Fails with `JOINLESS_SPARK_VERSION` where the running Spark is of another minor version. */
-  def version(found: String = SparkVersion.running): Unit =
-    if (!SparkVersion.fits(found)) refuse(found, "classes of Spark that it calls differ between versions")
+  def version(found: String = SPARK_VERSION): Unit =
+    if (found.split("[.-]").take(2).mkString(".") != Built.Spark)
+      refuse(found, "classes of Spark that it calls differ between versions")
 
   /** Fails where the running Spark lacks what the plugin stands on ([[SparkMembers]]) and a query would go on with our state. */
   def members(session: SparkSession, checkpoint: String): Unit =
     for (member <- SparkMembers.missing if MarkedState.exists(session, checkpoint))
       refuse(
-        SparkVersion.running,
+        SPARK_VERSION,
         s"this build of Spark lacks $member, and the checkpoint $checkpoint holds state of Joinless"
       )
 
   private def refuse(found: String, what: String): Nothing =
-    throw JoinlessErrors.sparkVersion(found, SparkVersion.Built, what)
+    throw JoinlessErrors.sparkVersion(found, Built.Spark, what)
 }

@@ -32,7 +32,7 @@ final class ChangeLogReader(
     spec.relations.indices.filter(inputOf(_) == i).map(1L << _).foldLeft(0L)(_ | _)
   }.toArray
   private[this] val weighted = spec.retractable
-  private[this] val appendOnly = spec.inputs.map(!_.changelog).toArray
+  private[this] val appendOnly = spec.inputs.map(!_.retractable).toArray
   private[this] val entryBytes = if (weighted) 24 else 16
   private[this] val blocks = mutable.ArrayBuffer.empty[LogTail.Block]
   private[this] var newest = -1L

@@ -25,7 +25,7 @@ final class LogExtent(spec: BlockSpec) {
   /** Rows of changelogs with a negative count in some relation. */
   var owed = 0L
 
-  private[this] val newest: Array[PagedInts] = spec.inputs.map(i => if (i.changelog) new PagedInts else null).toArray
+  private[this] val newest: Array[PagedInts] = spec.inputs.map(i => if (i.retractable) new PagedInts else null).toArray
 
   /** A number of the block that has the row's latest entries, −1 where none was recorded. */
   def newestBlock(input: Int, row: Int): Long = newest(input)(row) - 1L

@@ -52,7 +52,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     val plan = compiled(deltas(joined))
     assert(blocks(plan).size == 1)
     val block = blocks(plan).head
-    assert(block.deltas && block.spec.inputs.forall(_.changelog))
+    assert(block.deltas && block.spec.inputs.forall(_.retractable))
     assert(block.spec.relations.map(_.name) == Seq("o", "c"))
     assert(plan.output.map(_.name) == Seq("id", "city", "_change_type"))
     assert(plan.isInstanceOf[DeltaRows] && plan.asInstanceOf[DeltaRows].plain == Seq(0, 1))
@@ -62,7 +62,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
 
   test("plan_ append-only relations beside changelogs have inputs of their own") {
     val mixed = spec("SELECT o.id, e.dst FROM orders o JOIN e ON o.customer = e.src")
-    assert(mixed.inputs.map(_.changelog) == Seq(true, false))
+    assert(mixed.inputs.map(_.retractable) == Seq(true, false))
   }
 
   test("plan_ filters reach the scans, and columns nobody needs are pruned") {
@@ -87,7 +87,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
       "WITH big AS (SELECT id * 2 AS x, customer FROM orders WHERE amount > 5) " +
         "SELECT b.x + c.x AS s FROM big b JOIN (SELECT * FROM big UNION ALL SELECT src, dst FROM e) c ON b.customer = c.customer"
     )
-    assert(found.relations.size == 2 && found.inputs.forall(_.changelog))
+    assert(found.relations.size == 2 && found.inputs.forall(_.retractable))
     assert(found.attributes.size == 1)
   }
 

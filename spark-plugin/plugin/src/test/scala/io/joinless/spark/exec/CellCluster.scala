@@ -39,7 +39,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
   /** Whoever reads only some roles of some rows, chosen by the rows' bytes, finds those with the counts that they have. */
   def checkPart(salt: Int): Unit = for (c <- 0 until spec.cells) {
     val part = CellTask.rebuild(spec, reader(c, CellCluster.part(salt)), stores(c).blocks.iterator, _ => ())
-    for (r <- spec.relations.indices if spec.inputs(spec.relations(r).input).changelog) {
+    for (r <- spec.relations.indices if spec.inputs(spec.relations(r).input).retractable) {
       val wanted = counts(trees(c).tree, r).filter { case (row, _) => (CellCluster.roles(salt, row) >>> r & 1L) != 0L }
       assert(counts(part.tree, r) == wanted, s"cell $c, relation $r, salt $salt")
     }

@@ -7,11 +7,20 @@ import scala.util.Random
 import io.joinless.engine.oracle.{Case, Generators, NaiveJoin, Rows}
 import io.joinless.spark.Blocks._
 import io.joinless.spark.placement.Shares
-import io.joinless.spark.spec.{AttributeSpec, BlockSpec, ColumnRef, ColumnSpec, InputSpec, KeySpec, RelationSpec}
+import io.joinless.spark.spec.{
+  AttributeSpec,
+  BlockSpec,
+  ColumnRef,
+  ColumnSpec,
+  InputKind,
+  InputSpec,
+  KeySpec,
+  RelationSpec
+}
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.types.{BinaryType, BooleanType, DataType, LongType}
+import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Batches of signed changes through roles, cells, tasks and logs, without Spark running. */
@@ -32,7 +41,10 @@ class ChangelogTaskSpec extends AnyFunSuite {
     val spec = BlockSpec(
       ordinal = 0,
       inputs = query.inputs.map { i =>
-        InputSpec(i.columns.zipWithIndex.map { case (v, c) => ColumnSpec(s"c$c", typeOf(v)) }, i.changelog)
+        InputSpec(
+          i.columns.zipWithIndex.map { case (v, c) => ColumnSpec(s"c$c", typeOf(v)) },
+          if (i.retractable) InputKind.Changelog else InputKind.Appended
+        )
       },
       attributes = query.attributes.zipWithIndex.map { case (a, x) =>
         AttributeSpec(s"x$x", typeOf(a.variable), a.nullSafe)
@@ -62,7 +74,8 @@ class ChangelogTaskSpec extends AnyFunSuite {
     private val drawn = Generators.draw(seed)
     private val query = drawn.copy(
       residuals = IndexedSeq.empty,
-      inputs = if (drawn.inputs.exists(_.changelog)) drawn.inputs else drawn.inputs.map(_.copy(changelog = true))
+      inputs =
+        if (drawn.inputs.exists(_.retractable)) drawn.inputs else drawn.inputs.map(_.copy(retractable = true))
     )
     private val spec = specOf(query, random, Seq(1, 4, 6)(random.nextInt(3)))
     private val cluster = new CellCluster(spec, query.owe)
@@ -72,7 +85,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
     private val outputRow = UnsafeProjection.create(types.toArray)
     private val scanRow = query.inputs.indices.map { i =>
       val roles = rolesOf(i)
-      val more = (if (query.inputs(i).changelog) Seq(LongType) else Nil) ++
+      val more = (if (query.inputs(i).retractable) Seq(LongType) else Nil) ++
         (if (roles.size > 1) roles.map(_ => BooleanType) else Nil)
       UnsafeProjection.create((spec.inputs(i).columns.map(_.dataType) ++ more).toArray)
     }
@@ -86,7 +99,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
       val rows = query.batches(batch).filter(_.input == i).map { c =>
         val input = query.inputs(i)
         val values = input.rows(c.row).zip(input.columns).map { case (cell, variable) => value(cell, variable) }
-        val weight = if (input.changelog) Seq(c.weight) else Nil
+        val weight = if (input.retractable) Seq(c.weight) else Nil
         val booleans = if (roles.size > 1) roles.map(r => (c.roles >>> r & 1L) != 0) else Nil
         scanRow(i)(InternalRow.fromSeq(values ++ weight ++ booleans)).copy()
       }
@@ -168,7 +181,8 @@ class ChangelogTaskSpec extends AnyFunSuite {
     assert(refused > 20 && interrupted > 1000 && rehearsed > 1000 && netted > 1000)
   }
 
-  private def changes(spec: BlockSpec): BlockSpec = spec.copy(inputs = spec.inputs.map(_.copy(changelog = true)))
+  private def changes(spec: BlockSpec): BlockSpec =
+    spec.copy(inputs = spec.inputs.map(_.copy(kind = InputKind.Changelog)))
 
   private def change(weight: Long, values: Any*): UnsafeRow =
     row(values.map(_ => LongType) :+ LongType, values :+ weight: _*)

@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.spark.Blocks._
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, InputKind}
 import io.joinless.spark.state.ChangeLog
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
@@ -26,7 +26,7 @@ class ChurnSpec extends AnyFunSuite {
       this.row(0, row._1, row._2, sign * row._3)
 
     private def row(input: Int, key: Long, payload: Long, weight: Long): UnsafeRow = {
-      val values = Seq(key, payload) ++ (if (spec.inputs(input).changelog) Seq(weight) else Nil)
+      val values = Seq(key, payload) ++ (if (spec.inputs(input).retractable) Seq(weight) else Nil)
       io.joinless.spark.Blocks.row(values.map(_ => LongType), values: _*)
     }
 
@@ -83,15 +83,15 @@ class ChurnSpec extends AnyFunSuite {
     def end(): Unit = {
       play(Seq(0) -> present.map(fact(_, -1)).toSeq)
       assert(result.isEmpty)
-      if (spec.inputs(1).changelog) {
+      if (spec.inputs(1).retractable) {
         play(Seq(1) -> (0 until keys).map(k => row(1, k.toLong, -k.toLong, -1)))
         val _ = assert(blocks == 0)
       }
     }
   }
 
-  private val both = { val s = star(2); s.copy(inputs = s.inputs.map(_.copy(changelog = true))) }
-  private val oneAppended = both.copy(inputs = both.inputs.updated(1, both.inputs(1).copy(changelog = false)))
+  private val both = { val s = star(2); s.copy(inputs = s.inputs.map(_.copy(kind = InputKind.Changelog))) }
+  private val oneAppended = both.copy(inputs = both.inputs.updated(1, both.inputs(1).copy(kind = InputKind.Appended)))
 
   for ((name, spec) <- Seq("changelogs" -> both, "a changelog and an append-only input" -> oneAppended))
     test(s"oracle_ a thousand batches that replace 1 % of the rows each, with restarts: $name") {

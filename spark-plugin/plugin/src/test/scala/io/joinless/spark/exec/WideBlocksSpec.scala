@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.Blocks._
-import io.joinless.spark.spec.{BlockSpec, RowCodec}
+import io.joinless.spark.spec.{BlockSpec, InputKind, RowCodec}
 import org.apache.spark.sql.types.{DataType, LongType}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class WideBlocksSpec extends AnyFunSuite {
 
   private def changelogs(spec: BlockSpec): BlockSpec =
-    spec.copy(inputs = spec.inputs.map(_.copy(changelog = true)))
+    spec.copy(inputs = spec.inputs.map(_.copy(kind = InputKind.Changelog)))
 
   for (relations <- Seq(32, 33, 63); shared <- Seq(false, true))
     test(s"the last of $relations relations counts (shared: $shared)") {

@@ -4,6 +4,7 @@ import io.joinless.spark.Specs
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessAnalysisException, Mismatch}
 import io.joinless.spark.planner.ChosenShares
+import io.joinless.spark.spec.InputKind
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.IntegerType
 import org.scalatest.funsuite.AnyFunSuite
@@ -49,7 +50,7 @@ class SpecComparisonSpec extends AnyFunSuite {
         (Mismatch.Columns -> "Its result has the columns a.src, b.dst, c.dst, the query's a.src.")
     )
     assert(
-      difference(spec.copy(inputs = IndexedSeq(input.copy(changelog = true))))._2 == "Relation a was append-only and is now a changelog."
+      difference(spec.copy(inputs = IndexedSeq(input.copy(kind = InputKind.Changelog))))._2 == "Relation a was append-only and is now a changelog."
     )
     assert(difference(spec.copy(attributes = spec.attributes.map(_.copy(nullSafe = true))))._2.contains("<=>"))
   }

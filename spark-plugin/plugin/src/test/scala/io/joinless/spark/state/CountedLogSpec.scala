@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.spark.Blocks._
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, InputKind}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{LongType, StringType}
 import org.apache.spark.unsafe.Platform
@@ -23,7 +23,7 @@ class CountedLogSpec extends AnyFunSuite {
   private val spec: BlockSpec = {
     val plain = star(3)
     plain.copy(
-      inputs = IndexedSeq(plain.inputs(0).copy(changelog = true), plain.inputs(1)),
+      inputs = IndexedSeq(plain.inputs(0).copy(kind = InputKind.Changelog), plain.inputs(1)),
       relations = plain.relations.zip(Seq(0, 0, 1)).map { case (r, input) => r.copy(input = input) }
     )
   }
@@ -85,7 +85,7 @@ class CountedLogSpec extends AnyFunSuite {
     for ((_, ofRow) <- read(blocks)._1.groupBy(_._2._3)) assert(ofRow.map(_._1).distinct.size == 1)
     val types = Seq(LongType, StringType)
     val texts = block(types, sharedInput = true)(Seq((0, 0)), Seq((0, 0)))
-    val changes = texts.copy(inputs = texts.inputs.map(_.copy(changelog = true)))
+    val changes = texts.copy(inputs = texts.inputs.map(_.copy(kind = InputKind.Changelog)))
     val large = Seq(10, 5000, 20, 100000, 5).map { n =>
       val text = row(types, n.toLong, UTF8String.fromString("x" * n))
       Seq((1L, 2L, text), (2L, 3L, text))

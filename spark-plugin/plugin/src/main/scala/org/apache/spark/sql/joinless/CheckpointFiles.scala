@@ -1,8 +1,8 @@
 package org.apache.spark.sql.joinless
 
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
-import org.apache.spark.sql.{SparkSession, classic}
 
 /** Files of a checkpoint, as the session reaches them: through Spark's own manager, so that what it renames atomically is renamed
   * atomically here. A folder's names are those of its files and folders, in any order; none where it is not there.
@@ -11,7 +11,7 @@ import org.apache.spark.sql.{SparkSession, classic}
   */
 final class CheckpointFiles(session: SparkSession, folder: Path) {
   private val files =
-    CheckpointFileManager.create(folder, session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf())
+    CheckpointFileManager.create(folder, classicOf(session).sessionState.newHadoopConf())
 
   def exists(path: Path): Boolean = files.exists(path)
 

@@ -2,12 +2,12 @@ package org.apache.spark.sql.joinless
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.io.CompressionCodec
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager, OffsetSeqMetadata}
 import org.apache.spark.sql.execution.streaming.runtime.{StreamingCheckpointConstants, StreamingQueryCheckpointMetadata}
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.{SparkSession, classic}
 import org.apache.spark.util.SerializableConfiguration
 
 /** The logs of offsets and commits of a checkpoint, and the stores that they stand for, read from outside while the query may be
@@ -16,7 +16,7 @@ import org.apache.spark.util.SerializableConfiguration
   * Private to Spark: the logs, and the providers of state stores; checked on 4.2.0.
   */
 final class CheckpointLogs(session: SparkSession, checkpoint: String) {
-  private val own = session.asInstanceOf[classic.SparkSession]
+  private val own = classicOf(session)
   private val hadoop = own.sessionState.newHadoopConf()
 
   val path: Path = {

@@ -1,8 +1,8 @@
 package org.apache.spark.sql.joinless
 
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.state.{OperatorStateMetadataReader, OperatorStateMetadataV2}
-import org.apache.spark.sql.{SparkSession, classic}
 
 /** What Spark's metadata of version 2 says of a stateful operator.
   *
@@ -23,7 +23,7 @@ object OperatorRecord {
     * @param batch the last batch in the offset log: Spark's reader takes none beyond it
     */
   def read(session: SparkSession, operator: Path, batch: Long): Option[OperatorRecord] = {
-    val hadoop = session.asInstanceOf[classic.SparkSession].sessionState.newHadoopConf()
+    val hadoop = classicOf(session).sessionState.newHadoopConf()
     OperatorStateMetadataReader.createReader(operator, hadoop, 2, batch, createMetadataDir = false).read().collect {
       case OperatorStateMetadataV2(info, stores, properties) =>
         OperatorRecord(info.operatorName, info.operatorId, stores.headOption.fold(0)(_.numPartitions), properties)

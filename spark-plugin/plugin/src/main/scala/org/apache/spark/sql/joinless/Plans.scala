@@ -2,11 +2,10 @@ package org.apache.spark.sql.joinless
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingQueryWrapper}
 import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.{DataFrame, classic}
 
 /** DataFrames of own plans, and checkpoints of running queries. `Dataset.ofRows`, `queryExecution`, the execution behind a
   * query and the list of those that run are private to Spark; checked on 4.2.0.
@@ -17,7 +16,7 @@ object Plans {
 
   /** A DataFrame of `plan` in the session of `df`. */
   def dataFrame(df: DataFrame, plan: LogicalPlan): DataFrame =
-    classic.Dataset.ofRows(df.sparkSession.asInstanceOf[classic.SparkSession], plan)
+    classic.Dataset.ofRows(classicOf(df.sparkSession), plan)
 
   /** The running queries of all sessions of this application. */
   def active: Seq[StreamingQuery] = {

@@ -5,9 +5,9 @@ import java.util.UUID
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution}
-import org.apache.spark.sql.{SparkSession, classic}
 
 /** The micro-batch that a thread plans.
   *
@@ -56,5 +56,5 @@ object RunningBatch {
   def activeRuns(session: SparkSession): Set[UUID] =
     shared(session).activeStreamingQueries.values.asScala.map(_.runId).toSet
 
-  private def shared(session: SparkSession) = session.asInstanceOf[classic.SparkSession].sharedState
+  private def shared(session: SparkSession) = classicOf(session).sharedState
 }

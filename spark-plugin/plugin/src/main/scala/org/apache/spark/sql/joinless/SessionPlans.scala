@@ -1,18 +1,18 @@
 package org.apache.spark.sql.joinless
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{QueryExecution, SparkStrategy}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.{SparkSession, classic}
 
 /** The session's own parser, analyzer and optimizer, called on plans that nobody runs; and its conf.
   *
   * Uses `sessionState` of classic sessions, internal to Spark; checked on 4.2.0.
   */
 final class SessionPlans(val session: SparkSession) {
-  private val own = session.asInstanceOf[classic.SparkSession]
+  private val own = classicOf(session)
 
   def conf: SQLConf = own.sessionState.conf
 

@@ -9,4 +9,8 @@ package object joinless {
 
   /** Where the state of one stateful operator is, and at which version. */
   type StateInfo = StatefulOperatorStateInfo
+
+  /** The session with its internals; a session of Spark Connect has none. */
+  private[joinless] def classicOf(session: SparkSession): classic.SparkSession =
+    session.asInstanceOf[classic.SparkSession]
 }
