@@ -90,7 +90,7 @@ def _dashes(name: str, names: dict[str, Any]) -> str:
 
 
 def _logarithmic(axes: Axes, which: str) -> None:
-    """A logarithmic axis with plain numbers at 1, 2 and 5 of each power."""
+    """A logarithmic axis with plain numbers at 1 and 3 of each power of ten."""
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))

@@ -33,9 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The gate runs what is not marked as long, `make test-long` what is."""
     long = bool(config.getoption("--long"))
-    others = [item for item in items if (item.get_closest_marker("long") is not None) != long]
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        (chosen if (item.get_closest_marker("long") is not None) == long else others).append(item)
     config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if item not in others]
+    items[:] = chosen
 
 
 def quiet_builder() -> SparkSession.Builder:
@@ -47,9 +50,8 @@ def quiet_builder() -> SparkSession.Builder:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "3g")
-        .config(
-            "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-        )  # short programs: compiling costs more
+        # Plans live shorter than their compilation would take.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.driver.extraClassPath", str(BENCH_CLASSES))
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")

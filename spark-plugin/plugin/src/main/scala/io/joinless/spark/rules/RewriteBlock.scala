@@ -117,7 +117,6 @@ final class RewriteBlock(layout: BlockLayout) {
 
   private def restored(attribute: Attribute, meaning: Expression): NamedExpression = above(meaning) match {
     case same: Attribute if same.exprId == attribute.exprId => same
-    case value =>
-      InPlaceOf(attribute, value)
+    case value => InPlaceOf(attribute, value)
   }
 }

@@ -68,22 +68,24 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
   def operators: Seq[Path] =
     files.names(state).filter(name => Try(name.toLong).isSuccess).sortBy(_.toLong).map(new Path(state, _))
 
-  def read(operator: Path): Operator =
-    if (written(operator).nonEmpty) ofVersion2(operator)
+  def read(operator: Path): Operator = {
+    val metadata = written(operator)
+    if (metadata.nonEmpty) ofVersion2(operator, metadata)
     else if (files.exists(new Path(operator, "_metadata/metadata"))) Sparks
     else if (batch == 0) Stateless
     else if (files.exists(new Path(operator, "_stateSchema")))
       unreadable(s"The metadata of operator ${operator.getName} is gone, but its schema files are there.")
     else Sparks
+  }
 
-  /** Names of the metadata files of version 2 up to the batch, ascending: each is that of the batch that wrote it. */
-  private def written(operator: Path): Seq[String] =
-    files.names(OperatorRecord.folder(operator)).filter(name => Try(name.toLong).toOption.exists(_ <= batch))
-      .sortBy(_.toLong)
+  /** The metadata files of version 2 up to the batch, ascending, each with its size: a name is the batch that wrote it. */
+  private def written(operator: Path): Seq[(String, Long)] =
+    files.sizes(OperatorRecord.folder(operator))
+      .filter { case (name, _) => Try(name.toLong).toOption.exists(_ <= batch) }
+      .sortBy(_._1.toLong)
 
-  private def ofVersion2(operator: Path): Operator = {
-    val sizes = files.sizes(OperatorRecord.folder(operator))
-    written(operator).flatMap(sizes.get).find(_ > MaxBytes).foreach { bytes =>
+  private def ofVersion2(operator: Path, metadata: Seq[(String, Long)]): Operator = {
+    metadata.map(_._2).find(_ > MaxBytes).foreach { bytes =>
       unreadable(s"The metadata of operator ${operator.getName} has $bytes bytes.")
     }
     try
@@ -97,16 +99,15 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
       }
     catch {
       case mismatch: JoinlessAnalysisException => throw mismatch
-      case NonFatal(_) if namesAnother(operator) => Sparks
+      case NonFatal(_) if namesAnother(operator, metadata.last._1) => Sparks
       case NonFatal(e) => unreadable(s"The metadata of operator ${operator.getName} cannot be read: ${firstLine(e)}.")
       case _: StackOverflowError => unreadable(s"The metadata of operator ${operator.getName} is nested too deep.")
     }
   }
 
   /** Whether the text of the metadata, cut or garbled as it may be, still says that the operator is one of Spark's. */
-  private def namesAnother(operator: Path): Boolean = Try {
-    val text =
-      new String(files.read(new Path(OperatorRecord.folder(operator), written(operator).last), MaxBytes), UTF_8)
+  private def namesAnother(operator: Path, newest: String): Boolean = Try {
+    val text = new String(files.read(new Path(OperatorRecord.folder(operator), newest), MaxBytes), UTF_8)
     "\"operatorName\":\"([^\"]+)\"".r.findFirstMatchIn(text).exists(_.group(1) != StateFormat.OperatorName)
   }.getOrElse(false)
 

@@ -15,11 +15,11 @@ final class CheckpointFiles(session: SparkSession, folder: Path) {
 
   def exists(path: Path): Boolean = files.exists(path)
 
-  def names(path: Path): Seq[String] =
-    if (files.exists(path)) files.list(path).toSeq.map(_.getPath.getName) else Nil
+  def names(path: Path): Seq[String] = sizes(path).map(_._1)
 
-  /** Bytes of a file of the folder `path`, by name. */
-  def sizes(path: Path): Map[String, Long] = files.list(path).map(f => f.getPath.getName -> f.getLen).toMap
+  /** The names with the bytes of each. */
+  def sizes(path: Path): Seq[(String, Long)] =
+    if (files.exists(path)) files.list(path).toSeq.map(f => f.getPath.getName -> f.getLen) else Nil
 
   /** At most `most` bytes of a file. */
   def read(path: Path, most: Int): Array[Byte] = {

@@ -3,8 +3,8 @@ package org.apache.spark.sql.joinless
 import org.apache.hadoop.fs.Path
 import org.apache.spark.io.CompressionCodec
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.execution.streaming.checkpointing.{CheckpointFileManager, OffsetSeqMetadata}
-import org.apache.spark.sql.execution.streaming.runtime.{StreamingCheckpointConstants, StreamingQueryCheckpointMetadata}
+import org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryCheckpointMetadata
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
@@ -25,11 +25,11 @@ final class CheckpointLogs(session: SparkSession, checkpoint: String) {
   }
 
   /** The folder of all operators' state. */
-  val state = new Path(path, StreamingCheckpointConstants.DIR_NAME_STATE)
+  val state: Path = new CheckpointFolder(session, path).state
 
   private val logs = new StreamingQueryCheckpointMetadata(own, path.toString, readOnly = true)
 
-  def exists: Boolean = CheckpointFileManager.create(path, hadoop).exists(path)
+  def exists: Boolean = new CheckpointFiles(session, path).exists(path)
 
   /** Batches whose commit is there, ascending. */
   def batches: Seq[Long] = logs.commitLog.listBatchesOnDisk.toSeq
