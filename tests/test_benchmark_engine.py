@@ -82,7 +82,7 @@ def test_batching_single_edges_give_the_same_result(tmp_path: Path) -> None:
 
 
 def test_the_placement_stays_near_the_best_shares(tmp_path: Path) -> None:
-    """The simulation of scale-out, tiny: what performance.md asks of every number of cells (T9)."""
+    """The simulation of scale-out, tiny: what docs/benchmarks.md asks of every number of cells."""
     classpath = (ROOT / "spark-plugin/bench/target/classpath-spark.txt").read_text()
     java = subprocess.run([ROOT / "scripts/java"], capture_output=True, text=True, check=True).stdout.strip()
     result = tmp_path / "placement.json"

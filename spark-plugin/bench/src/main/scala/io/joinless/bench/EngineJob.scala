@@ -4,7 +4,8 @@ import java.io.FileWriter
 import java.lang.management.ManagementFactory
 import java.nio.file.{Path, Paths}
 
-/** A job of benchmarks/jobs.py by the engine alone or by the bare index, without Spark (performance.md T10).
+/** A job of benchmarks/jobs.py by the engine alone or by the bare index, without Spark: the last target of
+  * docs/benchmarks.md.
   *
   * Arguments: `engine` or `bare`, report file, `path` or `star`, columns, threshold, batches, runs, batches of the
   * unmeasured run, and the folder of each relation. Appends the events of the job's report; those of a run carry in

@@ -8,7 +8,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.immutable.BitSet
 import scala.util.Random
 
-/** What the papers promise, as counted steps of the propagation and moves of the cursor, never as time (algorithms G.1). */
+/** What algorithms A5, A18 and A23 promise, as counted steps of the propagation and moves of the cursor, never as time.
+  *
+  * The numbered examples and theorems are those of CROWN ("Change Propagation Without Joins", PVLDB 2023, section 6).
+  */
 class OperationCountSpec extends AnyFunSuite {
   import ShapesOfQueries._
 

@@ -7,7 +7,7 @@ import java.nio.file.Paths
 import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
-/** The engine beside the bare index on the path of 3 over one stream of edges (performance.md T1).
+/** The engine beside the bare index on the path of 3 over one stream of edges: the first target of docs/benchmarks.md.
   *
   * `insert`, `fifo` and `delete` have no results: no edge ends above the threshold. Their `changes` are those of the two
   * relations that are left, two per edge. `delta` and `full` count results, of which the engine's cursor shows the row

@@ -2,7 +2,8 @@ package io.joinless.engine.algebra
 
 import io.joinless.engine.tuples.{IntStack, PagedBytes, PagedLongs}
 
-/** Adds up the changes of a batch per (relation, row id): what is left is the net change, one per pair (A.7).
+/** Adds up (consolidates) the changes of a batch per (relation, row id): what is left is the net change, one per pair
+  * (algorithms A29).
   *
   * Entries come in the order of their first change.
   */

@@ -2,7 +2,8 @@ package io.joinless.engine.enumerate
 
 import io.joinless.engine.view.ViewTree
 
-/** The complete current result, row by row with constant delay, from the alive tuples of the root downwards (A.5).
+/** The complete current result, row by row with constant delay, from the alive tuples of the root downwards
+  * (algorithms A27).
   *
   * The tree must not change meanwhile.
   */

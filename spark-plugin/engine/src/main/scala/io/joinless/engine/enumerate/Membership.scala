@@ -4,7 +4,7 @@ import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
 
-/** How often a given row is in the result, without enumerating: one look-up per relation and per edge (A.5).
+/** How often a given row is in the result, without enumerating: one look-up per relation and per edge (algorithms A28).
   *
   * O(1) for relations of retractable inputs; for append-only inputs, whose rows have no identity, the rows under one key
   * are compared.

@@ -1,7 +1,8 @@
 package io.joinless.engine.enumerate
 
 /** A condition on several relations that is not an equation (`a.x < b.y`), evaluated while enumerating, at the first
-  * cursor level where all its relations are bound. With residuals the delay between results is no longer constant (P13).
+  * cursor level where all its relations are bound. With residuals the delay between results is no longer constant
+  * (algorithms A26).
   */
 trait Residual {
 

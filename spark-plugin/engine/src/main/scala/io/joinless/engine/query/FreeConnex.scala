@@ -2,7 +2,7 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** The reduction to a full join over the output attributes y (algorithms A.1), and the free-connex test that it is.
+/** The reduction to a full join over the output attributes y (algorithms A7), and the free-connex test that it is.
   *
   * Relations that share an attribute outside y form an existential component `C`; it stands for one reduced relation
   * over `b(C) = attributes(C) ∩ y`. The query is free-connex iff it is acyclic, some relation of every `C` contains

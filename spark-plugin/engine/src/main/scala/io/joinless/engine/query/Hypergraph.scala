@@ -2,7 +2,7 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** A query as data: the join attributes of each relation (architecture D1).
+/** A query as data: the join attributes of each relation (algorithms A1, architecture D1).
   *
   * `edges(r)` holds the attributes of relation `r`. Equal edges, empty edges and attributes of a single relation are
   * all legal; relations are told apart by their ordinal only.

@@ -10,7 +10,7 @@ import scala.collection.immutable.BitSet
   * So the separator below a generalized node is the node's own attributes, and its parent, if any, is generalized too.
   *
   * Height counts relation nodes on a path from a leaf to the root, generalized nodes are free; depth counts relation
-  * nodes strictly above (algorithms B.2).
+  * nodes strictly above (algorithms A3, A4).
   */
 sealed trait JoinTree {
   def attributes: BitSet

@@ -2,7 +2,7 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** The q-hierarchical test (algorithms B.1): exactly these queries can be kept up to date in constant time per change,
+/** The q-hierarchical test (algorithms A5): exactly these queries can be kept up to date in constant time per change,
   * whatever the changes, and exactly these have a join tree of height 1.
   *
   * Hierarchical: the sets `at(x)` of the relations with attribute x are pairwise nested or disjoint. With output

@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable
 import scala.util.control.NoStackTrace
 
-/** The best join tree of a query in rows mode, where every join attribute is output (algorithms B.2).
+/** The best join tree of a query in rows mode, where every join attribute is output (algorithms A6, A8).
   *
   * Best: least height, then least cost Σ depth(e)·sizes(e), then fewest generalized nodes, then the lowest relations
   * nearest to the root (the depths of relations 0, 1, 2, … compared one after the other). What is still equal is decided
@@ -57,7 +57,7 @@ final private class TreeSearch(graph: Hypergraph, sizes: IndexedSeq[Double], wor
     front.best.tree
   }
 
-  /** Trees over `some` relations whose root contains `shared`: GEN(S, K). */
+  /** Trees over `some` relations whose root, a relation or a generalized node, contains `shared`. */
   private def under(some: BitSet, shared: BitSet): ParetoFront =
     anyRoot.getOrElse(
       (some, shared), {
@@ -89,7 +89,7 @@ final private class TreeSearch(graph: Hypergraph, sizes: IndexedSeq[Double], wor
       Candidate.generalized(GeneralizedNode(meet, below.map(_.tree)), below)
     }
 
-  /** Trees over relations only, with the root `root`: ROOT(e, S − e). */
+  /** Trees over relations only, with the root `root`. */
   private def rooted(root: Int, some: BitSet): ParetoFront =
     relationRoot.getOrElse(
       (root, some), {

@@ -1,9 +1,9 @@
 package io.joinless.engine.view
 
-/** What the engine did, counted: complexity claims are tested on these, never on time (algorithms G.1). */
+/** What the engine did, counted: complexity claims are tested on these, never on time (algorithms A18). */
 final class Counters {
 
-  /** Iterations of the P-update loop: how often the count of a tuple changed because a key came or went below. */
+  /** Steps of propagation: how often the count of a tuple changed because a key came or went below. */
   var steps: Long = 0L
 
   /** Moves of cursors: how often a list was entered or advanced. */

@@ -2,7 +2,7 @@ package io.joinless.engine.view
 
 import io.joinless.engine.tuples.IntStack
 
-/** Keeps the live views: `live_c(k)` = the live tuples whose key towards child c is k (invariant I3).
+/** Keeps the live views: `live_c(k)` = the live tuples whose key towards child c is k (algorithms A14, invariant I3).
   *
   * A tuple that becomes live makes live, below it, the alive tuples of each key that had no live tuple before; and the
   * other way round. Cost O(1) per mark set or taken plus O(1) per child; work lists instead of recursion.

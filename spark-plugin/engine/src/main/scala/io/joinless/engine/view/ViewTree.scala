@@ -5,7 +5,7 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query
 import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, KeyReader, PagedInts, TupleArena}
 
-/** Semi-join and projection views of a join block, linear in its rows; never a join result.
+/** Semi-join and projection views of a join block, linear in its rows; never a join result (algorithms A11 to A15).
   *
   * Rows lie once in the arena of their input; each relation (role) has a [[RelationNode]] of lists over row ids, each
   * generalized node of the join tree a [[GeneralizedNode]] over its keys. `link` and `unlink` put a row into the indexes of

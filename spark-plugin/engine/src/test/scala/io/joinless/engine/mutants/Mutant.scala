@@ -10,7 +10,7 @@ final case class Mutant(name: String, file: String, edits: (String, String)*) {
   }
 }
 
-/** The mistakes of algorithms.md G, and others that a reader of the engine may find tempting.
+/** Mistakes in what algorithms A16 to A35 say, and others that a reader of the engine may find tempting.
   *
   * Not here: mistakes in what the engine does not have yet (ring sums, existential components, a net map at the
   * output); enumerating R_e in place of V_s, for which no list exists; marking witnesses live before their results are

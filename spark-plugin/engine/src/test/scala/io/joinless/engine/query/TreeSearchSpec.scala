@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import scala.collection.immutable.BitSet
 
-/** The join-tree search: the trees of algorithms B.4 in rows mode, and optimality against all trees. */
+/** The join-tree search (algorithms A8): the trees of known queries in rows mode, and optimality against all trees. */
 class TreeSearchSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   import ShapesOfQueries._
 

@@ -15,7 +15,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.BlockStore
 import org.apache.spark.unsafe.Platform
 
-/** The log of a cell with changelog inputs, for one batch: writes the counts of changed rows, cleans what is outdated (D5).
+/** The log of a cell with changelog inputs, for one batch: writes the counts of changed rows, cleans what is outdated
+  * (algorithms A36 to A38, architecture D5).
   *
   * Whenever a row changes, all its counts are written anew, so its latest block says all. While there are more than twice
   * as many entries as live ones, the oldest blocks are cleaned: their live entries are written again, as of now, and the

@@ -13,7 +13,7 @@ import org.apache.spark.sql.joinless.KeyBytes
 /** The net changes of a result, told in `form`: the operator's weighted rows in, rows with a change column out.
   *
   * The operator's changes are net in each cell, over the block's columns. That is not enough where rows of several cells,
-  * or rows that differ in the block's columns only, are equal here (architecture D11), and where the form wants one row
+  * or rows that differ in the block's columns only, are equal here (algorithms A44), and where the form wants one row
   * for all copies; then this stage adds up weights ([[DeltaRows.addsUp]]), in memory linear in the changes. Where cells
   * can yield equal rows ([[DeltaRows.hidden]]), one exchange by the result's columns comes first.
   *

@@ -3,8 +3,10 @@ package io.joinless.spark.exec
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Predicate}
 
-/** Rows of a watermarked scan that come too late, by Spark's own rule (architecture D12): their event time is not after
-  * the watermark. Only scans that hand on their event-time column have such rows. NULL is never late.
+/** Rows of a watermarked scan that come too late, by Spark's own rule: their event time is not after the watermark.
+  *
+  * They are dropped once, at their own scan; results of the join are never late, as they can be between Spark's chained
+  * joins. Only scans that hand on their event-time column have such rows. NULL is never late.
   */
 object LateRows {
 

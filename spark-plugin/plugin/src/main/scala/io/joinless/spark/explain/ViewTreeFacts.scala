@@ -7,7 +7,7 @@ import io.joinless.spark.spec.{BlockSpec, ColumnRef}
 
 /** One block's view tree in words of columns: the facts that text, graph, JSON and the plan show.
   *
-  * Derived from the spec alone (algorithms A.2, B.1). Shares may still be open.
+  * Derived from the spec alone (algorithms A5, A11). Shares may still be open.
   */
 final case class ViewTreeFacts(spec: BlockSpec) {
 

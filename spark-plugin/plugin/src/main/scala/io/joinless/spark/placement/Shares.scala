@@ -2,7 +2,7 @@ package io.joinless.spark.placement
 
 import io.joinless.spark.spec.BlockSpec
 
-/** Where the rows of a join block go, and what that costs (HyperCube, architecture D7).
+/** Where the rows of a join block go, and what that costs (HyperCube: algorithms A41 to A43, architecture D7).
   *
   * Attribute x has `shares(x)` coordinates; a cell is one coordinate per attribute; a row of relation e goes to every
   * cell that agrees with it on the attributes of e. With N_e rows in relation e and hashes that spread well:

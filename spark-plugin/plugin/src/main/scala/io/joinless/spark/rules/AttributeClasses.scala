@@ -19,7 +19,7 @@ final case class AttributeClasses(
     constants: IndexedSeq[String]
 )
 
-/** Groups equated terms into classes (algorithms P10–P12).
+/** Groups equated terms into classes (algorithms A9, A10).
   *
   * A class keeps one term per leaf; every further term of the leaf must equal it, which is a filter of the leaf. A class
   * whose leaves all fix it to one constant joins nothing that their filters do not already say, and is dropped: the

@@ -9,7 +9,8 @@ import org.apache.spark.sql.joinless.SparkMembers
 
 /** Whether the Spark that runs is one that this jar can run on.
   *
-  * A jar fits one minor version: classes that it calls move and change between them (architecture D9).
+  * A jar fits one minor version: classes that it calls move and change between them. A build of that version
+  * may still lack a member that the plugin stands on (architecture D9).
   */
 object SparkCheck {
 

@@ -28,7 +28,7 @@ trait Undo {
   def bytes: Long
 }
 
-/** View trees that outlive their task, one per cell (architecture D5).
+/** View trees that outlive their task, one per cell (algorithms A35 and A39, architecture D5).
   *
   * A task checks the tree of its cell out (then nobody else has it) and checks it in after its store committed. A failed,
   * killed or speculative attempt never checks in, so the next one finds nothing and rebuilds from the log; nothing needs
