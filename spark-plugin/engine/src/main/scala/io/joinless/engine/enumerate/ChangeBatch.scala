@@ -4,7 +4,8 @@ import io.joinless.engine.algebra.{DeleteOfAbsentRow, Net, Weight}
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.{RelationNode, ViewTree}
 
-/** A batch of signed changes: netted, then all deletions, then changes of multiplicity, then all insertions (A.7, D6).
+/** A batch of signed changes and the changes of the result that it makes (algorithms A29 to A34, architecture D6):
+  * netted (consolidated), then all deletions, then changes of multiplicity, then all insertions.
   *
   * {{{
   * changes.foreach(c => batch.add(c.input, c.roles, c.weight, c.words, c.words.length))
@@ -12,19 +13,39 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
   * while (batch.next()) emit(batch.rows, batch.weight)
   * }}}
   *
+  * Over R(a,b) ⋈ S(b,c) ⋈ T(c,d) with R(1,10), R(2,10), S(10,7), S(10,8), T(8,5):
+  * {{{
+  * added:  +T(7,6)  +T(7,9)  −R(2,10)  −T(7,9)
+  * order:  −R(2,10)    handed out: −(2,10,8,5)
+  *         +T(7,6)     handed out: +(1,10,7,6)      the other way round, (2,10,7,6) would come and go
+  * }}}
+  *
   * A row with count m is there max(m, 0) times: what leaves a count positive changes a multiplicity, what crosses zero
   * inserts or deletes. Counts below zero (''owed'' rows) exist only with `owe`; without, a batch that deletes an absent row
   * fails as a whole, before anything is applied.
   *
-  * ''Same-key replacement'' (P18): where deletions would take the last alive tuples of a key of V_p and insertions of the
-  * same relation bring it back, those insertions come just before those deletions, so that V_p stays as it is and the
-  * parents of that key are not counted down and up: O(1) for a row replaced by one with the same key.
+  * ''Same-key replacement'' (algorithms A31): where deletions would take the last alive tuples of a key of V_p and
+  * insertions of the same relation bring it back, those insertions come just before those deletions, so that V_p stays
+  * as it is and the parents of that key are not counted down and up: O(1) for a row replaced by one with the same key.
   *
-  * ''Passing results'': a combination with a row that the batch inserts and one that it deletes is no result before nor
-  * after, but replacements in several relations make it one in between. It is left out where it is met, both times.
+  * ''Passing results'' (algorithms A32), of half-applied replacements: a combination with a row that the batch inserts
+  * and one that it deletes is no result before nor after, but replacements in several relations make it one in between.
+  * It is left out where it is met, both times:
+  * {{{
+  * before: R(1,10) S(10,8) T(8,5)      batch: R(1,10) becomes R(3,10), T(8,5) becomes T(8,6)
+  * +R(3,10)   (3,10,8,5) left out: T(8,5) goes
+  * +T(8,6)    (1,10,8,6) left out: R(1,10) goes      +(3,10,8,6)
+  * −R(1,10)   (1,10,8,6) left out: T(8,6) comes      −(1,10,8,5)
+  * −T(8,5)    (3,10,8,5) left out: R(3,10) comes
+  * }}}
   *
-  * Each combination of rows changes with one sign only, unless `repeats`: then its changes must be added up by whoever needs
-  * them net. It changes at most once where no multiplicity changes. `next` is to be drained before the next batch.
+  * Invariants: the sum of what is handed out is the change of the result (I7). Each combination of rows changes with
+  * one sign only, unless `repeats`: then its changes must be added up by whoever needs them net. It changes at most
+  * once where no multiplicity changes. `next` is to be drained before the next batch.
+  *
+  * Cost: one probe per change added, then that of each net change ([[DeltaEnumeration]]). Memory: a constant number of
+  * words per net change and appended row, and a byte per row id, up to the largest, where several relations replace
+  * rows.
   *
   * @throws io.joinless.engine.algebra.WeightOverflow from any call: the tree must be given up then
   */

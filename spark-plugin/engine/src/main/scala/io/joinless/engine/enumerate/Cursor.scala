@@ -3,7 +3,26 @@ package io.joinless.engine.enumerate
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.view.{ViewNode, ViewTree}
 
-/** An odometer over the levels of a plan: constant delay between results, no recursion, nothing materialised (A.5).
+/** An odometer over the levels of a plan: constant delay between results, no recursion, nothing materialised
+  * (algorithms A23 to A27).
+  *
+  * Each level binds one node to a tuple of a list, under a key of a tuple that an earlier level has bound. The results
+  * of the witness S(10,7) of R(a,b) ⋈ S(b,c) ⋈ T(c,d) under the tree [B]{R, S·T}:
+  * {{{
+  * level  binds  from       list                        turns
+  * 0      [B]    S(10,7)    the key 10 itself           10
+  * 1      T      S(10,7)    V_s of T under the key 7    (7,6)
+  * 2      R      [B] 10     V_s of R under the key 10   (1,10)   then (2,10)
+  *                                                      └─ (1,10,7,6)  └─ (2,10,7,6)
+  * }}}
+  * The innermost level turns for every result; a level whose list ends goes back to the one before it. T and R look at
+  * nothing but what is bound already, and no level looks at them: such ''loose'' levels are put in the order of their
+  * lists' lengths each time they are entered, the longest innermost.
+  *
+  * Invariant: no list is empty (but the root's, where there is no result at all), since going up follows live tuples
+  * and going down alive ones; so each combination bound down to the last level is a result, if the residuals accept it.
+  * Cost: at most two moves per level between two results without residuals, between two combinations with them. The
+  * tree must not change meanwhile.
   *
   * After `next()` returned true, `tuples(r)` is the row of relation r and `changed` has a bit for each relation whose row
   * differs from the result before; `weight` is the product of the rows' multiplicities and the base.

@@ -11,8 +11,23 @@ import io.joinless.engine.view.{Propagation, RelationNode, ViewTree}
   * while (delta.next()) emit(delta.rows, delta.weight)
   * }}}
   *
+  * Each result that the change makes or takes away contains exactly one witness ([[Propagation]]); a cursor walks the
+  * results of one witness after the other (algorithms A17, A24). When they are walked, and what each weighs:
+  * {{{
+  *            V_s, counts     live views     the row's count    weight of a result
+  * insert     new             old            new                + the product of its rows' counts
+  * delete     old             old            old                − that product
+  * reweigh    unchanged       unchanged      old                (new − old) · the product of the other rows' counts
+  * }}}
+  * With R(1,10), R(2,10), S(10,7), S(10,8) and T(8,5) there, inserting T(7,6) has the witness S(10,7) and the results
+  * (1,10,7,6) and (2,10,7,6); S(10,7) is marked live behind them.
+  *
   * Changes are applied one after the other, role by role; each state in between is that of a legal database, so
-  * self-joins need no correction terms (A.7). A change whose results were not drained is completed without them.
+  * self-joins need no correction terms (algorithms A22). A change whose results were not drained is completed without
+  * them: the views are then as they would be.
+  *
+  * Invariant: no change hands out a combination of rows twice (I6). Cost: that of propagation, and constant delay per
+  * result ([[Cursor]]); a change without results costs propagation only.
   */
 final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private[this] val propagation = new Propagation(tree)

@@ -2,17 +2,30 @@ package io.joinless.engine.view
 
 import io.joinless.engine.tuples.IntStack
 
-/** Change propagation without joins (CROWN, algorithms A.3 and A.4): one row comes or goes in one relation.
+/** Change propagation without joins (algorithms A16 to A20): one row comes to one relation, or goes from it.
   *
-  * A tuple that becomes alive under a key without alive tuples counts up the parent's tuples of that key, and so on
-  * towards the root; only one node is touched per level, so levels are work lists and nothing recurses. Each result that
-  * appears (disappears) contains exactly one ''witness'': a tuple that became alive (dies) whose parent is live and stays, or
-  * that is at the root. The caller enumerates the results of all witnesses, then calls `finish`, which brings the live
-  * views up to date (and for a deletion removes what died):
+  * A tuple that becomes alive (supported) under a key without alive tuples counts up the parent's tuples of that key,
+  * and so on towards the root; only one node is touched per level, so levels are work lists and nothing recurses.
+  * T(7,6) comes to R(a,b) ⋈ S(b,c) ⋈ T(c,d):
+  * {{{
+  *            [B] 10 *                   4. 10 is live (*): S(10,7) is the witness, and nothing above changes
+  *           /      \
+  *   R (1,10) *    S (10,8) *            3. it is alive now, under a key of V_p that was there already
+  *                   (10,7)  0 → 1       2. S's tuples of key 7 are counted up: one step
+  *                      |
+  *                 T (8,5) *
+  *                   (7,6)               1. a leaf is alive; its key 7 is new in V_p
+  * }}}
+  * Without S(10,8), 10 would be new in V_p of S: one step more, and the tuple 10 of the root would be the witness.
+  *
+  * Invariant: each result that appears (disappears) contains exactly one ''witness'': a tuple that became alive (dies)
+  * and is at the root, or whose key was (stays) in V_p and has a live tuple above it. The caller enumerates the results
+  * of all witnesses, then calls `finish`, after which I1 to I5 hold again:
   *   - insertion: V_s and counts are changed first, witnesses are enumerated on the new V_s and the old live views;
-  *   - deletion: simulated first, witnesses are enumerated on the unmodified views, then applied (pitfall P3).
+  *   - deletion: simulated first, witnesses are enumerated on the unmodified views, then applied (algorithms A20).
   *
-  * Cost: O(1) per iteration of the P-update loop (`counters.steps`), amortised as the papers say.
+  * Cost: O(1) per change, and O(1) per step (`counters.steps`), of which algorithms A5 says how many there are. What a
+  * tuple's multiplicity is plays no part.
   */
 final private[engine] class Propagation(tree: ViewTree) {
   private[this] val liveness = new Liveness(tree)
@@ -24,7 +37,7 @@ final private[engine] class Propagation(tree: ViewTree) {
   val witnessNodes = new IntStack
   val witnessTuples = new IntStack
 
-  // a pending deletion: what dies (REM), whose count falls (DEC), who may be a witness (CAND)
+  // a pending deletion: what dies, whose count falls, what may be a witness
   private[this] val dyingNodes = new IntStack
   private[this] val dyingTuples = new IntStack
   private[this] val fallingNodes = new IntStack
@@ -94,7 +107,7 @@ final private[engine] class Propagation(tree: ViewTree) {
     while (i < candidateNodes.size) {
       val n = tree.nodes(candidateNodes(i))
       val key = n.key(candidateTuples(i))
-      // the key must survive the whole update: several of its tuples may die in it (P3)
+      // the key must survive the whole deletion: several of its tuples may die in it (algorithms A20)
       if (n.vs.count(key) > n.gone(key) && n.isLiveAbove(key)) witness(n, candidateTuples(i))
       i += 1
     }
