@@ -12,13 +12,14 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 
-/** Scale-out without a cluster, a target of docs/benchmarks.md: edges go to the cells that Joinless' own placement gives
-  * them, for 4 to 1024 cells, and the fullest cell is compared with that of the best vector of shares within the same
-  * bounds.
+/** Scale-out without a cluster, a target of docs/benchmarks.md: edges go to the cells that Joinless' own placement
+  * gives them, for 4 to 1024 cells, and the fullest cell is compared with that of the best vector of shares within the
+  * same bounds.
   *
   * Arguments, each `name=value`, all optional: `edges` (50000), `exponents` (0,0.75,1: uniform, the known graphs', more
-  * skew), `folder` (a stream of edges in place of generated ones), `queries` (L3,L4,STAR4), `bounds` of the copies of a row
-  * (8,32), `cells` (4,8,…,1024), `percent` of the edges that the last relation takes (100), `json` (a file for the rows).
+  * skew), `folder` (a stream of edges in place of generated ones), `queries` (L3,L4,STAR4), `bounds` of the copies of a
+  * row (8,32), `cells` (4,8,…,1024), `percent` of the edges that the last relation takes (100), `json` (a file for the
+  * rows).
   *
   * Load is rows per cell, a row counting once for each relation that takes it there. `imbalance` = largest / mean load;
   * `replication` = rows sent per row of a relation; `stored` = rows stored per input row (a cell stores a row once);

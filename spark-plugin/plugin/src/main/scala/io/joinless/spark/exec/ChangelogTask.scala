@@ -11,16 +11,31 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
 import org.apache.spark.sql.joinless.BlockStore
 import org.apache.spark.unsafe.Platform
 
-/** One batch in one cell of a block with changelogs: exchange rows with weights in, net changes of the result out.
-  *
+/** One batch in one cell of a block with changelogs: exchange rows with weights in, net changes of the result out
+  * (algorithms A29 to A33, architecture D6).
+  * {{{
+  * exchange rows ──► ChangeBatch ──► net changes ──► counts after the batch ──► log
+  * (all of them)     adds up           │
+  *                                     ▼  deletions, changes of multiplicity, insertions
+  *                                  results ± ──► output row ──┬──────────────► out     every row has one sign
+  *                                                             └──► NetRows ──► out     a row may have both signs
+  * }}}
   * The whole batch is read and netted; what it leaves of each row is written to the log; then the changes of the result
-  * are enumerated, deletions first (D6). No output row comes with both signs: where the order of the changes does not see to
-  * that, the output is netted in memory before the first row is handed out. It need not be where all changes have one sign,
-  * or where the output shows each stored column of each relation (so that different results are different rows) and
-  * the batch says that no result changes with both signs. Not netted, equal rows may come several times, with one sign.
+  * are enumerated, deletions first. ''Invariant'' (P11): no output row comes with both signs. Where the order of the
+  * changes does not see to that, the output is netted in memory before the first row is handed out. It need not be
+  * where all changes have one sign, or where the output shows each stored column of each relation (so that different
+  * results are different rows) and the batch says that no result changes with both signs. Not netted, equal rows may
+  * come several times, with one sign. Over R(k,x) ⋈ S(k,y) with R(7,1), S(7,5) and S(8,5), the batch −R(7,1) +R(8,1):
+  * {{{
+  * SELECT x, y        −(1,5) +(1,5)         k is not shown, so results can be equal rows: netted, nothing is handed out
+  * SELECT k, x, y     −(7,1,5) +(8,1,5)     different results are different rows: handed out as they are met
+  * }}}
+  * When all is drained, the log is cleaned and closed and `commit` called, once. A task that fails, or is not drained,
+  * has committed nothing. One that was not drained (a limit above had enough) can roll its tree back by `takeBack`; the
+  * tree of one that failed is of no use any more (P12, P16).
   *
-  * When all is drained, the log is cleaned and closed and `commit` called, once. A task that fails, or is not drained, has
-  * committed nothing, and its tree is of no use any more.
+  * Cost: the batch in memory, netted; then that of its changes and of their results; where the output is netted, its
+  * different rows in memory as well.
   *
   * @param start the cell's tree as of the version the batch starts from
   * @param reader of the log's blocks that are cleaned or merged

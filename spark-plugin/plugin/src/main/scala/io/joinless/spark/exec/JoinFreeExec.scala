@@ -35,11 +35,42 @@ import org.apache.spark.util.CollectionAccumulator
 import org.apache.spark.{InterruptibleIterator, TaskContext}
 
 /** The join-free operator: a join block's stateful node, one task per cell and batch.
+  * {{{
+  *   scan of e, roles a and b        scan of f, role c
+  *     RolesAndCellsExec               RolesAndCellsExec      a row once per cell that needs it, with its roles there
+  *             └───────────┬───────────────────┘
+  *                  exchange by cell                          one partition, one state store per cell
+  *                         │
+  *   ┌─ cell 2, batch 7 ───▼──────────────────────────────┐
+  *   │ tree at version 7: from the cache, as it is or     │
+  *   │   rolled back from version 8; else from the log    │
+  *   │ rows ─► CellTask or ChangelogTask ─────────────────┼─► result rows, as they are asked for
+  *   │ drained: blocks of the log ─► store, commit        │
+  *   │ committed: tree, way back ─► cache, as version 8   │
+  *   └────────────────────────────────────────────────────┘
+  * }}}
+  * ''Computes'' the change of the join of all relations by the batch: rows that appear where all inputs are append-only
+  * ([[CellTask]], streaming), net changes with weights where one is a changelog ([[ChangelogTask]], the batch in
+  * memory). Child rows are those of [[RolesAndCellsExec]]. Three hops over the edges (1,2), (2,3) and, in the next
+  * batch, (3,4):
+  * {{{
+  * a JOIN b ON a.dst = b.src JOIN c ON b.dst = c.src, two cells by a.dst: 2 and 4 in cell 0, 1 and 3 in cell 1
   *
-  * Child rows are those of [[RolesAndCellsExec]], partitioned by cell by one exchange. A task checks the cell's view tree out
-  * of the executor's cache, or rebuilds it from the cell's log; sends its rows through [[CellTask]] or, where the block has
-  * a changelog, [[ChangelogTask]]; when the output is drained it commits the log and checks the tree in. The state store
-  * holds the log of changes and nothing else; the spec lies in the operator metadata.
+  *                     cell 0                       cell 1
+  * batch 0   (1,2)     as a and c                   as b and c       c has no a.dst, so it goes to both
+  *           (2,3)     as b and c                   as a and c
+  * batch 1   (3,4)     as a and c                   as b and c
+  *                     emits (1,2) (2,3) (3,4)      emits nothing: no c starts at 4
+  * }}}
+  *
+  * ''Invariants'': each result is emitted by exactly one cell (P3); the store holds the log of changes and nothing
+  * else, and only what it committed is read back (P6); the tree in the cache is that of exactly one version of the
+  * store, so a failed, killed or speculative attempt, which never checks its tree in, costs a rebuild and nothing else
+  * (P17). The spec lies in the operator metadata.
+  *
+  * ''Cost'' of a batch: its rows, the steps they take (algorithms A5) and its results; nothing is read of what is
+  * stored while the tree is in the cache. A rebuild costs the log of the cell once. Memory is linear in the stored rows
+  * ([[io.joinless.engine.view.ViewTree]]).
   *
   * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`; `output` matches `spec.output`, and
   * with `deltas` one more column follows, the weight of the change (BIGINT NOT NULL, never 0).

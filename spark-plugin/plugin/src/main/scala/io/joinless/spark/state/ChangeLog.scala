@@ -8,7 +8,20 @@ import org.apache.spark.sql.joinless.BlockStore
 import org.apache.spark.sql.types.{BinaryType, LongType, StructField, StructType}
 import org.apache.spark.unsafe.Platform
 
-/** The durable state of a cell: a log of changes in blocks (architecture D5), `sequence → block` in one state store.
+/** The durable state of a cell: a log of changes in blocks, `sequence → block` in one state store (algorithms A36 to
+  * A39, architecture D5). What the log says is what the cell's view tree holds; nothing else of a cell is durable.
+  *
+  * An append-only row is an entry, and nothing that comes later takes it back. A changelog row is what the newest block
+  * that mentions it says; here of three rows, of one role each, by how often they are there:
+  * {{{
+  * block 0: a 1, b 1      block 1: a 2      block 2: b 0, c 1        so a is there twice, c once, b not at all
+  *
+  * 5 entries, of which 2 say what is so: more than twice as many, so block 0, the oldest, is cleaned. Nothing in it is
+  * the newest entry of its row, so it is removed. Had it held a row d that no later block names, d would be written
+  * again. "b 0" was there to contradict block 0; it goes when its own block is cleaned.
+  * }}}
+  * Invariant (P13): the newest entries of all rows fold to the counts of the tree; neither cleaning nor merging drops one
+  * that is not 0. Cost: appending is a copy of the row's bytes; a batch reads blocks only to clean or merge them.
   *
   * '''Durable format, version 1.''' Sequence numbers count without gaps, from 0 where nothing was cleaned. All numbers are
   * little-endian.
