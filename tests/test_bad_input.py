@@ -319,7 +319,7 @@ CASES = [
         "a, b, c",
         "SELECT src, dst, dst AS last FROM e UNION ALL SELECT src, dst, 1L FROM e UNION ALL SELECT src, dst, 2L FROM e",
     ),
-    state("a newer format", "FORMAT", "release", tamper=edit(r'(specVersion\\":)1', r"\g<1>7")),
+    state("a newer format", "FORMAT", "release", tamper=edit(r'(specVersion\\":)2', r"\g<1>7")),
     state("no such share", "UNREADABLE", "copy", tamper=edit(r"shares\\\":\[", r"\g<0>9,")),
     state("cut off", "UNREADABLE", "copy", tamper=truncate),
     state("more stores than cells", "CELLS", "", tamper=edit(r'("numPartitions":)1', r"\g<1>3")),

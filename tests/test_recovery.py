@@ -99,7 +99,7 @@ def test_a_tampered_spec_is_refused(spark: SparkSession, tmp_path: Path) -> None
         if file.name.isdigit():
             text = file.read_text()
             assert "specVersion" in text
-            changed = text.replace('specVersion\\":1', 'specVersion\\":99')
+            changed = text.replace('specVersion\\":2', 'specVersion\\":99')
             assert changed != text
             file.write_text(changed)
             (file.parent / f".{file.name}.crc").unlink(missing_ok=True)

@@ -7,7 +7,17 @@ import scala.collection.mutable
 
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.spark.placement.{Cells, Placement, Shares}
-import io.joinless.spark.spec.{AttributeSpec, BlockSpec, ColumnSpec, InputKind, InputSpec, KeySpec, RelationSpec}
+import io.joinless.spark.spec.{
+  AttributeSpec,
+  BlockShape,
+  BlockSpec,
+  ColumnSpec,
+  InputKind,
+  InputSpec,
+  KeySpec,
+  NodeId,
+  RelationSpec
+}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
@@ -94,16 +104,15 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
     if (star) IndexedSeq(KeySpec(0, 0))
     else IndexedSeq(KeySpec(r - 1, 0), KeySpec(r, 1)).filter(k => k.attribute >= 0 && k.attribute < relations - 1)
   }
-  private val spec = {
+  private val shape = {
     val layout = InputSpec(IndexedSeq(ColumnSpec("src", LongType), ColumnSpec("dst", LongType)), InputKind.Appended)
-    BlockSpec(
-      ordinal = 0,
+    BlockShape(
+      id = NodeId(0),
       inputs = IndexedSeq.fill(if (star) relations else 1)(layout),
       attributes =
         keys.flatten.map(_.attribute).distinct.sorted.map(x => AttributeSpec(s"x$x", LongType, nullSafe = false)),
       relations = keys.indices.map(r => RelationSpec(s"r$r", if (star) r else 0, keys(r))),
       tree = TreeSearch.best(Hypergraph(keys.map(k => BitSet.fromSpecific(k.map(_.attribute))))).toOption.get,
-      shares = IndexedSeq.empty,
       residuals = IndexedSeq.empty,
       output = IndexedSeq.empty
     )
@@ -129,7 +138,7 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
 
   def at(cells: Int, bound: Double): Row = {
     // as without hints: relations are taken to be of equal size
-    val shares = Shares.choose(spec, cells, bound, IndexedSeq.fill(relations)(1.0))
+    val shares = Shares.choose(shape, cells, bound, IndexedSeq.fill(relations)(1.0))
     val (loads, stored) = place(shares)
     val load = Load(loads.max, loads.sum.toDouble / loads.length)
     require(largest(shares) == load.largest, s"hashes differ from those of the placement at $shares")
@@ -151,7 +160,7 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
 
   /** Rows per cell, and rows stored over all cells, by the plugin's own placement. */
   private def place(shares: IndexedSeq[Int]): (Array[Long], Long) = {
-    val placed = spec.copy(shares = shares)
+    val placed = BlockSpec(shape, shares)
     val cells = new Cells(placed)
     val loads = new Array[Long](placed.cells)
     val row = new UnsafeRow(2)
@@ -173,7 +182,7 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
   /** The vector with the smallest fullest cell. Vectors come by their mean load, which no fullest cell is below. */
   private def bestOf(cells: Int, bound: Double): (IndexedSeq[Int], Long) = {
     val sizes = rowsOf.map(_.length.toDouble)
-    val possible = vectors(spec.attributes.size, cells).map(Placement.of(spec, _, sizes))
+    val possible = vectors(shape.attributes.size, cells).map(Placement.of(shape, _, sizes))
       .filter(p => p.stored <= bound * (1 + 1e-9)).toIndexedSeq.sortBy(_.load)
     var best = (possible.head.shares, largest(possible.head.shares))
     for (p <- possible.iterator.drop(1).takeWhile(_.load < best._2)) {

@@ -5,12 +5,14 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.spark.spec.{
   AttributeSpec,
+  BlockShape,
   BlockSpec,
   ColumnRef,
   ColumnSpec,
   InputKind,
   InputSpec,
   KeySpec,
+  NodeId,
   RelationSpec
 }
 import org.apache.spark.sql.catalyst.InternalRow
@@ -33,19 +35,21 @@ object Blocks {
       InputSpec(columns.zipWithIndex.map { case (t, i) => ColumnSpec(s"c$i", t) }.toIndexedSeq, InputKind.Appended)
     val graph = Hypergraph(relations.map(r => BitSet.fromSpecific(r.map(_._1))).toIndexedSeq)
     BlockSpec(
-      ordinal = 0,
-      inputs = if (sharedInput) IndexedSeq(layout) else IndexedSeq.fill(relations.size)(layout),
-      attributes = (0 until attributes).map { x =>
-        val ordinal = relations.flatten.find(_._1 == x).get._2
-        AttributeSpec(s"x$x", columns(ordinal), nullSafe(x))
-      },
-      relations = relations.zipWithIndex.map { case (keys, r) =>
-        RelationSpec(s"r$r", if (sharedInput) 0 else r, keys.sorted.map { case (x, o) => KeySpec(x, o) }.toIndexedSeq)
-      }.toIndexedSeq,
-      tree = TreeSearch.best(graph).getOrElse(throw new IllegalArgumentException("cyclic")),
-      shares = IndexedSeq.fill(attributes)(1),
-      residuals = IndexedSeq.empty,
-      output = for (r <- relations.indices; c <- columns.indices) yield ColumnRef(r, c)
+      BlockShape(
+        id = NodeId(0),
+        inputs = if (sharedInput) IndexedSeq(layout) else IndexedSeq.fill(relations.size)(layout),
+        attributes = (0 until attributes).map { x =>
+          val ordinal = relations.flatten.find(_._1 == x).get._2
+          AttributeSpec(s"x$x", columns(ordinal), nullSafe(x))
+        },
+        relations = relations.zipWithIndex.map { case (keys, r) =>
+          RelationSpec(s"r$r", if (sharedInput) 0 else r, keys.sorted.map { case (x, o) => KeySpec(x, o) }.toIndexedSeq)
+        }.toIndexedSeq,
+        tree = TreeSearch.best(graph).getOrElse(throw new IllegalArgumentException("cyclic")),
+        residuals = IndexedSeq.empty,
+        output = for (r <- relations.indices; c <- columns.indices) yield ColumnRef(r, c)
+      ),
+      IndexedSeq.fill(attributes)(1)
     )
   }
 

@@ -5,12 +5,14 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{GeneralizedNode, RelationNode}
 import io.joinless.spark.spec.{
   AttributeSpec,
+  BlockShape,
   BlockSpec,
   ColumnRef,
   ColumnSpec,
   InputKind,
   InputSpec,
   KeySpec,
+  NodeId,
   RelationSpec,
   ResidualSpec
 }
@@ -23,25 +25,27 @@ object Specs {
 
   /** `e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src WHERE a.src <> c.dst`, root b. */
   val threeHops: BlockSpec = BlockSpec(
-    ordinal = 0,
-    inputs = IndexedSeq(edge),
-    attributes = IndexedSeq(
-      AttributeSpec("a.dst", LongType, nullSafe = false),
-      AttributeSpec("b.dst", LongType, nullSafe = false)
+    BlockShape(
+      id = NodeId(0),
+      inputs = IndexedSeq(edge),
+      attributes = IndexedSeq(
+        AttributeSpec("a.dst", LongType, nullSafe = false),
+        AttributeSpec("b.dst", LongType, nullSafe = false)
+      ),
+      relations = IndexedSeq(
+        RelationSpec("a", 0, IndexedSeq(KeySpec(0, 1))),
+        RelationSpec("b", 0, IndexedSeq(KeySpec(0, 0), KeySpec(1, 1))),
+        RelationSpec("c", 0, IndexedSeq(KeySpec(1, 0)))
+      ),
+      tree = RelationNode(
+        1,
+        BitSet(0, 1),
+        IndexedSeq(RelationNode(0, BitSet(0), IndexedSeq.empty), RelationNode(2, BitSet(1), IndexedSeq.empty))
+      ),
+      residuals = IndexedSeq(ResidualSpec("(NOT (a.src = c.dst))", IndexedSeq(ColumnRef(0, 0), ColumnRef(2, 1)))),
+      output = IndexedSeq(ColumnRef(0, 0), ColumnRef(1, 1), ColumnRef(2, 1))
     ),
-    relations = IndexedSeq(
-      RelationSpec("a", 0, IndexedSeq(KeySpec(0, 1))),
-      RelationSpec("b", 0, IndexedSeq(KeySpec(0, 0), KeySpec(1, 1))),
-      RelationSpec("c", 0, IndexedSeq(KeySpec(1, 0)))
-    ),
-    tree = RelationNode(
-      1,
-      BitSet(0, 1),
-      IndexedSeq(RelationNode(0, BitSet(0), IndexedSeq.empty), RelationNode(2, BitSet(1), IndexedSeq.empty))
-    ),
-    shares = IndexedSeq(2, 2),
-    residuals = IndexedSeq(ResidualSpec("(NOT (a.src = c.dst))", IndexedSeq(ColumnRef(0, 0), ColumnRef(2, 1)))),
-    output = IndexedSeq(ColumnRef(0, 0), ColumnRef(1, 1), ColumnRef(2, 1))
+    IndexedSeq(2, 2)
   )
 
   /** A star on a collated null-safe key, under a generalized node, and beside it a relation that nothing links. */
@@ -53,24 +57,26 @@ object Specs {
     )
     def leaf(r: Int, attributes: BitSet) = RelationNode(r, attributes, IndexedSeq.empty)
     BlockSpec(
-      ordinal = 3,
-      inputs = IndexedSeq(input, edge),
-      attributes = IndexedSeq(AttributeSpec("s1.name", BinaryType, nullSafe = true)),
-      relations = IndexedSeq(
-        RelationSpec("s1", 0, IndexedSeq(KeySpec(0, 1))),
-        RelationSpec("s2", 0, IndexedSeq(KeySpec(0, 1))),
-        RelationSpec("other", 1, IndexedSeq.empty)
+      BlockShape(
+        id = NodeId(3),
+        inputs = IndexedSeq(input, edge),
+        attributes = IndexedSeq(AttributeSpec("s1.name", BinaryType, nullSafe = true)),
+        relations = IndexedSeq(
+          RelationSpec("s1", 0, IndexedSeq(KeySpec(0, 1))),
+          RelationSpec("s2", 0, IndexedSeq(KeySpec(0, 1))),
+          RelationSpec("other", 1, IndexedSeq.empty)
+        ),
+        tree = GeneralizedNode(
+          BitSet.empty,
+          IndexedSeq(
+            GeneralizedNode(BitSet(0), IndexedSeq(leaf(0, BitSet(0)), leaf(1, BitSet(0)))),
+            leaf(2, BitSet.empty)
+          )
+        ),
+        residuals = IndexedSeq.empty,
+        output = IndexedSeq(ColumnRef(0, 2), ColumnRef(2, 1))
       ),
-      tree = GeneralizedNode(
-        BitSet.empty,
-        IndexedSeq(
-          GeneralizedNode(BitSet(0), IndexedSeq(leaf(0, BitSet(0)), leaf(1, BitSet(0)))),
-          leaf(2, BitSet.empty)
-        )
-      ),
-      shares = IndexedSeq(4),
-      residuals = IndexedSeq.empty,
-      output = IndexedSeq(ColumnRef(0, 2), ColumnRef(2, 1))
+      IndexedSeq(4)
     )
   }
 }

@@ -221,7 +221,7 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
       broken("JOINLESS_STATE_MISMATCH.UNREADABLE")(_.replaceAll("shares..:\\[", "$09,"))
       broken("JOINLESS_STATE_MISMATCH.UNREADABLE")(_.take(60))
       broken("JOINLESS_STATE_MISMATCH.UNREADABLE")(_ => "")
-      broken("JOINLESS_STATE_MISMATCH.FORMAT")(_.replaceAll("(specVersion\\\\\":)1", "$17"))
+      broken("JOINLESS_STATE_MISMATCH.FORMAT")(_.replaceAll("(specVersion\\\\\":)2", "$17"))
       rewrite(file)(_ => good.replaceAll("(\"numPartitions\":)2", "$13"))
       refusedLater(files, threeHops, "JOINLESS_STATE_MISMATCH.CELLS")
       Files.delete(file)

@@ -9,7 +9,7 @@ import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.planner.ChosenShares
 import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin, Reason}
 import io.joinless.spark.source.FullResult
-import io.joinless.spark.spec.{BlockSpec, StateFormat}
+import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.{ExecutorCores, Plans}
 import org.apache.spark.sql.streaming.StreamingQuery
@@ -34,7 +34,7 @@ object PythonApi {
   def explainText(df: Dataset[_]): String = {
     val plan = look(df)
     val trees = plan.blocks.map { spec =>
-      val deltas = plan.deltas.get(spec.ordinal).map(d => "\n" + DeltasText(spec, d))
+      val deltas = plan.deltas.get(spec.id).map(d => "\n" + DeltasText(spec, d))
       JoinTreeText(spec, plan.conf.expectedRows(spec.relations.map(_.name))) + deltas.getOrElse("")
     }
     val kept = plan.reasons.map(ExtendedExplain.told)
@@ -82,10 +82,10 @@ object PythonApi {
   /** Where a running query keeps its checkpoint. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
 
-  /** @param deltas of a block (by ordinal) whose changes are asked */
+  /** @param deltas of a block whose changes are asked */
   final private case class Look(
       blocks: Seq[BlockSpec],
-      deltas: Map[Int, DeltaRows],
+      deltas: Map[NodeId, DeltaRows],
       reasons: Seq[Reason],
       conf: JoinlessConf
   )
@@ -113,11 +113,11 @@ object PythonApi {
     val partitions = Inspection.partitions(session)
     val nodes = optimized.collect { case node => node }
     val blocks = nodes.collect { case join: JoinFreeJoin =>
-      ChosenShares(join.spec, partitions, ExecutorCores.known(session), conf)
+      ChosenShares(join.shape, partitions, ExecutorCores.known(session), conf)
     }
     val deltas = nodes.collect { case deltas: DeltaRows =>
-      deltas.collectFirst { case join: JoinFreeJoin => join.spec.ordinal -> deltas }
+      deltas.collectFirst { case join: JoinFreeJoin => join.shape.id -> deltas }
     }.flatten.toMap
-    Look(blocks.sortBy(_.ordinal), deltas, ExtendedExplain.reasons(nodes), conf)
+    Look(blocks.sortBy(_.id), deltas, ExtendedExplain.reasons(nodes), conf)
   }
 }

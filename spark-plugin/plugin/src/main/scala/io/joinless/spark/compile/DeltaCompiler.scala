@@ -16,7 +16,7 @@ import io.joinless.spark.rules.{
   RewriteBlock,
   StaticSides
 }
-import io.joinless.spark.spec.SqlTexts
+import io.joinless.spark.spec.{NodeId, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, LogicalPlan, Project, Union, WithCTE}
@@ -74,8 +74,8 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
           val scan = rewrite.scan(i, block.leaves(i).plan)
           if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
         }
-        val spec = rewrite.spec(0, tree, texts)
-        DeltaCompiler.showTime(rewrite.deltas(spec, scans, form, output))
+        val shape = rewrite.shape(NodeId(0), tree, texts)
+        DeltaCompiler.showTime(rewrite.deltas(shape, scans, form, output))
       }
     }
 

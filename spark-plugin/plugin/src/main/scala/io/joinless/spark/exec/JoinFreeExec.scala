@@ -101,7 +101,7 @@ final case class JoinFreeExec(
 
   /** The views, each with its columns: plan texts print them below the operator. */
   override def innerChildren: Seq[QueryPlan[_]] =
-    if (new JoinlessConf(conf).explainEnabled) Seq(ViewTreePlan.of(spec)) else Nil
+    if (new JoinlessConf(conf).explainEnabled) Seq(ViewTreePlan.of(spec.shape)) else Nil
 
   override protected def figures: Seq[(String, String)] = OperatorMetrics.all
 
@@ -114,7 +114,7 @@ final case class JoinFreeExec(
   /** The strategy has compared both specs before anything was written; this only makes sure. */
   override protected def checkProperties(recorded: String, checkpoint: String): Unit = {
     val before = StateFormat.fromJson(recorded, checkpoint)
-    val difference = SpecComparison.difference(before, spec).orElse(
+    val difference = SpecComparison.difference(before.shape, spec.shape).orElse(
       Option.when(before.tree != spec.tree || before.shares != spec.shares)(
         Mismatch.Tree -> "Its join tree or shares are not those of the plan."
       )

@@ -25,9 +25,9 @@ class ExtendedExplain extends ExtendedExplainGenerator {
 object ExtendedExplain {
 
   private def lines(plans: Seq[LogicalPlan]): Seq[String] = {
-    val blocks = plans.collect { case join: JoinFreeJoin => join.spec }.distinctBy(_.ordinal)
-    val rewritten = blocks.map { spec =>
-      val facts = ViewTreeFacts(spec)
+    val blocks = plans.collect { case join: JoinFreeJoin => join.shape }.distinctBy(_.id)
+    val rewritten = blocks.map { shape =>
+      val facts = ViewTreeFacts(shape)
       s"Join-free: ${facts.relations.mkString(", ")} (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name})"
     }
     rewritten ++ reasons(plans).map(told)

@@ -12,7 +12,7 @@ object JoinTreeGraph {
   /** One box per node with its views; an edge carries the key that links child and parent. */
   def mermaid(specs: Seq[BlockSpec]): String = {
     val lines = specs.zipWithIndex.flatMap { case (spec, block) =>
-      val nodes = ViewTreeFacts(spec).root.preorder
+      val nodes = ViewTreeFacts(spec.shape).root.preorder
       def id(node: NodeFacts) = s"b${block}n${nodes.indexWhere(_ eq node)}"
       val boxes = nodes.map { node =>
         val views = node.views.map(v => s"${v.symbol} [${v.columns.mkString(", ")}]")
@@ -44,8 +44,8 @@ object JoinTreeGraph {
   }.toList)
 
   private def block(spec: BlockSpec): JObject = {
-    val facts = ViewTreeFacts(spec)
-    val placement = Placement.of(spec, spec.shares, spec.relations.map(_ => 1.0))
+    val facts = ViewTreeFacts(spec.shape)
+    val placement = Placement.of(spec.shape, spec.shares, spec.relations.map(_ => 1.0))
     JObject(
       "relations" -> strings(facts.relations),
       "root" -> JString(facts.root.name),
@@ -53,7 +53,7 @@ object JoinTreeGraph {
       "class" -> JString(facts.queryClass.name),
       "cost" -> JString(facts.guarantee),
       "cells" -> JInt(placement.cells),
-      "shares" -> JObject(facts.shares.map { case (x, n) => x -> JInt(n) }.toList),
+      "shares" -> JObject(spec.divided.map { case (x, n) => x -> JInt(n) }.toList),
       "rowsStoredPerInputRow" -> JDouble(placement.stored),
       "crossProduct" -> JBool(facts.crossProduct.nonEmpty),
       "conditions" -> strings(facts.conditions),

@@ -10,18 +10,18 @@ object JoinTreeText {
 
   /** @param sizes expected rows per relation, for the expected load; equal where nothing is known */
   def apply(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
-    val facts = ViewTreeFacts(spec)
-    (heading(facts, sizes) ++ tree(facts.root, "  ", "")).mkString("\n")
+    val facts = ViewTreeFacts(spec.shape)
+    (heading(spec, facts, sizes) ++ tree(facts.root, "  ", "")).mkString("\n")
   }
 
   def apply(spec: BlockSpec): String = apply(spec, spec.relations.map(_ => 1.0))
 
-  private def heading(facts: ViewTreeFacts, sizes: IndexedSeq[Double]): Seq[String] = {
+  private def heading(spec: BlockSpec, facts: ViewTreeFacts, sizes: IndexedSeq[Double]): Seq[String] = {
     val lines = Seq(
       Some(s"root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}"),
       Some(s"cost: ${facts.guarantee}"),
       Option.when(facts.changelogs.nonEmpty)(s"rows come and go in: ${facts.changelogs.mkString(", ")}"),
-      placement(facts, sizes),
+      Some(placement(spec, sizes)),
       Option.when(facts.crossProduct.nonEmpty)(
         s"warning: no equation links ${facts.crossProduct.map(_.mkString(", ")).mkString(" with ")}: the result is their cross product"
       ),
@@ -31,15 +31,14 @@ object JoinTreeText {
     s"Join-free join of ${facts.relations.mkString(", ")}" +: lines.flatten.map("  " + _)
   }
 
-  private def placement(facts: ViewTreeFacts, sizes: IndexedSeq[Double]): Option[String] =
-    Option.when(facts.spec.isPlaced) {
-      val p = Placement.of(facts.spec, facts.spec.shares, sizes)
-      val shares =
-        if (facts.shares.isEmpty) "" else facts.shares.map { case (x, n) => s"$x $n" }.mkString(" (shares ", ", ", ")")
-      val load = 100 * p.load / math.max(sizes.sum, 1)
-      s"cells: ${p.cells}$shares, at most ${decimal(p.stored)} rows stored per input row, expected load of a cell " +
-        s"${decimal(load)} % of all rows"
-    }
+  private def placement(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
+    val p = Placement.of(spec.shape, spec.shares, sizes)
+    val named = spec.divided.map { case (x, n) => s"$x $n" }
+    val shares = if (named.isEmpty) "" else named.mkString(" (shares ", ", ", ")")
+    val load = 100 * p.load / math.max(sizes.sum, 1)
+    s"cells: ${p.cells}$shares, at most ${decimal(p.stored)} rows stored per input row, expected load of a cell " +
+      s"${decimal(load)} % of all rows"
+  }
 
   private def tree(node: NodeFacts, first: String, rest: String): Seq[String] = {
     val key = node.key.filter(_.nonEmpty).fold("")(_.mkString(" on ", ", ", ""))

@@ -3,67 +3,64 @@ package io.joinless.spark.explain
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{GeneralizedNode, Hypergraph, JoinTree, QueryClass, RelationNode}
-import io.joinless.spark.spec.{BlockSpec, ColumnRef}
+import io.joinless.spark.spec.{BlockShape, ColumnRef}
 
 /** One block's view tree in words of columns: the facts that text, graph, JSON and the plan show.
   *
-  * Derived from the spec alone (algorithms A5, A11). Shares may still be open.
+  * Derived from the shape alone (algorithms A5, A11).
   */
-final case class ViewTreeFacts(spec: BlockSpec) {
+final case class ViewTreeFacts(shape: BlockShape) {
 
-  val relations: Seq[String] = spec.relations.map(_.name)
+  val relations: Seq[String] = shape.relations.map(_.name)
 
-  val root: NodeFacts = node(spec.tree, None)
+  val root: NodeFacts = node(shape.tree, None)
 
-  def height: Int = spec.tree.height
+  def height: Int = shape.tree.height
 
   lazy val queryClass: QueryClass =
-    QueryClass.of(Hypergraph(spec.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute)))))
+    QueryClass.of(Hypergraph(shape.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute)))))
 
   /** The cost that follows from tree and inputs. */
   def guarantee: String = {
     val update =
       if (height <= 1) "O(1) per change, whatever the changes"
-      else if (!spec.inputs.exists(_.retractable)) "O(1) amortised per inserted row"
+      else if (!shape.inputs.exists(_.retractable)) "O(1) amortised per inserted row"
       else if (height == 2) "O(1) amortised per change where rows leave in the order they came, O(lambda) otherwise"
       else "O(1) amortised per change where rows only come or only go, O(lambda) otherwise"
     s"$update; constant delay between results; state linear in the stored rows"
   }
 
   /** The relations whose rows come and go. */
-  def changelogs: Seq[String] = spec.relations.filter(r => spec.inputs(r.input).retractable).map(_.name)
+  def changelogs: Seq[String] = shape.relations.filter(r => shape.inputs(r.input).retractable).map(_.name)
 
   /** The groups of relations that no equation links, where there are several. */
-  def crossProduct: Seq[Seq[String]] = spec.tree match {
+  def crossProduct: Seq[Seq[String]] = shape.tree match {
     case GeneralizedNode(attributes, children) if attributes.isEmpty && children.size > 1 =>
       children.map(_.relations.map(relations))
     case _ => Nil
   }
 
-  /** Attributes with more than one coordinate. */
-  def shares: Seq[(String, Int)] = spec.attributes.map(_.name).zip(spec.shares).filter(_._2 > 1)
+  def conditions: Seq[String] = shape.residuals.map(_.sql)
 
-  def conditions: Seq[String] = spec.residuals.map(_.sql)
-
-  def output: Seq[String] = spec.output.map(c => s"${relations(c.relation)}.${name(c)}")
+  def output: Seq[String] = shape.output.map(c => s"${relations(c.relation)}.${name(c)}")
 
   private def node(tree: JoinTree, parent: Option[JoinTree]): NodeFacts = {
     val key = parent.map(p => tree.attributes & p.attributes)
     val children = tree.children.map(node(_, Some(tree)))
     tree match {
       case RelationNode(r, _, _) =>
-        val columns = spec.inputs(spec.relations(r).input).columns.map(_.name)
+        val columns = shape.inputs(shape.relations(r).input).columns.map(_.name)
         NodeFacts(relations(r), Some(r), columns, key.map(_.toSeq.map(x => name(keyOf(r, x)))), children)
       case _ =>
-        val meet = tree.attributes.toSeq.map(spec.attributes(_).name)
-        NodeFacts(meet.mkString("[", ", ", "]"), None, meet, key.map(_.toSeq.map(spec.attributes(_).name)), children)
+        val meet = tree.attributes.toSeq.map(shape.attributes(_).name)
+        NodeFacts(meet.mkString("[", ", ", "]"), None, meet, key.map(_.toSeq.map(shape.attributes(_).name)), children)
     }
   }
 
   private def keyOf(relation: Int, attribute: Int): ColumnRef =
-    ColumnRef(relation, spec.relations(relation).keys.find(_.attribute == attribute).get.ordinal)
+    ColumnRef(relation, shape.relations(relation).keys.find(_.attribute == attribute).get.ordinal)
 
-  private def name(c: ColumnRef): String = spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).name
+  private def name(c: ColumnRef): String = shape.inputs(shape.relations(c.relation).input).columns(c.ordinal).name
 }
 
 /** A node of the join tree and the views it keeps.

@@ -1,6 +1,6 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 
@@ -24,7 +24,7 @@ final case class ViewTreePlan(text: String, children: Seq[ViewTreePlan]) extends
 object ViewTreePlan {
 
   /** The tree of a block under its root, for `innerChildren` of the operator. */
-  def of(spec: BlockSpec): ViewTreePlan = node(ViewTreeFacts(spec).root)
+  def of(shape: BlockShape): ViewTreePlan = node(ViewTreeFacts(shape).root)
 
   private def node(facts: NodeFacts): ViewTreePlan = {
     val key = facts.key.filter(_.nonEmpty).fold("")(_.mkString(" on ", ", ", ""))

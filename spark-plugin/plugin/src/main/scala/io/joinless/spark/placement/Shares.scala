@@ -1,6 +1,6 @@
 package io.joinless.spark.placement
 
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.BlockShape
 
 /** Where the rows of a join block go, and what that costs (HyperCube: algorithms A41 to A43, architecture D7).
   *
@@ -21,26 +21,26 @@ final case class Placement(shares: IndexedSeq[Int], cells: Int, replication: Dou
 object Placement {
 
   /** @param sizes expected rows per relation, in any unit */
-  def of(spec: BlockSpec, shares: IndexedSeq[Int], sizes: IndexedSeq[Double]): Placement = {
-    require(shares.size == spec.attributes.size, "one share per attribute")
-    require(sizes.size == spec.relations.size, "one size per relation")
+  def of(shape: BlockShape, shares: IndexedSeq[Int], sizes: IndexedSeq[Double]): Placement = {
+    require(shares.size == shape.attributes.size, "one share per attribute")
+    require(sizes.size == shape.relations.size, "one size per relation")
     val cells = shares.product
-    val parts = spec.relations.map(_.keys.map(k => shares(k.attribute).toDouble).product)
-    val load = spec.relations.indices.map(e => sizes(e) / parts(e)).sum
+    val parts = shape.relations.map(_.keys.map(k => shares(k.attribute).toDouble).product)
+    val load = shape.relations.indices.map(e => sizes(e) / parts(e)).sum
     val total = sizes.sum
-    Placement(shares, cells, if (total > 0) load * cells / total else 1.0, load, stored(spec, cells, parts, sizes))
+    Placement(shares, cells, if (total > 0) load * cells / total else 1.0, load, stored(shape, cells, parts, sizes))
   }
 
-  private def stored(spec: BlockSpec, cells: Int, parts: IndexedSeq[Double], sizes: IndexedSeq[Double]): Double = {
-    val inputs = rolesOfInputs(spec)
+  private def stored(shape: BlockShape, cells: Int, parts: IndexedSeq[Double], sizes: IndexedSeq[Double]): Double = {
+    val inputs = rolesOfInputs(shape)
     val rows = inputs.map(_.map(sizes).max)
     val copies = inputs.map(roles => math.min(cells.toDouble, roles.map(cells / parts(_)).sum))
     if (rows.sum > 0) copies.zip(rows).map { case (c, n) => c * n }.sum / rows.sum else 1.0
   }
 
   /** The relations of each input that has some. */
-  private[placement] def rolesOfInputs(spec: BlockSpec): Seq[IndexedSeq[Int]] =
-    spec.relations.indices.groupBy(spec.relations(_).input).toSeq.sortBy(_._1).map(_._2)
+  private[placement] def rolesOfInputs(shape: BlockShape): Seq[IndexedSeq[Int]] =
+    shape.relations.indices.groupBy(shape.relations(_).input).toSeq.sortBy(_._1).map(_._2)
 }
 
 /** Chooses the shares: the vector with at most `maxCells` cells that has the least load, of those that store a row at most
@@ -55,32 +55,32 @@ object Placement {
 object Shares {
 
   def choose(
-      spec: BlockSpec,
+      shape: BlockShape,
       maxCells: Int,
       maxReplication: Double,
       sizes: IndexedSeq[Double]
   ): IndexedSeq[Int] = {
-    val attributes = undominated(spec)
-    val search = new Search(spec, attributes, math.max(1, maxCells), maxReplication, sizes)
+    val attributes = undominated(shape)
+    val search = new Search(shape, attributes, math.max(1, maxCells), maxReplication, sizes)
     search.run()
     search.best
   }
 
-  private def relationsOf(spec: BlockSpec, attribute: Int): Set[Int] =
-    spec.relations.indices.filter(e => spec.relations(e).keys.exists(_.attribute == attribute)).toSet
+  private def relationsOf(shape: BlockShape, attribute: Int): Set[Int] =
+    shape.relations.indices.filter(e => shape.relations(e).keys.exists(_.attribute == attribute)).toSet
 
   /** Attributes that no other attribute dominates; of those in equal relations the first. */
-  private def undominated(spec: BlockSpec): IndexedSeq[Int] = {
-    val where = spec.attributes.indices.map(relationsOf(spec, _))
-    spec.attributes.indices.filter { x =>
-      where(x).nonEmpty && !spec.attributes.indices.exists { y =>
+  private def undominated(shape: BlockShape): IndexedSeq[Int] = {
+    val where = shape.attributes.indices.map(relationsOf(shape, _))
+    shape.attributes.indices.filter { x =>
+      where(x).nonEmpty && !shape.attributes.indices.exists { y =>
         y != x && where(x).subsetOf(where(y)) && (where(x) != where(y) || y < x)
       }
     }
   }
 
   final private class Search(
-      spec: BlockSpec,
+      shape: BlockShape,
       attributes: IndexedSeq[Int],
       maxCells: Int,
       maxReplication: Double,
@@ -90,10 +90,10 @@ object Shares {
     final private[this] val Same = 1e-9
     private[this] val size = sizes.toArray
     private[this] val total = size.sum
-    private[this] val rolesOfInput: Array[Array[Int]] = Placement.rolesOfInputs(spec).map(_.toArray).toArray
+    private[this] val rolesOfInput: Array[Array[Int]] = Placement.rolesOfInputs(shape).map(_.toArray).toArray
     private[this] val rowsOfInput: Array[Double] = rolesOfInput.map(_.map(size(_)).max)
     private[this] val rows = rowsOfInput.sum
-    private[this] val members: Array[Array[Int]] = attributes.map(relationsOf(spec, _).toArray).toArray
+    private[this] val members: Array[Array[Int]] = attributes.map(relationsOf(shape, _).toArray).toArray
     // the last of `attributes` that a relation has: before that one is chosen, its load can still shrink
     private[this] val lastOf: Array[Int] = size.indices.map(e => members.lastIndexWhere(_.contains(e))).toArray
 
@@ -105,7 +105,7 @@ object Shares {
     private[this] val reachable = greedyLoad()
 
     def best: IndexedSeq[Int] = {
-      val all = Array.fill(spec.attributes.size)(1)
+      val all = Array.fill(shape.attributes.size)(1)
       attributes.indices.foreach(i => all(attributes(i)) = chosen(i))
       all.toVector
     }

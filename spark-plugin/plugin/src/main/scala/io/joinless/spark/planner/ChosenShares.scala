@@ -3,7 +3,7 @@ package io.joinless.spark.planner
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.placement.Shares
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockShape, BlockSpec}
 
 /** The shares of a block whose checkpoint is new: the expert's, or the best ones within the confs' bounds. */
 object ChosenShares {
@@ -12,17 +12,17 @@ object ChosenShares {
   private val CellsPerCore = 2
 
   /** @param cores of the executors; asked for only where nothing else says how many cells there may be */
-  def apply(spec: BlockSpec, partitions: Int, cores: => Int, conf: JoinlessConf): BlockSpec = {
+  def apply(shape: BlockShape, partitions: Int, cores: => Int, conf: JoinlessConf): BlockSpec = {
     val shares =
       if (conf.shares.isEmpty)
         Shares.choose(
-          spec,
+          shape,
           maxCells(partitions, cores, conf),
           conf.maxReplication,
-          conf.expectedRows(spec.relations.map(_.name))
+          conf.expectedRows(shape.relations.map(_.name))
         )
-      else named(spec, partitions, conf.shares)
-    spec.copy(shares = shares)
+      else named(shape, partitions, conf.shares)
+    BlockSpec(shape, shares)
   }
 
   private def maxCells(partitions: Int, cores: => Int, conf: JoinlessConf): Int = {
@@ -32,19 +32,19 @@ object ChosenShares {
   }
 
   /** An attribute goes by its own name, or by any `relation.column` that is equated in it. */
-  private def named(spec: BlockSpec, partitions: Int, shares: Map[String, Int]): IndexedSeq[Int] = {
+  private def named(shape: BlockShape, partitions: Int, shares: Map[String, Int]): IndexedSeq[Int] = {
     def refuse(what: String) = throw JoinlessErrors.invalidShares(
       shares.toSeq.sorted.map { case (name, n) => s"$name=$n" }.mkString(","),
       what
     )
-    val names = spec.attributes.indices.map { x =>
-      spec.attributes(x).name +: spec.relations.flatMap { r =>
-        r.keys.collect { case k if k.attribute == x => s"${r.name}.${spec.inputs(r.input).columns(k.ordinal).name}" }
+    val names = shape.attributes.indices.map { x =>
+      shape.attributes(x).name +: shape.relations.flatMap { r =>
+        r.keys.collect { case k if k.attribute == x => s"${r.name}.${shape.inputs(r.input).columns(k.ordinal).name}" }
       }
     }
     (shares.keySet -- names.flatten).toSeq.sorted.headOption.foreach { unknown =>
       val guess = Suggestion.of(unknown, names.flatten).fold("")(name => s"; did you mean $name?")
-      refuse(s"the join has no attribute $unknown: it has ${spec.attributes.map(_.name).mkString(", ")}$guess")
+      refuse(s"the join has no attribute $unknown: it has ${shape.attributes.map(_.name).mkString(", ")}$guess")
     }
     val chosen = names.map(_.collectFirst { case name if shares.contains(name) => shares(name) }.getOrElse(1))
     val cells = chosen.map(_.toLong).product

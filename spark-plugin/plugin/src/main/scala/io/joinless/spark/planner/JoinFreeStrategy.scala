@@ -5,7 +5,7 @@ import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.exec.{DeltaRowsExec, JoinFreeExec, MarkExec, RolesAndCellsExec}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{Changelog, DeltaOutput, DeltaRows, JoinFreeJoin, PlansJoinBlocks}
-import io.joinless.spark.spec.{BlockSpec, SpecComparison}
+import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
 import io.joinless.spark.run.{Recorded, StreamContext}
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, LateEvents, StateInfo}
 import org.apache.spark.sql.SparkSession
@@ -33,8 +33,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     val batch = StreamContext.current(session)
     val drawn = batch.map(_.nextStateInfo())
     val spec =
-      drawn.fold(ChosenShares(join.spec, partitions, ExecutorCores.known(session), JoinlessConf.active))(completed(
-        join.spec,
+      drawn.fold(ChosenShares(join.shape, partitions, ExecutorCores.known(session), JoinlessConf.active))(completed(
+        join.shape,
         _
       ))
     val late = for (planning <- batch; info <- drawn) yield LateEvents.of(planning, info)
@@ -54,11 +54,11 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
   }
 
   /** The shares of every batch of a run are those of its first one. */
-  private def completed(planned: BlockSpec, drawn: StateInfo): BlockSpec = {
-    val spec = StreamContext.recorded(session, planned.ordinal) match {
+  private def completed(planned: BlockShape, drawn: StateInfo): BlockSpec = {
+    val spec = StreamContext.recorded(session, planned.id) match {
       case Some(recorded) => continued(recorded, planned, drawn)
       case None =>
-        StreamContext.completed(session, planned.ordinal) match {
+        StreamContext.completed(session, planned.id) match {
           case Some(before) => SpecComparison.continued(before, planned)
           case None =>
             ChosenShares(planned, drawn.numPartitions, ExecutorCores.settled(session), JoinlessConf.active)
@@ -70,12 +70,12 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
 
   private def continued(
       recorded: Recorded,
-      planned: BlockSpec,
+      planned: BlockShape,
       drawn: StateInfo
   ): BlockSpec = {
     def refuse(kind: Mismatch, what: String) =
       throw JoinlessErrors.stateMismatch(kind, StreamContext.checkpoint(session), what)
-    SpecComparison.difference(recorded.spec, planned).foreach { case (kind, what) => refuse(kind, what) }
+    SpecComparison.difference(recorded.spec.shape, planned).foreach { case (kind, what) => refuse(kind, what) }
     if (recorded.operator != drawn.operatorId)
       refuse(
         Mismatch.Query,

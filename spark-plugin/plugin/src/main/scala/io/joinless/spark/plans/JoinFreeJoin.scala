@@ -1,6 +1,6 @@
 package io.joinless.spark.plans
 
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
@@ -10,14 +10,14 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
   *   - `scans(i)` yields the stored columns of its relations' input, in order; for a changelog then the row's weight
   *     (BIGINT, not NULL); where it stands for several relations (`rolesOfScan(i)`), one BOOLEAN column per role follows:
   *     true where that relation accepts the row;
-  *   - `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`;
-  *   - `output` matches `spec.output` position by position; with `deltas` the weight of the change follows (BIGINT, not
+  *   - `residuals(j)` is a predicate over `BoundReference`s into `shape.residuals(j).columns`;
+  *   - `output` matches `shape.output` position by position; with `deltas` the weight of the change follows (BIGINT, not
   *     NULL, never 0).
   */
 final case class JoinFreeJoin(
     scans: Seq[LogicalPlan],
     rolesOfScan: Seq[Seq[Int]],
-    spec: BlockSpec,
+    shape: BlockShape,
     residuals: Seq[Expression],
     output: Seq[Attribute],
     deltas: Boolean = false

@@ -1,17 +1,18 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.spec.InputKind
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{Hypergraph, JoinTree}
 import io.joinless.spark.plans.{CanThrow, IsComputable}
 import io.joinless.spark.spec.{
   AttributeSpec,
-  BlockSpec,
+  BlockShape,
   ColumnRef,
   ColumnSpec,
+  InputKind,
   InputSpec,
   KeySpec,
+  NodeId,
   RelationSpec,
   ResidualSpec
 }
@@ -79,9 +80,9 @@ final case class BlockLayout(
   }
 
   /** @param columns the columns that the block yields, in order */
-  def spec(ordinal: Int, tree: JoinTree, columns: Seq[Attribute]): BlockSpec =
-    BlockSpec(
-      ordinal = ordinal,
+  def shape(id: NodeId, tree: JoinTree, columns: Seq[Attribute]): BlockShape =
+    BlockShape(
+      id = id,
       inputs = inputs,
       attributes = classes.attributes.zipWithIndex.map { case (c, i) =>
         AttributeSpec(Names.of(c.members.head, block.leaves), typeOfKey(i), c.nullSafe)
@@ -90,7 +91,6 @@ final case class BlockLayout(
         RelationSpec(block.leaves(i).name, inputs.indexOf(schemas(i)), keys(i))
       },
       tree = tree,
-      shares = IndexedSeq.empty,
       residuals = residuals.map { residual =>
         ResidualSpec(Names.of(residual, block.leaves), columnsOf(residual).map(place))
       },

@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import io.joinless.engine.query.{CyclicCore, JoinTree, TreeSearch}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.Reason
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.Equality
 import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
 
@@ -14,7 +14,7 @@ import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
   * @param compiled the block was asked for, and Spark cannot run it: no block is too small, and all of its conditions are
   *   evaluated here
   */
-final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compiled: Boolean = false) {
+final class Eligibility(conf: JoinlessConf, recorded: Option[BlockShape], compiled: Boolean = false) {
 
   def apply(layout: BlockLayout)(implicit statics: StaticSides): Either[Reason, JoinTree] =
     for {
@@ -75,8 +75,8 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockSpec], compile
       TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _))
     }
 
-  private def fits(layout: BlockLayout)(spec: BlockSpec): Boolean =
-    spec.relations.map(_.keys.map(_.attribute)) == layout.keys.map(_.map(_.attribute))
+  private def fits(layout: BlockLayout)(shape: BlockShape): Boolean =
+    shape.relations.map(_.keys.map(_.attribute)) == layout.keys.map(_.map(_.attribute))
 
   private def cyclic(layout: BlockLayout, core: CyclicCore): Reason = {
     val leaves = layout.block.leaves

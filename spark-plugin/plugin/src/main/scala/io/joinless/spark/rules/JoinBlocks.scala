@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import io.joinless.spark.plans.{JoinFreeJoin, Reason}
 import io.joinless.spark.rules.ExtractJoinBlock.{holdsBlock, leaves, mapLeaves}
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 
@@ -12,12 +12,12 @@ final case class BlockRoot(plan: LogicalPlan, needed: AttributeSet)
 /** What becomes of a block. */
 sealed trait Decision
 
-final case class Rewrite(block: RewriteBlock, spec: BlockSpec) extends Decision
+final case class Rewrite(block: RewriteBlock, shape: BlockShape) extends Decision
 
 final case class Keep(reason: Reason) extends Decision
 
 /** The block was compiled when the query started; of this batch it has its place among the blocks. */
-final case class Place(spec: BlockSpec) extends Decision
+final case class Place(shape: BlockShape) extends Decision
 
 /** All blocks of a plan in preorder, compiled ones among them: a block before those inside its leaves. Their positions are
   * their ordinals.
@@ -53,7 +53,7 @@ object JoinBlocks {
       case compiled: JoinFreeJoin => placed(compiled, decisions.next(), inner)
       case _ if holdsBlock(plan) =>
         decisions.next() match {
-          case Rewrite(block, spec) => block.plan(spec, inner)
+          case Rewrite(block, shape) => block.plan(shape, inner)
           case _ => mapLeaves(plan)(inner)
         }
       case _ => plan.mapChildren(inner)
@@ -62,10 +62,10 @@ object JoinBlocks {
 
   private def placed(compiled: JoinFreeJoin, decision: Decision, inner: LogicalPlan => LogicalPlan): JoinFreeJoin =
     decision match {
-      case Place(spec) =>
+      case Place(shape) =>
         val leaves = compiled.scans.zip(compiled.rolesOfScan).map { case (scan, roles) => Scan(inner(scan), roles) }
-        val scans = MergeScans(spec, leaves)
-        val placed = compiled.copy(scans = scans.map(_.plan), rolesOfScan = scans.map(_.roles), spec = spec)
+        val scans = MergeScans(shape, leaves)
+        val placed = compiled.copy(scans = scans.map(_.plan), rolesOfScan = scans.map(_.roles), shape = shape)
         if (placed.fastEquals(compiled)) compiled else placed
       case _ => compiled
     }

@@ -1,7 +1,7 @@
 package io.joinless.spark.rules
 
 import io.joinless.spark.plans.IsComputable
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project}
@@ -26,9 +26,9 @@ object MergeScans {
   /** The scans with those of one relation each merged where they can be. Scans that were merged before stay as they are, and
     * so do their placeholders: merging again changes nothing.
     */
-  def apply(spec: BlockSpec, scans: Seq[Scan]): Seq[Scan] = {
+  def apply(shape: BlockShape, scans: Seq[Scan]): Seq[Scan] = {
     val leaves = scans.collect { case Scan(plan, Seq(role)) =>
-      LeafScan(role, plan, base(plan, notNull(spec, role)))
+      LeafScan(role, plan, base(plan, notNull(shape, role)))
     }
     val groups = leaves.groupBy(_.key).values.toSeq
     val (placeholders, others) = scans.filter(_.roles.size != 1).partition(_.roles.isEmpty)
@@ -60,8 +60,8 @@ object MergeScans {
   }
 
   /** The stored columns that the operator takes no NULLs of. */
-  private def notNull(spec: BlockSpec, role: Int): Set[Int] =
-    spec.relations(role).keys.filterNot(key => spec.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
+  private def notNull(shape: BlockShape, role: Int): Set[Int] =
+    shape.relations(role).keys.filterNot(key => shape.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
 
   private def base(plan: LogicalPlan, notNull: Set[Int]): Option[Base] = plan match {
     case PhysicalOperation(fields, conditions, relation)

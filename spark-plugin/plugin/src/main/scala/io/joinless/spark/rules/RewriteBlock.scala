@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import io.joinless.spark.plans.InPlaceOf
 import io.joinless.engine.query.JoinTree
 import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
-import io.joinless.spark.spec.{BlockSpec, ColumnSpec, MeaningSpec, ResultSpec, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, ColumnSpec, MeaningSpec, NodeId, ResultSpec, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -42,8 +42,8 @@ final class RewriteBlock(layout: BlockLayout) {
       }
 
   /** The block as it is recorded. */
-  def spec(ordinal: Int, tree: JoinTree, texts: SqlTexts)(implicit statics: StaticSides): BlockSpec =
-    layout.spec(ordinal, tree, columns).copy(
+  def shape(id: NodeId, tree: JoinTree, texts: SqlTexts)(implicit statics: StaticSides): BlockShape =
+    layout.shape(id, tree, columns).copy(
       result = Some(result(texts)),
       staticsAtArrival = statics.atArrival,
       meaning = Option.when(layout.changelogs.nonEmpty)(meaning)
@@ -76,10 +76,10 @@ final class RewriteBlock(layout: BlockLayout) {
   }
 
   /** @param inner rewrites the blocks inside a leaf */
-  def plan(spec: BlockSpec, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
+  def plan(shape: BlockShape, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
     val leaves = layout.block.leaves.indices.map(i => Scan(scan(i, inner(layout.block.leaves(i).plan)), Seq(i)))
-    val scans = MergeScans(spec, leaves)
-    val node = JoinFreeJoin(scans.map(_.plan), scans.map(_.roles), spec, layout.boundResiduals, attributes)
+    val scans = MergeScans(shape, leaves)
+    val node = JoinFreeJoin(scans.map(_.plan), scans.map(_.roles), shape, layout.boundResiduals, attributes)
     if (plain) node else Project(restored, filtered(node))
   }
 
@@ -88,10 +88,10 @@ final class RewriteBlock(layout: BlockLayout) {
     * @param scans per relation, what yields its rows (of a changelog with their weights)
     * @param output the result's columns and the form's, by position those of the block's root
     */
-  def deltas(spec: BlockSpec, scans: Seq[LogicalPlan], form: DeltaForm, output: Seq[Attribute]): LogicalPlan = {
+  def deltas(shape: BlockShape, scans: Seq[LogicalPlan], form: DeltaForm, output: Seq[Attribute]): LogicalPlan = {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
     val roles = scans.indices.map(Seq(_))
-    val node = JoinFreeJoin(scans, roles, spec, layout.boundResiduals, attributes :+ weight, deltas = true)
+    val node = JoinFreeJoin(scans, roles, shape, layout.boundResiduals, attributes :+ weight, deltas = true)
     val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
     val places = layout.output.map {
       case (_, column: Attribute) => columns.indexWhere(_.exprId == column.exprId)

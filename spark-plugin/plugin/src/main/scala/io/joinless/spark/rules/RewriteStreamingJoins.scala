@@ -4,7 +4,7 @@ import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{JoinFreeJoin, Reason, Template}
 import io.joinless.spark.run.RunState
-import io.joinless.spark.spec.{BlockSpec, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, NodeId, SqlTexts}
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -24,7 +24,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 final class RewriteStreamingJoins(
     conf: () => JoinlessConf,
     state: () => RunState,
-    decide: Map[Int, BlockSpec] => Unit,
+    decide: Map[NodeId, BlockShape] => Unit,
     texts: SqlTexts = SqlTexts.None,
     lacking: () => Option[String] = () => None
 ) extends Rule[LogicalPlan] {
@@ -50,7 +50,7 @@ final class RewriteStreamingJoins(
     val run = state()
     implicit val statics: StaticSides = staticsOf(run)
     val roots = JoinBlocks.roots(plan)
-    val decisions = roots.zipWithIndex.map { case (root, ordinal) => decision(root, ordinal, run) }
+    val decisions = roots.zipWithIndex.map { case (root, ordinal) => decision(root, NodeId(ordinal), run) }
     val others = plan.collect { case join: Join if isOuter(join) => join -> outer(join) }
     if (run != RunState.NoQuery && conf().forced) refuse(decisions.collect { case Keep(r) => r } ++ others.map(_._2))
 
@@ -60,10 +60,10 @@ final class RewriteStreamingJoins(
       case _ =>
     }
     val ours = decisions.collect {
-      case Rewrite(_, spec) => spec
-      case Place(spec) => spec
+      case Rewrite(_, shape) => shape
+      case Place(shape) => shape
     }
-    if (run != RunState.NoQuery) decide(ours.map(spec => spec.ordinal -> spec).toMap)
+    if (run != RunState.NoQuery) decide(ours.map(shape => shape.id -> shape).toMap)
     RevealIdleSources(JoinBlocks.replaced(plan, decisions))
   }
 
@@ -73,16 +73,16 @@ final class RewriteStreamingJoins(
     case _ => StaticSides(conf().staticsAtArrival)
   }
 
-  private def decision(root: BlockRoot, ordinal: Int, run: RunState)(implicit statics: StaticSides): Decision =
+  private def decision(root: BlockRoot, id: NodeId, run: RunState)(implicit statics: StaticSides): Decision =
     root.plan match {
-      case compiled: JoinFreeJoin => Place(compiled.spec.copy(ordinal = ordinal))
+      case compiled: JoinFreeJoin => Place(compiled.shape.copy(id = id))
       case _ if !conf().enabled => Keep(Reason(Reason.Disabled))
-      case _ => ofJoins(root, ordinal, run)
+      case _ => ofJoins(root, id, run)
     }
 
-  private def ofJoins(root: BlockRoot, ordinal: Int, run: RunState)(implicit statics: StaticSides): Decision = {
+  private def ofJoins(root: BlockRoot, id: NodeId, run: RunState)(implicit statics: StaticSides): Decision = {
     val recorded = run match {
-      case RunState.Decided(blocks, _) => blocks.get(ordinal)
+      case RunState.Decided(blocks, _) => blocks.get(id)
       case _ => None
     }
     val found = for {
@@ -91,7 +91,7 @@ final class RewriteStreamingJoins(
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
       val rewrite = new RewriteBlock(layout)
-      Rewrite(rewrite, rewrite.spec(ordinal, tree, texts))
+      Rewrite(rewrite, rewrite.shape(id, tree, texts))
     }
     (found, run) match {
       case (Left(reason), _) => Keep(reason)

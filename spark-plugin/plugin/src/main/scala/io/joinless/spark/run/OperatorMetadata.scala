@@ -34,7 +34,7 @@ private[spark] object OperatorMetadata {
   private def found(reader: OperatorMetadata): Found = {
     val operators = reader.operators.map(reader.read)
     val ours = operators.collect { case Ours(block) => block }
-    ours.groupBy(_.spec.ordinal).values.find(_.size > 1).foreach { twice =>
+    ours.groupBy(_.spec.id).values.find(_.size > 1).foreach { twice =>
       reader.unreadable(s"Operators ${twice.map(_.operator).mkString(" and ")} claim to be the same join block.")
     }
     Found(ours, operators.contains(Sparks))

@@ -1,6 +1,6 @@
 package io.joinless.spark.run
 
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockShape, NodeId}
 
 /** What a rule must know of the streaming run it plans for. A value: rules read no state themselves. */
 sealed trait RunState
@@ -13,9 +13,9 @@ object RunState {
   /** The first batch of a query whose checkpoint holds no state. */
   case object Fresh extends RunState
 
-  /** Decided before, in this run or in an earlier one: exactly these blocks (by ordinal) are ours.
+  /** Decided before, in this run or in an earlier one: exactly these blocks are ours.
     *
     * @param sparkOperators the checkpoint also holds stateful operators of Spark's own
     */
-  final case class Decided(blocks: Map[Int, BlockSpec], sparkOperators: Boolean) extends RunState
+  final case class Decided(blocks: Map[NodeId, BlockShape], sparkOperators: Boolean) extends RunState
 }

@@ -4,7 +4,7 @@ import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockShape, BlockSpec, NodeId}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.AnalysisHelper
 import org.apache.spark.sql.joinless.{RunningBatch, SparkMembers}
@@ -16,10 +16,13 @@ import org.apache.spark.sql.joinless.{RunningBatch, SparkMembers}
   */
 object StreamContext {
 
-  /** What is known of a run: `recorded` by its checkpoint, `blocks` once the first batch was planned. */
-  final private class Run(val recorded: Map[Int, Recorded], val sparkOperators: Boolean) {
-    @volatile var blocks: Option[Map[Int, BlockSpec]] =
-      Option.when(recorded.nonEmpty || sparkOperators)(recorded.map { case (ordinal, block) => ordinal -> block.spec })
+  /** What is known of a run: `recorded` by its checkpoint, `blocks` once the first batch was planned, `placed` once their cells
+    * were chosen.
+    */
+  final private class Run(val recorded: Map[NodeId, Recorded], val sparkOperators: Boolean) {
+    @volatile var placed: Map[NodeId, BlockSpec] = Map.empty
+    @volatile var blocks: Option[Map[NodeId, BlockShape]] =
+      Option.when(recorded.nonEmpty || sparkOperators)(recorded.map { case (id, block) => id -> block.spec.shape })
   }
 
   private val runs = new ConcurrentHashMap[UUID, Run]
@@ -59,7 +62,7 @@ object StreamContext {
   /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise they must be the
     * recorded ones.
     */
-  def decide(session: SparkSession, blocks: Map[Int, BlockSpec]): Unit = current(session).foreach { batch =>
+  def decide(session: SparkSession, blocks: Map[NodeId, BlockShape]): Unit = current(session).foreach { batch =>
     val run = runOf(session, batch)
     run.blocks match {
       case None => run.blocks = Some(blocks)
@@ -70,17 +73,18 @@ object StreamContext {
   }
 
   /** What the checkpoint holds of a block of the running query. */
-  def recorded(session: SparkSession, ordinal: Int): Option[Recorded] =
-    current(session).flatMap(runOf(session, _).recorded.get(ordinal))
+  def recorded(session: SparkSession, id: NodeId): Option[Recorded] =
+    current(session).flatMap(runOf(session, _).recorded.get(id))
 
   /** The block's spec as it was completed by an earlier batch of this run. */
-  def completed(session: SparkSession, ordinal: Int): Option[BlockSpec] =
-    current(session).flatMap(runOf(session, _).blocks).flatMap(_.get(ordinal)).filter(_.isPlaced)
+  def completed(session: SparkSession, id: NodeId): Option[BlockSpec] =
+    current(session).flatMap(runOf(session, _).placed.get(id))
 
   /** Takes down a block's spec with the shares that were chosen; later batches of the run get it back. */
   def complete(session: SparkSession, spec: BlockSpec): Unit = current(session).foreach { batch =>
     val run = runOf(session, batch)
-    run.blocks = Some(run.blocks.getOrElse(Map.empty) + (spec.ordinal -> spec))
+    run.placed += spec.id -> spec
+    run.blocks = Some(run.blocks.getOrElse(Map.empty) + (spec.id -> spec.shape))
   }
 
   /** Where the checkpoint of the running query is, for errors. */
@@ -95,5 +99,5 @@ object StreamContext {
     }
 
   private def begun(found: OperatorMetadata.Found): Run =
-    new Run(found.ours.map(r => r.spec.ordinal -> r).toMap, found.sparkOperators)
+    new Run(found.ours.map(r => r.spec.id -> r).toMap, found.sparkOperators)
 }

@@ -7,7 +7,7 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
 import io.joinless.spark.rules.StoredRows
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{GlobalLimit, LocalLimit, LogicalPlan, Project, Sort, SubqueryAlias}
 import org.apache.spark.sql.joinless.Plans
@@ -31,7 +31,7 @@ object FullResult {
     Plans.dataFrame(df, full(session, Plans.analyzed(df), Snapshot.fitting(session, checkpoint, batch, _, operator)))
   }
 
-  private def full(session: SparkSession, plan: LogicalPlan, fitting: BlockSpec => Snapshot): LogicalPlan =
+  private def full(session: SparkSession, plan: LogicalPlan, fitting: BlockShape => Snapshot): LogicalPlan =
     plan match {
       case _: Sort | _: GlobalLimit | _: LocalLimit | _: SubqueryAlias =>
         plan.withNewChildren(plan.children.map(full(session, _, fitting)))
@@ -39,7 +39,7 @@ object FullResult {
         CompiledDeltas(session, Changes.marked(query, DeltaForm.Weight)) match {
           case DeltaRows(Project(list, block), _, _, output) =>
             val rows = block.transform { case join: JoinFreeJoin =>
-              ResultTable.relation(fitting(join.spec), join.spec, join.residuals, join.output.init, conditions(join))
+              ResultTable.relation(fitting(join.shape), join.shape, join.residuals, join.output.init, conditions(join))
             }
             Project(list.init.zip(output).map { case (value, column) => renamed(value, column) }, rows)
           case other => throw new IllegalStateException(s"not the changes of a block: ${other.nodeName}")
@@ -50,10 +50,10 @@ object FullResult {
     * running one does.
     */
   private def conditions(join: JoinFreeJoin): Seq[RelationFilter] =
-    if (join.spec.retractable) Nil
+    if (join.shape.retractable) Nil
     else for {
       (scan, relation) <- join.scans.zipWithIndex
-      columns = join.spec.inputs(join.spec.relations(relation).input).columns
+      columns = join.shape.inputs(join.shape.relations(relation).input).columns
       condition <- StoredRows.conditions(scan, columns.size)
     } yield RelationFilter(relation, condition, condition.sql)
 

@@ -52,7 +52,7 @@ final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends 
 
   override def createReaderFactory(): PartitionReaderFactory =
     InputsReaderFactory(
-      spec.copy(result = None),
+      spec.shaped(_.copy(result = None)),
       relations,
       asStruct = relation.isDefined,
       SQLConf.get.sessionLocalTimeZone,

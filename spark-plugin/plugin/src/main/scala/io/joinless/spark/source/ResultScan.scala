@@ -71,7 +71,7 @@ final case class ResultScan(table: ResultTable, columns: Seq[Int], taken: Seq[Re
       BoundReference(needed.indexOf(i), dataType, nullable = true)
     }
     ResultReaderFactory(
-      spec.copy(output = needed.map(spec.output).toIndexedSeq, result = None),
+      spec.shaped(_.copy(output = needed.map(spec.output).toIndexedSeq, result = None)),
       table.residuals,
       wanted.map(rebound),
       table.filters.map(rebound),

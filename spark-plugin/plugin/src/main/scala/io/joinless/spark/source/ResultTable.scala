@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.SqlText
 import io.joinless.spark.plans.CommittedTable
-import io.joinless.spark.spec.{BlockSpec, ColumnRef, ResultSpec, SpecComparison}
+import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnRef, ResultSpec, SpecComparison}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
@@ -51,7 +51,7 @@ object ResultTable {
     */
   def recorded(session: SparkSession, snapshot: Snapshot): ResultTable = {
     val spec = snapshot.spec
-    spec.result match {
+    spec.shape.result match {
       case Some(result) => new Recorded(session, snapshot, result).table
       case None if spec.residuals.isEmpty =>
         val names = spec.output.map { c =>
@@ -76,12 +76,12 @@ object ResultTable {
     */
   def relation(
       snapshot: Snapshot,
-      planned: BlockSpec,
+      planned: BlockShape,
       residuals: Seq[Expression],
       output: Seq[Attribute],
       conditions: Seq[RelationFilter]
   ): LogicalPlan = {
-    SpecComparison.difference(snapshot.spec, planned).foreach { case (kind, what) =>
+    SpecComparison.difference(snapshot.spec.shape, planned).foreach { case (kind, what) =>
       throw JoinlessErrors.stateMismatch(kind, snapshot.checkpoint, what)
     }
     require(output.size == planned.output.size, "one attribute per column of the block")

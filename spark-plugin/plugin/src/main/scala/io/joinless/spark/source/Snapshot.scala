@@ -2,7 +2,7 @@ package io.joinless.spark.source
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.run.{CommittedState, Recorded}
-import io.joinless.spark.spec.{BlockSpec, ColumnSpec, SpecComparison}
+import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnSpec, SpecComparison}
 import io.joinless.spark.state.CommittedLogs
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.PythonTypes
@@ -24,14 +24,13 @@ object Snapshot {
   /** With types that say nothing of Python's classes: whoever shows such a type in Python unpickles what it brings. */
   private def shown(snapshot: Snapshot): Snapshot = {
     def plain(columns: IndexedSeq[ColumnSpec]) = columns.map(c => c.copy(dataType = PythonTypes.stored(c.dataType)))
-    val spec = snapshot.spec
-    snapshot.copy(spec =
-      spec.copy(
-        inputs = spec.inputs.map(input => input.copy(columns = plain(input.columns))),
-        attributes = spec.attributes.map(a => a.copy(dataType = PythonTypes.stored(a.dataType))),
-        result = spec.result.map(result => result.copy(columns = plain(result.columns)))
-      )
+    val shape = snapshot.spec.shape
+    val stored = shape.copy(
+      inputs = shape.inputs.map(input => input.copy(columns = plain(input.columns))),
+      attributes = shape.attributes.map(a => a.copy(dataType = PythonTypes.stored(a.dataType))),
+      result = shape.result.map(result => result.copy(columns = plain(result.columns)))
     )
+    snapshot.copy(spec = snapshot.spec.copy(shape = stored))
   }
 
   /** The block that a query was compiled to: the one of the checkpoint that it can go on with.
@@ -42,11 +41,11 @@ object Snapshot {
       session: SparkSession,
       checkpoint: String,
       batch: Option[Long],
-      planned: BlockSpec,
+      planned: BlockShape,
       operator: Option[Long]
   ): Snapshot =
     of(session, checkpoint, batch) { (state, at) =>
-      def difference(block: Recorded) = SpecComparison.difference(block.spec, planned)
+      def difference(block: Recorded) = SpecComparison.difference(block.spec.shape, planned)
       val blocks = state.blocks(at)._1
       blocks.filter(difference(_).isEmpty) match {
         case Seq(only) if operator.isEmpty => only

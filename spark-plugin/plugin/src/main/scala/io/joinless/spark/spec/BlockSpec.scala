@@ -1,108 +1,30 @@
 package io.joinless.spark.spec
 
 import io.joinless.engine.query.JoinTree
-import org.apache.spark.sql.types.DataType
 
-/** What was decided for one join block: everything an operator needs, and nothing that changes from batch to batch.
+/** What was decided for one join block, for the life of its checkpoint: its shape, and the cells it is placed in.
   *
-  * Columns are named by position only, never by expression id. The spec is written to the operator metadata at the
-  * first batch and read back on restart (architecture D2).
+  * The spec is written to the operator metadata at the first batch and read back on restart (architecture D2). A block whose
+  * cells are not chosen yet is a [[BlockShape]].
+  *
+  * @param shares number of coordinates per attribute; their product is the number of cells
   */
-final case class BlockSpec(
-    /** Position of the block among all join blocks of the query, in preorder. */
-    ordinal: Int,
-    /** Layouts of stored rows; relations of equal layout share one. */
-    inputs: IndexedSeq[InputSpec],
-    /** Classes of equated columns that at least two relations share. */
-    attributes: IndexedSeq[AttributeSpec],
-    relations: IndexedSeq[RelationSpec],
-    tree: JoinTree,
-    /** Number of coordinates per attribute; their product is the number of cells. Empty until the strategy chose. */
-    shares: IndexedSeq[Int],
-    residuals: IndexedSeq[ResidualSpec],
-    output: IndexedSeq[ColumnRef],
-    /** For readers of the checkpoint; nothing else depends on it. None where the writing release recorded none. */
-    result: Option[ResultSpec] = None,
-    /** Static tables are read when rows arrive, wherever they stand in the query. */
-    staticsAtArrival: Boolean = false,
-    /** Where rows can be deleted. None where the writing release recorded none. */
-    meaning: Option[MeaningSpec] = None,
-    /** Equations that are no attributes, because filters fix both sides to one value: `relation 1.k = relation 2.k = 5L`. None
-      * where the writing release recorded none.
-      */
-    constants: Option[IndexedSeq[String]] = None
-) {
+final case class BlockSpec(shape: BlockShape, shares: IndexedSeq[Int]) {
 
-  /** The shares were chosen: there is one for each attribute. */
-  def isPlaced: Boolean = shares.size == attributes.size
+  def id: NodeId = shape.id
+  def inputs: IndexedSeq[InputSpec] = shape.inputs
+  def attributes: IndexedSeq[AttributeSpec] = shape.attributes
+  def relations: IndexedSeq[RelationSpec] = shape.relations
+  def tree: JoinTree = shape.tree
+  def residuals: IndexedSeq[ResidualSpec] = shape.residuals
+  def output: IndexedSeq[ColumnRef] = shape.output
+  def retractable: Boolean = shape.retractable
 
-  def cells: Int = {
-    require(isPlaced, "a block has no cells before its shares are chosen")
-    shares.product
-  }
+  /** The block with another shape in the same cells. */
+  def shaped(change: BlockShape => BlockShape): BlockSpec = copy(shape = change(shape))
 
-  /** Rows can disappear: weights travel with rows, and rows have an identity. */
-  def retractable: Boolean = inputs.exists(_.retractable)
+  def cells: Int = shares.product
+
+  /** The attributes with more than one coordinate, by name. */
+  def divided: Seq[(String, Int)] = attributes.map(_.name).zip(shares).filter(_._2 > 1)
 }
-
-/** What the query makes of the block's rows, in a form that any session can read back.
-  *
-  * Expressions are SQL texts over positions: `c0`, `c1`, … are the columns of `BlockSpec.output`, for a residual those of
-  * its `ResidualSpec`. An expression without a text that means the same everywhere (it calls a user's function, say) is
-  * None.
-  *
-  * @param columns names and types of the result
-  * @param values what each of them is
-  * @param filters conditions on the result's rows that the block itself does not check
-  * @param residuals the block's residuals, in their order
-  * @param confs settings of the session on which the meaning of the texts depends
-  */
-final case class ResultSpec(
-    columns: IndexedSeq[ColumnSpec],
-    values: IndexedSeq[Option[String]],
-    filters: IndexedSeq[Option[String]],
-    residuals: IndexedSeq[Option[String]],
-    confs: Map[String, String]
-)
-
-/** What a delete must meet as its insert did, as texts over names of columns: which rows of a changelog are stored and as what,
-  * and which results are told and as what. Functions of users stand there by name only.
-  *
-  * @param rows per relation, for a changelog
-  * @param conditions those on results, sorted; `r1`, `r2`, … are the relations
-  * @param values the result's columns
-  */
-final case class MeaningSpec(
-    rows: IndexedSeq[Option[RowsSpec]],
-    conditions: IndexedSeq[String],
-    values: IndexedSeq[String]
-)
-
-/** @param values the stored columns
-  * @param filters which rows are stored, sorted
-  */
-final case class RowsSpec(values: IndexedSeq[String], filters: IndexedSeq[String])
-
-/** Layout of the rows of one input: an `UnsafeRow` of these columns, each nullable. */
-final case class InputSpec(columns: IndexedSeq[ColumnSpec], kind: InputKind) {
-
-  /** Its rows can leave. */
-  def retractable: Boolean = kind.retractable
-}
-
-final case class ColumnSpec(name: String, dataType: DataType)
-
-/** `nullSafe`: every equation of the class is `<=>`, so NULL is a value; otherwise a NULL never joins. */
-final case class AttributeSpec(name: String, dataType: DataType, nullSafe: Boolean)
-
-/** A role of an input. `keys` are in ascending order of attribute; at most one per attribute. */
-final case class RelationSpec(name: String, input: Int, keys: IndexedSeq[KeySpec])
-
-/** The attribute's value of a row is the stored column at `ordinal`; equal values are equal bytes there. */
-final case class KeySpec(attribute: Int, ordinal: Int)
-
-/** A condition over several relations that is not an equation; its expression refers to `columns` by position. */
-final case class ResidualSpec(sql: String, columns: IndexedSeq[ColumnRef])
-
-/** Stored column `ordinal` of the row bound to `relation`. */
-final case class ColumnRef(relation: Int, ordinal: Int)

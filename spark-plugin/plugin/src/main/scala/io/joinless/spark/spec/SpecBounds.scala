@@ -57,9 +57,9 @@ private[spec] object SpecBounds {
   def problem(spec: BlockSpec): Option[String] = {
     val names =
       spec.relations.map(_.name) ++ spec.attributes.map(_.name) ++ spec.inputs.flatMap(_.columns.map(_.name)) ++
-        spec.residuals.map(_.sql) ++ spec.result.toSeq.flatMap(_.columns.map(_.name))
+        spec.residuals.map(_.sql) ++ spec.shape.result.toSeq.flatMap(_.columns.map(_.name))
     def tooMany(what: String, found: Int, most: Int) = Option.when(found > most)(s"it has $found $what")
-    Option.when(spec.ordinal < 0)(s"it is number ${spec.ordinal}")
+    Option.when(spec.id.block < 0 || spec.id.stage < 0)(s"it is stage ${spec.id.stage} of block ${spec.id.block}")
       .orElse(tooMany("relations", spec.relations.size, MaxRelations))
       .orElse(tooMany("inputs", spec.inputs.size, MaxRelations))
       .orElse(tooMany("attributes", spec.attributes.size, MaxAttributes))
@@ -72,7 +72,7 @@ private[spec] object SpecBounds {
 
   private def columns(spec: BlockSpec): Int =
     spec.inputs.map(_.columns.size).sum + spec.output.size + spec.residuals.map(_.columns.size).sum +
-      spec.result.fold(0)(r => r.columns.size + r.filters.size) + spec.relations.map(_.keys.size).sum
+      spec.shape.result.fold(0)(r => r.columns.size + r.filters.size) + spec.relations.map(_.keys.size).sum
 
   private def cellsAreFew(shares: Seq[Int]): Boolean =
     shares.foldLeft(1L)((cells, share) => if (cells > MaxCells) cells else cells * math.max(1, share)) <= MaxCells

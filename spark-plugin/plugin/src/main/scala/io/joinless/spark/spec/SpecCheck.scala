@@ -33,13 +33,14 @@ object SpecCheck {
     else if (relations.isDefined) Some(s"relation ${spec.relations(relations.get).name} names what is not there")
     else if (!(spec.output ++ spec.residuals.flatMap(_.columns)).forall(column))
       Some("its output or a condition names a column that is not there")
-    else if (spec.shares.size != spec.attributes.size && spec.shares.nonEmpty || spec.shares.exists(_ < 1))
+    else if (spec.shares.size != spec.attributes.size || spec.shares.exists(_ < 1))
       Some(s"it has ${spec.attributes.size} attributes and the shares ${spec.shares.mkString(", ")}")
-    else if (spec.meaning.exists(_.rows.size != spec.relations.size)) Some("its rows are those of other relations")
+    else if (spec.shape.meaning.exists(_.rows.size != spec.relations.size))
+      Some("its rows are those of other relations")
     else if (spec.relations.exists(r => r.keys.map(_.attribute) != r.keys.map(_.attribute).sorted))
       Some("the keys of a relation are out of order")
     else if (SpecBounds.keysOfDifferentForm(spec).isDefined) SpecBounds.keysOfDifferentForm(spec)
-    else if (spec.result.exists(r => r.values.size != r.columns.size || r.residuals.size != spec.residuals.size))
+    else if (spec.shape.result.exists(r => r.values.size != r.columns.size || r.residuals.size != spec.residuals.size))
       Some("its result has other columns or conditions than the block")
     else None
   }

@@ -12,7 +12,7 @@ import io.joinless.spark.errors.Mismatch
   */
 object SpecComparison {
 
-  def difference(recorded: BlockSpec, planned: BlockSpec): Option[(Mismatch, String)] =
+  def difference(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] =
     relations(recorded, planned)
       .map(Mismatch.Query -> _)
       .orElse(columns(recorded, planned).map(Mismatch.Columns -> _))
@@ -21,15 +21,15 @@ object SpecComparison {
       .orElse(meaning(recorded, planned).map(Mismatch.Filter -> _))
 
   /** The recorded block, under the names and with the conditions of the planned one. */
-  def continued(recorded: BlockSpec, planned: BlockSpec): BlockSpec =
-    planned.copy(tree = recorded.tree, shares = recorded.shares)
+  def continued(recorded: BlockSpec, planned: BlockShape): BlockSpec =
+    BlockSpec(planned.copy(tree = recorded.tree), recorded.shares)
 
-  private def relations(recorded: BlockSpec, planned: BlockSpec): Option[String] =
+  private def relations(recorded: BlockShape, planned: BlockShape): Option[String] =
     Option.when(recorded.relations.size != planned.relations.size)(
       s"It joins ${recorded.relations.size} relations (${names(recorded)}), the query ${planned.relations.size} (${names(planned)})."
     )
 
-  private def columns(recorded: BlockSpec, planned: BlockSpec): Option[String] =
+  private def columns(recorded: BlockShape, planned: BlockShape): Option[String] =
     pairs(recorded, planned).collectFirst {
       case (was, is) if stored(recorded, was) != stored(planned, is) =>
         s"It stores ${list(stored(recorded, was))} of relation ${was.name}, the query needs " +
@@ -40,7 +40,7 @@ object SpecComparison {
         s"Relation ${was.name} shared its stored rows with others than ${is.name} would."
     }
 
-  private def equations(recorded: BlockSpec, planned: BlockSpec): Option[String] = {
+  private def equations(recorded: BlockShape, planned: BlockShape): Option[String] = {
     val (was, is) = (conditions(recorded), conditions(planned))
     Option.when(was != is)(s"It joins on ${listed(was)}, the query on ${listed(is)}.").orElse {
       for (before <- recorded.constants; now <- planned.constants if before != now)
@@ -50,28 +50,28 @@ object SpecComparison {
 
   private def listed(equations: Seq[String]): String = if (equations.isEmpty) "nothing" else equations.mkString(" and ")
 
-  private def output(recorded: BlockSpec, planned: BlockSpec): Option[String] =
+  private def output(recorded: BlockShape, planned: BlockShape): Option[String] =
     Option.when(recorded.output != planned.output)(
       s"Its result has the columns ${recorded.output.map(column(recorded, planned)).mkString(", ")}, the query's " +
         s"${planned.output.map(column(planned, planned)).mkString(", ")}."
     )
 
-  private def meaning(recorded: BlockSpec, planned: BlockSpec): Option[String] =
+  private def meaning(recorded: BlockShape, planned: BlockShape): Option[String] =
     for (
       was <- recorded.meaning; is <- planned.meaning; what <- MeaningComparison(was, is, planned.relations.map(_.name))
     )
       yield what
 
-  private def pairs(recorded: BlockSpec, planned: BlockSpec): Seq[(RelationSpec, RelationSpec)] =
+  private def pairs(recorded: BlockShape, planned: BlockShape): Seq[(RelationSpec, RelationSpec)] =
     recorded.relations.zip(planned.relations)
 
-  private def stored(spec: BlockSpec, relation: RelationSpec): Seq[ColumnSpec] = spec.inputs(relation.input).columns
+  private def stored(spec: BlockShape, relation: RelationSpec): Seq[ColumnSpec] = spec.inputs(relation.input).columns
 
-  private def kind(spec: BlockSpec, relation: RelationSpec): String =
+  private def kind(spec: BlockShape, relation: RelationSpec): String =
     if (spec.inputs(relation.input).retractable) "a changelog" else "append-only"
 
   /** One text per attribute, in terms of positions of relations and names of columns: aliases do not show. */
-  private def conditions(spec: BlockSpec): Seq[String] = spec.attributes.indices.map { x =>
+  private def conditions(spec: BlockShape): Seq[String] = spec.attributes.indices.map { x =>
     val places = for ((r, i) <- spec.relations.zipWithIndex; k <- r.keys if k.attribute == x) yield {
       s"relation ${i + 1}.${stored(spec, r)(k.ordinal).name}"
     }
@@ -79,10 +79,10 @@ object SpecComparison {
   }
 
   /** `names`: whose aliases are used; a recorded spec may have older ones. */
-  private def column(spec: BlockSpec, names: BlockSpec)(c: ColumnRef): String =
+  private def column(spec: BlockShape, names: BlockShape)(c: ColumnRef): String =
     s"${names.relations(c.relation).name}.${stored(spec, spec.relations(c.relation))(c.ordinal).name}"
 
-  private def names(spec: BlockSpec): String = spec.relations.map(_.name).mkString(", ")
+  private def names(spec: BlockShape): String = spec.relations.map(_.name).mkString(", ")
 
   private def list(columns: Seq[ColumnSpec]): String =
     if (columns.isEmpty) "no columns" else columns.map(c => s"${c.name} ${c.dataType.sql}").mkString(", ")

@@ -5,7 +5,7 @@ import io.joinless.spark.explain.ExtendedExplain
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.JoinFreeJoin
 import io.joinless.spark.run.{RecordedBlocks, RunState, StreamContext}
-import io.joinless.spark.spec.{BlockSpec, SpecComparison}
+import io.joinless.spark.spec.{BlockShape, NodeId, SpecComparison}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
@@ -40,7 +40,7 @@ final class StartCheck(session: SparkSession) extends StartRule {
     if (forced || before.isDefined) {
       val nodes = Inspection.optimized(session, query, run).collect { case node => node }
       if (forced) rewritten(nodes)
-      before.foreach(compare(_, nodes.collect { case join: JoinFreeJoin => join.spec }, checkpoint))
+      before.foreach(compare(_, nodes.collect { case join: JoinFreeJoin => join.shape }, checkpoint))
     }
   }
 
@@ -48,10 +48,10 @@ final class StartCheck(session: SparkSession) extends StartRule {
     throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
   }
 
-  private def compare(before: Map[Int, BlockSpec], now: Seq[BlockSpec], checkpoint: String): Unit = {
+  private def compare(before: Map[NodeId, BlockShape], now: Seq[BlockShape], checkpoint: String): Unit = {
     def refuse(kind: Mismatch, what: String) = throw JoinlessErrors.stateMismatch(kind, checkpoint, what)
-    RecordedBlocks.difference(before, now.map(spec => spec.ordinal -> spec).toMap).foreach(refuse(Mismatch.Query, _))
-    for (spec <- now.sortBy(_.ordinal); (kind, what) <- SpecComparison.difference(before(spec.ordinal), spec))
+    RecordedBlocks.difference(before, now.map(shape => shape.id -> shape).toMap).foreach(refuse(Mismatch.Query, _))
+    for (shape <- now.sortBy(_.id); (kind, what) <- SpecComparison.difference(before(shape.id), shape))
       refuse(kind, what)
   }
 }

@@ -4,7 +4,7 @@ import io.joinless.spark.TestFolders
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.{Changelog, DeltaForm, DeltaRows, JoinFreeJoin}
 import io.joinless.spark.rules.StreamingPlans
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.BlockShape
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.joinless.Plans
@@ -33,8 +33,8 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
   private def deltas(sql: String, form: DeltaForm = DeltaForm.ChangeType): DataFrame =
     Changes.deltas(spark.sql(sql), form)
 
-  private def spec(sql: String): BlockSpec =
-    compiled(deltas(sql)).collectFirst { case block: JoinFreeJoin => block.spec }.get
+  private def spec(sql: String): BlockShape =
+    compiled(deltas(sql)).collectFirst { case block: JoinFreeJoin => block.shape }.get
 
   private def reason(sql: String): String =
     CompiledDeltas.attempt(spark, Plans.analyzed(deltas(sql))).fold(_.code.name, plan => fail(plan.treeString))
@@ -52,8 +52,8 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     val plan = compiled(deltas(joined))
     assert(blocks(plan).size == 1)
     val block = blocks(plan).head
-    assert(block.deltas && block.spec.inputs.forall(_.retractable))
-    assert(block.spec.relations.map(_.name) == Seq("o", "c"))
+    assert(block.deltas && block.shape.inputs.forall(_.retractable))
+    assert(block.shape.relations.map(_.name) == Seq("o", "c"))
     assert(plan.output.map(_.name) == Seq("id", "city", "_change_type"))
     assert(plan.isInstanceOf[DeltaRows] && plan.asInstanceOf[DeltaRows].plain == Seq(0, 1))
     assert(!plan.exists(_.isInstanceOf[Changelog]))
@@ -101,9 +101,9 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     val hint = spark.sql(joined.replace("SELECT", "SELECT /*+ INCREMENTAL */"))
     val weights = spark.sql(s"SELECT * FROM incremental_enumerate(TABLE($joined), 'weight')")
     val method = spark.sql(joined).hint("incremental")
-    val expected = compiled(deltas(joined)).collectFirst { case b: JoinFreeJoin => b.spec }
+    val expected = compiled(deltas(joined)).collectFirst { case b: JoinFreeJoin => b.shape }
     for (df <- Seq(function, hint, weights, method)) {
-      assert(compiled(df).collectFirst { case b: JoinFreeJoin => b.spec } == expected)
+      assert(compiled(df).collectFirst { case b: JoinFreeJoin => b.shape } == expected)
     }
     assert(function.columns.toSeq == Seq("id", "city", "_change_type"))
     assert(hint.columns.toSeq == function.columns.toSeq && method.columns.toSeq == function.columns.toSeq)

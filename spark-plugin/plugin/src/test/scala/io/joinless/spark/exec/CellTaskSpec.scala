@@ -124,15 +124,13 @@ class CellTaskSpec extends AnyFunSuite {
 
   for ((name, spec) <- shapes; partitions <- Seq(1, 4, 6))
     test(s"oracle_ batches over several cells, with rebuilds: $name, $partitions partitions") {
-      val shares = io.joinless.spark.placement.Shares.choose(spec, partitions, 4.0, spec.relations.map(_ => 1.0))
+      val shares = io.joinless.spark.placement.Shares.choose(spec.shape, partitions, 4.0, spec.relations.map(_ => 1.0))
       for (seed <- 0 until 10) compare(spec.copy(shares = shares), new Random(seed))
     }
 
   test("oracle_ residual conditions are evaluated on the rows of the result") {
-    val spec = path(3).copy(
-      shares = IndexedSeq(2, 2),
-      residuals = IndexedSeq(ResidualSpec("r0.c0 < r2.c1", IndexedSeq(ColumnRef(0, 0), ColumnRef(2, 1))))
-    )
+    val residual = ResidualSpec("r0.c0 < r2.c1", IndexedSeq(ColumnRef(0, 0), ColumnRef(2, 1)))
+    val spec = path(3).copy(shares = IndexedSeq(2, 2)).shaped(_.copy(residuals = IndexedSeq(residual)))
     val less = LessThan(BoundReference(0, LongType, nullable = true), BoundReference(1, LongType, nullable = true))
     for (seed <- 0 until 20) compare(
       spec,

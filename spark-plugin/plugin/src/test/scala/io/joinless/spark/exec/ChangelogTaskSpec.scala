@@ -9,12 +9,14 @@ import io.joinless.spark.Blocks._
 import io.joinless.spark.placement.Shares
 import io.joinless.spark.spec.{
   AttributeSpec,
+  BlockShape,
   BlockSpec,
   ColumnRef,
   ColumnSpec,
   InputKind,
   InputSpec,
   KeySpec,
+  NodeId,
   RelationSpec
 }
 import org.apache.spark.SparkThrowable
@@ -38,8 +40,8 @@ class ChangelogTaskSpec extends AnyFunSuite {
       c <- query.inputs(query.relations(r).input).columns.indices
     } yield ColumnRef(r, c)
     def attributesOf(c: ColumnRef) = query.relations(c.relation).keys.collect { case (x, c.ordinal) => x }.toSet
-    val spec = BlockSpec(
-      ordinal = 0,
+    val shape = BlockShape(
+      id = NodeId(0),
       inputs = query.inputs.map { i =>
         InputSpec(
           i.columns.zipWithIndex.map { case (v, c) => ColumnSpec(s"c$c", typeOf(v)) },
@@ -53,7 +55,6 @@ class ChangelogTaskSpec extends AnyFunSuite {
         RelationSpec(s"r$i", r.input, r.keys.sorted.map { case (x, c) => KeySpec(x, c) })
       },
       tree = query.tree,
-      shares = IndexedSeq.empty,
       residuals = IndexedSeq.empty,
       output = random.nextInt(3) match {
         case 0 => every
@@ -61,7 +62,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
         case _ => random.shuffle(all).take(random.nextInt(4))
       }
     )
-    spec.copy(shares = Shares.choose(spec, partitions, 4.0, spec.relations.map(_ => 1.0)))
+    BlockSpec(shape, Shares.choose(shape, partitions, 4.0, shape.relations.map(_ => 1.0)))
   }
 
   private def value(cell: Option[Long], variable: Boolean): Any = cell match {
@@ -182,7 +183,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
   }
 
   private def changes(spec: BlockSpec): BlockSpec =
-    spec.copy(inputs = spec.inputs.map(_.copy(kind = InputKind.Changelog)))
+    spec.shaped(_.copy(inputs = spec.inputs.map(_.copy(kind = InputKind.Changelog))))
 
   private def change(weight: Long, values: Any*): UnsafeRow =
     row(values.map(_ => LongType) :+ LongType, values :+ weight: _*)
@@ -230,7 +231,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
       assert(cluster.batch(Seq(Seq(1) -> Seq(change(1, 1L, 3L)))).flatten.map(_._2) == Seq(large))
     }
     // a projection that adds up results
-    val narrow = changes(star(2)).copy(output = IndexedSeq(ColumnRef(0, 0)))
+    val narrow = changes(star(2)).shaped(_.copy(output = IndexedSeq(ColumnRef(0, 0))))
     val cluster = new CellCluster(narrow)
     cluster.batch(Seq(Seq(0) -> Seq(change(large, 1L, 1L), change(1, 2L, 2L)), Seq(1) -> Seq(change(1, 2L, 2L))))
     val both = Seq(Seq(1) -> Seq(change(1, 1L, 1L), change(1, 1L, 2L), change(-1, 2L, 2L)))

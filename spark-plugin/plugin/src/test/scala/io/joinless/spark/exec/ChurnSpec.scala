@@ -90,8 +90,9 @@ class ChurnSpec extends AnyFunSuite {
     }
   }
 
-  private val both = { val s = star(2); s.copy(inputs = s.inputs.map(_.copy(kind = InputKind.Changelog))) }
-  private val oneAppended = both.copy(inputs = both.inputs.updated(1, both.inputs(1).copy(kind = InputKind.Appended)))
+  private val both = { val s = star(2); s.shaped(_.copy(inputs = s.inputs.map(_.copy(kind = InputKind.Changelog)))) }
+  private val oneAppended =
+    both.shaped(_.copy(inputs = both.inputs.updated(1, both.inputs(1).copy(kind = InputKind.Appended))))
 
   for ((name, spec) <- Seq("changelogs" -> both, "a changelog and an append-only input" -> oneAppended))
     test(s"oracle_ a thousand batches that replace 1 % of the rows each, with restarts: $name") {

@@ -50,7 +50,7 @@ class OutputRowSpec extends AnyFunSuite {
   /** Random results with random changed sets, each compared with Spark's own projection of the joined columns. */
   private def check(types: Seq[DataType], output: BlockSpec => IndexedSeq[ColumnRef], random: Random): Unit = {
     val plain = block(types)(Seq((0, 0)), Seq((0, 0)), Seq((0, 0)))
-    val spec = plain.copy(output = output(plain))
+    val spec = plain.shaped(_.copy(output = output(plain)))
     val arenas = spec.inputs.map(i => new TupleArena(RowCodec.fixedWords(i)))
     val stored = arenas.map { arena =>
       (0 until 20).map { _ =>

@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class WideBlocksSpec extends AnyFunSuite {
 
   private def changelogs(spec: BlockSpec): BlockSpec =
-    spec.copy(inputs = spec.inputs.map(_.copy(kind = InputKind.Changelog)))
+    spec.shaped(_.copy(inputs = spec.inputs.map(_.copy(kind = InputKind.Changelog))))
 
   for (relations <- Seq(32, 33, 63); shared <- Seq(false, true))
     test(s"the last of $relations relations counts (shared: $shared)") {

@@ -51,12 +51,12 @@ class ExplainSpec extends AnyFunSuite {
   }
 
   test("the operator's inner children print a line per node and view") {
-    val text = ViewTreePlan.of(Specs.threeHops).treeString
+    val text = ViewTreePlan.of(Specs.threeHops.shape).treeString
     assert(text.startsWith("node b\n"))
     assert(text.contains("+- node c on src\n"))
     assert(text.contains(":- projection view V_p(a) [dst]: keys of a that its parent can join\n") || text.contains(
       "projection view V_p(a) [dst]"
     ))
-    assert(ViewTreePlan.of(Specs.starAndOther).collect { case n => n }.size == 5 + 5 + 4)
+    assert(ViewTreePlan.of(Specs.starAndOther.shape).collect { case n => n }.size == 5 + 5 + 4)
   }
 }

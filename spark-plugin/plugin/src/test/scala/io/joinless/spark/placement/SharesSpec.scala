@@ -2,17 +2,23 @@ package io.joinless.spark.placement
 
 import scala.util.Random
 
-import io.joinless.spark.Blocks._
-import io.joinless.spark.spec.BlockSpec
-import org.apache.spark.sql.types.LongType
+import io.joinless.spark.Blocks
+import io.joinless.spark.spec.BlockShape
+import org.apache.spark.sql.types.{DataType, LongType}
 import org.scalatest.funsuite.AnyFunSuite
 
 class SharesSpec extends AnyFunSuite {
 
-  private def choose(spec: BlockSpec, partitions: Int, maxReplication: Double = 4.0) =
+  private def path(hops: Int, sharedInput: Boolean = false) = Blocks.path(hops, sharedInput).shape
+
+  private def star(arms: Int) = Blocks.star(arms).shape
+
+  private def block(columns: DataType*)(relations: Seq[(Int, Int)]*) = Blocks.block(columns)(relations: _*).shape
+
+  private def choose(spec: BlockShape, partitions: Int, maxReplication: Double = 4.0) =
     Shares.choose(spec, partitions, maxReplication, ones(spec))
 
-  private def ones(spec: BlockSpec) = IndexedSeq.fill(spec.relations.size)(1.0)
+  private def ones(spec: BlockShape) = IndexedSeq.fill(spec.relations.size)(1.0)
 
   /** Every vector of shares with at most `partitions` cells. */
   private def vectors(attributes: Int, partitions: Int): Iterator[Vector[Int]] =
@@ -61,17 +67,17 @@ class SharesSpec extends AnyFunSuite {
   }
 
   test("a cross product without shared attributes is one cell") {
-    assert(choose(block(Seq(LongType))(Nil, Nil), 8) == Seq.empty)
+    assert(choose(block(LongType)(Nil, Nil), 8) == Seq.empty)
   }
 
   test("a relation without keys is replicated to every cell") {
-    val spec = block(Seq(LongType, LongType))(Seq((0, 0)), Seq((0, 0)), Nil)
+    val spec = block(LongType, LongType)(Seq((0, 0)), Seq((0, 0)), Nil)
     val placement = Placement.of(spec, choose(spec, 4, 2.0), ones(spec))
     assert(placement.cells == 4 && placement.replication == 2.0)
   }
 
   test("a second column of the same relations gets no share") {
-    assert(choose(block(Seq(LongType, LongType))(Seq((0, 0), (1, 1)), Seq((0, 0), (1, 1))), 6) == Seq(6, 1))
+    assert(choose(block(LongType, LongType)(Seq((0, 0), (1, 1)), Seq((0, 0), (1, 1))), 6) == Seq(6, 1))
   }
 
   test("a generous bound on replication leaves a long path searchable") {
@@ -95,7 +101,7 @@ class SharesSpec extends AnyFunSuite {
       val keys = (0 until relations).map { r =>
         edges.indices.filter(i => edges(i)._1 == r || edges(i)._2 == r).map(i => (ids(names(i)), 0)).distinct
       }
-      val spec = scala.util.Try(block(Seq(LongType))(keys: _*)).toOption
+      val spec = scala.util.Try(block(LongType)(keys: _*)).toOption
       val inputs = Array.fill(relations)(random.nextInt(relations))
       for (
         s <-

@@ -77,7 +77,7 @@ class ExtractJoinBlockSpec extends AnyFunSuite with StreamingPlans with BeforeAn
     val found =
       blocks(optimized("SELECT a.src, c.dst FROM e a JOIN e b ON py(a.dst) = b.src JOIN e c ON b.dst = c.src"))
     assert(found.size == 1)
-    assert(found.head.spec.inputs.head.columns.size == 2)
+    assert(found.head.shape.inputs.head.columns.size == 2)
   }
 
   /** The conditions above the block. */
@@ -89,13 +89,13 @@ class ExtractJoinBlockSpec extends AnyFunSuite with StreamingPlans with BeforeAn
   }
 
   test("hints change nothing") {
-    assert(block(s"SELECT /*+ BROADCAST(b), MERGE(c) */ a.src, c.dst $chain").spec == block(
+    assert(block(s"SELECT /*+ BROADCAST(b), MERGE(c) */ a.src, c.dst $chain").shape == block(
       s"SELECT a.src, c.dst $chain"
-    ).spec)
+    ).shape)
   }
 
   test("terms that differ in case or spelling of a column are one attribute") {
-    val spec = block(s"SELECT a.src, c.dst FROM e a JOIN e b ON a.DST = b.src JOIN e c ON A.dst = c.Src").spec
+    val spec = block(s"SELECT a.src, c.dst FROM e a JOIN e b ON a.DST = b.src JOIN e c ON A.dst = c.Src").shape
     assert(spec.attributes.size == 1)
     assert(spec.relations.map(_.keys.size) == Seq(1, 1, 1))
   }

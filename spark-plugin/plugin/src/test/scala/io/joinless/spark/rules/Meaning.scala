@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import scala.collection.immutable.ArraySeq
 
 import io.joinless.spark.plans.JoinFreeJoin
-import io.joinless.spark.spec.{BlockSpec, ColumnRef, KeySpec}
+import io.joinless.spark.spec.{BlockShape, ColumnRef, KeySpec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   BoundReference,
@@ -25,7 +25,7 @@ import org.apache.spark.unsafe.Platform
 object Meaning {
 
   def of(join: JoinFreeJoin, session: classic.SparkSession): LocalRelation = {
-    val spec = join.spec
+    val spec = join.shape
     val rows = scanned(join, session)
     val bound = spec.relations.indices.foldLeft(Seq(Vector.empty[UnsafeRow])) { (partial, relation) =>
       val known = spec.relations(relation).keys.filter(k => owner(spec, k.attribute) < relation)
@@ -50,7 +50,7 @@ object Meaning {
 
   /** The stored rows of each relation that can join. */
   private def scanned(join: JoinFreeJoin, session: classic.SparkSession): IndexedSeq[Seq[UnsafeRow]] = {
-    val spec = join.spec
+    val spec = join.shape
     val rows = for {
       (scan, roles) <- join.scans.zip(join.rolesOfScan)
       row <- if (roles.isEmpty) Nil else collect(scan, session)
@@ -76,14 +76,14 @@ object Meaning {
   private def collect(plan: LogicalPlan, session: classic.SparkSession): Seq[InternalRow] =
     new QueryExecution(session, plan).toRdd.map(_.copy()).collect().toSeq
 
-  private def owner(spec: BlockSpec, attribute: Int): Int =
+  private def owner(spec: BlockShape, attribute: Int): Int =
     spec.relations.indexWhere(_.keys.exists(_.attribute == attribute))
 
-  private def typeOf(spec: BlockSpec, column: ColumnRef) =
+  private def typeOf(spec: BlockShape, column: ColumnRef) =
     spec.inputs(spec.relations(column.relation).input).columns(column.ordinal).dataType
 
   /** The bytes of a key as the engine sees them: the word of the field, or what the word points to. */
-  private def key(spec: BlockSpec, relation: Int, k: KeySpec, row: UnsafeRow): Option[Seq[Byte]] =
+  private def key(spec: BlockShape, relation: Int, k: KeySpec, row: UnsafeRow): Option[Seq[Byte]] =
     Option.when(!row.isNullAt(k.ordinal)) {
       val bits = row.getLong(k.ordinal)
       ArraySeq.unsafeWrapArray {

@@ -268,7 +268,7 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     assert(join.rolesOfScan == Seq(Seq(0, 1, 2), Nil, Nil))
     assert(join.scans.head.output.map(_.name) == Seq("src", "dst", "role_0", "role_1", "role_2"))
     assert(join.scans.tail.forall(_.output.isEmpty))
-    assert(join.spec.inputs.size == 1)
+    assert(join.shape.inputs.size == 1)
   }
 
   test("leaves of other columns or tables are scanned on their own") {

@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.spark.plans.{JoinFreeJoin, Reason}
-import io.joinless.spark.spec.{BlockSpec, ColumnRef}
+import io.joinless.spark.spec.{BlockShape, ColumnRef}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** An optimized plan as text that is the same in every run: ids count from 1, paths are left out, blocks show their spec. */
@@ -13,15 +13,15 @@ object PlanText {
   private def lines(plan: LogicalPlan): Seq[String] = plan match {
     case block: JoinFreeJoin =>
       val scans = block.scans.zip(block.rolesOfScan).flatMap { case (scan, roles) =>
-        s"scan for [${roles.map(block.spec.relations(_).name).mkString(", ")}]" +: indented(lines(scan))
+        s"scan for [${roles.map(block.shape.relations(_).name).mkString(", ")}]" +: indented(lines(scan))
       }
-      s"JoinFreeJoin [${block.output.mkString(", ")}]" +: indented(spec(block.spec) ++ scans)
+      s"JoinFreeJoin [${block.output.mkString(", ")}]" +: indented(spec(block.shape) ++ scans)
     case other =>
       val reason = Reason.at(other).map(r => s"  -- $r")
       (other.simpleString(1000).stripPrefix("~") + reason.getOrElse("")) +: indented(other.children.flatMap(lines))
   }
 
-  private def spec(spec: BlockSpec): Seq[String] = {
+  private def spec(spec: BlockShape): Seq[String] = {
     val attributes = spec.attributes.map(a => s"${a.name} ${a.dataType.sql}${if (a.nullSafe) " <=>" else ""}")
     val relations = spec.relations.map { r =>
       val columns = spec.inputs(r.input).columns.zipWithIndex.map { case (c, i) =>
@@ -39,12 +39,12 @@ object PlanText {
     ).flatten
   }
 
-  private def column(spec: BlockSpec, ref: ColumnRef): String = {
+  private def column(spec: BlockShape, ref: ColumnRef): String = {
     val relation = spec.relations(ref.relation)
     s"${relation.name}.${spec.inputs(relation.input).columns(ref.ordinal).name}"
   }
 
-  private def tree(spec: BlockSpec, node: JoinTree): String = {
+  private def tree(spec: BlockShape, node: JoinTree): String = {
     val below = if (node.children.isEmpty) "" else node.children.map(tree(spec, _)).mkString("(", ", ", ")")
     node match {
       case RelationNode(r, _, _) => spec.relations(r).name + below

@@ -80,11 +80,11 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   }
 
   test("a static side that may change stands above, below or, where that is wanted, everywhere") {
-    assert(block(s"SELECT a.src, k.class $chain JOIN changing k ON k.k = a.src").spec.relations.size == 3)
+    assert(block(s"SELECT a.src, k.class $chain JOIN changing k ON k.k = a.src").shape.relations.size == 3)
     assert(block("SELECT a.src, k.class FROM e a JOIN changing k ON k.k = a.src JOIN e b ON a.dst = b.src JOIN e c " +
-      "ON b.dst = c.src").spec.relations.size == 3)
-    withConf("spark.joinless.staticSides" -> "atArrival")(assert(block(changingBetween).spec.staticsAtArrival))
-    assert(!block(s"SELECT a.src $chain").spec.staticsAtArrival)
+      "ON b.dst = c.src").shape.relations.size == 3)
+    withConf("spark.joinless.staticSides" -> "atArrival")(assert(block(changingBetween).shape.staticsAtArrival))
+    assert(!block(s"SELECT a.src $chain").shape.staticsAtArrival)
   }
 
   plan_(Reason.TimeBoundedJoin, anyTwo)(
@@ -100,7 +100,7 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
 
   test("a watermark without a bound in time is no obstacle") {
     withConf(anyTwo) {
-      assert(block("SELECT a.k, a.ts1 FROM w1 a JOIN w2 b ON a.k = b.k").spec.attributes.map(_.name) == Seq("a.k"))
+      assert(block("SELECT a.k, a.ts1 FROM w1 a JOIN w2 b ON a.k = b.k").shape.attributes.map(_.name) == Seq("a.k"))
     }
   }
 

@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.{IdleSource, Reason}
 import io.joinless.spark.run.RunState
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockShape, NodeId}
 import io.joinless.spark.start.HideIdleSources
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan, Subquery}
 import org.scalatest.BeforeAndAfterAll
@@ -24,7 +24,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     "SELECT a.src, b.src AS via, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
   private val both = s"$l3 UNION ALL SELECT a.src, a.src, b.dst, b.dst FROM f a JOIN f b ON a.dst = b.src"
 
-  private def rule(state: RunState, decide: Map[Int, BlockSpec] => Unit = _ => ()) =
+  private def rule(state: RunState, decide: Map[NodeId, BlockShape] => Unit = _ => ()) =
     new RewriteStreamingJoins(() => JoinlessConf.active, () => state, decide)
 
   private def hide(
@@ -70,7 +70,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     val analyzed = spark.sql(
       "SELECT a.src, c.dst, 1 AS one FROM e a JOIN (SELECT src + 0 AS src, dst FROM e) b ON a.dst = b.src JOIN e c ON b.dst = c.src WHERE c.dst = 3"
     ).queryExecution.analyzed
-    def spec(plan: LogicalPlan) = blocks(optimize(plan)).map(_.spec)
+    def spec(plan: LogicalPlan) = blocks(optimize(plan)).map(_.shape)
     assert(spec(analyzed).size == 1)
     assert(spec(idle(analyzed)) == spec(analyzed))
     assert(!optimize(idle(analyzed)).exists(_.isInstanceOf[IdleSource]))
@@ -93,7 +93,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     val first = hide(RunState.Fresh, plan => { asked = asked :+ plan; true })(idle(analyzed))
     assert(first.collectLeaves().forall(_.isInstanceOf[IdleSource]))
     assert(asked.map(_ eq first) == Seq(true))
-    val recorded = RunState.Decided(Map(0 -> io.joinless.spark.Specs.threeHops), sparkOperators = false)
+    val recorded = RunState.Decided(Map(NodeId(0) -> io.joinless.spark.Specs.threeHops.shape), sparkOperators = false)
     assert(hide(recorded)(idle(analyzed)).collectLeaves().forall(_.isInstanceOf[IdleSource]))
   }
 
@@ -103,36 +103,36 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     assert(plan.collectLeaves().forall(_.isInstanceOf[LocalRelation]))
   }
 
-  test("the first batch reports its decisions, by ordinal") {
-    var told = Seq.empty[Map[Int, BlockSpec]]
+  test("the first batch reports its decisions, by node") {
+    var told = Seq.empty[Map[NodeId, BlockShape]]
     rule(RunState.Fresh, blocks => told = told :+ blocks)(before(both))
-    assert(told.map(_.keySet) == Seq(Set(0)))
-    assert(told.head(0).ordinal == 0)
+    assert(told.map(_.keySet) == Seq(Set(NodeId(0))))
+    assert(told.head(NodeId(0)).id == NodeId(0))
   }
 
   test("recorded blocks are rewritten and no others, whatever the settings say now") {
-    val spec = block(l3).spec
-    def decided(ordinals: Int*) =
-      RunState.Decided(ordinals.map(i => i -> spec.copy(ordinal = i)).toMap, sparkOperators = true)
+    val spec = block(l3).shape
+    def decided(blocks: Int*) =
+      RunState.Decided(blocks.map(NodeId(_)).map(id => id -> spec.copy(id = id)).toMap, sparkOperators = true)
     withConf("spark.joinless.minRelations" -> "2") {
       val onlyFirst = rule(decided(0))(before(both))
-      assert(blocks(onlyFirst).map(_.spec.ordinal) == Seq(0))
+      assert(blocks(onlyFirst).map(_.shape.id.block) == Seq(0))
       assert(reasons(onlyFirst).map(_.code) == Seq(Reason.ExistingSparkState))
       val none = before(both)
       assert(rule(decided())(none) eq none)
     }
     withConf("spark.joinless.minRelations" -> "9", "spark.joinless.maxRelations" -> "1") {
-      assert(blocks(rule(decided(0, 1))(before(both))).map(_.spec.ordinal) == Seq(0, 1))
+      assert(blocks(rule(decided(0, 1))(before(both))).map(_.shape.id.block) == Seq(0, 1))
     }
   }
 
   test("a recorded join tree is kept") {
-    val spec = block(l3).spec
-    val other = withConf("spark.joinless.relationSizes" -> "a=1000")(block(l3).spec.tree)
+    val spec = block(l3).shape
+    val other = withConf("spark.joinless.relationSizes" -> "a=1000")(block(l3).shape.tree)
     val plan = withConf("spark.joinless.relationSizes" -> "a=1000") {
-      rule(RunState.Decided(Map(0 -> spec), sparkOperators = false))(before(l3))
+      rule(RunState.Decided(Map(NodeId(0) -> spec), sparkOperators = false))(before(l3))
     }
-    assert(blocks(plan).map(_.spec.tree) == Seq(spec.tree))
+    assert(blocks(plan).map(_.shape.tree) == Seq(spec.tree))
     assert(other.relations == spec.tree.relations)
   }
 
@@ -156,20 +156,21 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
       "the leaves no longer share their ids: choose another query"
     )
     val found = blocks(rule(RunState.NoQuery)(plan)).head
-    val keys = found.spec.relations.map(_.keys.map(k => k.attribute -> found.spec.inputs(0).columns.indices(k.ordinal)))
-    assert(found.spec.attributes.size == 2, keys)
-    assert(found.spec.relations.map(_.keys.size) == Seq(1, 2, 1))
+    val keys =
+      found.shape.relations.map(_.keys.map(k => k.attribute -> found.shape.inputs(0).columns.indices(k.ordinal)))
+    assert(found.shape.attributes.size == 2, keys)
+    assert(found.shape.relations.map(_.keys.size) == Seq(1, 2, 1))
   }
 
   test("the same plan gives the same spec every time") {
-    assert(Seq.fill(3)(block(l3).spec).distinct.size == 1)
+    assert(Seq.fill(3)(block(l3).shape).distinct.size == 1)
   }
 
   test("relation sizes by alias reach the tree search") {
     val chain =
       "SELECT a.src, d.dst FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src JOIN e d ON c.dst = d.src"
     val trees =
-      Seq("", "a=1000,d=1", "d=1000").map(s => withConf("spark.joinless.relationSizes" -> s)(block(chain).spec.tree))
+      Seq("", "a=1000,d=1", "d=1000").map(s => withConf("spark.joinless.relationSizes" -> s)(block(chain).shape.tree))
     assert(trees.forall(_.relations == IndexedSeq(0, 1, 2, 3)))
   }
 }

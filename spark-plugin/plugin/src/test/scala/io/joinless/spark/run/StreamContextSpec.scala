@@ -2,6 +2,7 @@ package io.joinless.spark.run
 
 import scala.collection.mutable
 
+import io.joinless.spark.spec.NodeId
 import io.joinless.spark.{SharedSpark, Specs, TestFolders}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.{DataFrame, Encoders, SparkSession}
@@ -30,8 +31,8 @@ class StreamContextSpec extends AnyFunSuite with SharedSpark {
   test("outside a stream there is no query") {
     assert(StreamContext.current(spark).isEmpty)
     assert(StreamContext.runState(spark) == RunState.NoQuery)
-    StreamContext.decide(spark, Map(0 -> Specs.threeHops))
-    assert(StreamContext.recorded(spark, 0).isEmpty)
+    StreamContext.decide(spark, Map(NodeId(0) -> Specs.threeHops.shape))
+    assert(StreamContext.recorded(spark, NodeId(0)).isEmpty)
   }
 
   test("inside a batch the running execution is found, and its counter is drawn from") {
@@ -50,19 +51,19 @@ class StreamContextSpec extends AnyFunSuite with SharedSpark {
 
   test("a new query is fresh until its first batch is decided; then the answer is frozen, shares included") {
     val states = mutable.Buffer.empty[RunState]
-    val spec = Specs.threeHops.copy(shares = IndexedSeq.empty)
+    val other = Specs.threeHops.shape.copy(residuals = IndexedSeq.empty)
     inBatches(Seq(1), Seq(2), Seq(3)) { (session, batch) =>
       states += StreamContext.runState(session)
-      StreamContext.decide(session, Map(0 -> spec))
-      assert(StreamContext.recorded(session, 0).isEmpty)
+      StreamContext.decide(session, Map(NodeId(0) -> other))
+      assert(StreamContext.recorded(session, NodeId(0)).isEmpty)
       if (batch == 1) StreamContext.complete(session, Specs.threeHops)
-      assert(StreamContext.completed(session, 0) == Option.when(batch > 0)(Specs.threeHops))
+      assert(StreamContext.completed(session, NodeId(0)) == Option.when(batch > 0)(Specs.threeHops))
     }
     assert(
       states == Seq(
         RunState.Fresh,
-        RunState.Decided(Map(0 -> spec), sparkOperators = false),
-        RunState.Decided(Map(0 -> Specs.threeHops), sparkOperators = false)
+        RunState.Decided(Map(NodeId(0) -> other), sparkOperators = false),
+        RunState.Decided(Map(NodeId(0) -> Specs.threeHops.shape), sparkOperators = false)
       )
     )
   }

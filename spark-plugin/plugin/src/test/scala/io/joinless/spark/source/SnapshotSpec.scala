@@ -106,7 +106,7 @@ class SnapshotSpec extends AnyFunSuite with StoredResults {
     val metadata = Files.list(cp(files, "state/0/_metadata/v2")).iterator.asScala.toSeq
     metadata.filter(_.getFileName.toString.endsWith(".crc")).foreach(Files.delete)
     metadata.filterNot(_.getFileName.toString.endsWith(".crc")).foreach { file =>
-      Files.writeString(file, Files.readString(file).replace("specVersion\\\":1", "specVersion\\\":99"))
+      Files.writeString(file, Files.readString(file).replace("specVersion\\\":2", "specVersion\\\":99"))
     }
     assert(reading(files)._1 == "JOINLESS_STATE_MISMATCH.FORMAT")
   }

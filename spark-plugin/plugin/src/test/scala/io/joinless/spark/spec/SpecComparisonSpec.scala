@@ -11,20 +11,20 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class SpecComparisonSpec extends AnyFunSuite {
 
-  private val spec = Specs.threeHops
+  private val placed = Specs.threeHops
+  private val spec = placed.shape
 
-  private def difference(planned: BlockSpec): (Mismatch, String) = SpecComparison.difference(spec, planned).get
+  private def difference(planned: BlockShape): (Mismatch, String) = SpecComparison.difference(spec, planned).get
 
   test("aliases, residuals, tree and shares may differ; tree and shares go on as recorded") {
     val planned = spec.copy(
       relations = spec.relations.map(r => r.copy(name = r.name + "2")),
       residuals = IndexedSeq.empty,
-      tree = spec.tree.children.head,
-      shares = IndexedSeq.empty
+      tree = spec.tree.children.head
     )
     assert(SpecComparison.difference(spec, planned).isEmpty)
-    val continued = SpecComparison.continued(spec, planned)
-    assert(continued.tree == spec.tree && continued.shares == spec.shares)
+    val continued = SpecComparison.continued(placed, planned)
+    assert(continued.tree == spec.tree && continued.shares == placed.shares)
     assert(continued.relations.head.name == "a2" && continued.residuals.isEmpty)
   }
 
@@ -71,7 +71,7 @@ class SpecComparisonSpec extends AnyFunSuite {
     def meaning(row: Option[RowsSpec], condition: String, value: String) =
       spec.copy(meaning = Some(MeaningSpec(IndexedSeq(row, None, None), IndexedSeq(condition), IndexedSeq(value))))
     val recorded = meaning(rows("(v > 0)"), "(r1.v < r2.v)", "r1.v")
-    def said(planned: BlockSpec): String = {
+    def said(planned: BlockShape): String = {
       val (kind, what) = SpecComparison.difference(recorded, planned).get
       assert(kind == Mismatch.Filter)
       what
@@ -91,7 +91,7 @@ class SpecComparisonSpec extends AnyFunSuite {
     def chosen(shares: String, partitions: Int) = {
       val conf = new SQLConf
       conf.setConfString("spark.joinless.placement.shares", shares)
-      ChosenShares(spec.copy(shares = IndexedSeq.empty), partitions, 1, new JoinlessConf(conf)).shares
+      ChosenShares(spec, partitions, 1, new JoinlessConf(conf)).shares
     }
     assert(chosen("a.dst=3", 4) == IndexedSeq(3, 1))
     assert(chosen("b.src=1,c.src=4", 4) == IndexedSeq(1, 4))
@@ -106,7 +106,7 @@ class SpecComparisonSpec extends AnyFunSuite {
     def cells(cores: Int, confs: (String, String)*) = {
       val conf = new SQLConf
       confs.foreach { case (key, value) => conf.setConfString(key, value) }
-      ChosenShares(spec.copy(shares = IndexedSeq.empty), 200, cores, new JoinlessConf(conf)).cells
+      ChosenShares(spec, 200, cores, new JoinlessConf(conf)).cells
     }
     assert(Seq(1, 2, 3, 8, 1000).map(cells(_)) == Seq(2, 4, 6, 12, 12))
     assert(cells(1, "spark.joinless.placement.maxCells" -> "6") == 6)

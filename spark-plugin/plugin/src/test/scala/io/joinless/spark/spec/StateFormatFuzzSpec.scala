@@ -17,7 +17,7 @@ class StateFormatFuzzSpec extends AnyFunSuite {
   import SignedText.signed
   import StateFormatFuzzSpec._
 
-  private val blocks = Seq(Specs.threeHops, Specs.starAndOther, Specs.threeHops.copy(result = Some(Result)))
+  private val blocks = Seq(Specs.threeHops, Specs.starAndOther, Specs.threeHops.shaped(_.copy(result = Some(Result))))
 
   /** What is wrong with a text, if anything is; what is read can be worked with. */
   private def checked(text: String): Option[Mismatch] = StateFormat.read(text) match {
@@ -110,16 +110,16 @@ class StateFormatFuzzSpec extends AnyFunSuite {
   }
 
   test("a type of a user is read where it is one") {
-    val point = Specs.threeHops.copy(inputs =
+    val point = Specs.threeHops.shaped(_.copy(inputs =
       Specs.threeHops.inputs.map(i => i.copy(columns = i.columns :+ ColumnSpec("p", new PointType)))
-    )
+    ))
     assert(checked(StateFormat.toJson(point)).isEmpty)
   }
 
   test("a block that is as large as can be is read") {
-    val text = StateFormat.toJson(Specs.threeHops.copy(residuals =
+    val text = StateFormat.toJson(Specs.threeHops.shaped(_.copy(residuals =
       Specs.threeHops.residuals.map(_.copy(sql = "x" * 1000000))
-    ))
+    )))
     assert(checked(text).isEmpty)
   }
 }

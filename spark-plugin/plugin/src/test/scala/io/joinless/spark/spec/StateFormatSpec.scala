@@ -5,13 +5,16 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{GeneralizedNode, RelationNode}
 import io.joinless.spark.Specs
 import io.joinless.spark.errors.{JoinlessAnalysisException, Mismatch}
+import io.joinless.spark.state.SignedText
 import org.apache.spark.sql.types.{LongType, StringType}
+import org.json4s.JsonAST.{JObject, JString}
+import org.json4s.jackson.JsonMethods.parse
 import org.scalatest.funsuite.AnyFunSuite
 
 class StateFormatSpec extends AnyFunSuite {
 
   test("a spec comes back as it was written, collations included") {
-    Seq(Specs.threeHops, Specs.starAndOther, Specs.threeHops.copy(shares = IndexedSeq.empty)).foreach { spec =>
+    Seq(Specs.threeHops, Specs.starAndOther).foreach { spec =>
       assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
     }
   }
@@ -24,10 +27,10 @@ class StateFormatSpec extends AnyFunSuite {
       IndexedSeq(Some("(c0 < c1)")),
       Map("spark.sql.ansi.enabled" -> "true", "spark.sql.session.timeZone" -> "UTC")
     )
-    val spec = Specs.threeHops.copy(result = Some(result))
+    val spec = Specs.threeHops.shaped(_.copy(result = Some(result)))
     assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
     Seq(result.copy(values = result.values.take(1)), result.copy(residuals = IndexedSeq.empty)).foreach { wrong =>
-      val read = StateFormat.read(StateFormat.toJson(spec.copy(result = Some(wrong))))
+      val read = StateFormat.read(StateFormat.toJson(spec.shaped(_.copy(result = Some(wrong)))))
       assert(read.left.map(_._1) == Left(Mismatch.Unreadable))
     }
   }
@@ -37,17 +40,31 @@ class StateFormatSpec extends AnyFunSuite {
     assert(StateFormat.fromJson(StateFormatSpec.ThreeHops) == Specs.threeHops)
   }
 
-  test("what earlier releases wrote is read: static tables were read at arrival") {
-    assert(StateFormat.fromJson(StateFormatSpec.EarlierThreeHops) == Specs.threeHops.copy(staticsAtArrival = true))
+  test("what earlier releases wrote is read; once, static tables were read at arrival") {
+    assert(StateFormat.fromJson(StateFormatSpec.Version1) == Specs.threeHops)
+    val earlier = StateFormat.fromJson(StateFormatSpec.Earlier)
+    assert(earlier == Specs.threeHops.shaped(_.copy(staticsAtArrival = true)))
+  }
+
+  test("a field that the version does not have is refused, and so is one that is missing") {
+    def said(json: String) = StateFormat.read(json).left.map(_._2).swap.getOrElse("")
+    val fields = parse(StateFormat.toJson(Specs.threeHops)).asInstanceOf[JObject].obj
+    val more = SignedText.signed(JObject(fields :+ ("expires" -> JString("never"))))
+    assert(said(more) == "Its recorded join block cannot be read: the field expires is not known.")
+    val less = SignedText.signed(JObject(fields.filterNot(_._1 == "stage")))
+    assert(said(less) == "Its recorded join block cannot be read: the field stage is missing.")
   }
 
   test("what a delete must meet comes back as it was written") {
     val rows = RowsSpec(IndexedSeq("k", "(v + 1)"), IndexedSeq("(v > 0)"))
     val meaning = MeaningSpec(IndexedSeq(Some(rows), None, None), IndexedSeq("(r1.v < r2.v)"), IndexedSeq("r1.v"))
     val spec =
-      Specs.threeHops.copy(meaning = Some(meaning), constants = Some(IndexedSeq("relation 1.k = relation 2.k = 1L")))
+      Specs.threeHops.shaped(_.copy(
+        meaning = Some(meaning),
+        constants = Some(IndexedSeq("relation 1.k = relation 2.k = 1L"))
+      ))
     assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
-    val wrong = StateFormat.toJson(spec.copy(meaning = Some(meaning.copy(rows = meaning.rows.take(2)))))
+    val wrong = StateFormat.toJson(spec.shaped(_.copy(meaning = Some(meaning.copy(rows = meaning.rows.take(2))))))
     assert(StateFormat.read(wrong).left.map(_._1) == Left(Mismatch.Unreadable))
   }
 
@@ -72,10 +89,10 @@ class StateFormatSpec extends AnyFunSuite {
   }
 
   test("another format version is named, whatever else the text holds") {
-    val newer = StateFormat.toJson(Specs.threeHops).replace("\"specVersion\":1", "\"specVersion\":2")
+    val newer = StateFormat.toJson(Specs.threeHops).replace("\"specVersion\":2", "\"specVersion\":3")
     val Left((kind, what)) = StateFormat.read(newer): @unchecked
     assert(kind == Mismatch.Format)
-    assert(what == "Its join block is recorded in format 2 by release 0.1.0, this release reads format 1.")
+    assert(what == "Its join block is recorded in format 3 by release 0.1.0, this release reads the formats 1 and 2.")
   }
 
   test("a spec that contradicts itself is refused") {
@@ -83,35 +100,47 @@ class StateFormatSpec extends AnyFunSuite {
     def check(changed: BlockSpec): Option[Mismatch] =
       StateFormat.read(StateFormat.toJson(changed)).left.toOption.map(_._1)
     val RelationNode(_, _, IndexedSeq(a, c)) = spec.tree: @unchecked
-    assert(check(spec.copy(tree = RelationNode(1, BitSet(0, 1), IndexedSeq(a)))).contains(Mismatch.Tree))
-    assert(check(spec.copy(tree = RelationNode(1, BitSet(0), IndexedSeq(a, c)))).contains(Mismatch.Tree))
-    assert(check(spec.copy(tree = GeneralizedNode(BitSet.empty, IndexedSeq(spec.tree, a)))).contains(Mismatch.Tree))
+    assert(check(spec.shaped(_.copy(tree = RelationNode(1, BitSet(0, 1), IndexedSeq(a))))).contains(Mismatch.Tree))
+    assert(check(spec.shaped(_.copy(tree = RelationNode(1, BitSet(0), IndexedSeq(a, c))))).contains(Mismatch.Tree))
+    assert(
+      check(spec.shaped(_.copy(tree = GeneralizedNode(BitSet.empty, IndexedSeq(spec.tree, a))))).contains(Mismatch.Tree)
+    )
     val torn = RelationNode(
       0,
       BitSet(0),
       IndexedSeq(RelationNode(2, BitSet(1), IndexedSeq(RelationNode(1, BitSet(0, 1), IndexedSeq.empty))))
     )
-    assert(check(spec.copy(tree = torn)).contains(Mismatch.Tree))
+    assert(check(spec.shaped(_.copy(tree = torn))).contains(Mismatch.Tree))
     assert(check(spec.copy(shares = IndexedSeq(4))).contains(Mismatch.Unreadable))
     assert(check(spec.copy(shares = IndexedSeq(0, 1))).contains(Mismatch.Unreadable))
-    assert(check(spec.copy(output = IndexedSeq(ColumnRef(0, 2)))).contains(Mismatch.Unreadable))
-    assert(check(spec.copy(output = IndexedSeq(ColumnRef(3, 0)))).contains(Mismatch.Unreadable))
-    assert(check(spec.copy(attributes = spec.attributes.take(1), shares = IndexedSeq(2))).contains(Mismatch.Unreadable))
-    assert(check(spec.copy(inputs = IndexedSeq.empty)).contains(Mismatch.Unreadable))
+    assert(check(spec.shaped(_.copy(output = IndexedSeq(ColumnRef(0, 2))))).contains(Mismatch.Unreadable))
+    assert(check(spec.shaped(_.copy(output = IndexedSeq(ColumnRef(3, 0))))).contains(Mismatch.Unreadable))
+    assert(check(spec.copy(shares = IndexedSeq(2)).shaped(_.copy(attributes = spec.attributes.take(1)))).contains(
+      Mismatch.Unreadable
+    ))
+    assert(check(spec.shaped(_.copy(inputs = IndexedSeq.empty))).contains(Mismatch.Unreadable))
   }
 }
 
 object StateFormatSpec {
 
-  /** What release 0.1.0 writes. Never change it: checkpoints hold it. */
+  /** What this release writes. Never change it: checkpoints hold it. */
   val ThreeHops: String =
-    fields + ""","statics":"asSpark","digest":"0a4ead8912342f6efd4f1debc8a95748ca29955b4976ff789439065d587f48be"}"""
+    """{"specVersion":2,"engineVersion":"0.1.0","block":0,"stage":0,"inputs":[{"kind":"appended",""" + rest +
+      ""","statics":"asSpark","digest":"6972188fd6f2f3d44e3015c752232bc8a1fa98ba2161cf452acd24ac81a25e8e"}"""
 
-  val EarlierThreeHops: String =
-    fields + ""","digest":"6be4698b8751a8b10c43c4334a84e7e3596d493dc9cc6801614962afe10c6d40"}"""
+  /** Version 1 of the format, and what its first releases wrote. */
+  val Version1: String =
+    versionOne + ""","statics":"asSpark","digest":"0a4ead8912342f6efd4f1debc8a95748ca29955b4976ff789439065d587f48be"}"""
 
-  private def fields: String =
-    """{"specVersion":1,"engineVersion":"0.1.0","block":0,"inputs":[{"changelog":false,"columns":{"type""" +
+  val Earlier: String =
+    versionOne + ""","digest":"6be4698b8751a8b10c43c4334a84e7e3596d493dc9cc6801614962afe10c6d40"}"""
+
+  private def versionOne: String =
+    """{"specVersion":1,"engineVersion":"0.1.0","block":0,"inputs":[{"changelog":false,""" + rest
+
+  private def rest: String =
+    """"columns":{"type""" +
       """":"struct","fields":[{"name":"src","type":"long","nullable":true,"metadata":{}},{"name":"dst","t""" +
       """ype":"long","nullable":true,"metadata":{}}]}}],"attributes":{"type":"struct","fields":[{"name":"""" +
       """a.dst","type":"long","nullable":true,"metadata":{}},{"name":"b.dst","type":"long","nullable":tru""" +

@@ -57,7 +57,7 @@ class IdleSourcesSpec extends AnyFunSuite with StreamingPlans {
         }
       }
     }
-    assert(specs.result().map(_.spec).distinct.size == 1)
+    assert(specs.result().map(_.shape).distinct.size == 1)
     assert(specs.result().size == 7)
 
     names.zip(all).foreach { case (name, rows) =>

@@ -22,10 +22,10 @@ class CountedLogSpec extends AnyFunSuite {
   /** Relations 0 and 1 share a changelog, relation 2 is appended to. */
   private val spec: BlockSpec = {
     val plain = star(3)
-    plain.copy(
+    plain.shaped(_.copy(
       inputs = IndexedSeq(plain.inputs(0).copy(kind = InputKind.Changelog), plain.inputs(1)),
       relations = plain.relations.zip(Seq(0, 0, 1)).map { case (r, input) => r.copy(input = input) }
-    )
+    ))
   }
 
   private def write(
@@ -85,7 +85,7 @@ class CountedLogSpec extends AnyFunSuite {
     for ((_, ofRow) <- read(blocks)._1.groupBy(_._2._3)) assert(ofRow.map(_._1).distinct.size == 1)
     val types = Seq(LongType, StringType)
     val texts = block(types, sharedInput = true)(Seq((0, 0)), Seq((0, 0)))
-    val changes = texts.copy(inputs = texts.inputs.map(_.copy(kind = InputKind.Changelog)))
+    val changes = texts.shaped(_.copy(inputs = texts.inputs.map(_.copy(kind = InputKind.Changelog))))
     val large = Seq(10, 5000, 20, 100000, 5).map { n =>
       val text = row(types, n.toLong, UTF8String.fromString("x" * n))
       Seq((1L, 2L, text), (2L, 3L, text))

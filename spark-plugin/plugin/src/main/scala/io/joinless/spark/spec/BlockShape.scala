@@ -1,0 +1,106 @@
+package io.joinless.spark.spec
+
+import io.joinless.engine.query.JoinTree
+import org.apache.spark.sql.types.DataType
+
+/** What a query says of one stateful node, and the join tree chosen for it: what is stored, what joins, what comes out. Nothing
+  * of it changes from batch to batch, and nothing depends on the cluster: that is the [[BlockSpec]]'s.
+  *
+  * Columns are named by position only, never by expression id.
+  */
+final case class BlockShape(
+    id: NodeId,
+    /** Layouts of stored rows; relations of equal layout share one. */
+    inputs: IndexedSeq[InputSpec],
+    /** Classes of equated columns that at least two relations share. */
+    attributes: IndexedSeq[AttributeSpec],
+    relations: IndexedSeq[RelationSpec],
+    tree: JoinTree,
+    residuals: IndexedSeq[ResidualSpec],
+    output: IndexedSeq[ColumnRef],
+    /** For readers of the checkpoint; nothing else depends on it. None where the writing release recorded none. */
+    result: Option[ResultSpec] = None,
+    /** Static tables are read when rows arrive, wherever they stand in the query. */
+    staticsAtArrival: Boolean = false,
+    /** Where rows can be deleted. None where the writing release recorded none. */
+    meaning: Option[MeaningSpec] = None,
+    /** Equations that are no attributes, because filters fix both sides to one value: `relation 1.k = relation 2.k = 5L`. None
+      * where the writing release recorded none.
+      */
+    constants: Option[IndexedSeq[String]] = None
+) {
+
+  /** Rows can disappear: weights travel with rows, and rows have an identity. */
+  def retractable: Boolean = inputs.exists(_.retractable)
+}
+
+/** Names a stateful node of a query in all its batches and restarts: the block it belongs to, by position among the query's blocks
+  * in preorder, and its stage in that block. Stage 0 is the join; nodes that keep state above it count on.
+  */
+final case class NodeId(block: Int, stage: Int = 0)
+
+object NodeId {
+  implicit val ordering: Ordering[NodeId] = Ordering.by(id => (id.block, id.stage))
+}
+
+/** What the query makes of the block's rows, in a form that any session can read back.
+  *
+  * Expressions are SQL texts over positions: `c0`, `c1`, … are the columns of `BlockSpec.output`, for a residual those of
+  * its `ResidualSpec`. An expression without a text that means the same everywhere (it calls a user's function, say) is
+  * None.
+  *
+  * @param columns names and types of the result
+  * @param values what each of them is
+  * @param filters conditions on the result's rows that the block itself does not check
+  * @param residuals the block's residuals, in their order
+  * @param confs settings of the session on which the meaning of the texts depends
+  */
+final case class ResultSpec(
+    columns: IndexedSeq[ColumnSpec],
+    values: IndexedSeq[Option[String]],
+    filters: IndexedSeq[Option[String]],
+    residuals: IndexedSeq[Option[String]],
+    confs: Map[String, String]
+)
+
+/** What a delete must meet as its insert did, as texts over names of columns: which rows of a changelog are stored and as what,
+  * and which results are told and as what. Functions of users stand there by name only.
+  *
+  * @param rows per relation, for a changelog
+  * @param conditions those on results, sorted; `r1`, `r2`, … are the relations
+  * @param values the result's columns
+  */
+final case class MeaningSpec(
+    rows: IndexedSeq[Option[RowsSpec]],
+    conditions: IndexedSeq[String],
+    values: IndexedSeq[String]
+)
+
+/** @param values the stored columns
+  * @param filters which rows are stored, sorted
+  */
+final case class RowsSpec(values: IndexedSeq[String], filters: IndexedSeq[String])
+
+/** Layout of the rows of one input: an `UnsafeRow` of these columns, each nullable. */
+final case class InputSpec(columns: IndexedSeq[ColumnSpec], kind: InputKind) {
+
+  /** Its rows can leave. */
+  def retractable: Boolean = kind.retractable
+}
+
+final case class ColumnSpec(name: String, dataType: DataType)
+
+/** `nullSafe`: every equation of the class is `<=>`, so NULL is a value; otherwise a NULL never joins. */
+final case class AttributeSpec(name: String, dataType: DataType, nullSafe: Boolean)
+
+/** A role of an input. `keys` are in ascending order of attribute; at most one per attribute. */
+final case class RelationSpec(name: String, input: Int, keys: IndexedSeq[KeySpec])
+
+/** The attribute's value of a row is the stored column at `ordinal`; equal values are equal bytes there. */
+final case class KeySpec(attribute: Int, ordinal: Int)
+
+/** A condition over several relations that is not an equation; its expression refers to `columns` by position. */
+final case class ResidualSpec(sql: String, columns: IndexedSeq[ColumnRef])
+
+/** Stored column `ordinal` of the row bound to `relation`. */
+final case class ColumnRef(relation: Int, ordinal: Int)

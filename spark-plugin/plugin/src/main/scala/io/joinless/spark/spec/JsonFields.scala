@@ -1,0 +1,60 @@
+package io.joinless.spark.spec
+
+import org.json4s.JsonAST._
+import org.json4s.jackson.JsonMethods.{compact, render}
+
+/** Fields of a recorded text by their types; what is missing or of another type is an `IllegalArgumentException` that names it. */
+private[spec] object JsonFields {
+
+  def at(json: JValue, field: String): JValue = json \ field match {
+    case JNothing => throw new IllegalArgumentException(s"the field $field is missing")
+    case value => value
+  }
+
+  def list(json: JValue, field: String): IndexedSeq[JValue] = at(json, field) match {
+    case JArray(items) => items.toIndexedSeq
+    case _ => throw new IllegalArgumentException(s"the field $field is no list")
+  }
+
+  def text(json: JValue, field: String): String = at(json, field) match {
+    case JString(value) => value
+    case _ => throw new IllegalArgumentException(s"the field $field is no text")
+  }
+
+  def int(json: JValue, field: String): Int = number(at(json, field))
+
+  def number(json: JValue): Int = json match {
+    case JInt(n) if n.isValidInt => n.toInt
+    case other => throw new IllegalArgumentException(s"${shown(other)} is no number")
+  }
+
+  /** An element of a set of attributes, which takes memory up to its largest. */
+  def attribute(json: JValue): Int = {
+    val x = number(json)
+    SpecBounds.demand(x >= 0 && x < SpecBounds.MaxAttributes, s"there is no attribute $x")
+    x
+  }
+
+  def pair(json: JValue): (Int, Int) = json match {
+    case JArray(List(a, b)) => (number(a), number(b))
+    case other => throw new IllegalArgumentException(s"${shown(other)} is no pair")
+  }
+
+  def boolean(json: JValue): Boolean = json match {
+    case JBool(value) => value
+    case other => throw new IllegalArgumentException(s"${shown(other)} is neither true nor false")
+  }
+
+  def shown(json: JValue): String = compact(render(json)).take(100)
+
+  def column(json: JValue): ColumnRef =
+    pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }
+
+  def texts(json: JValue, field: String): IndexedSeq[String] = list(json, field).map {
+    case JString(value) => value
+    case other => throw new IllegalArgumentException(s"${compact(render(other))} is no text")
+  }
+
+  /** A field that may be missing. */
+  def optional(json: JObject, field: String): Option[JValue] = json.obj.collectFirst { case (`field`, value) => value }
+}

@@ -1,0 +1,83 @@
+package io.joinless.spark.spec
+
+import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.json4s.JsonAST._
+import org.json4s.jackson.JsonMethods.parse
+
+/** Writes the newest version of the durable format; [[SpecDecoder]] reads it back. */
+private[spec] object SpecEncoder {
+
+  /** When static tables are read. */
+  final val AtArrival = "atArrival"
+  final val AsSpark = "asSpark"
+
+  private def version: Int = SpecDecoder.all.last.version
+
+  def encode(spec: BlockSpec): JObject = {
+    val shape = spec.shape
+    JObject(List(
+      "specVersion" -> JInt(version),
+      "engineVersion" -> JString(StateFormat.EngineVersion),
+      "block" -> JInt(spec.id.block),
+      "stage" -> JInt(spec.id.stage),
+      "inputs" -> array(spec.inputs) { input =>
+        JObject("kind" -> JString(input.kind.name), "columns" -> schema(input.columns))
+      },
+      "attributes" -> schema(spec.attributes.map(a => ColumnSpec(a.name, a.dataType))),
+      "nullSafe" -> array(spec.attributes)(a => JBool(a.nullSafe)),
+      "relations" -> array(spec.relations) { r =>
+        JObject(
+          "name" -> JString(r.name),
+          "input" -> JInt(r.input),
+          "keys" -> array(r.keys)(k => numbers(k.attribute, k.ordinal))
+        )
+      },
+      "tree" -> encode(spec.tree),
+      "shares" -> numbers(spec.shares: _*),
+      "residuals" -> array(spec.residuals) { r =>
+        JObject("sql" -> JString(r.sql), "columns" -> array(r.columns)(encode))
+      },
+      "output" -> array(spec.output)(encode),
+      "statics" -> JString(if (shape.staticsAtArrival) AtArrival else AsSpark)
+    ) ++ shape.result.map(r => "result" -> encode(r)) ++ shape.meaning.map(m => "meaning" -> encode(m)) ++
+      shape.constants.map(texts => "constants" -> array(texts)(JString(_))))
+  }
+
+  private def encode(meaning: MeaningSpec): JObject = JObject(
+    "rows" -> array(meaning.rows)(_.fold[JValue](JNull) { rows =>
+      JObject("values" -> array(rows.values)(JString(_)), "filters" -> array(rows.filters)(JString(_)))
+    }),
+    "conditions" -> array(meaning.conditions)(JString(_)),
+    "values" -> array(meaning.values)(JString(_))
+  )
+
+  private def encode(result: ResultSpec): JObject = JObject(
+    "columns" -> schema(result.columns),
+    "values" -> array(result.values)(encode),
+    "filters" -> array(result.filters)(encode),
+    "residuals" -> array(result.residuals)(encode),
+    "confs" -> JObject(result.confs.toList.sorted.map { case (key, value) => key -> JString(value) })
+  )
+
+  private def encode(sql: Option[String]): JValue = sql.fold[JValue](JNull)(JString(_))
+
+  private def encode(column: ColumnRef): JValue = numbers(column.relation, column.ordinal)
+
+  private def encode(tree: JoinTree): JObject = {
+    val relation = tree match {
+      case RelationNode(r, _, _) => List("relation" -> JInt(r))
+      case _: GeneralizedNode => Nil
+    }
+    JObject(
+      relation ++ List("attributes" -> numbers(tree.attributes.toSeq: _*), "children" -> array(tree.children)(encode))
+    )
+  }
+
+  private def schema(columns: Seq[ColumnSpec]): JValue =
+    parse(StructType(columns.map(c => StructField(c.name, c.dataType))).json)
+
+  private def array[A](items: Seq[A])(encode: A => JValue): JArray = JArray(items.map(encode).toList)
+
+  private def numbers(items: Int*): JArray = array(items)(n => JInt(n))
+}
