@@ -17,7 +17,9 @@ os.environ["TZ"] = "UTC"  # Python's view of Spark's timestamps
 time.tzset()
 
 ROOT = Path(__file__).parent.parent
+TEST_JAR = ROOT / "spark-plugin" / "plugin" / "target" / "scala-2.13" / "joinless-spark-tests.jar"  # the plugin's tests
 BENCH_CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "classes"  # the benchmark's sink
+FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
@@ -53,11 +55,15 @@ def quiet_builder() -> SparkSession.Builder:
         # Plans live shorter than their compilation would take.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.driver.extraClassPath", str(BENCH_CLASSES))
+        .config("spark.jars", str(TEST_JAR))
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.joinless.placement.maxCells", "1000")  # partitions say how many cells there are, not the machine
+        # The default one starts a process for each file it writes, to set its permissions.
+        .config("spark.sql.streaming.checkpointFileManagerClass", FILE_MANAGER)
+        .config("spark.sql.streaming.pollingDelay", "50ms")  # an idle stream lists its files this often
         .config("spark.sql.streaming.stateStore.minDeltasForSnapshot", "100")
         .config("spark.sql.streaming.stateStore.maintenanceInterval", "10min")
     )

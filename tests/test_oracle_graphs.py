@@ -13,6 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 import joinless
 from support import graphs
 
+QUERIES = ("L3-10", "L3-1", "L4-1", "L4P-1", "STAR4-1")
+
 
 @pytest.mark.parametrize(
     ("graph", "query", "rows"),
@@ -20,7 +22,7 @@ from support import graphs
         ("g50k", "L3-1", 251_662),
         ("g50k", "L3-10", 3_081_376),
         ("g50k", "L4-1", 6_151_136),
-        ("epinions", "L3-1", 37_478_257),
+        pytest.param("epinions", "L3-1", 37_478_257, marks=pytest.mark.long),
     ],
 )
 def test_all_rows_of_a_known_graph(
@@ -63,9 +65,10 @@ def test_all_rows_of_a_known_graph(
 @pytest.mark.parametrize(
     ("graph", "query"),
     [
-        *((graph, query) for graph in ("g50k", "g150k") for query in ("L3-10", "L3-1", "L4-1", "L4P-1", "STAR4-1")),
+        *(("g50k", query) for query in QUERIES),
         ("epinions", "L3-10"),
-        ("epinions", "L3-1"),
+        *(pytest.param("g150k", query, marks=pytest.mark.long) for query in QUERIES),
+        pytest.param("epinions", "L3-1", marks=pytest.mark.long),
     ],
 )
 def test_all_changes_of_a_known_window(

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 import joinless
 from joinless.changes import Form
 from support import oracles
+from support.batches import MicroBatches
 from support.cases import Case, Column, Row, Table
 from support.run import ORACLE_CONFS, check_difference
 
@@ -142,13 +143,17 @@ class ChangeRun:
         """The query of which the changes are asked."""
         return self.session.sql(self.case.sql)
 
+    def deltas(self) -> DataFrame:
+        """The changes of the query."""
+        return joinless.enumerate_deltas(self.query(), output=self.form)
+
     def start(self) -> StreamingQuery:
         """Starts the query, or goes on with it."""
-        deltas = joinless.enumerate_deltas(self.query(), output=self.form)
-        writer = deltas.writeStream.foreachBatch(self._take).option("checkpointLocation", str(self.checkpoint))
+        writer = self.deltas().writeStream.foreachBatch(self.take).option("checkpointLocation", str(self.checkpoint))
         return writer.start()
 
-    def _take(self, batch: DataFrame, number: int) -> None:
+    def take(self, batch: DataFrame, number: int) -> None:
+        """Adds the changes of a batch to the result; fails where they are not net."""
         comes: Counter[tuple[object, ...]] = Counter()
         goes: Counter[tuple[object, ...]] = Counter()
         for *row, told in batch.collect():
@@ -166,9 +171,9 @@ class ChangeRun:
         assert not missing, f"{self.case.name}: batch {number} deletes what is not there: {missing.most_common(3)}"
         self.result = self.result + comes - goes
 
-    def arrive(self, batch: int) -> None:
-        """Adds the changes of a batch, to the streams and to the oracles."""
-        staged = []
+    def arrive(self, batch: int) -> dict[Path, list[Path]]:
+        """Adds the changes of a batch, to the streams and to the oracles; gives the new files by their folders."""
+        staged: list[tuple[Path, Path]] = []
         for changes in self.told:
             told = changes.batches[batch]
             if told is None:
@@ -197,6 +202,7 @@ class ChangeRun:
             self.oracle.insert(changes.table, (+present).elements())
         for file, target in staged:
             file.rename(target)
+        return {target.parent: [target] for _, target in staged}
 
     def _write(self, table: Table, rows: list[Row], file: Path) -> None:
         self.oracle.connection.execute(f"CREATE OR REPLACE TABLE {table.name} ({table.schema})")
@@ -237,6 +243,24 @@ def check_at_once(spark: SparkSession, case: Case, told: list[Changes], seed: in
         run.check(0)
     finally:
         query.stop()
+    shutil.rmtree(folder)
+
+
+def check_change_batches(spark: SparkSession, case: Case, seed: int, folder: Path, form: Form) -> None:
+    """As `check_changes`, but the micro-batches are played without a streaming query; no checkpoint can be read."""
+    run = ChangeRun(spark, case, random_changes(case, seed), folder, form)
+    batches = MicroBatches(run.session, run.deltas(), folder / "state")
+    try:
+        for batch in range(case.batches):
+            if batch == case.batches // 2 and seed % 3 == 0:
+                batches.restart()
+            files = run.arrive(batch)
+            if files:
+                run.take(batches.play(files), batch)
+            run.check(batch)
+        assert batches.blocks == 1
+    finally:
+        batches.close()
     shutil.rmtree(folder)
 
 

@@ -11,6 +11,7 @@ Which sources are idle follows a cycle through all subsets, so that a suite of s
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 
 from support import oracles
@@ -22,6 +23,7 @@ PARTITIONS = (1, 2, 4, 6, 7)
 MAX_RESULTS = 6_000
 
 
+@cache
 def random_case(
     seed: int, relations: tuple[int, int] = (3, 6), batches: int = 4, connected: bool = False, nulls: bool = True
 ) -> Case:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from support import oracles
+from support.batches import MicroBatches
 from support.cases import Case, Table
 
 #: `operatorName` of our operator in a query's progress.
 OPERATOR = "joinFree"
+
+#: What writes a checkpoint where no setting says otherwise.
+DEFAULT_FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
 
 #: Fast for little data: none of these changes a result.
 ORACLE_CONFS = {
@@ -37,9 +42,13 @@ class Feed:
         """Where the stream of a table reads."""
         return self.folder / table.name
 
-    def arrive(self, batch: int) -> None:
-        """Adds the files of a batch, to the streams and to DuckDB."""
-        staged = []
+    def arrive(self, batch: int) -> dict[Path, list[Path]]:
+        """Adds the files of a batch, to the streams and to DuckDB.
+
+        Returns:
+            the new files by the folder of their stream, in the order in which they came.
+        """
+        staged: list[tuple[Path, Path]] = []
         for table in self.case.tables:
             for rows in table.arrivals[batch]:
                 self.files += 1
@@ -49,8 +58,11 @@ class Feed:
                 self.oracle.connection.execute(f"COPY arriving TO '{file}' (FORMAT parquet)")
                 self.oracle.connection.execute(f"INSERT INTO {table.name} FROM arriving")
                 staged.append((file, self.path(table) / file.name))
+        arrived: dict[Path, list[Path]] = {}
         for file, target in staged:
             file.rename(target)
+            arrived.setdefault(target.parent, []).append(target)
+        return arrived
 
 
 class Run:
@@ -72,6 +84,8 @@ class Run:
         self.session = spark.newSession()
         self.session.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
         self.session.conf.set("spark.joinless.enabled", str(not native).lower())
+        if durable:
+            self.session.conf.set("spark.sql.streaming.checkpointFileManagerClass", DEFAULT_FILE_MANAGER)
         for key, value in (confs or {}).items():
             self.session.conf.set(key, value)
         self.batch_session = spark.newSession()
@@ -110,6 +124,38 @@ class Run:
             batch = self.batch_session.read.schema(table.schema).parquet(str(self.feed.path(table)))
             batch.createOrReplaceTempView(table.name)
         return oracles.spark_batch(self.batch_session, self.case)
+
+
+def check_batches(spark: SparkSession, case: Case, folder: Path) -> None:
+    """Plays a case's micro-batches without a streaming query; fails where a batch's output differs from an oracle.
+
+    Each batch is compared with DuckDB, the last one also with Spark's batch SQL: output is only appended to, so what
+    was wrong before is wrong then. Half of the cases are restarted in the middle.
+    """
+    run = Run(spark, case, folder)
+    batches = MicroBatches(run.session, run.session.sql(case.sql), folder / "state")
+    output: oracles.Bag = Counter()
+    try:
+        for batch in range(case.batches):
+            if batch == case.batches // 2 and case.partitions % 2 == 0:
+                batches.restart()
+            arrived = run.feed.arrive(batch)
+            for files in per_trigger(arrived, case.max_files_per_trigger):
+                output += oracles.bag(batches.play(files).collect())
+            check_difference(case, batch, "DuckDB", output, run.feed.oracle.result())
+        check_difference(case, case.batches - 1, "Spark batch SQL", output, run.spark_batch())
+        assert batches.blocks == 1, f"{case.name} has {batches.blocks} blocks\n{case.sql}"
+    finally:
+        batches.close()
+    shutil.rmtree(folder)
+
+
+def per_trigger(arrived: dict[Path, list[Path]], most: int | None) -> Iterator[dict[Path, list[Path]]]:
+    """What arrived in as many micro-batches as it takes with at most so many files of each stream."""
+    left = {folder: files for folder, files in arrived.items() if files}
+    while left:
+        yield {folder: files[:most] for folder, files in left.items()}
+        left = {folder: files[most:] for folder, files in left.items() if most and files[most:]}
 
 
 def check_case(spark: SparkSession, case: Case, folder: Path, *, native: bool = False) -> None:

@@ -1,0 +1,92 @@
+package io.joinless.spark.batches
+
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+
+import io.joinless.spark.compile.CompiledDeltas
+import io.joinless.spark.exec.JoinFreeExec
+import io.joinless.spark.run.{RunState, StreamContext}
+import io.joinless.spark.spec.{BlockSpec, NodeId}
+import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.joinless.{BatchPlans, StateInfo}
+import org.apache.spark.sql.{DataFrame, Row, SparkSession, classic}
+
+/** The micro-batches of a streaming query over file streams, played without a streaming query.
+  *
+  * Each batch is analyzed, optimized and planned by Spark with the extension in it, as the batches of a query are, and its
+  * operators run as they are, over real state stores: a log that is committed, view trees in the cache. What is missing is
+  * what surrounds them in a query: the thread, the listing of sources, the logs of offsets and commits, the record of the
+  * operators, the sink. A batch so takes a fraction of the time, and random queries are tested by the hundred.
+  *
+  * The plan of every batch must have the blocks that the first one had, as a checkpoint would demand. Not for queries with
+  * stateful operators of Spark.
+  *
+  * @param session its confs are those of the query; views of it are file streams
+  * @param state an empty folder for the state stores
+  */
+final class MicroBatches(session: SparkSession, query: DataFrame, state: String) {
+  private var run = UUID.randomUUID()
+  private val analyzed: LogicalPlan = {
+    val plan = query.asInstanceOf[classic.DataFrame].queryExecution.analyzed
+    AnalysisHelper.allowInvokingTransformsInAnalyzer(CompiledDeltas(session, plan))
+  }
+  private var decided = Option.empty[Map[NodeId, BlockSpec]]
+  private var batches = 0L
+
+  Seq(
+    "spark.sql.streaming.unsupportedOperationCheck" -> "false",
+    "spark.sql.adaptive.enabled" -> "false"
+  ).foreach { case (key, value) => session.conf.set(key, value) }
+  BatchPlans.beginRun(session, run)
+
+  /** How many join blocks the query has. */
+  def blocks: Int = decided.fold(0)(_.size)
+
+  /** As after a restart: the view trees are made again from the stores. */
+  def restart(): Unit = {
+    close()
+    run = UUID.randomUUID()
+    BatchPlans.beginRun(session, run)
+  }
+
+  /** Plays the next batch.
+    *
+    * @param files what is new in the folders of the streams, which may leave out those without
+    * @return the rows that a sink would get
+    */
+  def play(files: Map[String, Seq[String]]): Seq[Row] = {
+    val plan = planned(BatchPlans.of(analyzed, files))
+    val rows = session.asInstanceOf[classic.SparkSession].withActive(plan.executeCollectPublic().toSeq)
+    operators(plan).foreach(block => assert(block.cellsLeft == 0, s"batch $batches left cells of $block"))
+    batches += 1
+    rows
+  }
+
+  /** For Python: the same with folders and files as Java collections and the rows as a data frame. */
+  def play(files: java.util.Map[String, java.util.List[String]]): DataFrame = {
+    val rows = play(files.asScala.map { case (folder, names) => folder -> names.asScala.toSeq }.toMap)
+    session.createDataFrame(rows.asJava, analyzed.schema)
+  }
+
+  def close(): Unit = BatchPlans.endRun(session, run)
+
+  private def planned(batch: LogicalPlan): SparkPlan = {
+    val as = decided.fold[RunState](RunState.Fresh) { blocks =>
+      RunState.Decided(blocks.map { case (id, spec) => id -> spec.shape }, sparkOperators = false)
+    }
+    val plan = session.asInstanceOf[classic.SparkSession].withActive {
+      StreamContext.inspecting(BatchPlans.execution(session, batch).executedPlan, as)
+    }
+    val specs = operators(plan).map(block => block.spec.id -> block.spec).toMap
+    decided.foreach(before => assert(before == specs, s"batch $batches has other blocks: $specs, not $before"))
+    decided = Some(specs)
+    plan.transformUp { case block: JoinFreeExec => block.copy(stateInfo = Some(stateOf(block.spec))) }
+  }
+
+  private def operators(plan: SparkPlan): Seq[JoinFreeExec] = plan.collect { case block: JoinFreeExec => block }
+
+  private def stateOf(spec: BlockSpec): StateInfo =
+    BatchPlans.stateInfo(state, run, spec.id.block.toLong, batches, spec.cells)
+}
