@@ -1,142 +1,78 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.{DeltaEnumeration, Reversal}
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.spec.{BlockSpec, RowCodec}
-import io.joinless.spark.state.{CachedTree, ChangeLogReader, ChangeLogWriter, LogExtent, Undo}
+import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
-import org.apache.spark.sql.joinless.BlockStore
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** One batch in one cell of an append-only block: exchange rows in, result rows out, streaming.
-  *
-  * Each row is written to the arena and to the log, then inserted role by role; the results of each insertion are handed
-  * out before the next, so nothing is buffered. When all is drained, the log is closed and `commit` called, once. A task
-  * that is not drained has committed nothing.
-  *
-  * @param deltas each result has the weight 1 as its last column
-  * @param start the cell's tree as of the version the batch starts from
-  * @param reader of the log's blocks that are merged
-  * @param checkSize told the bytes of the tree now and then, and before the commit; throws where that is too much
-  * @param commit makes the batch durable; gets the tree as it then is, and the way back
+/** One batch in one cell: an iterator over its results, which takes rows, prepares, emits and commits.
+  * {{{
+  *            appended rows ([[AppendedTask]])        changes ([[ChangelogTask]])
+  * take       one row                                 all rows
+  * prepare    into the tree and the log               netted; what is left of them into the log
+  * emit       its results, then the next row          all results, then the log is cleaned
+  * commit     log closed, state and way back handed over, once
+  * }}}
+  * A task that fails, or is not drained, has committed nothing. One that was not drained (a limit above had enough) can roll
+  * its state back; the state of one that failed is of no use any more (P12, P16).
   */
-final private class CellTask(
-    spec: BlockSpec,
-    residuals: Seq[Expression],
-    cell: Int,
-    start: CachedTree,
-    input: Iterator[InternalRow],
-    store: BlockStore,
-    reader: ChangeLogReader,
-    checkSize: Long => Unit,
-    commit: (CachedTree, Undo) => Unit,
-    metrics: TaskMetrics,
-    deltas: Boolean = false
-) extends BatchTask {
-  import CellTask._
-
-  private[this] val tree = start.tree
-  private[this] val log = new ChangeLogWriter(cell, start.nextSequence, store, blocks = start.tail)
-  private[this] val inputOf = spec.relations.map(_.input).toArray
-  private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
-  private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
-  private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
-  private[this] val output = new OutputRow(spec, arenaOf, deltas)
-  private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
-
-  private[this] var roles = 0L // of the current row, not yet inserted
-  private[this] var row = 0
-  private[this] var untouched = false // none of the current row's roles is inserted
+abstract private[exec] class CellTask(context: CellContext, start: CellState) extends Iterator[InternalRow] {
   private[this] var consumer: Thread = null
-  private[this] var enumerating = false
   private[this] var current: UnsafeRow = null
   private[this] var finished = false
 
-  metrics.start(tree)
+  context.metrics.start(start.tree)
 
-  override def hasNext: Boolean = current != null || advance()
+  /** The next result, taking rows as needed; null where there is none left. */
+  protected def emit(): UnsafeRow
 
-  override def next(): InternalRow = {
+  /** Closes the log. The state is that after the batch, the way back leads to the one before it. */
+  protected def close(): (CellState, Undo)
+
+  /** Undoes what was done of the batch so far; None where that is not known. */
+  protected def undo(): Option[CellState]
+
+  final override def hasNext: Boolean = current != null || !finished && {
+    if (consumer == null) consumer = Thread.currentThread
+    current = emit()
+    if (current == null) commit() else context.metrics.rowsOut += 1
+    current != null
+  }
+
+  final override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException("no more results")
     val result = current
     current = null
     result
   }
 
-  private def advance(): Boolean = {
-    while (!finished) {
-      if (enumerating) {
-        if (nextResult()) return true
-        enumerating = false
-      } else if (roles != 0L) insert()
-      else if (input.hasNext) take(input.next().asInstanceOf[UnsafeRow])
-      else finish()
-    }
-    false
-  }
-
-  private def nextResult(): Boolean = {
-    metrics.enumerate.begin()
-    val more = delta.next()
-    if (more) {
-      current =
-        if (deltas) output.update(delta.rows, delta.changed, 1L) else output.update(delta.rows, delta.changed)
-      metrics.rowsOut += 1
-    }
-    metrics.enumerate.end()
-    more
-  }
-
-  private def insert(): Unit = {
-    val role = java.lang.Long.numberOfTrailingZeros(roles)
-    roles &= roles - 1
-    metrics.propagate.begin()
-    untouched = false
-    if (reversal != null) reversal.came(role, row)
-    delta.insert(role, row)
-    metrics.propagate.end()
-    enumerating = true
-  }
-
-  private def take(exchanged: UnsafeRow): Unit = {
-    if (consumer == null) consumer = Thread.currentThread
-    val place = exchanged.getLong(ExchangeRow.Row)
-    val (offset, bytes) = (exchanged.getBaseOffset + (place >>> 32), place.toInt)
-    roles = exchanged.getLong(ExchangeRow.Roles)
-    row = append(
-      arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))),
-      exchanged.getBaseObject,
-      offset,
-      bytes
-    )
-    untouched = true
-    log.append(roles, exchanged.getBaseObject, offset, bytes)
-    metrics.rowsIn += 1
-    if (metrics.rowsIn % RowsBetweenSizeChecks == 0) checkSize(tree.bytes)
-  }
-
-  private def finish(): Unit = {
+  private def commit(): Unit = {
     finished = true
-    checkSize(tree.bytes)
-    log.close(reader)(_ => (roles, _, _, base, offset, bytes) => log.append(roles, base, offset, bytes))
-    metrics.logRows = tree.rows
-    commit(CachedTree(tree, log.nextSequence, log.tail), wayBack)
+    val (state, wayBack) = close()
+    context.commit(state, wayBack)
   }
 
-  private def wayBack: Undo = if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, None)
-
-  override def takeBack(): Option[CachedTree] =
-    Option.when(!finished && (consumer == null || (consumer eq Thread.currentThread))) {
+  /** Ends a task that was not drained: the state as it was at the start. None where a thread other than the caller's has drawn
+    * from the iterator and may still do so.
+    */
+  final def rollBack(): Option[CellState] =
+    if (consumer == null) Some(start)
+    else if (finished || (consumer ne Thread.currentThread)) None
+    else {
       finished = true
-      delta.complete()
-      if (untouched) arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))).free(row)
-      wayBack()
+      undo()
     }
 }
 
 private[spark] object CellTask {
+
+  /** The task that the block's inputs need. */
+  private[exec] def apply(context: CellContext, start: CellState, rows: Iterator[InternalRow]): CellTask =
+    if (context.spec.retractable) new ChangelogTask(context, start, rows) else new AppendedTask(context, start, rows)
+
   final val RowsBetweenSizeChecks = 8192
 
   /** A new row of the arena with these bytes. */
@@ -147,8 +83,8 @@ private[spark] object CellTask {
   }
 
   /** The view tree of an empty log. */
-  def empty(spec: BlockSpec): CachedTree =
-    CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L, extent = Option.when(spec.retractable)(new LogExtent(spec)))
+  def empty(spec: BlockSpec): CellState =
+    CellState(new ViewTree(RowCodec.blockDef(spec)), 0L, extent = Option.when(spec.retractable)(new LogExtent(spec)))
 
   /** The view tree of what the log holds. */
   def rebuild(
@@ -156,5 +92,5 @@ private[spark] object CellTask {
       reader: ChangeLogReader,
       blocks: Iterator[(UnsafeRow, UnsafeRow)],
       checkSize: Long => Unit
-  ): CachedTree = new Rebuild(spec, reader, checkSize)(blocks)
+  ): CellState = new Rebuild(spec, reader, checkSize)(blocks)
 }

@@ -5,10 +5,9 @@ import io.joinless.engine.enumerate.ChangeBatch
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.spec.{BlockSpec, ColumnRef}
-import io.joinless.spark.state.{CachedTree, ChangeLogReader, ExtentJournal, Undo}
+import io.joinless.spark.state.{CellState, ExtentJournal, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeRow}
-import org.apache.spark.sql.joinless.BlockStore
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
 /** One batch in one cell of a block with changelogs: exchange rows with weights in, net changes of the result out
@@ -30,30 +29,12 @@ import org.apache.spark.unsafe.Platform
   * SELECT x, y        −(1,5) +(1,5)         k is not shown, so results can be equal rows: netted, nothing is handed out
   * SELECT k, x, y     −(7,1,5) +(8,1,5)     different results are different rows: handed out as they are met
   * }}}
-  * When all is drained, the log is cleaned and closed and `commit` called, once. A task that fails, or is not drained,
-  * has committed nothing. One that was not drained (a limit above had enough) can roll its tree back by `takeBack`; the
-  * tree of one that failed is of no use any more (P12, P16).
-  *
   * Cost: the batch in memory, netted; then that of its changes and of their results; where the output is netted, its
   * different rows in memory as well.
-  *
-  * @param start the cell's tree as of the version the batch starts from
-  * @param reader of the log's blocks that are cleaned or merged
-  * @param owe rows may be deleted before they are inserted
   */
-final private class ChangelogTask(
-    spec: BlockSpec,
-    residuals: Seq[Expression],
-    cell: Int,
-    start: CachedTree,
-    input: Iterator[InternalRow],
-    store: BlockStore,
-    reader: ChangeLogReader,
-    owe: Boolean,
-    checkSize: Long => Unit,
-    commit: (CachedTree, Undo) => Unit,
-    metrics: TaskMetrics
-) extends BatchTask {
+final private class ChangelogTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
+    extends CellTask(context, start) {
+  import context._
 
   private[this] val tree = start.tree
   private[this] val extent = start.extent.get
@@ -68,43 +49,29 @@ final private class ChangelogTask(
   private[this] val weightAt = spec.output.size
   private[this] var words = new Array[Long](64)
 
-  private[this] var consumer: Thread = null
   private[this] var wayBack: Undo = null // once the batch is prepared
   private[this] var net: NetRows = null
-  private[this] var current: UnsafeRow = null
-  private[this] var finished = false
+  private[this] var begun = false
 
-  metrics.start(tree)
-
-  override def hasNext: Boolean = current != null || !finished && {
-    try advance()
-    catch {
+  override protected def emit(): UnsafeRow =
+    try {
+      if (!begun) begin()
+      if (net == null) { if (step()) output.update(batch.rows, batch.changed, batch.weight) else null }
+      else nextNet()
+    } catch {
       case e: DeleteOfAbsentRow => throw absent(e)
       case _: WeightOverflow => throw JoinlessErrors.weightOverflow()
     }
-    if (current == null) finish() else metrics.rowsOut += 1
-    current != null
-  }
 
-  override def next(): InternalRow = {
-    if (!hasNext) throw new NoSuchElementException("no more results")
-    val result = current
-    current = null
-    result
-  }
-
-  private def advance(): Unit = {
-    if (consumer == null) begin()
-    if (net == null) {
-      if (step()) current = output.update(batch.rows, batch.changed, batch.weight)
-    } else if (net.next()) {
+  private def nextNet(): UnsafeRow =
+    if (!net.next()) null
+    else {
       net.row.setLong(weightAt, net.weight)
-      current = net.row
+      net.row
     }
-  }
 
   private def begin(): Unit = {
-    consumer = Thread.currentThread
+    begun = true
     while (input.hasNext) take(input.next().asInstanceOf[UnsafeRow])
     batch.prepare()
     wayBack = if (first) new FirstBatch(spec) else new LastBatch(start, batch.reversal(), journal)
@@ -139,25 +106,20 @@ final private class ChangelogTask(
     more
   }
 
-  private def finish(): Unit = {
-    finished = true
+  override protected def close(): (CellState, Undo) = {
     net = null
     log.close()
     checkSize(start.bytes)
     metrics.rowsOwed = extent.owed
     metrics.rowsRemoved = log.removed
     metrics.logRows = extent.entries
-    commit(CachedTree(tree, log.nextSequence, log.tail, start.extent), wayBack)
+    CellState(tree, log.nextSequence, log.tail, start.extent) -> wayBack
   }
 
-  override def takeBack(): Option[CachedTree] =
-    if (consumer == null) Some(start)
-    else
-      Option.when(!finished && wayBack != null && (consumer eq Thread.currentThread)) {
-        finished = true
-        batch.drain()
-        wayBack()
-      }
+  override protected def undo(): Option[CellState] = Option.when(wayBack != null) {
+    batch.drain()
+    wayBack()
+  }
 
   private def absent(e: DeleteOfAbsentRow): Throwable = {
     val relation = spec.relations(e.relation)

@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.engine.enumerate.ChangeBatch
 import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{
-  CachedTree,
+  CellState,
   ChangeLogReader,
   ChangeLogWriter,
   ExtentJournal,
@@ -35,7 +35,7 @@ import org.apache.spark.unsafe.Platform
 final private class CountLog(
     spec: BlockSpec,
     cell: Int,
-    start: CachedTree,
+    start: CellState,
     extent: LogExtent,
     store: BlockStore,
     reader: ChangeLogReader,

@@ -9,8 +9,8 @@ import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
 import io.joinless.spark.state.{
   CacheSweeper,
-  CachedTree,
   CellId,
+  CellState,
   ChangeLog,
   ChangeLogReader,
   StateVersion,
@@ -167,11 +167,11 @@ final case class JoinFreeExec(
     val measured = new TaskMetrics
     val base = StateVersion(info.queryRunId, info.storeVersion, info.getStateStoreCkptId(cell).map(_.head))
     val lease = ViewTreeCache.executor.checkOut(CellId(info.checkpointLocation, info.operatorId, cell), base)
-    var task: BatchTask = null
+    var task: CellTask = null
     context.addTaskCompletionListener[Unit] { context =>
       // a limit above had enough of the rows: another action may want them all
       if (cacheEnabled && task != null && !context.isFailed() && !context.isInterrupted())
-        task.takeBack().foreach(lease.checkIn(_, base, limit))
+        task.rollBack().foreach(lease.checkIn(_, base, limit))
       lease.release()
     }
 
@@ -180,7 +180,7 @@ final case class JoinFreeExec(
       if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
     }
 
-    def commit(now: CachedTree, undo: Undo): Unit = {
+    def commit(now: CellState, undo: Undo): Unit = {
       measured.commitNanos = nanosOf(store.commit())
       val bytes = now.bytes
       if (cacheEnabled) {
@@ -192,7 +192,7 @@ final case class JoinFreeExec(
     }
 
     val start = lease.cached.getOrElse {
-      var rebuilt: CachedTree = null
+      var rebuilt: CellState = null
       longMetric(OperatorMetrics.RebuildMs) += nanosOf {
         rebuilt = rebuild(store, cell, info.storeVersion, checkSize)
       } / 1000000
@@ -203,14 +203,12 @@ final case class JoinFreeExec(
     if (lease.cached.isDefined) longMetric(OperatorMetrics.CacheHits) += 1
     if (lease.tookBack) longMetric(OperatorMetrics.BatchesTakenBack) += 1
     val reader = logReader(cell, info.storeVersion)
-    task =
-      if (spec.retractable)
-        new ChangelogTask(spec, residuals, cell, start, rows, store, reader, owe, checkSize, commit, measured)
-      else new CellTask(spec, residuals, cell, start, rows, store, reader, checkSize, commit, measured, deltas)
+    val work = CellContext(spec, residuals, cell, store, reader, checkSize, commit, measured, deltas, owe)
+    task = CellTask(work, start, rows)
     new InterruptibleIterator(context, task)
   }
 
-  private def rebuild(store: CellStore, cell: Int, version: Long, checkSize: Long => Unit): CachedTree =
+  private def rebuild(store: CellStore, cell: Int, version: Long, checkSize: Long => Unit): CellState =
     if (version == 0) CellTask.empty(spec)
     else store.read(CellTask.rebuild(spec, logReader(cell, version), _, checkSize))
 

@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.engine.enumerate.Restoration
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.spec.{BlockSpec, RowCodec}
-import io.joinless.spark.state.{CachedTree, ChangeLogReader, LogExtent, RowCounts}
+import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, RowCounts}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
@@ -22,7 +22,7 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
   private[this] var words = new Array[Long](64)
   private[this] var rows = 0L
 
-  def apply(blocks: Iterator[(UnsafeRow, UnsafeRow)]): CachedTree = {
+  def apply(blocks: Iterator[(UnsafeRow, UnsafeRow)]): CellState = {
     for ((key, value) <- blocks) {
       val sequence = key.getLong(0)
       reader.read(key, value) { (roles, weight, input, base, offset, bytes) =>
@@ -36,7 +36,7 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
     survey()
     restoration.finish()
     checkSize(tree.bytes)
-    CachedTree(tree, next, reader.tail, Option.when(spec.retractable)(extent))
+    CellState(tree, next, reader.tail, Option.when(spec.retractable)(extent))
   }
 
   private def counted(

@@ -13,7 +13,7 @@ final case class StateVersion(run: UUID, version: Long, checkpointId: Option[Str
 /** A view tree that stands for the store at some version, the number of the log's next block, what its last blocks are,
   * and, where the log has weights, what is known of it.
   */
-final case class CachedTree(
+final case class CellState(
     tree: ViewTree,
     nextSequence: Long,
     tail: LogTail = LogTail.Empty,
@@ -24,7 +24,7 @@ final case class CachedTree(
 
 /** Takes back what the last batch did to a tree; to be called once, before anything else is done to the tree. */
 trait Undo {
-  def apply(): CachedTree
+  def apply(): CellState
   def bytes: Long
 }
 
@@ -93,11 +93,11 @@ final class ViewTreeCache {
   }
 
   /** The exclusive use of a cell's tree by one task. Ends with `checkIn` or `release`, whichever is first. */
-  final class Lease private[ViewTreeCache] (cell: CellId, found: Option[CachedTree], undo: Option[Undo]) {
+  final class Lease private[ViewTreeCache] (cell: CellId, found: Option[CellState], undo: Option[Undo]) {
     private[ViewTreeCache] var bytes = 0L
 
     /** The tree; where it is a batch ahead, that is taken back now. */
-    lazy val cached: Option[CachedTree] = undo.map(_.apply()).orElse(found)
+    lazy val cached: Option[CellState] = undo.map(_.apply()).orElse(found)
 
     /** The tree was a batch ahead. */
     def tookBack: Boolean = undo.isDefined
@@ -112,7 +112,7 @@ final class ViewTreeCache {
 
     /** The store has committed what the tree holds as version `at`; `before` leads back to the version before. */
     def checkIn(
-        tree: CachedTree,
+        tree: CellState,
         at: StateVersion,
         limit: Long,
         before: Option[(StateVersion, Undo)] = None
@@ -137,7 +137,7 @@ object ViewTreeCache {
   val executor = new ViewTreeCache
 
   final private case class Idle(
-      cached: CachedTree,
+      cached: CellState,
       at: StateVersion,
       before: Option[(StateVersion, Undo)],
       bytes: Long

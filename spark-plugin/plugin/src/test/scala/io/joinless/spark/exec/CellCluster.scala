@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{BlocksInMemory, CachedTree, ChangeLogReader, Undo}
+import io.joinless.spark.state.{BlocksInMemory, CellState, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 
@@ -53,7 +53,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
     }.toMap
   }
 
-  private def checkSame(before: CachedTree, after: CachedTree): Unit = {
+  private def checkSame(before: CellState, after: CellState): Unit = {
     val (was, now) = (before.extent.get, after.extent.get)
     assert(was.entries == now.entries && was.live == now.live && was.owed == now.owed)
     assert(after.tree.rows == before.tree.rows)
@@ -74,21 +74,12 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
   private def task(
       c: Int,
       exchanged: Seq[UnsafeRow],
-      commit: (CachedTree, Undo) => Unit,
+      commit: (CellState, Undo) => Unit,
       figures: TaskMetrics
-  ): ChangelogTask = new ChangelogTask(
-    spec,
-    Nil,
-    c,
-    trees(c),
-    exchanged.iterator.filter(_.getInt(0) == c),
-    stores(c),
-    reader(c),
-    owe,
-    _ => (),
-    commit,
-    figures
-  )
+  ): ChangelogTask = {
+    val context = CellContext(spec, Nil, c, stores(c), reader(c), _ => (), commit, figures, weighted = true, owe)
+    new ChangelogTask(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
+  }
 
   /** Plays a batch, drawing at most `most` rows from each cell, and takes it back: the cells are as the stores have them. */
   def rehearse(scans: Seq[(Seq[Int], Seq[UnsafeRow])], most: Int): Unit = {
@@ -98,7 +89,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
       var undo: Option[Undo] = None
       val played = task(c, exchanged, (_, back) => undo = Some(back), new TaskMetrics)
       played.take(most).foreach(_ => ())
-      trees(c) = undo.fold(played.takeBack().get)(_.apply())
+      trees(c) = undo.fold(played.rollBack().get)(_.apply())
     }
     stores.foreach(_.begin())
     for (c <- 0 until spec.cells)
@@ -111,7 +102,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
     */
   def batch(scans: Seq[(Seq[Int], Seq[UnsafeRow])], failing: Boolean = false): IndexedSeq[Seq[(UnsafeRow, Long)]] = {
     val exchanged = exchange(scans)
-    val after = new Array[CachedTree](spec.cells)
+    val after = new Array[CellState](spec.cells)
     stores.foreach(_.begin())
     try {
       val results = IndexedSeq.tabulate(spec.cells) { c =>

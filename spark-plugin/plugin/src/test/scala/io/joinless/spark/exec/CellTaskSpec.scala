@@ -6,7 +6,7 @@ import scala.util.Random
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.Blocks._
 import io.joinless.spark.spec.{BlockSpec, ColumnRef, ResidualSpec, RowCodec}
-import io.joinless.spark.state.{BlocksInMemory, CachedTree, ChangeLogReader, Undo}
+import io.joinless.spark.state.{BlocksInMemory, CellState, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, LessThan, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.LongType
 import org.scalatest.funsuite.AnyFunSuite
@@ -16,7 +16,7 @@ class CellTaskSpec extends AnyFunSuite {
 
   final private class Cluster(spec: BlockSpec, random: Random, residuals: Seq[Expression]) {
     private val stores = Array.fill(spec.cells)(new BlocksInMemory)
-    private val trees = Array.fill(spec.cells)(CachedTree(new ViewTree(RowCodec.blockDef(spec)), 0L))
+    private val trees = Array.fill(spec.cells)(CellState(new ViewTree(RowCodec.blockDef(spec)), 0L))
 
     private def reader(c: Int) =
       new ChangeLogReader(spec, c, (block, what) => new AssertionError(s"cell $c, block $block: $what"))
@@ -46,7 +46,7 @@ class CellTaskSpec extends AnyFunSuite {
         val out = task.map { r =>
           spec.output.indices.map(i => if (r.isNullAt(i)) null else r.getLong(i))
         }.toList
-        assert(committed && !task.hasNext && task.takeBack().isEmpty)
+        assert(committed && !task.hasNext && task.rollBack().isEmpty)
         out
       }
     }
@@ -54,19 +54,11 @@ class CellTaskSpec extends AnyFunSuite {
     private def newTask(
         c: Int,
         exchanged: Seq[UnsafeRow],
-        commit: (CachedTree, Undo) => Unit
-    ): CellTask = new CellTask(
-      spec,
-      residuals,
-      c,
-      trees(c),
-      exchanged.iterator.filter(_.getInt(0) == c),
-      stores(c),
-      reader(c),
-      _ => (),
-      commit,
-      new TaskMetrics
-    )
+        commit: (CellState, Undo) => Unit
+    ): CellTask = {
+      val context = CellContext(spec, residuals, c, stores(c), reader(c), _ => (), commit, new TaskMetrics)
+      new AppendedTask(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
+    }
 
     /** Plays a batch, or a part of it, and takes it back. */
     private def rehearse(c: Int, exchanged: Seq[UnsafeRow]): Unit = {
@@ -75,7 +67,7 @@ class CellTaskSpec extends AnyFunSuite {
       val task = newTask(c, exchanged, (_, back) => undo = Some(back))
       task.take(if (random.nextBoolean()) Int.MaxValue else random.nextInt(4)).foreach(_ => ())
       val rows = stores(c).blocks.map(pair => ChangeLogReader.entriesOf(pair._2)).sum
-      trees(c) = undo.fold(task.takeBack().get)(_.apply())
+      trees(c) = undo.fold(task.rollBack().get)(_.apply())
       val _ = assert(trees(c).tree.rows == rows)
     }
   }

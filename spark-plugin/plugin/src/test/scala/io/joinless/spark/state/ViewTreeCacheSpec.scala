@@ -13,10 +13,10 @@ class ViewTreeCacheSpec extends AnyFunSuite {
   private def cell(c: Int, operator: Long = 0) = CellId("checkpoint/state", operator, c)
   private def at(version: Long, run: UUID = run, id: Option[String] = None) = StateVersion(run, version, id)
 
-  private def tree(rows: Int = 0): CachedTree = {
+  private def tree(rows: Int = 0): CellState = {
     val t = new ViewTree(RowCodec.blockDef(path(3)))
     for (_ <- 0 until rows) t.arena(0).reserve(3)
-    CachedTree(t, 0)
+    CellState(t, 0)
   }
 
   private def filled(cache: ViewTreeCache, cells: Int, version: Long = 1, rows: Int = 0): Unit =
@@ -70,7 +70,7 @@ class ViewTreeCacheSpec extends AnyFunSuite {
     val before = tree()
     var undone = 0
     val undo = new Undo {
-      override def apply(): CachedTree = { undone += 1; before }
+      override def apply(): CellState = { undone += 1; before }
       override def bytes: Long = 1000
     }
     for (version <- Seq(0L, 1L)) { // for the version before, and as it is
@@ -89,7 +89,7 @@ class ViewTreeCacheSpec extends AnyFunSuite {
   test("ways back make room before trees do") {
     val cache = new ViewTreeCache
     val undo = new Undo {
-      override def apply(): CachedTree = fail("nobody asked")
+      override def apply(): CellState = fail("nobody asked")
       override def bytes: Long = 1000000
     }
     val each = tree().bytes
