@@ -66,8 +66,7 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
   .settings(
     name := "joinless-spark",
     libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
-    // Plans live shorter than their compilation would take.
-    Test / javaOptions ++= sparkJavaOptions ++ Seq("-Xmx4g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
+    Test / javaOptions ++= sparkJavaOptions ++ Seq("-Xmx4g", "-XX:+UseSerialGC"),
     Compile / sourceGenerators += built,
     Test / packageBin / artifactPath := crossTarget.value / "joinless-spark-tests.jar",
     assembly / assemblyJarName := s"joinless-spark-${sparkMinor}_${scalaBinaryVersion.value}-${version.value}.jar",

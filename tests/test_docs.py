@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 
 import joinless
 from conftest import ROOT
+from joinless import running
 from support import delta_jars
-from support.reference import reference
+from support.reference import metrics, reference
 from support.shop import SMALL
 
 PAGE = ROOT / "docs" / "reference.md"
@@ -127,3 +128,41 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 def test_files_that_pages_name_exist(page: Path) -> None:
     for name in re.findall(r"`((?:tests|python|scripts|docs|examples|spark-plugin)/[\w./-]+)`", page.read_text()):
         assert (ROOT / name).exists(), f"{page.name} names {name}"
+
+
+def test_python_knows_all_metrics_of_the_operator() -> None:
+    """A field of `Progress` without its metric would be 0 for ever."""
+    source = ROOT / "spark-plugin/plugin/src/main/scala/io/joinless/spark/exec/OperatorMetrics.scala"
+    names = {name.strip("`") for name, _ in metrics(source)}
+    assert len(names) > 15
+    camel = {re.sub(r"_(\w)", lambda m: m[1].upper(), name) for name in running._METRICS}
+    assert camel == names
+
+
+def test_comments_cite_statements_that_are_there() -> None:
+    """A7 is of the algorithms page, D5 of the architecture, I3 and P17 of the page on correctness."""
+    internals = ROOT / "docs" / "internals"
+    known = set(re.findall(r"^\*\*(A\d+)\.", (internals / "algorithms.md").read_text(), re.MULTILINE))
+    known |= set(re.findall(r"^\*\*(D\d+)\.", (internals / "architecture.md").read_text(), re.MULTILINE))
+    known |= set(re.findall(r"^\| ([IP]\d+) \|", (internals / "correctness.md").read_text(), re.MULTILINE))
+    assert len(known) > 80
+    for file in sorted((ROOT / "spark-plugin").glob("*/src/*/scala/**/*.scala")):
+        comments = "\n".join(re.findall(r"/\*\*.*?\*/|//[^\n]*", file.read_text(), re.DOTALL))
+        cited = set(re.findall(r"\b(?:algorithms|architecture) ([AD]\d+)|\b([IP]\d+)\b", comments))
+        assert {one or other for one, other in cited} <= known, file
+
+
+def test_what_is_to_come_changes_few_files_and_these_are_there() -> None:
+    page = (ROOT / "docs" / "internals" / "growth.md").read_text()
+    sources = ROOT / "spark-plugin"
+    engine = sources / "engine/src/main/scala/io/joinless"
+    plugin = sources / "plugin/src/main/scala/io/joinless/spark"
+    for section in page.split("\n## ")[1:]:
+        title, body = section.split("\n", 1)
+        changed = re.findall(
+            r"`([\w/.]+)`", "".join(re.findall(r"^\| (`.*?) \|", body.split("| change |")[1], re.MULTILINE))
+        )
+        assert 0 < len(changed) <= 10, title
+        for name in changed:
+            folders = (engine, plugin, ROOT)
+            assert any((folder / name).exists() or (folder / f"{name}.scala").exists() for folder in folders), name

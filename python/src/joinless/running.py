@@ -43,12 +43,12 @@ class Progress:
         rows_removed: stored rows that went: deletes of changelogs left no copy of them.
         rows_late: rows dropped because they came later than a watermark allows.
         rows_in: rows that came to cells; a row replicated to three cells counts three.
-        rows_netted: rows of changelogs that others of the same batch cancelled or took in.
+        rows_netted: rows of changelogs cancelled or merged within the batch.
         key_errors: rows left out because a join key could not be computed.
         rows_out: result rows written.
         propagation_steps: counts changed because a key came or went below; the work of updates.
         cursor_moves: lists entered or advanced; the work of enumeration.
-        results_enumerated: results found, before residual conditions.
+        results_enumerated: results found; those that residual conditions reject do not count.
         stored_rows: rows held after the batch, each once per cell, whatever its roles; owed ones included.
         rows_owed: rows of changelogs with a negative count: deleted before they were inserted.
         log_rows: entries in the log.
@@ -56,7 +56,7 @@ class Progress:
         keys: distinct keys on the edges of the join trees.
         arena_bytes: memory held by the view trees.
         cache_hits: cells whose view tree was in the executor's cache.
-        batches_taken_back: cells whose view tree was a batch ahead, which was taken back: a batch is computed again.
+        batches_taken_back: cached view trees rolled back by one batch, which is computed again.
         rebuilds: cells whose view tree was rebuilt from the log.
         propagate_ms, enumerate_ms, commit_ms, rebuild_ms: task time in milliseconds.
         total: figures of all batches of this run that Spark remembers

@@ -190,7 +190,7 @@ object JoinlessConf {
     .buildConf("spark.joinless.relationSizes")
     .doc(
       "Hint for the join tree and the placement: expected rows of relations, such as `orders=1000000,customers=1000`, " +
-        "by alias. Relations not named count as the largest that is; names that a query does not have are passed over. " +
+        "by alias. Relations without a hint get the largest hinted size; names that a query does not have are passed over. " +
         "Applies when a checkpoint is new."
     )
     .version("0.1.0")

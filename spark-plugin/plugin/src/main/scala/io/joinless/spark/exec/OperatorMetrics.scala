@@ -34,7 +34,7 @@ object OperatorMetrics {
   /** Name and meaning, in the order of the documentation. */
   val all: Seq[(String, String)] = Seq(
     RowsIn -> "rows that came to cells",
-    RowsNetted -> "rows of changelogs that others of the same batch cancelled or took in",
+    RowsNetted -> "rows of changelogs cancelled or merged within the batch",
     KeyErrors -> "rows left out because a join key could not be computed",
     RowsOut -> "result rows written",
     PropagationSteps -> "propagation steps: counts changed because a key came or went below",
@@ -47,7 +47,7 @@ object OperatorMetrics {
     Keys -> "distinct keys on the edges of the join tree",
     ArenaBytes -> "bytes held by view trees",
     CacheHits -> "cells whose view tree was in the executor's cache",
-    BatchesTakenBack -> "cells whose view tree was a batch ahead, which was taken back: a batch is computed again",
+    BatchesTakenBack -> "cached view trees rolled back by one batch, which is computed again",
     Rebuilds -> "cells whose view tree was rebuilt from the log",
     PropagateMs -> "time to propagate changes (sampled)",
     EnumerateMs -> "time to enumerate results and write rows (sampled)",
