@@ -8,7 +8,7 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * After `next()` returned true, `tuples(r)` is the row of relation r and `changed` has a bit for each relation whose row
   * differs from the result before; `weight` is the product of the rows' multiplicities and the base.
   */
-final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
+final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private[this] val counters = tree.counters
   private[this] var weighted = false // some row counts more than once, so that results are products
   private[this] val contexts = new Array[Plan](tree.nodes.length)

@@ -49,7 +49,7 @@ sealed abstract class ViewNode(val id: Int, removable: Boolean) {
   def bytes: Long = upKeys.bytes + vs.bytes + state.bytes + gone.bytes
 }
 
-private object ViewNode {
+private[engine] object ViewNode {
   final val LiveMark = 0x80
   final val CountMask = 0x7f
 }
@@ -69,8 +69,8 @@ final class RelationNode(id: Int, val input: Int, val arena: TupleArena, removab
   private[engine] val multiplicity = if (retractable) new PagedLongs else null
 
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
-  private[view] var upReaders: Array[KeyReader] = Array.empty
-  private[view] var downReaders: Array[KeyReader] = Array.empty
+  private[engine] var upReaders: Array[KeyReader] = Array.empty
+  private[engine] var downReaders: Array[KeyReader] = Array.empty
 
   def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
 

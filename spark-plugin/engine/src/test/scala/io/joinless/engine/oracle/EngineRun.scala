@@ -3,8 +3,8 @@ package io.joinless.engine.oracle
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.algebra.DeleteOfAbsentRow
-import io.joinless.engine.enumerate._
+import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual}
+import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal}
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
 
 /** Plays a case on the engine and compares, batch by batch, with the oracle.

@@ -1,7 +1,7 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.{DeltaEnumeration, Reversal}
 import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.update.{DeltaEnumeration, Reversal}
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.spec.{BlockSpec, RowCodec}
 import io.joinless.spark.state.{CachedTree, ChangeLogReader, ChangeLogWriter, LogExtent, Undo}

@@ -1,7 +1,8 @@
-package io.joinless.engine.enumerate
+package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.view.{Propagation, RelationNode, ViewTree}
+import io.joinless.engine.enumerate.{Cursor, Residual}
+import io.joinless.engine.view.{RelationNode, ViewTree}
 
 /** The changes of the result that one change of one relation causes, row by row with constant delay.
   *

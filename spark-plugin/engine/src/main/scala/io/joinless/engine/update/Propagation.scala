@@ -1,6 +1,7 @@
-package io.joinless.engine.view
+package io.joinless.engine.update
 
 import io.joinless.engine.tuples.IntStack
+import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
 
 /** Change propagation without joins (CROWN, algorithms A.3 and A.4): one row comes or goes in one relation.
   *
@@ -14,7 +15,7 @@ import io.joinless.engine.tuples.IntStack
   *
   * Cost: O(1) per iteration of the P-update loop (`counters.steps`), amortised as the papers say.
   */
-final private[engine] class Propagation(tree: ViewTree) {
+final private[update] class Propagation(tree: ViewTree) {
   private[this] val liveness = new Liveness(tree)
   private[this] val counters = tree.counters
   private[this] var level = new IntStack
@@ -35,7 +36,7 @@ final private[engine] class Propagation(tree: ViewTree) {
   private[this] var deletedRow = 0
 
   def insert(node: RelationNode, row: Int): Unit = {
-    tree.link(node, row)
+    Links.link(node, row)
     if (node.isAlive(row)) rise(node, row)
   }
 
@@ -170,7 +171,7 @@ final private[engine] class Propagation(tree: ViewTree) {
       n.state(fallingTuples(i)) = n.state(fallingTuples(i)) - 1
       i += 1
     }
-    tree.unlink(deleted, deletedRow)
+    Links.unlink(deleted, deletedRow)
     deleted = null
     dyingNodes.clear(); dyingTuples.clear()
     fallingNodes.clear(); fallingTuples.clear()

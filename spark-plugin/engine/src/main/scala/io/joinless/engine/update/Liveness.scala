@@ -1,13 +1,14 @@
-package io.joinless.engine.view
+package io.joinless.engine.update
 
 import io.joinless.engine.tuples.IntStack
+import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
 
 /** Keeps the live views: `live_c(k)` = the live tuples whose key towards child c is k (invariant I3).
   *
   * A tuple that becomes live makes live, below it, the alive tuples of each key that had no live tuple before; and the
   * other way round. Cost O(1) per mark set or taken plus O(1) per child; work lists instead of recursion.
   */
-final private[engine] class Liveness(tree: ViewTree) {
+final private[update] class Liveness(tree: ViewTree) {
   private[this] val pendingNodes = new IntStack
   private[this] val pendingTuples = new IntStack
 
