@@ -27,6 +27,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   private[this] var reweighsDown = false
 
   // same-key replacements: their relations, and the places in `order` of their insertions and deletions
+  private[this] val refilledKeys = new RefilledKeys
   private[this] var refilledIn = 0L
   private[this] var firstRefill = 0
   private[this] var lastRefill = 0
@@ -85,7 +86,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   private def putInOrder(): Unit = {
     if (deletions.size > 0 && insertions.size > 0) {
-      each(deletions)(e => if (canEmpty(e)) { val _ = node(e).gone.add(keyOf(e), 1) })
+      each(deletions)(e => if (canEmpty(e)) refilledKeys.goes(changes.relation(e), keyOf(e)))
       each(insertions)(e => if (refills(e)) refilledIn |= 1L << changes.relation(e))
     }
     if (refilled == 0L) each(deletions)(order.push(_))
@@ -99,7 +100,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     }
     each(reweighings)(order.push(_))
     each(insertions)(e => if (refilled == 0L || !refills(e)) order.push(e))
-    if (insertions.size > 0) each(deletions)(e => if (canEmpty(e)) node(e).gone(keyOf(e)) = 0)
+    refilledKeys.clear()
   }
 
   private def node(entry: Int): RelationNode = changes.node(entry)
@@ -111,16 +112,13 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   /** The batch deletes all alive tuples of the key that the entry deletes from, and brings others. */
   private def isRefilled(entry: Int): Boolean =
-    canEmpty(entry) && node(entry).gone(keyOf(entry)) == ApplyOrder.Refilled
+    canEmpty(entry) && refilledKeys.contains(changes.relation(entry), keyOf(entry))
 
-  /** The entry inserts under a key whose alive tuples the batch deletes, all of them; marks the key. */
+  /** The entry inserts under a key whose alive tuples the batch deletes, all of them. */
   private def refills(entry: Int): Boolean = !node(entry).isRoot && {
     val n = node(entry)
     val key = tree.keyAbove(n, changes.row(entry))
-    key >= 0 && (n.gone(key) == ApplyOrder.Refilled || n.gone(key) > 0 && n.gone(key) == n.vs.count(key) && {
-      n.gone(key) = ApplyOrder.Refilled
-      true
-    })
+    key >= 0 && !n.vs.isEmpty(key) && refilledKeys.comes(changes.relation(entry), key, n.vs.count(key))
   }
 
   def clear(): Unit = {
@@ -134,10 +132,4 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     reweighsUp = false
     reweighsDown = false
   }
-}
-
-private object ApplyOrder {
-
-  /** Stands in place of the number of a key's tuples that die. */
-  final private val Refilled = -1
 }

@@ -96,7 +96,7 @@ final private[update] class Propagation(tree: ViewTree) {
       val n = tree.nodes(candidateNodes(i))
       val key = n.key(candidateTuples(i))
       // the key must survive the whole update: several of its tuples may die in it (P3)
-      if (n.vs.count(key) > n.gone(key) && n.isLiveAbove(key)) witness(n, candidateTuples(i))
+      if (n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)) witness(n, candidateTuples(i))
       i += 1
     }
   }
@@ -120,7 +120,7 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isRoot) witness(node, tuple)
     else {
       val key = node.key(tuple)
-      if (node.vs.count(key) > node.gone.add(key, 1)) {
+      if (node.vs.count(key) > node.dying.add(key, 1)) {
         candidateNodes.push(node.id)
         candidateTuples.push(tuple)
       } else
@@ -161,7 +161,7 @@ final private[update] class Propagation(tree: ViewTree) {
       val n = tree.nodes(dyingNodes(i))
       val t = dyingTuples(i)
       if (n.isRoot) n.vs.remove(0, t)
-      else { n.gone(n.key(t)) = 0; n.vs.remove(n.key(t), t) }
+      else { n.dying(n.key(t)) = 0; n.vs.remove(n.key(t), t) }
       counters.alive -= 1
       i += 1
     }

@@ -31,8 +31,10 @@ sealed abstract class ViewNode(val id: Int, removable: Boolean) {
   private[engine] val vs = new IntLists(removable)
   private[engine] val state = new PagedBytes
 
-  /** During a deletion: how many alive tuples of a key die. */
-  private[engine] val gone = new PagedInts
+  /** Of the deletion that is pending: how many alive tuples of a key die. 0 everywhere while none is. It lies here, with the
+    * other arrays over keys, because it is as long as they are: whoever deletes must not have to lay it out anew.
+    */
+  private[engine] val dying = new PagedInts
 
   final def key(tuple: Int): Int = upKeys(tuple)
   final def count(tuple: Int): Int = state(tuple) & ViewNode.CountMask
@@ -46,7 +48,7 @@ sealed abstract class ViewNode(val id: Int, removable: Boolean) {
     case null => true
   }
 
-  def bytes: Long = upKeys.bytes + vs.bytes + state.bytes + gone.bytes
+  def bytes: Long = upKeys.bytes + vs.bytes + state.bytes + dying.bytes
 }
 
 private[engine] object ViewNode {

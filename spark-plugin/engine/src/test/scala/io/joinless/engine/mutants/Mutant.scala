@@ -23,6 +23,7 @@ object Mutant {
   private val delta = "update/DeltaEnumeration.scala"
   private val collected = "update/CollectedChanges.scala"
   private val order = "update/ApplyOrder.scala"
+  private val refilled = "update/RefilledKeys.scala"
   private val application = "update/BatchApplication.scala"
   private val deltas = "update/BatchDeltas.scala"
   private val reversal = "update/Reversal.scala"
@@ -32,17 +33,17 @@ object Mutant {
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
 
-  private val survives = "n.vs.count(key) > n.gone(key) && n.isLiveAbove(key)"
+  private val survives = "n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)"
 
   val all: Seq[Mutant] = Seq(
     Mutant("delete: witnesses whose key does not survive", propagation, survives -> "n.isLiveAbove(key)"),
-    Mutant("delete: witnesses below dead parents", propagation, survives -> "n.vs.count(key) > n.gone(key)"),
+    Mutant("delete: witnesses below dead parents", propagation, survives -> "n.vs.count(key) > n.dying(key)"),
     Mutant(
       "delete: no witness at the root",
       propagation,
       "if (node.isRoot) witness(node, tuple)" -> "if (node.isRoot) ()"
     ),
-    Mutant("delete: dying tuples of a key not reset", propagation, "n.gone(n.key(t)) = 0; " -> ""),
+    Mutant("delete: dying tuples of a key not reset", propagation, "n.dying(n.key(t)) = 0; " -> ""),
     Mutant(
       "insert: witnesses below dead parents",
       propagation,
@@ -109,8 +110,8 @@ object Mutant {
     ),
     Mutant(
       "keys stay marked as refilled",
-      order,
-      "node(e).gone(keyOf(e)) = 0" -> "()"
+      refilled,
+      "going(id) = 0; refilled(id) = 0" -> "()"
     ),
     Mutant(
       "counts of owed rows forgotten",
