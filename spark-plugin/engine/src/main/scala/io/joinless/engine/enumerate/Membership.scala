@@ -20,9 +20,9 @@ final class Membership(tree: ViewTree) {
     case g: GeneralizedNode =>
       val tuple = keyOf(g, rows)
       if (tuple < 0 || !g.isAlive(tuple) || (!g.isRoot && g.key(tuple) != key)) 0L
-      else product(g, _ => tuple, 1L, rows)
+      else product(g, tuple, 1L, rows)
     case r: RelationNode =>
-      val words = rows(r.id)
+      val words = rows(r.relation)
       val identity = tree.identity(r.input)
       var count = 0L
       var tuple = -1
@@ -37,24 +37,24 @@ final class Membership(tree: ViewTree) {
           slot = r.vs.next(slot)
         }
       }
-      if (count == 0) 0L else product(r, c => r.down(c)(tuple), count, rows)
+      if (count == 0) 0L else product(r, tuple, count, rows)
   }
 
   /** The tuple of a generalized node on which the given rows meet, −1 where there is none. */
   private def keyOf(node: GeneralizedNode, rows: IndexedSeq[Array[Long]]): Int = {
     @scala.annotation.tailrec
     def find(n: ViewNode, level: Int): Int = n.child(0) match {
-      case r: RelationNode => r.upReaders(level).find(node.domain, rows(r.id), 0)
+      case r: RelationNode => r.upReaders(level).find(node.domain, rows(r.relation), 0)
       case g: GeneralizedNode => find(g, level + 1)
     }
     find(node, 0)
   }
 
-  private def product(node: ViewNode, keyTo: Int => Int, own: Long, rows: IndexedSeq[Array[Long]]): Long = {
+  private def product(node: ViewNode, tuple: Int, own: Long, rows: IndexedSeq[Array[Long]]): Long = {
     var result = own
     var c = 0
     while (c < node.childCount && result != 0) {
-      result = Weight.multiply(result, below(node.child(c), keyTo(c), rows))
+      result = Weight.multiply(result, below(node.child(c), node.keyTo(c, tuple), rows))
       c += 1
     }
     result

@@ -1,7 +1,7 @@
 package io.joinless.engine.enumerate
 
 import io.joinless.engine.tuples.{IntLists, PagedInts}
-import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
+import io.joinless.engine.view.{ViewNode, ViewTree}
 import scala.collection.mutable.ArrayBuffer
 
 /** In which order the nodes are bound: every node after one of its neighbours, so that no list is empty.
@@ -23,10 +23,7 @@ private[enumerate] object Plan {
     val path = ArrayBuffer(start)
     while (!path.last.isRoot) {
       val (node, parent) = (path.last, path.last.parent)
-      parent match {
-        case r: RelationNode => plan.bind(r, node.id, r.live(node.position), node.upKeys)
-        case g: GeneralizedNode => plan.bind(g, node.id, null, node.upKeys)
-      }
+      plan.bind(parent, node.id, parent.live(node.position), node.upKeys)
       path += parent
     }
     for (node <- path) descend(plan, node, path)
@@ -44,21 +41,23 @@ private[enumerate] object Plan {
   private def descend(plan: Builder, node: ViewNode, bound: collection.Seq[ViewNode]): Unit =
     for (i <- 0 until node.childCount if !bound.contains(node.child(i))) {
       val child = node.child(i)
-      plan.bind(child, node.id, child.vs, node match { case r: RelationNode => r.down(i); case _ => null })
+      plan.bind(child, node.id, child.vs, node.down(i))
       descend(plan, child, Nil)
     }
 
   final private class Builder(residuals: IndexedSeq[Residual], start: Option[ViewNode]) {
     val levels = new ArrayBuffer[Level]
-    private[this] var relations = start.iterator.collect { case r: RelationNode => r.id }.toSet
-    private[this] var waiting = residuals.filterNot(_.relations.forall(relations))
+    private[this] var bound = start.fold(0L)(_.relations)
+    private[this] var waiting = residuals.filterNot(isReady)
 
     def bind(node: ViewNode, from: Int, lists: IntLists, keys: PagedInts): Unit = {
-      val relation = node match { case r: RelationNode => r; case _ => null }
-      if (relation != null) relations += relation.id
-      val (ready, later) = waiting.partition(_.relations.forall(relations))
+      bound |= node.relations
+      val (ready, later) = waiting.partition(isReady)
       waiting = later
-      levels += new Level(node.id, from, lists, keys, relation, if (ready.isEmpty) null else ready.toArray)
+      val conditions = if (ready.isEmpty) null else ready.toArray
+      levels += new Level(node.id, from, lists, keys, node.relations, node.multiplicity, conditions)
     }
+
+    private def isReady(condition: Residual): Boolean = condition.relations.forall(r => (bound >>> r & 1L) != 0)
   }
 }

@@ -82,13 +82,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
         val n = tree.nodes(propagation.witnessNodes(witness))
         val t = propagation.witnessTuples(witness)
         witness += 1
-        val base = if (!weighted) 1L
-        else
-          n match {
-            case r: RelationNode => Weight.multiply(sign, r.weight(t))
-            case _ => sign
-          }
-        cursor.start(n, t, base)
+        cursor.start(n, t, if (weighted) Weight.multiply(sign, n.weight(t)) else 1L)
         if (cursor.next()) return true
       } else finish()
     }

@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.tuples.KeyReader
-import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode}
+import io.joinless.engine.view.{RelationNode, ViewNode}
 
 /** Puts rows into the indexes of their node and takes them out: the keys towards its neighbours, and lists by them.
   *
@@ -34,10 +34,7 @@ private[update] object Links {
     val key = readers(level).findOrAdd(node.up, row)
     node.up.retain(key)
     node.upKeys(tuple) = key
-    node.parent match {
-      case g: GeneralizedNode if node.up.size > before && !g.isRoot => linkUp(g, key, readers, level + 1, row)
-      case _ =>
-    }
+    if (node.up.size > before && level + 1 < readers.length) linkUp(node.parent, key, readers, level + 1, row)
   }
 
   /** Takes a row that is no longer alive in `node` out of its indexes; keys nobody refers to any more go. */
@@ -51,17 +48,15 @@ private[update] object Links {
       c += 1
     }
     node.state(row) = 0
-    if (!node.isRoot) unlinkUp(node, row)
+    if (!node.isRoot) unlinkUp(node, row, node.upReaders.length)
   }
 
+  /** Takes its key above from `tuple` of `node`, and the same from that key where nobody else has it, `levels` in all. */
   @scala.annotation.tailrec
-  private def unlinkUp(node: ViewNode, tuple: Int): Unit = {
+  private def unlinkUp(node: ViewNode, tuple: Int, levels: Int): Unit = {
     val key = node.upKeys(tuple)
     node.upKeys(tuple) = 0
     val last = node.up.release(key)
-    node.parent match {
-      case g: GeneralizedNode if last && !g.isRoot => unlinkUp(g, key)
-      case _ =>
-    }
+    if (last && levels > 1) unlinkUp(node.parent, key, levels - 1)
   }
 }

@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.tuples.IntStack
-import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
+import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
 
 /** Change propagation without joins (CROWN, algorithms A.3 and A.4): one row comes or goes in one relation.
   *
@@ -64,14 +64,15 @@ final private[update] class Propagation(tree: ViewTree) {
       val first = node.vs.isEmpty(key)
       node.vs.push(key, tuple)
       if (!first) { if (node.isLiveAbove(key)) witness(node, tuple) }
-      else
-        node.parent match {
-          case r: RelationNode =>
-            val list = r.idx(node.position)
-            var slot = list.first(key)
-            while (slot != 0) { countUp(r, list.tuple(slot)); slot = list.next(slot) }
-          case g: GeneralizedNode => countUp(g, key)
+      else {
+        val parent = node.parent
+        val list = parent.idx(node.position)
+        if (list == null) countUp(parent, key)
+        else {
+          var slot = list.first(key)
+          while (slot != 0) { countUp(parent, list.tuple(slot)); slot = list.next(slot) }
         }
+      }
     }
   }
 
@@ -123,14 +124,15 @@ final private[update] class Propagation(tree: ViewTree) {
       if (node.vs.count(key) > node.dying.add(key, 1)) {
         candidateNodes.push(node.id)
         candidateTuples.push(tuple)
-      } else
-        node.parent match {
-          case r: RelationNode =>
-            val list = r.idx(node.position)
-            var slot = list.first(key)
-            while (slot != 0) { countDown(r, list.tuple(slot)); slot = list.next(slot) }
-          case g: GeneralizedNode => countDown(g, key)
+      } else {
+        val parent = node.parent
+        val list = parent.idx(node.position)
+        if (list == null) countDown(parent, key)
+        else {
+          var slot = list.first(key)
+          while (slot != 0) { countDown(parent, list.tuple(slot)); slot = list.next(slot) }
         }
+      }
     }
   }
 

@@ -8,7 +8,8 @@ import io.joinless.engine.tuples.{KeyIndex, TupleArena}
   * generalized node of the join tree a [[GeneralizedNode]] over its keys. Only the package `update` changes them; `enumerate`
   * reads. Space: for each row and role, a constant number of ints per incident edge of the tree (architecture D4).
   *
-  * Not thread safe. Node `r < relations` belongs to relation `r`; generalized nodes follow.
+  * Not thread safe. Node `r < relations` belongs to relation `r`, since a cursor hands out a node's tuple as the row of that
+  * relation; generalized nodes follow.
   */
 final class ViewTree(val block: BlockDef) {
   val counters = new Counters
@@ -23,7 +24,9 @@ final class ViewTree(val block: BlockDef) {
   private[engine] val nodes: Array[ViewNode] = built.nodes
   private[engine] val root: ViewNode = built.root
 
-  private[engine] def relation(r: Int): RelationNode = nodes(r).asInstanceOf[RelationNode]
+  private[this] val relations: Array[RelationNode] = built.relations
+
+  private[engine] def relation(r: Int): RelationNode = relations(r)
 
   /** How many rows, over all relations, are there more than once. While there are none, results need no products. */
   private[engine] var plural: Long = 0L

@@ -17,11 +17,14 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
 
   def nodes: Array[ViewNode] = all
 
+  /** The node of each relation. */
+  def relations: Array[RelationNode] = all.collect { case r: RelationNode => r }.sortBy(_.relation)
+
   private def build(tree: query.JoinTree): ViewNode = {
     val node = tree match {
       case query.RelationNode(r, _, _) =>
         val input = block.relations(r).input
-        new RelationNode(r, input, arenas(input), removable, block.inputs(input).retractable)
+        new RelationNode(r, r, input, arenas(input), removable, block.inputs(input).retractable)
       case query.GeneralizedNode(attributes, _) =>
         nextGeneralized += 1
         new GeneralizedNode(nextGeneralized - 1, index(attributes), removable)
@@ -46,10 +49,15 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
         r.down = Array.fill(r.childCount)(new PagedInts)
         r.idx = Array.fill(r.childCount)(new IntLists(removable))
         r.live = Array.fill(r.childCount)(new IntLists(removable))
-        r.downReaders = tree.children.map(c => reader(r.id, c.attributes & tree.attributes)).toArray
+        r.downReaders = tree.children.map(c => reader(r.relation, c.attributes & tree.attributes)).toArray
         // the path of generalized nodes above is read from the row, too
-        for (c <- r.childNodes) c.asInstanceOf[RelationNode].upReaders = Array(reader(c.id, separatorOf(tree, c.place)))
-      case g: GeneralizedNode => addUpReaders(g, tree)
+        for (c <- r.childNodes.collect { case c: RelationNode => c })
+          c.upReaders = Array(reader(c.relation, separatorOf(tree, c.place)))
+      case g: GeneralizedNode =>
+        g.down = new Array(g.childCount)
+        g.idx = new Array(g.childCount)
+        g.live = new Array(g.childCount)
+        addUpReaders(g, tree)
     }
     node
   }
@@ -59,7 +67,7 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
   /** Relations whose path to `node` has generalized nodes only read this node's key from their rows. */
   private def addUpReaders(node: ViewNode, tree: query.JoinTree): Unit =
     for (c <- node.childNodes) c match {
-      case r: RelationNode => r.upReaders :+= reader(r.id, tree.attributes)
+      case r: RelationNode => r.upReaders :+= reader(r.relation, tree.attributes)
       case g: GeneralizedNode => addUpReaders(g, tree)
     }
 

@@ -74,13 +74,21 @@ object Mutant {
       propagation,
       "liveness.unmark(tree.nodes(witnessNodes(i)), witnessTuples(i)); i += 1" -> "i += 1"
     ),
-    Mutant("mark not recursive", liveness, "if (first) pushAll(r.child(c), key)" -> ""),
-    Mutant("mark for every live parent", liveness, "if (first) pushAll(r.child(c), key)" -> "pushAll(r.child(c), key)"),
-    Mutant("unmark not recursive", liveness, "if (r.live(c).isEmpty(key)) pushAll(r.child(c), key)" -> ""),
+    Mutant(
+      "mark not recursive",
+      liveness,
+      "if (first) pushAll(n.child(c), key)" -> "if (list == null) pushAll(n.child(c), key)"
+    ),
+    Mutant("mark for every live parent", liveness, "if (first) pushAll(n.child(c), key)" -> "pushAll(n.child(c), key)"),
+    Mutant(
+      "unmark not recursive",
+      liveness,
+      "if (list == null || list.isEmpty(key)) pushAll(n.child(c), key)" -> "if (list == null) pushAll(n.child(c), key)"
+    ),
     Mutant(
       "unmark though another parent is live",
       liveness,
-      "if (r.live(c).isEmpty(key)) pushAll(r.child(c), key)" -> "pushAll(r.child(c), key)"
+      "if (list == null || list.isEmpty(key)) pushAll(n.child(c), key)" -> "pushAll(n.child(c), key)"
     ),
     Mutant(
       "insertions first",
@@ -156,7 +164,7 @@ object Mutant {
       delta,
       "node.isAlive(row) && (node.isRoot || node.isLiveAbove(node.key(row)))" -> "node.isAlive(row)"
     ),
-    Mutant("multiplicity of the witness forgotten", delta, "Weight.multiply(sign, r.weight(t))" -> "sign"),
+    Mutant("multiplicity of the witness forgotten", delta, "Weight.multiply(sign, n.weight(t))" -> "sign"),
     Mutant(
       "multiplicity of deleted rows kept",
       delta,
@@ -165,12 +173,12 @@ object Mutant {
     Mutant(
       "multiplicity of other rows forgotten",
       cursor,
-      "Weight.multiply(weights(l), level.relation.weight(tuples(level.node)))" -> "weights(l)"
+      "Weight.multiply(weights(l), level.weights(tuples(level.node)))" -> "weights(l)"
     ),
     Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.plural += 1" -> ""),
     Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.plural += 1" -> ""),
     Mutant("innermost list not the last one", cursor, "if (innermost != null) innermost = levels(last)" -> ""),
-    Mutant("changes not announced", cursor, "        changed |= level.bit\n" -> ""),
+    Mutant("changes not announced", cursor, "        changed |= level.relations\n" -> ""),
     Mutant(
       "residual of the witness ignored",
       cursor,
@@ -180,7 +188,7 @@ object Mutant {
     Mutant(
       "key of a generalized tuple left",
       links,
-      "case g: GeneralizedNode if last && !g.isRoot => unlinkUp(g, key)" -> "case g: GeneralizedNode if last && !g.isRoot && node.isRoot => unlinkUp(g, key)"
+      "if (last && levels > 1) unlinkUp" -> "if (last && levels > 99) unlinkUp"
     ),
     Mutant("key above not released", links, "val last = node.up.release(key)" -> "val last = false"),
     Mutant("counts of a new row start at 0", links, "if (!child.vs.isEmpty(key)) alive += 1" -> ""),
