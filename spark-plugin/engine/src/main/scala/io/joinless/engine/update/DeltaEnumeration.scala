@@ -108,7 +108,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
       if (node.weight(row) > 1) tree.plural -= 1
       if (newWeight > 1) tree.plural += 1
     }
-    if (sign == 0L) node.multiplicity(row) = newWeight
+    if (sign == 0L) propagation.reweigh(node, row, newWeight)
     else propagation.finish()
     if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = newWeight
     pending = false

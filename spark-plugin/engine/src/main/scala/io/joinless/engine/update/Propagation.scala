@@ -18,6 +18,7 @@ import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
 final private[update] class Propagation(tree: ViewTree) {
   private[this] val liveness = new Liveness(tree)
   private[this] val counters = tree.counters
+  private[this] val touched = tree.touched
   private[this] var level = new IntStack
   private[this] var above = new IntStack
 
@@ -59,10 +60,12 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isRoot) {
       node.vs.push(0, tuple)
       witness(node, tuple)
+      if (touched != null) tell(node, 0, 1)
     } else {
       val key = node.key(tuple)
       val first = node.vs.isEmpty(key)
       node.vs.push(key, tuple)
+      if (touched != null) tell(node, key, 1)
       if (!first) { if (node.isLiveAbove(key)) witness(node, tuple) }
       else {
         val parent = node.parent
@@ -143,6 +146,17 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isAlive(tuple)) above.push(tuple)
   }
 
+  /** Sets the count of a row that is there and stays. */
+  def reweigh(node: RelationNode, row: Int, weight: Long): Unit = {
+    node.multiplicity(row) = weight
+    if (touched != null && node.isAlive(row)) tell(node, node.key(row), 0)
+  }
+
+  private def tell(node: ViewNode, key: Int, change: Int): Unit = {
+    val alive = node.vs.count(key)
+    touched.touched(node.id, key, alive - change, alive)
+  }
+
   /** Ends the pending change, once its witnesses are enumerated. */
   def finish(): Unit = {
     if (deleted == null) {
@@ -164,6 +178,7 @@ final private[update] class Propagation(tree: ViewTree) {
       val t = dyingTuples(i)
       if (n.isRoot) n.vs.remove(0, t)
       else { n.dying(n.key(t)) = 0; n.vs.remove(n.key(t), t) }
+      if (touched != null) tell(n, n.key(t), -1)
       counters.alive -= 1
       i += 1
     }

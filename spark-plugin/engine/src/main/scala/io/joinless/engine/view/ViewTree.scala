@@ -10,8 +10,10 @@ import io.joinless.engine.tuples.{KeyIndex, TupleArena}
   *
   * Not thread safe. Node `r < relations` belongs to relation `r`, since a cursor hands out a node's tuple as the row of that
   * relation; generalized nodes follow.
+  *
+  * @param touched told of every key whose alive tuples change, null where nobody asks
   */
-final class ViewTree(val block: BlockDef) {
+final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKeys = null) {
   val counters = new Counters
   private[this] val retractable = block.retractable
   private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
