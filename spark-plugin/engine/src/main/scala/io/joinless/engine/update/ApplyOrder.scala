@@ -27,7 +27,6 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   private[this] var reweighsDown = false
 
   // same-key replacements: their relations, and the places in `order` of their insertions and deletions
-  private[this] val refilledKeys = new RefilledKeys
   private[this] var refilledIn = 0L
   private[this] var firstRefill = 0
   private[this] var lastRefill = 0
@@ -86,7 +85,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   private def putInOrder(): Unit = {
     if (deletions.size > 0 && insertions.size > 0) {
-      each(deletions)(e => if (canEmpty(e)) refilledKeys.goes(changes.relation(e), keyOf(e)))
+      each(deletions)(e => if (canEmpty(e)) RefilledKeys.goes(node(e), keyOf(e)))
       each(insertions)(e => if (refills(e)) refilledIn |= 1L << changes.relation(e))
     }
     if (refilled == 0L) each(deletions)(order.push(_))
@@ -100,7 +99,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     }
     each(reweighings)(order.push(_))
     each(insertions)(e => if (refilled == 0L || !refills(e)) order.push(e))
-    refilledKeys.clear()
+    if (insertions.size > 0) each(deletions)(e => if (canEmpty(e)) RefilledKeys.forget(node(e), keyOf(e)))
   }
 
   private def node(entry: Int): RelationNode = changes.node(entry)
@@ -112,13 +111,12 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   /** The batch deletes all alive tuples of the key that the entry deletes from, and brings others. */
   private def isRefilled(entry: Int): Boolean =
-    canEmpty(entry) && refilledKeys.contains(changes.relation(entry), keyOf(entry))
+    canEmpty(entry) && RefilledKeys.contains(node(entry), keyOf(entry))
 
   /** The entry inserts under a key whose alive tuples the batch deletes, all of them. */
   private def refills(entry: Int): Boolean = !node(entry).isRoot && {
-    val n = node(entry)
-    val key = tree.keyAbove(n, changes.row(entry))
-    key >= 0 && !n.vs.isEmpty(key) && refilledKeys.comes(changes.relation(entry), key, n.vs.count(key))
+    val key = tree.keyAbove(node(entry), changes.row(entry))
+    key >= 0 && RefilledKeys.comes(node(entry), key)
   }
 
   def clear(): Unit = {

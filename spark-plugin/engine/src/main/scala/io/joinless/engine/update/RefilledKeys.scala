@@ -1,40 +1,28 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.tuples.{KeyIndex, PagedBytes, PagedInts, TupleArena}
+import io.joinless.engine.view.RelationNode
 
 /** The keys of V_p that a batch empties and fills again: for same-key replacement (P18).
   *
-  * First every deletion of an alive tuple is told (`goes`), then every insertion under a key that has alive tuples
-  * (`comes`): a key is refilled where all of them go and another one comes. Keys are ids of a relation's edge to its parent.
-  * Memory and cost: one entry per key from which the batch deletes, one probe per question; nothing of it stays.
+  * First every deletion of an alive tuple is told (`goes`), then every insertion (`comes`): a key is refilled where all of its
+  * alive tuples go and another one comes. In between no view changes. At the end every key told by `goes` is to be forgotten.
+  *
+  * What is known of a key is a word of the node's `refills`: twice the number of alive tuples that go, plus one where others
+  * come. So a question costs one look into an array, as long as the node's keys; a table of the batch's own is slower.
   */
-final private[update] class RefilledKeys {
-  private[this] var index: KeyIndex = null // (relation, key) → dense id, once there is any
-  private[this] val going = new PagedInts // id → number of alive tuples that go
-  private[this] val refilled = new PagedBytes // id → 1 where others come, too
+private[update] object RefilledKeys {
 
   /** The batch deletes an alive tuple of the key. */
-  def goes(relation: Int, key: Int): Unit = {
-    if (index == null) index = new KeyIndex(new TupleArena(1), 1, counted = false)
-    val _ = going.add(index.findOrAdd(pair(relation, key)), 1)
-  }
+  def goes(node: RelationNode, key: Int): Unit = { val _ = node.refills.add(key, 2) }
 
-  /** The batch inserts a tuple under the key, which has `alive` > 0 alive ones: true where the key is refilled. */
-  def comes(relation: Int, key: Int, alive: Int): Boolean = index != null && {
-    val id = index.find(pair(relation, key))
-    id >= 0 && going(id) == alive && { refilled(id) = 1; true }
+  /** The batch inserts a tuple under the key: true where the key is refilled. */
+  def comes(node: RelationNode, key: Int): Boolean = {
+    val word = node.refills(key)
+    word != 0 && word >>> 1 == node.vs.count(key) && { node.refills(key) = word | 1; true }
   }
 
   /** All alive tuples of the key go, and others come; to be asked once all insertions are told. */
-  def contains(relation: Int, key: Int): Boolean = index != null && {
-    val id = index.find(pair(relation, key))
-    id >= 0 && refilled(id) == 1
-  }
+  def contains(node: RelationNode, key: Int): Boolean = (node.refills(key) & 1) != 0
 
-  def clear(): Unit = if (index != null) {
-    for (id <- 0 until index.limit) { going(id) = 0; refilled(id) = 0 }
-    index = null
-  }
-
-  private def pair(relation: Int, key: Int): Long = relation.toLong << 32 | key
+  def forget(node: RelationNode, key: Int): Unit = node.refills(key) = 0
 }

@@ -96,6 +96,11 @@ final class RelationNode(
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
   private[engine] var upReaders: Array[KeyReader] = Array.empty
   private[engine] var downReaders: Array[KeyReader] = Array.empty
+
+  /** While a batch is put in order: what it does to each key above (`update.RefilledKeys`). 0 everywhere else, and at the root. */
+  private[engine] val refills = new PagedInts
+
+  override def bytes: Long = super.bytes + refills.bytes
 }
 
 /** Views of a generalized node: a tuple is a key of `domain`, on which all its children meet. It binds no row. */

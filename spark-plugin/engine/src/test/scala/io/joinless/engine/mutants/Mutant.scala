@@ -23,7 +23,6 @@ object Mutant {
   private val delta = "update/DeltaEnumeration.scala"
   private val collected = "update/CollectedChanges.scala"
   private val order = "update/ApplyOrder.scala"
-  private val refilled = "update/RefilledKeys.scala"
   private val application = "update/BatchApplication.scala"
   private val deltas = "update/BatchDeltas.scala"
   private val reversal = "update/Reversal.scala"
@@ -118,8 +117,8 @@ object Mutant {
     ),
     Mutant(
       "keys stay marked as refilled",
-      refilled,
-      "going(id) = 0; refilled(id) = 0" -> "()"
+      order,
+      "RefilledKeys.forget(node(e), keyOf(e))" -> "()"
     ),
     Mutant(
       "counts of owed rows forgotten",
