@@ -19,10 +19,14 @@ PACKAGE = ROOT / "python/src/joinless"
 ENGINE_LAYERS = {
     "query": set[str](),
     "tuples": set[str](),
-    "algebra": {"tuples"},
-    "view": {"query", "algebra", "tuples"},
-    "enumerate": {"query", "algebra", "tuples", "view"},
+    "algebra": set[str](),
+    "view": {"query", "tuples"},
+    "enumerate": {"algebra", "tuples", "view"},
+    "update": {"algebra", "tuples", "view", "enumerate"},
 }
+
+#: What changes something that is stored: methods of the engine's `tuples`.
+CHANGES = ("push", "pop", "remove", "add", "append", "reserve", "free", "findOrAdd", "retain", "release", "clear")
 
 
 def scala_sources(folder: Path) -> list[Path]:
@@ -49,6 +53,18 @@ def test_the_engine_knows_only_the_library_and_its_lower_layers(source: Path) ->
             assert used == layer or used in ENGINE_LAYERS[layer], f"{layer} imports {name}"
         else:
             assert name.startswith(("scala.", "java.")), f"the engine imports {name}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [source for room in ("view", "enumerate") for source in scala_sources(ENGINE / "io/joinless/engine" / room)],
+    ids=lambda p: p.stem,
+)
+def test_only_updates_change_a_view_tree(source: Path) -> None:
+    """Neither the views themselves nor what enumerates them. (Weights are added, too, but that stores nothing.)"""
+    code = re.sub(r"/\*.*?\*/|//[^\n]*|\bWeight\.add\b", "", source.read_text(), flags=re.DOTALL)
+    assert not re.findall(rf"\.(?:{'|'.join(CHANGES)})\(", code)
+    assert not re.findall(r"\.(?:state|multiplicity|plural|upKeys)\b[^\n=]*[^\n=!<>]=(?!=)", code)
 
 
 def test_packages_of_the_plugin_import_only_what_stands_below_them() -> None:

@@ -1,7 +1,7 @@
 package io.joinless.bench
 
-import io.joinless.engine.enumerate.{ChangeBatch, DeltaEnumeration}
 import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration}
 import io.joinless.engine.view.ViewTree
 
 /** The engine on a [[GraphQuery]]: rows go into the view tree, every result row is visited by the cursor. */

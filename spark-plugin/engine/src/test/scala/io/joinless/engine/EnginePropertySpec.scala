@@ -1,9 +1,9 @@
 package io.joinless.engine
 
 import io.joinless.engine.algebra.WeightOverflow
-import io.joinless.engine.enumerate.{ChangeBatch, Reversal}
 import io.joinless.engine.oracle._
 import io.joinless.engine.query.{Hypergraph, ShapesOfQueries, TreeSearch}
+import io.joinless.engine.update.{ChangeBatch, Reversal}
 import io.joinless.engine.view.{Invariants, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 

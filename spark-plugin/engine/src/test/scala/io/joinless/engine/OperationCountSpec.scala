@@ -1,8 +1,8 @@
 package io.joinless.engine
 
-import io.joinless.engine.enumerate.ChangeBatch
 import io.joinless.engine.oracle.{Rows, Streams}
 import io.joinless.engine.query.{Hypergraph, RelationNode, ShapesOfQueries}
+import io.joinless.engine.update.ChangeBatch
 import io.joinless.engine.view
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.immutable.BitSet

@@ -1,8 +1,9 @@
 package io.joinless.engine
 
-import io.joinless.engine.enumerate.{ChangeBatch, DeltaEnumeration, FullEnumeration, Membership}
+import io.joinless.engine.enumerate.{FullEnumeration, Membership}
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.engine.tuples.KeyField
+import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration}
 import io.joinless.engine.view._
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.immutable.BitSet
@@ -91,7 +92,7 @@ class ThreeHopSpec extends AnyFunSuite {
       for ((mask, e, w) <- changes; r <- 0 until 3 if (mask >> r & 1) == 1) next((r, e)) += w
       next.filterInPlace((_, w) => w != 0)
       changes.foreach { case (mask, (s, d), w) => batch.add(0, mask, w, Array(0L, s, d), 3) }
-      if (next.values.exists(_ < 0)) { val _ = intercept[io.joinless.engine.algebra.DeleteOfAbsentRow](batch.next()) }
+      if (next.values.exists(_ < 0)) { val _ = intercept[io.joinless.engine.update.DeleteOfAbsentRow](batch.next()) }
       else {
         while (batch.next()) {
           val k = batch.rows.take(3).toSeq.map(edge)

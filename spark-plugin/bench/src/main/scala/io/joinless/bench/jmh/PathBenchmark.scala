@@ -1,7 +1,8 @@
 package io.joinless.bench.jmh
 
 import io.joinless.bench._
-import io.joinless.engine.enumerate.{DeltaEnumeration, FullEnumeration, Restoration}
+import io.joinless.engine.enumerate.FullEnumeration
+import io.joinless.engine.update.{DeltaEnumeration, Restoration}
 import io.joinless.engine.view.ViewTree
 import java.nio.file.Paths
 import java.util.concurrent.TimeUnit

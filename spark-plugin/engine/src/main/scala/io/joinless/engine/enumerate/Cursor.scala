@@ -27,13 +27,13 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * After `next()` returned true, `tuples(r)` is the row of relation r and `changed` has a bit for each relation whose row
   * differs from the result before; `weight` is the product of the rows' multiplicities and the base.
   */
-final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
+final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private[this] val counters = tree.counters
   private[this] var weighted = false // some row counts more than once, so that results are products
   private[this] val contexts = new Array[Plan](tree.nodes.length)
   private[this] val full = Plan.full(tree, residuals)
   private[this] val atStart: Array[Array[Residual]] =
-    tree.nodes.map(n => residuals.filter(_.relations.forall(_ == n.id)).toArray)
+    tree.nodes.map(n => residuals.filter(_.relations.forall(r => (n.relations >>> r & 1L) != 0)).toArray)
   private[this] var levels: Array[Level] = full.levels
   private[this] var last = -1
   private[this] var firstLoose = 0 // of `levels`, from where on any order will do
@@ -90,7 +90,7 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
       if (slot != 0) {
         slots(last) = slot
         tuples(level.node) = level.lists.tuple(slot)
-        changed = level.bit
+        changed = level.relations
         counters.results += 1
         return true
       }
@@ -122,12 +122,12 @@ final private[enumerate] class Cursor(tree: ViewTree, residuals: IndexedSeq[Resi
         l -= 1
         enter = false
       } else {
-        changed |= level.bit
+        changed |= level.relations
         if (level.residuals != null && !accepts(level.residuals)) enter = false
         else {
           if (weighted)
-            weights(l + 1) = if (level.relation == null) weights(l)
-            else Weight.multiply(weights(l), level.relation.weight(tuples(level.node)))
+            weights(l + 1) = if (level.weights == null) weights(l)
+            else Weight.multiply(weights(l), level.weights(tuples(level.node)))
           if (l == last) {
             counters.moves += moves
             counters.results += 1

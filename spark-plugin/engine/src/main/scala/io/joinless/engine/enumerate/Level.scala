@@ -1,80 +1,21 @@
 package io.joinless.engine.enumerate
 
-import io.joinless.engine.tuples.{IntLists, PagedInts}
-import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
-import scala.collection.mutable.ArrayBuffer
+import io.joinless.engine.tuples.{IntLists, PagedInts, PagedLongs}
 
 /** One wheel of the odometer: binds a tuple of `node`, given a bound tuple of the node `from`.
   *
   * The candidates are a list of a key: `lists` under `keys(tuple of from)`, or under that tuple itself where it is a key
   * (`keys` null). Without `lists` there is one candidate, the key (a generalized parent).
+  *
+  * @param relations the relations (bit set) whose rows it binds
+  * @param weights how often each tuple of `node` counts, null where each counts once
   */
 final private[enumerate] class Level(
     val node: Int,
     val from: Int,
     val lists: IntLists,
     val keys: PagedInts,
-    val relation: RelationNode,
+    val relations: Long,
+    val weights: PagedLongs,
     val residuals: Array[Residual]
-) {
-  val bit: Long = if (relation == null) 0L else 1L << node
-}
-
-/** In which order the nodes are bound: every node after one of its neighbours, so that no list is empty.
-  *
-  * From `firstLoose` on any order will do: these are lists whose tuples no other level and no residual looks at.
-  */
-final private[enumerate] class Plan(val levels: Array[Level]) {
-  val firstLoose: Int = {
-    val parents = levels.iterator.map(_.from).toSet
-    levels.lastIndexWhere(l => l.lists == null || l.residuals != null || parents(l.node)) + 1
-  }
-}
-
-private[enumerate] object Plan {
-
-  /** Levels that complete a tuple of `start` to full results: up through live parents, then down through V_s. */
-  def context(start: ViewNode, residuals: IndexedSeq[Residual]): Plan = {
-    val plan = new Builder(residuals, Some(start))
-    val path = ArrayBuffer(start)
-    while (!path.last.isRoot) {
-      val (node, parent) = (path.last, path.last.parent)
-      parent match {
-        case r: RelationNode => plan.bind(r, node.id, r.live(node.position), node.upKeys)
-        case g: GeneralizedNode => plan.bind(g, node.id, null, node.upKeys)
-      }
-      path += parent
-    }
-    for (node <- path) descend(plan, node, path)
-    new Plan(plan.levels.toArray)
-  }
-
-  /** Levels of the full result: all alive tuples of the root, then down. */
-  def full(tree: ViewTree, residuals: IndexedSeq[Residual]): Plan = {
-    val plan = new Builder(residuals, None)
-    plan.bind(tree.root, -1, tree.root.vs, null)
-    descend(plan, tree.root, ArrayBuffer.empty)
-    new Plan(plan.levels.toArray)
-  }
-
-  private def descend(plan: Builder, node: ViewNode, bound: collection.Seq[ViewNode]): Unit =
-    for (i <- 0 until node.childCount if !bound.contains(node.child(i))) {
-      val child = node.child(i)
-      plan.bind(child, node.id, child.vs, node match { case r: RelationNode => r.down(i); case _ => null })
-      descend(plan, child, Nil)
-    }
-
-  final private class Builder(residuals: IndexedSeq[Residual], start: Option[ViewNode]) {
-    val levels = new ArrayBuffer[Level]
-    private[this] var relations = start.iterator.collect { case r: RelationNode => r.id }.toSet
-    private[this] var waiting = residuals.filterNot(_.relations.forall(relations))
-
-    def bind(node: ViewNode, from: Int, lists: IntLists, keys: PagedInts): Unit = {
-      val relation = node match { case r: RelationNode => r; case _ => null }
-      if (relation != null) relations += relation.id
-      val (ready, later) = waiting.partition(_.relations.forall(relations))
-      waiting = later
-      levels += new Level(node.id, from, lists, keys, relation, if (ready.isEmpty) null else ready.toArray)
-    }
-  }
-}
+)

@@ -1,7 +1,6 @@
 package io.joinless.engine.enumerate
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
 
 /** How often a given row is in the result, without enumerating: one look-up per relation and per edge (algorithms A28).
@@ -10,29 +9,20 @@ import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTre
   * are compared.
   */
 final class Membership(tree: ViewTree) {
-  private[this] val relations = tree.block.relations.size
 
   /** @param rows per relation the words of its row
     * @return the weight of that row of the full join, 0 where it is no result
     */
-  def weight(rows: IndexedSeq[Array[Long]]): Long = {
-    // the given rows lie in the arenas while we look, so that key readers can read them
-    val probes = new Array[Int](relations)
-    for (r <- 0 until relations) probes(r) = arena(r).append(rows(r), 0, rows(r).length)
-    try below(tree.root, 0, rows, probes)
-    finally for (r <- relations - 1 to 0 by -1) arena(r).free(probes(r))
-  }
-
-  private def arena(relation: Int): TupleArena = tree.relation(relation).arena
+  def weight(rows: IndexedSeq[Array[Long]]): Long = below(tree.root, 0, rows)
 
   /** Product over the subtree of `node`, given the key towards its parent. */
-  private def below(node: ViewNode, key: Int, rows: IndexedSeq[Array[Long]], probes: Array[Int]): Long = node match {
+  private def below(node: ViewNode, key: Int, rows: IndexedSeq[Array[Long]]): Long = node match {
     case g: GeneralizedNode =>
-      val tuple = tree.keyOf(g, probes)
+      val tuple = keyOf(g, rows)
       if (tuple < 0 || !g.isAlive(tuple) || (!g.isRoot && g.key(tuple) != key)) 0L
-      else product(g, _ => tuple, 1L, rows, probes)
+      else product(g, tuple, 1L, rows)
     case r: RelationNode =>
-      val words = rows(r.id)
+      val words = rows(r.relation)
       val identity = tree.identity(r.input)
       var count = 0L
       var tuple = -1
@@ -47,20 +37,24 @@ final class Membership(tree: ViewTree) {
           slot = r.vs.next(slot)
         }
       }
-      if (count == 0) 0L else product(r, c => r.down(c)(tuple), count, rows, probes)
+      if (count == 0) 0L else product(r, tuple, count, rows)
   }
 
-  private def product(
-      node: ViewNode,
-      keyOf: Int => Int,
-      own: Long,
-      rows: IndexedSeq[Array[Long]],
-      probes: Array[Int]
-  ): Long = {
+  /** The tuple of a generalized node on which the given rows meet, −1 where there is none. */
+  private def keyOf(node: GeneralizedNode, rows: IndexedSeq[Array[Long]]): Int = {
+    @scala.annotation.tailrec
+    def find(n: ViewNode, level: Int): Int = n.child(0) match {
+      case r: RelationNode => r.upReaders(level).find(node.domain, rows(r.relation), 0)
+      case g: GeneralizedNode => find(g, level + 1)
+    }
+    find(node, 0)
+  }
+
+  private def product(node: ViewNode, tuple: Int, own: Long, rows: IndexedSeq[Array[Long]]): Long = {
     var result = own
     var c = 0
     while (c < node.childCount && result != 0) {
-      result = Weight.multiply(result, below(node.child(c), keyOf(c), rows, probes))
+      result = Weight.multiply(result, below(node.child(c), node.keyTo(c, tuple), rows))
       c += 1
     }
     result

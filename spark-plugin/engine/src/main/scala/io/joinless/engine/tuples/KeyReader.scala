@@ -25,16 +25,17 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
   /** Id of the row's key in `index`; added where it is new. */
   def findOrAdd(index: KeyIndex, row: Int): Int =
     if (keyWords == 1) index.findOrAdd(arena.page(row)(arena.start(row) + singleWord))
-    else { val n = fill(row); index.findOrAdd(buffer, n) }
+    else { val n = fill(arena.page(row), arena.start(row)); index.findOrAdd(buffer, n) }
 
   /** Id of the row's key in `index`, −1 where it is not there. */
-  def find(index: KeyIndex, row: Int): Int =
-    if (keyWords == 1) index.find(arena.page(row)(arena.start(row) + singleWord))
-    else { val n = fill(row); index.find(buffer, n) }
+  def find(index: KeyIndex, row: Int): Int = find(index, arena.page(row), arena.start(row))
 
-  private def fill(row: Int): Int = {
-    val page = arena.page(row)
-    val start = arena.start(row)
+  /** The same for a row that lies anywhere: its words begin at `start` of `page`. */
+  def find(index: KeyIndex, page: Array[Long], start: Int): Int =
+    if (keyWords == 1) index.find(page(start + singleWord))
+    else { val n = fill(page, start); index.find(buffer, n) }
+
+  private def fill(page: Array[Long], start: Int): Int = {
     var n = 0
     while (n < keyNullWords) { buffer(n) = 0L; n += 1 }
     var f = 0

@@ -27,11 +27,8 @@ object Invariants {
       ensure(views.size == inViews.size, "I2", node, -1, "a tuple stands twice in V_s")
       alive += views.size
       for (tuple <- tuples(node, views)) {
-        node match {
-          case r: RelationNode => if (r.weight(tuple) > 1) plural += 1
-          case _: GeneralizedNode =>
-        }
-        val supported = (0 until node.childCount).count(c => !node.child(c).vs.isEmpty(keyTowards(node, c, tuple)))
+        if (node.weight(tuple) > 1) plural += 1
+        val supported = (0 until node.childCount).count(c => !node.child(c).vs.isEmpty(node.keyTo(c, tuple)))
         ensure(
           node.count(tuple) == supported,
           "I1",
@@ -66,34 +63,25 @@ object Invariants {
     )
   }
 
-  private def checkLiveLists(node: ViewNode): Unit = node match {
-    case r: RelationNode =>
-      for (c <- 0 until r.childCount) {
-        val all = members(r.idx(c), r.child(c).up.limit)
-        val live = members(r.live(c), r.child(c).up.limit)
-        for ((key, tuple) <- all) ensure(r.down(c)(tuple) == key, "I3", r, tuple, "is indexed under another key")
-        ensure(live.size == live.toSet.size, "I3", r, -1, "a live list holds a tuple twice")
-        ensure(
-          live.toSet == all.filter { case (_, t) => r.isMarked(t) }.toSet,
-          "I3",
-          r,
-          -1,
-          s"live lists differ for child $c"
-        )
-      }
-    case _: GeneralizedNode =>
-  }
+  private def checkLiveLists(node: ViewNode): Unit =
+    for (c <- 0 until node.childCount if node.live(c) != null) {
+      val all = members(node.idx(c), node.child(c).up.limit)
+      val live = members(node.live(c), node.child(c).up.limit)
+      for ((key, tuple) <- all) ensure(node.keyTo(c, tuple) == key, "I3", node, tuple, "is indexed under another key")
+      ensure(live.size == live.toSet.size, "I3", node, -1, "a live list holds a tuple twice")
+      ensure(
+        live.toSet == all.filter { case (_, t) => node.isMarked(t) }.toSet,
+        "I3",
+        node,
+        -1,
+        s"live lists differ for child $c"
+      )
+    }
 
-  private def keyTowards(node: ViewNode, child: Int, tuple: Int): Int = node match {
-    case r: RelationNode => r.down(child)(tuple)
-    case _: GeneralizedNode => tuple
-  }
-
-  private def tuples(node: ViewNode, views: Set[Int]): Iterable[Int] = node match {
-    case r: RelationNode if r.childCount > 0 => members(r.idx(0), r.child(0).up.limit).map(_._2)
-    case _: RelationNode => views
-    case g: GeneralizedNode => 0 until g.domain.limit
-  }
+  private def tuples(node: ViewNode, views: Set[Int]): Iterable[Int] =
+    if (node.childCount == 0) views
+    else if (node.idx(0) == null) 0 until node.child(0).up.limit
+    else members(node.idx(0), node.child(0).up.limit).map(_._2)
 
   private def members(lists: IntLists, keys: Int): IndexedSeq[(Int, Int)] =
     (0 until keys).flatMap { key =>

@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{IntLists, KeyIndex, KeyReader, PagedBytes, PagedInts, PagedLongs, TupleArena}
+import io.joinless.engine.tuples.{IntLists, KeyIndex, KeyReader, Paged, PagedBytes, PagedInts, PagedLongs, TupleArena}
 
 /** The views of one node of the join tree, over its tuples (dense int ids).
   *
@@ -9,9 +9,22 @@ import io.joinless.engine.tuples.{IntLists, KeyIndex, KeyReader, PagedBytes, Pag
   * part of some result: alive, and some live tuple of the parent (any, at the root) joins it.
   *
   *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
-  *   - `state`: count, and a mark on live tuples of nodes that have children (leaves need none).
+  *   - `state`: count, and a mark on live tuples of nodes that have children (leaves need none);
+  *   - per child c: `down(c)(t)` the tuple's key on the separator, `idx(c)` all tuples by that key, `live(c)` the live ones. All
+  *     three are null where a tuple is itself the key: then it alone has that key, and is live where it is marked.
+  *
+  * Algorithms ask a node what its tuples are to its neighbours and to a result, not of which kind it is: these lists, `keyTo`,
+  * `weight` and `relations`.
+  *
+  * @param relations the relations (bit set) whose rows a tuple of this node binds
+  * @param multiplicity how often a tuple is there; null where each counts once
   */
-sealed abstract class ViewNode(val id: Int, removable: Boolean) {
+sealed abstract class ViewNode(
+    val id: Int,
+    val relations: Long,
+    removable: Boolean,
+    private[engine] val multiplicity: PagedLongs
+) {
   private[view] var parentNode: ViewNode = null
   private[view] var childNodes: Array[ViewNode] = Array.empty
 
@@ -31,54 +44,65 @@ sealed abstract class ViewNode(val id: Int, removable: Boolean) {
   private[engine] val vs = new IntLists(removable)
   private[engine] val state = new PagedBytes
 
-  /** During a deletion: how many alive tuples of a key die. */
-  private[engine] val gone = new PagedInts
+  /** Of the deletion that is pending: how many alive tuples of a key die. 0 everywhere while none is. It lies here, with the
+    * other arrays over keys, because it is as long as they are: whoever deletes must not have to lay it out anew.
+    */
+  private[engine] val dying = new PagedInts
+
+  private[engine] var down: Array[PagedInts] = Array.empty
+  private[engine] var idx: Array[IntLists] = Array.empty
+  private[engine] var live: Array[IntLists] = Array.empty
 
   final def key(tuple: Int): Int = upKeys(tuple)
   final def count(tuple: Int): Int = state(tuple) & ViewNode.CountMask
   final def isAlive(tuple: Int): Boolean = count(tuple) == childNodes.length
   final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
+  final def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
+
+  /** The tuple's key towards child `c`. */
+  final def keyTo(c: Int, tuple: Int): Int = if (down(c) == null) tuple else down(c)(tuple)
 
   /** Some live tuple of the parent has this key. At the root always. */
-  final def isLiveAbove(key: Int): Boolean = parentNode match {
-    case r: RelationNode => !r.live(place).isEmpty(key)
-    case g: GeneralizedNode => g.isMarked(key)
-    case null => true
-  }
+  final def isLiveAbove(key: Int): Boolean = parentNode == null || parentNode.isLiveFor(place, key)
 
-  def bytes: Long = upKeys.bytes + vs.bytes + state.bytes + gone.bytes
+  private def isLiveFor(c: Int, key: Int): Boolean = if (live(c) == null) isMarked(key) else !live(c).isEmpty(key)
+
+  def bytes: Long = {
+    val arrays = Iterator[Paged](upKeys, state, dying, multiplicity) ++ down
+    val lists = Iterator(vs) ++ idx ++ live
+    arrays.filter(_ != null).map(_.bytes).sum + lists.filter(_ != null).map(_.bytes).sum
+  }
 }
 
-private object ViewNode {
+private[engine] object ViewNode {
   final val LiveMark = 0x80
   final val CountMask = 0x7f
 }
 
 /** Views of a relation: tuples are row ids of its input.
   *
-  * Per child c: `down(c)(t)` the tuple's key on the separator, `idx(c)` all tuples by that key, `live(c)` the live ones.
   * `multiplicity` only where the input is retractable; elsewhere each row counts once. Linked rows have a positive one;
   * zero and negative ones (owed rows) are in no view.
   */
-final class RelationNode(id: Int, val input: Int, val arena: TupleArena, removable: Boolean, retractable: Boolean)
-    extends ViewNode(id, removable) {
-
-  private[engine] var down: Array[PagedInts] = Array.empty
-  private[engine] var idx: Array[IntLists] = Array.empty
-  private[engine] var live: Array[IntLists] = Array.empty
-  private[engine] val multiplicity = if (retractable) new PagedLongs else null
+final class RelationNode(
+    id: Int,
+    val relation: Int,
+    val input: Int,
+    val arena: TupleArena,
+    removable: Boolean,
+    retractable: Boolean
+) extends ViewNode(id, 1L << relation, removable, if (retractable) new PagedLongs else null) {
 
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
-  private[view] var upReaders: Array[KeyReader] = Array.empty
-  private[view] var downReaders: Array[KeyReader] = Array.empty
+  private[engine] var upReaders: Array[KeyReader] = Array.empty
+  private[engine] var downReaders: Array[KeyReader] = Array.empty
 
-  def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
+  /** While a batch is put in order: what it does to each key above (`update.RefilledKeys`). 0 everywhere else, and at the root. */
+  private[engine] val refills = new PagedInts
 
-  override def bytes: Long =
-    super.bytes + (down.iterator.map(_.bytes) ++ idx.iterator.map(_.bytes) ++ live.iterator.map(_.bytes)).sum +
-      (if (multiplicity == null) 0 else multiplicity.bytes)
+  override def bytes: Long = super.bytes + refills.bytes
 }
 
-/** Views of a generalized node: a tuple is a key of `domain`, on which all its children meet. */
+/** Views of a generalized node: a tuple is a key of `domain`, on which all its children meet. It binds no row. */
 final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex, removable: Boolean)
-    extends ViewNode(id, removable)
+    extends ViewNode(id, 0L, removable, null)

@@ -17,29 +17,32 @@ final case class Mutant(name: String, file: String, edits: (String, String)*) {
   * enumerated, which is no mistake: what one change of one row makes live never lies above another of its witnesses.
   */
 object Mutant {
-  private val propagation = "view/Propagation.scala"
-  private val liveness = "view/Liveness.scala"
-  private val viewTree = "view/ViewTree.scala"
-  private val delta = "enumerate/DeltaEnumeration.scala"
-  private val batch = "enumerate/ChangeBatch.scala"
-  private val reversal = "enumerate/Reversal.scala"
-  private val restoration = "enumerate/Restoration.scala"
+  private val propagation = "update/Propagation.scala"
+  private val liveness = "update/Liveness.scala"
+  private val links = "update/Links.scala"
+  private val delta = "update/DeltaEnumeration.scala"
+  private val collected = "update/CollectedChanges.scala"
+  private val order = "update/ApplyOrder.scala"
+  private val application = "update/BatchApplication.scala"
+  private val deltas = "update/BatchDeltas.scala"
+  private val reversal = "update/Reversal.scala"
+  private val restoration = "update/Restoration.scala"
   private val cursor = "enumerate/Cursor.scala"
   private val lists = "tuples/IntLists.scala"
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
 
-  private val survives = "n.vs.count(key) > n.gone(key) && n.isLiveAbove(key)"
+  private val survives = "n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)"
 
   val all: Seq[Mutant] = Seq(
     Mutant("delete: witnesses whose key does not survive", propagation, survives -> "n.isLiveAbove(key)"),
-    Mutant("delete: witnesses below dead parents", propagation, survives -> "n.vs.count(key) > n.gone(key)"),
+    Mutant("delete: witnesses below dead parents", propagation, survives -> "n.vs.count(key) > n.dying(key)"),
     Mutant(
       "delete: no witness at the root",
       propagation,
       "if (node.isRoot) witness(node, tuple)" -> "if (node.isRoot) ()"
     ),
-    Mutant("delete: dying tuples of a key not reset", propagation, "n.gone(n.key(t)) = 0; " -> ""),
+    Mutant("delete: dying tuples of a key not reset", propagation, "n.dying(n.key(t)) = 0; " -> ""),
     Mutant(
       "insert: witnesses below dead parents",
       propagation,
@@ -70,50 +73,66 @@ object Mutant {
       propagation,
       "liveness.unmark(tree.nodes(witnessNodes(i)), witnessTuples(i)); i += 1" -> "i += 1"
     ),
-    Mutant("mark not recursive", liveness, "if (first) pushAll(r.child(c), key)" -> ""),
-    Mutant("mark for every live parent", liveness, "if (first) pushAll(r.child(c), key)" -> "pushAll(r.child(c), key)"),
-    Mutant("unmark not recursive", liveness, "if (r.live(c).isEmpty(key)) pushAll(r.child(c), key)" -> ""),
+    Mutant(
+      "mark not recursive",
+      liveness,
+      "if (first) pushAll(n.child(c), key)" -> "if (list == null) pushAll(n.child(c), key)"
+    ),
+    Mutant("mark for every live parent", liveness, "if (first) pushAll(n.child(c), key)" -> "pushAll(n.child(c), key)"),
+    Mutant(
+      "unmark not recursive",
+      liveness,
+      "if (list == null || list.isEmpty(key)) pushAll(n.child(c), key)" -> "if (list == null) pushAll(n.child(c), key)"
+    ),
     Mutant(
       "unmark though another parent is live",
       liveness,
-      "if (r.live(c).isEmpty(key)) pushAll(r.child(c), key)" -> "pushAll(r.child(c), key)"
+      "if (list == null || list.isEmpty(key)) pushAll(n.child(c), key)" -> "pushAll(n.child(c), key)"
     ),
     Mutant(
       "insertions first",
-      batch,
+      order,
       "if (refilled == 0L) each(deletions)(order.push(_))" -> "if (refilled == 0L) ()",
       "if (refilled == 0L || !refills(e)) order.push(e))" -> "if (refilled == 0L || !refills(e)) order.push(e))\n    if (refilled == 0L) each(deletions)(order.push(_))"
     ),
     Mutant(
       "results that replacements let pass handed out",
-      batch,
-      "bitCount(refilled) > 1" -> "bitCount(refilled) > 99"
+      deltas,
+      "bitCount(order.refilled) > 1" -> "bitCount(order.refilled) > 99"
     ),
     Mutant(
       "passing results left out when they come only",
-      batch,
-      "else Replacements.Comes" -> "else Replacements.None"
+      deltas,
+      "case Replacements.Goes => Replacements.Comes" -> "case Replacements.Goes => Replacements.None"
     ),
-    Mutant("rows changed in passing not announced", batch, "delta.changed | unseen" -> "delta.changed"),
-    Mutant("counts that go up and down not reported", batch, "reweighsDown && (reweighsUp || " -> "reweighsDown && ("),
-    Mutant("equal rows appended not reported", batch, "|| appendedRows.size > 0 || refilled" -> "|| refilled"),
-    Mutant("replacements whose counts go down not reported", batch, "> 0 || refilled != 0L)" -> "> 0)"),
-    Mutant("marks of replacements kept", batch, "    replacements.clear()\n" -> ""),
+    Mutant("rows changed in passing not announced", deltas, "delta.changed | unseen" -> "delta.changed"),
+    Mutant("counts that go up and down not reported", order, "reweighsDown && (reweighsUp || " -> "reweighsDown && ("),
+    Mutant("equal rows appended not reported", order, "|| changes.appends > 0 || refilled" -> "|| refilled"),
+    Mutant("replacements whose counts go down not reported", order, "> 0 || refilled != 0L)" -> "> 0)"),
+    Mutant("marks of replacements kept", deltas, "replacements.clear()" -> "()"),
     Mutant(
       "replaced rows inserted twice",
-      batch,
+      order,
       "if (refilled == 0L || !refills(e)) order.push(e)" -> "order.push(e)"
     ),
     Mutant(
       "keys stay marked as refilled",
-      batch,
-      "node(e).gone(node(e).key(net.row(e))) = 0" -> "()"
+      order,
+      "RefilledKeys.forget(node(e), keyOf(e))" -> "()"
     ),
-    Mutant("counts of owed rows forgotten", batch, "counts(net.row(e)) = counts(net.row(e)) + net.change(e)" -> "()"),
-    Mutant("owed rows paid back in full", batch, "delta.delete(relation, row, after)" -> "delta.delete(relation, row)"),
+    Mutant(
+      "counts of owed rows forgotten",
+      application,
+      "counts(changes.row(e)) = counts(changes.row(e)) + changes.change(e)" -> "()"
+    ),
+    Mutant(
+      "owed rows paid back in full",
+      application,
+      "delta.delete(relation, row, after)" -> "delta.delete(relation, row)"
+    ),
     Mutant(
       "owed rows not subtracted",
-      batch,
+      application,
       "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
     ),
     Mutant("rows that were taken back stay stored", reversal, "tree.arena(inputOf(roles)).free(row)" -> ""),
@@ -125,15 +144,15 @@ object Mutant {
     ),
     Mutant("restored rows not retained", restoration, "if (count != 0) identity.retain(row)" -> ""),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
-    Mutant("batch not netted", "algebra/Net.scala", "Weight.add(sums(relation)(row), weight)" -> "weight"),
-    Mutant("absent rows deleted", batch, "if (after < 0 && change" -> "if (after < -1 && change"),
+    Mutant("batch not netted", "update/Net.scala", "Weight.add(sums(relation)(row), weight)" -> "weight"),
+    Mutant("absent rows deleted", order, "if (after < 0 && change" -> "if (after < -1 && change"),
     Mutant(
       "refused batch keeps appended rows",
-      batch,
+      collected,
       "if (!again) arena.free(appendedRows(i))" -> "if (again) arena.free(appendedRows(i))"
     ),
-    Mutant("rows not retained", batch, "if (before == 0 && after != 0) retain(e)" -> ""),
-    Mutant("rows not released", batch, "if (before != 0 && after == 0) release(e)" -> ""),
+    Mutant("rows not retained", collected, "if (before == 0 && after != 0) retain(e)" -> ""),
+    Mutant("rows not released", collected, "if (before != 0 && after == 0) release(e)" -> ""),
     Mutant(
       "new multiplicity in place of the difference",
       delta,
@@ -144,7 +163,7 @@ object Mutant {
       delta,
       "node.isAlive(row) && (node.isRoot || node.isLiveAbove(node.key(row)))" -> "node.isAlive(row)"
     ),
-    Mutant("multiplicity of the witness forgotten", delta, "Weight.multiply(sign, r.weight(t))" -> "sign"),
+    Mutant("multiplicity of the witness forgotten", delta, "Weight.multiply(sign, n.weight(t))" -> "sign"),
     Mutant(
       "multiplicity of deleted rows kept",
       delta,
@@ -153,25 +172,25 @@ object Mutant {
     Mutant(
       "multiplicity of other rows forgotten",
       cursor,
-      "Weight.multiply(weights(l), level.relation.weight(tuples(level.node)))" -> "weights(l)"
+      "Weight.multiply(weights(l), level.weights(tuples(level.node)))" -> "weights(l)"
     ),
     Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.plural += 1" -> ""),
     Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.plural += 1" -> ""),
     Mutant("innermost list not the last one", cursor, "if (innermost != null) innermost = levels(last)" -> ""),
-    Mutant("changes not announced", cursor, "        changed |= level.bit\n" -> ""),
+    Mutant("changes not announced", cursor, "        changed |= level.relations\n" -> ""),
     Mutant(
       "residual of the witness ignored",
       cursor,
       "if (conditions.length > 0 && " -> "if (conditions.length > 99 && "
     ),
-    Mutant("index entry left", viewTree, "      node.idx(c).remove(key, row)\n" -> ""),
+    Mutant("index entry left", links, "      node.idx(c).remove(key, row)\n" -> ""),
     Mutant(
       "key of a generalized tuple left",
-      viewTree,
-      "case g: GeneralizedNode if last && !g.isRoot => unlinkUp(g, key)" -> "case g: GeneralizedNode if last && !g.isRoot && node.isRoot => unlinkUp(g, key)"
+      links,
+      "if (last && levels > 1) unlinkUp" -> "if (last && levels > 99) unlinkUp"
     ),
-    Mutant("key above not released", viewTree, "val last = node.up.release(key)" -> "val last = false"),
-    Mutant("counts of a new row start at 0", viewTree, "if (!child.vs.isEmpty(key)) alive += 1" -> ""),
+    Mutant("key above not released", links, "val last = node.up.release(key)" -> "val last = false"),
+    Mutant("counts of a new row start at 0", links, "if (!child.vs.isEmpty(key)) alive += 1" -> ""),
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),

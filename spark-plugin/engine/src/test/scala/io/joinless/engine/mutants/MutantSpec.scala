@@ -7,7 +7,7 @@ class MutantSpec extends AnyFunSuite {
   private val cases = 2500L
 
   test("control: the engine as it is survives") {
-    assert(MutantEngine.probe(Mutant("none", "view/Propagation.scala"), 500) === None)
+    assert(MutantEngine.probe(Mutant("none", "update/Propagation.scala"), 500) === None)
   }
 
   for (mutant <- Mutant.all) test(s"killed: ${mutant.name}") {

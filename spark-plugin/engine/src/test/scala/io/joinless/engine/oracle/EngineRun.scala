@@ -3,8 +3,8 @@ package io.joinless.engine.oracle
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.algebra.DeleteOfAbsentRow
-import io.joinless.engine.enumerate._
+import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual}
+import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal}
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
 
 /** Plays a case on the engine and compares, batch by batch, with the oracle.
@@ -13,7 +13,7 @@ import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewT
   * changes at most once, so nothing transient is handed out (I6), and elsewhere with one sign, unless the batch says otherwise;
   * rows not announced as changed are the same; cursors move at most twice per level between two results; the full enumeration
   * is the result, with its weights; membership of some rows; the invariants I1 to I5; a tree whose rows are all gone is empty.
-  * A batch that was taken back left no trace. A tree rebuilt from the rows goes on like the one it replaces, whether they come as changes or as from a log. On append-only
+  * A batch that was taken back left no trace: played again, also by one who played the batches before, it takes as many steps. A tree rebuilt from the rows goes on like the one it replaces, whether they come as changes or as from a log. On append-only
   * blocks the propagation never takes more steps than there are (tuple, child) pairs.
   */
 final class EngineRun(query: Case) {
@@ -34,6 +34,7 @@ final class EngineRun(query: Case) {
   }
   private[this] var appended = 0L
   private[this] var stepsRehearsed = 0L
+  private[this] var stepsOfRehearsal = -1L
   private[this] val slots = query.tree.preorder.size
   fresh()
 
@@ -67,21 +68,25 @@ final class EngineRun(query: Case) {
     } else {
       val next = oracle.result()
       val once = (before ++ oracle.multiplicity).forall(_.forall(_ <= 1))
+      stepsOfRehearsal = -1L
       if (random.nextInt(4) == 0) rehearse(changes)
       val difference = next.clone()
       for ((key, weight) <- current) add(difference, key, -weight)
       current = next
+      val steps = tree.counters.steps
       appended += changes.count(c => !query.inputs(c.input).retractable)
       val handedOut =
         if (appendOnly && random.nextBoolean()) insertOneByOne(changes, once) else playBatch(changes, once)
       expectSame("delta", difference, handedOut)
+      val taken = tree.counters.steps - steps
+      expect(stepsOfRehearsal < 0 || taken == stepsOfRehearsal, s"$taken steps, rehearsed in $stepsOfRehearsal")
     }
     checkState()
     if (random.nextInt(20) == 0) rebuild()
   }
 
   private def refused(changes: IndexedSeq[CaseChange]): Unit = {
-    changes.foreach(send)
+    changes.foreach(send(_, batch))
     val refused =
       try { batch.next(); false }
       catch { case _: DeleteOfAbsentRow => true }
@@ -108,11 +113,13 @@ final class EngineRun(query: Case) {
       delta.complete()
       reversal.undo()
     } else {
-      changes.foreach(send)
-      batch.prepare()
-      val reversal = batch.reversal()
-      while (!enough() && batch.next()) {}
-      batch.drain()
+      val player = if (random.nextBoolean()) batch else new ChangeBatch(tree, residuals, query.owe)
+      changes.foreach(send(_, player))
+      player.prepare()
+      val reversal = player.reversal()
+      while (!enough() && player.next()) {}
+      player.drain()
+      stepsOfRehearsal = tree.counters.steps - steps
       reversal.undo()
     }
     Invariants.check(tree)
@@ -136,13 +143,13 @@ final class EngineRun(query: Case) {
     )
   }
 
-  private def send(change: CaseChange): Unit = {
+  private def send(change: CaseChange, to: ChangeBatch): Unit = {
     val words = query.inputs(change.input).words(change.row)
-    batch.add(change.input, change.roles, change.weight, words, words.length)
+    to.add(change.input, change.roles, change.weight, words, words.length)
   }
 
   private def playBatch(changes: IndexedSeq[CaseChange], once: Boolean): mutable.LongMap[Long] = {
-    changes.foreach(send)
+    changes.foreach(send(_, batch))
     batch.prepare()
     checkSigns(changes)
     collect(
@@ -291,8 +298,8 @@ final class EngineRun(query: Case) {
       if (appendOnly) {
         val words = query.inputs(input).words(row)
         for (_ <- 1L to count) delta.load(r, tree.arena(input).append(words, 0, words.length))
-      } else if (query.inputs(input).retractable) send(CaseChange(input, row, 1L << r, count))
-      else for (_ <- 1L to count) send(CaseChange(input, row, 1L << r, 1L))
+      } else if (query.inputs(input).retractable) send(CaseChange(input, row, 1L << r, count), batch)
+      else for (_ <- 1L to count) send(CaseChange(input, row, 1L << r, 1L), batch)
     }
     if (!appendOnly && !restored) while (batch.next()) {}
     checkState()

@@ -1,8 +1,8 @@
 package io.joinless.engine.oracle
 
-import io.joinless.engine.enumerate.DeltaEnumeration
 import io.joinless.engine.query.{Hypergraph, JoinTree, TreeSearch}
 import io.joinless.engine.tuples.KeyField
+import io.joinless.engine.update.DeltaEnumeration
 import io.joinless.engine.view._
 import scala.util.Random
 

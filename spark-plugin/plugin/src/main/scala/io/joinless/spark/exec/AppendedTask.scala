@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.{DeltaEnumeration, Reversal}
+import io.joinless.engine.update.{DeltaEnumeration, Reversal}
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.state.{CellState, ChangeLogWriter, Undo}
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,8 +1,8 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.algebra.{DeleteOfAbsentRow, WeightOverflow}
-import io.joinless.engine.enumerate.ChangeBatch
+import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.spec.{BlockSpec, ColumnRef}
 import io.joinless.spark.state.{CellState, ExtentJournal, Undo}

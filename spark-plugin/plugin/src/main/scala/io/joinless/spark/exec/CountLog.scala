@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.ChangeBatch
+import io.joinless.engine.update.ChangeBatch
 import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{
   CellState,

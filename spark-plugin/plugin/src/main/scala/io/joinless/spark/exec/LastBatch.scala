@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.Reversal
+import io.joinless.engine.update.Reversal
 import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{CellState, ExtentJournal, Undo}
 

@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.Restoration
+import io.joinless.engine.update.Restoration
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.spec.{BlockSpec, RowCodec}
 import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, RowCounts}

@@ -1,7 +1,8 @@
 package io.joinless.spark.state
 
 import io.joinless.engine.tuples.{IntStack, PagedLongs}
-import io.joinless.engine.view.{RowCopies, ViewTree}
+import io.joinless.engine.update.RowCopies
+import io.joinless.engine.view.ViewTree
 
 /** What was known of a log before a batch, to know it again once the batch is taken back.
   *

@@ -1,13 +1,14 @@
-package io.joinless.engine.view
+package io.joinless.engine.update
 
 import io.joinless.engine.tuples.IntStack
+import io.joinless.engine.view.{ViewNode, ViewTree}
 
 /** Keeps the live views: `live_c(k)` = the live tuples whose key towards child c is k (algorithms A14, invariant I3).
   *
   * A tuple that becomes live makes live, below it, the alive tuples of each key that had no live tuple before; and the
   * other way round. Cost O(1) per mark set or taken plus O(1) per child; work lists instead of recursion.
   */
-final private[engine] class Liveness(tree: ViewTree) {
+final private[update] class Liveness(tree: ViewTree) {
   private[this] val pendingNodes = new IntStack
   private[this] val pendingTuples = new IntStack
 
@@ -19,19 +20,14 @@ final private[engine] class Liveness(tree: ViewTree) {
       val t = pendingTuples.pop()
       n.state(t) = n.state(t) | ViewNode.LiveMark
       tree.counters.marked += 1
-      n match {
-        case r: RelationNode =>
-          var c = 0
-          while (c < r.childCount) {
-            val key = r.down(c)(t)
-            val first = r.live(c).isEmpty(key)
-            r.live(c).push(key, t)
-            if (first) pushAll(r.child(c), key)
-            c += 1
-          }
-        case g: GeneralizedNode =>
-          var c = 0
-          while (c < g.childCount) { pushAll(g.child(c), t); c += 1 }
+      var c = 0
+      while (c < n.childCount) {
+        val list = n.live(c)
+        val key = n.keyTo(c, t)
+        val first = list == null || list.isEmpty(key)
+        if (list != null) list.push(key, t)
+        if (first) pushAll(n.child(c), key)
+        c += 1
       }
     }
   }
@@ -45,18 +41,13 @@ final private[engine] class Liveness(tree: ViewTree) {
       if (n.isMarked(t)) {
         n.state(t) = n.state(t) & ~ViewNode.LiveMark
         tree.counters.marked -= 1
-        n match {
-          case r: RelationNode =>
-            var c = 0
-            while (c < r.childCount) {
-              val key = r.down(c)(t)
-              r.live(c).remove(key, t)
-              if (r.live(c).isEmpty(key)) pushAll(r.child(c), key)
-              c += 1
-            }
-          case g: GeneralizedNode =>
-            var c = 0
-            while (c < g.childCount) { pushAll(g.child(c), t); c += 1 }
+        var c = 0
+        while (c < n.childCount) {
+          val list = n.live(c)
+          val key = n.keyTo(c, t)
+          if (list != null) list.remove(key, t)
+          if (list == null || list.isEmpty(key)) pushAll(n.child(c), key)
+          c += 1
         }
       }
     }

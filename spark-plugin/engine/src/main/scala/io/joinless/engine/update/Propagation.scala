@@ -1,6 +1,7 @@
-package io.joinless.engine.view
+package io.joinless.engine.update
 
 import io.joinless.engine.tuples.IntStack
+import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
 
 /** Change propagation without joins (algorithms A16 to A20): one row comes to one relation, or goes from it.
   *
@@ -27,9 +28,10 @@ import io.joinless.engine.tuples.IntStack
   * Cost: O(1) per change, and O(1) per step (`counters.steps`), of which algorithms A5 says how many there are. What a
   * tuple's multiplicity is plays no part.
   */
-final private[engine] class Propagation(tree: ViewTree) {
+final private[update] class Propagation(tree: ViewTree) {
   private[this] val liveness = new Liveness(tree)
   private[this] val counters = tree.counters
+  private[this] val touched = tree.touched
   private[this] var level = new IntStack
   private[this] var above = new IntStack
 
@@ -48,7 +50,7 @@ final private[engine] class Propagation(tree: ViewTree) {
   private[this] var deletedRow = 0
 
   def insert(node: RelationNode, row: Int): Unit = {
-    tree.link(node, row)
+    Links.link(node, row)
     if (node.isAlive(row)) rise(node, row)
   }
 
@@ -71,19 +73,22 @@ final private[engine] class Propagation(tree: ViewTree) {
     if (node.isRoot) {
       node.vs.push(0, tuple)
       witness(node, tuple)
+      if (touched != null) tell(node, 0, 1)
     } else {
       val key = node.key(tuple)
       val first = node.vs.isEmpty(key)
       node.vs.push(key, tuple)
+      if (touched != null) tell(node, key, 1)
       if (!first) { if (node.isLiveAbove(key)) witness(node, tuple) }
-      else
-        node.parent match {
-          case r: RelationNode =>
-            val list = r.idx(node.position)
-            var slot = list.first(key)
-            while (slot != 0) { countUp(r, list.tuple(slot)); slot = list.next(slot) }
-          case g: GeneralizedNode => countUp(g, key)
+      else {
+        val parent = node.parent
+        val list = parent.idx(node.position)
+        if (list == null) countUp(parent, key)
+        else {
+          var slot = list.first(key)
+          while (slot != 0) { countUp(parent, list.tuple(slot)); slot = list.next(slot) }
         }
+      }
     }
   }
 
@@ -108,7 +113,7 @@ final private[engine] class Propagation(tree: ViewTree) {
       val n = tree.nodes(candidateNodes(i))
       val key = n.key(candidateTuples(i))
       // the key must survive the whole deletion: several of its tuples may die in it (algorithms A20)
-      if (n.vs.count(key) > n.gone(key) && n.isLiveAbove(key)) witness(n, candidateTuples(i))
+      if (n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)) witness(n, candidateTuples(i))
       i += 1
     }
   }
@@ -132,17 +137,18 @@ final private[engine] class Propagation(tree: ViewTree) {
     if (node.isRoot) witness(node, tuple)
     else {
       val key = node.key(tuple)
-      if (node.vs.count(key) > node.gone.add(key, 1)) {
+      if (node.vs.count(key) > node.dying.add(key, 1)) {
         candidateNodes.push(node.id)
         candidateTuples.push(tuple)
-      } else
-        node.parent match {
-          case r: RelationNode =>
-            val list = r.idx(node.position)
-            var slot = list.first(key)
-            while (slot != 0) { countDown(r, list.tuple(slot)); slot = list.next(slot) }
-          case g: GeneralizedNode => countDown(g, key)
+      } else {
+        val parent = node.parent
+        val list = parent.idx(node.position)
+        if (list == null) countDown(parent, key)
+        else {
+          var slot = list.first(key)
+          while (slot != 0) { countDown(parent, list.tuple(slot)); slot = list.next(slot) }
         }
+      }
     }
   }
 
@@ -151,6 +157,17 @@ final private[engine] class Propagation(tree: ViewTree) {
     fallingNodes.push(node.id)
     fallingTuples.push(tuple)
     if (node.isAlive(tuple)) above.push(tuple)
+  }
+
+  /** Sets the count of a row that is there and stays. */
+  def reweigh(node: RelationNode, row: Int, weight: Long): Unit = {
+    node.multiplicity(row) = weight
+    if (touched != null && node.isAlive(row)) tell(node, node.key(row), 0)
+  }
+
+  private def tell(node: ViewNode, key: Int, change: Int): Unit = {
+    val alive = node.vs.count(key)
+    touched.touched(node.id, key, alive - change, alive)
   }
 
   /** Ends the pending change, once its witnesses are enumerated. */
@@ -173,7 +190,8 @@ final private[engine] class Propagation(tree: ViewTree) {
       val n = tree.nodes(dyingNodes(i))
       val t = dyingTuples(i)
       if (n.isRoot) n.vs.remove(0, t)
-      else { n.gone(n.key(t)) = 0; n.vs.remove(n.key(t), t) }
+      else { n.dying(n.key(t)) = 0; n.vs.remove(n.key(t), t) }
+      if (touched != null) tell(n, n.key(t), -1)
       counters.alive -= 1
       i += 1
     }
@@ -183,7 +201,7 @@ final private[engine] class Propagation(tree: ViewTree) {
       n.state(fallingTuples(i)) = n.state(fallingTuples(i)) - 1
       i += 1
     }
-    tree.unlink(deleted, deletedRow)
+    Links.unlink(deleted, deletedRow)
     deleted = null
     dyingNodes.clear(); dyingTuples.clear()
     fallingNodes.clear(); fallingTuples.clear()

@@ -1,5 +1,6 @@
-package io.joinless.engine.algebra
+package io.joinless.engine.update
 
+import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.{IntStack, PagedBytes, PagedLongs}
 
 /** Adds up (consolidates) the changes of a batch per (relation, row id): what is left is the net change, one per pair
@@ -7,7 +8,7 @@ import io.joinless.engine.tuples.{IntStack, PagedBytes, PagedLongs}
   *
   * Entries come in the order of their first change.
   */
-final private[engine] class Net(relations: Int) {
+final private[update] class Net(relations: Int) {
   private[this] val sums = Array.fill(relations)(new PagedLongs)
   private[this] val seen = Array.fill(relations)(new PagedBytes)
   private[this] val entryRelations = new IntStack

@@ -1,4 +1,4 @@
-package io.joinless.engine.enumerate
+package io.joinless.engine.update
 
 import io.joinless.engine.view.ViewTree
 

@@ -1,6 +1,7 @@
-package io.joinless.engine.view
+package io.joinless.engine.update
 
 import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.view.ViewTree
 
 /** Contents of rows of retractable inputs, kept beside their tree: when they are needed, the rows may be gone and their ids others'. */
 final class RowCopies(tree: ViewTree) {

@@ -1,4 +1,4 @@
-package io.joinless.engine.algebra
+package io.joinless.engine.update
 
 /** A batch deletes a row more often than it is there. Nothing of the batch was applied. */
 final class DeleteOfAbsentRow(val relation: Int, val row: IndexedSeq[Long], val present: Long, val change: Long)

@@ -1,7 +1,8 @@
-package io.joinless.engine.enumerate
+package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.view.{Propagation, RelationNode, ViewTree}
+import io.joinless.engine.enumerate.{Cursor, Residual}
+import io.joinless.engine.view.{RelationNode, ViewTree}
 
 /** The changes of the result that one change of one relation causes, row by row with constant delay.
   *
@@ -96,13 +97,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
         val n = tree.nodes(propagation.witnessNodes(witness))
         val t = propagation.witnessTuples(witness)
         witness += 1
-        val base = if (!weighted) 1L
-        else
-          n match {
-            case r: RelationNode => Weight.multiply(sign, r.weight(t))
-            case _ => sign
-          }
-        cursor.start(n, t, base)
+        cursor.start(n, t, if (weighted) Weight.multiply(sign, n.weight(t)) else 1L)
         if (cursor.next()) return true
       } else finish()
     }
@@ -128,7 +123,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
       if (node.weight(row) > 1) tree.plural -= 1
       if (newWeight > 1) tree.plural += 1
     }
-    if (sign == 0L) node.multiplicity(row) = newWeight
+    if (sign == 0L) propagation.reweigh(node, row, newWeight)
     else propagation.finish()
     if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = newWeight
     pending = false

@@ -1,8 +1,8 @@
-package io.joinless.engine.enumerate
+package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.{IntStack, PagedLongs}
-import io.joinless.engine.view.{RowCopies, ViewTree}
+import io.joinless.engine.view.ViewTree
 
 /** What a batch did to a view tree, noted so that it can be taken back: then the tree holds the rows from before, with the views
   * that belong to them. Costs what deleting and inserting as many rows costs; no results are enumerated.

@@ -1,11 +1,11 @@
-package io.joinless.engine.enumerate
+package io.joinless.engine.update
 
 import io.joinless.engine.tuples.{IntStack, PagedBytes}
 
 /** Rows that a batch replaces under keys that stay: which of them come and which go. One byte per row id up to the largest,
   * for as long as the batch lives.
   */
-final private[enumerate] class Replacements(relations: Int) {
+final private[update] class Replacements(relations: Int) {
   private[this] val marks = new Array[PagedBytes](relations)
   private[this] val marked = new IntStack // relation, row
 
@@ -35,7 +35,7 @@ final private[enumerate] class Replacements(relations: Int) {
   }
 }
 
-private[enumerate] object Replacements {
+private[update] object Replacements {
   final val None = 0
   final val Comes = 1
   final val Goes = 2

@@ -1,0 +1,133 @@
+package io.joinless.engine.update
+
+import io.joinless.engine.algebra.Weight
+import io.joinless.engine.tuples.IntStack
+import io.joinless.engine.view.{RelationNode, ViewTree}
+
+/** In which order the net changes of a batch are applied; no view changes here.
+  *
+  * Deletions, but those of keys that are refilled; the insertions that refill, those deletions; changes of multiplicity;
+  * all other insertions. So no combination of rows comes and goes, but for what [[BatchDeltas]] leaves out.
+  *
+  * ''Same-key replacement'' (P18): where deletions would take the last alive tuples of a key of V_p and insertions of the
+  * same relation bring it back, those insertions come just before those deletions, so that V_p stays as it is and the
+  * parents of that key are not counted down and up: O(1) for a row replaced by one with the same key.
+  */
+final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges) {
+  import ChangeBatch.each
+
+  // entries of the net, by what they do; `order` is how they are applied
+  private[this] val deletions = new IntStack
+  private[this] val reweighings = new IntStack
+  private[this] val insertions = new IntStack
+  private[this] val order = new IntStack
+  private[this] var increases = false
+  private[this] var decreases = false
+  private[this] var reweighsUp = false
+  private[this] var reweighsDown = false
+
+  // same-key replacements: their relations, and the places in `order` of their insertions and deletions
+  private[this] var refilledIn = 0L
+  private[this] var firstRefill = 0
+  private[this] var lastRefill = 0
+  private[this] var lastRefilled = 0
+
+  /** Entries of rows that were and stay absent: only their counts change. */
+  val absences = new IntStack
+
+  def size: Int = order.size
+  def apply(at: Int): Int = order(at)
+
+  /** Relations (bit set) with same-key replacements. */
+  def refilled: Long = refilledIn
+
+  /** What the change at this place does to a row that is replaced under its key, or that it is none. */
+  def replaces(at: Int): Int =
+    if (at < firstRefill || at >= lastRefilled) Replacements.None
+    else if (at < lastRefill) Replacements.Comes
+    else Replacements.Goes
+
+  /** There are changes of both signs that results may show. */
+  def bothSigns: Boolean = (increases || changes.appends > 0) && decreases
+
+  /** The same combination of rows may come several times, and with both signs. */
+  def repeats: Boolean = reweighsDown && (reweighsUp || changes.appends > 0 || refilled != 0L)
+
+  /** Sorts the net changes by what they do, and puts them in order.
+    *
+    * @return why the batch is refused, null where it is not: unless one may `owe`, an absent row is not deleted
+    */
+  def arrange(owe: Boolean): DeleteOfAbsentRow = {
+    var e = 0
+    while (e < changes.size) {
+      val before = changes.before(changes.relation(e), changes.row(e))
+      val change = changes.change(e)
+      val after = Weight.add(before, change)
+      if (after < 0 && change < 0 && !owe) return changes.absent(e, before)
+      if (change != 0) sort(e, before, after)
+      e += 1
+    }
+    putInOrder()
+    null
+  }
+
+  private def sort(entry: Int, before: Long, after: Long): Unit = {
+    if (before <= 0 && after <= 0) absences.push(entry)
+    else if (before <= 0) insertions.push(entry)
+    else if (after <= 0) deletions.push(entry)
+    else {
+      reweighings.push(entry)
+      if (after > before) reweighsUp = true else reweighsDown = true
+    }
+    if (after > math.max(before, 0)) increases = true
+    else if (before > math.max(after, 0)) decreases = true
+  }
+
+  private def putInOrder(): Unit = {
+    if (deletions.size > 0 && insertions.size > 0) {
+      each(deletions)(e => if (canEmpty(e)) RefilledKeys.goes(node(e), keyOf(e)))
+      each(insertions)(e => if (refills(e)) refilledIn |= 1L << changes.relation(e))
+    }
+    if (refilled == 0L) each(deletions)(order.push(_))
+    else {
+      each(deletions)(e => if (!isRefilled(e)) order.push(e))
+      firstRefill = order.size
+      each(insertions)(e => if (refills(e)) order.push(e))
+      lastRefill = order.size
+      each(deletions)(e => if (isRefilled(e)) order.push(e))
+      lastRefilled = order.size
+    }
+    each(reweighings)(order.push(_))
+    each(insertions)(e => if (refilled == 0L || !refills(e)) order.push(e))
+    if (insertions.size > 0) each(deletions)(e => if (canEmpty(e)) RefilledKeys.forget(node(e), keyOf(e)))
+  }
+
+  private def node(entry: Int): RelationNode = changes.node(entry)
+
+  private def keyOf(entry: Int): Int = node(entry).key(changes.row(entry))
+
+  /** The entry's deletion takes an alive tuple from a key of V_p. */
+  private def canEmpty(entry: Int): Boolean = !node(entry).isRoot && node(entry).isAlive(changes.row(entry))
+
+  /** The batch deletes all alive tuples of the key that the entry deletes from, and brings others. */
+  private def isRefilled(entry: Int): Boolean =
+    canEmpty(entry) && RefilledKeys.contains(node(entry), keyOf(entry))
+
+  /** The entry inserts under a key whose alive tuples the batch deletes, all of them. */
+  private def refills(entry: Int): Boolean = !node(entry).isRoot && {
+    val key = tree.keyAbove(node(entry), changes.row(entry))
+    key >= 0 && RefilledKeys.comes(node(entry), key)
+  }
+
+  def clear(): Unit = {
+    deletions.clear(); reweighings.clear(); insertions.clear(); absences.clear(); order.clear()
+    refilledIn = 0L
+    firstRefill = 0
+    lastRefill = 0
+    lastRefilled = 0
+    increases = false
+    decreases = false
+    reweighsUp = false
+    reweighsDown = false
+  }
+}

@@ -1,0 +1,107 @@
+package io.joinless.engine.update
+
+import io.joinless.engine.algebra.Weight
+import io.joinless.engine.tuples.IntStack
+import io.joinless.engine.view.{RelationNode, ViewTree}
+
+/** The changes of a batch, collected: added up per (relation, row) of retractable inputs, one by one for rows of append-only
+  * inputs. No view changes here; rows are stored.
+  *
+  * Entries of the net are numbered in the order of their first change. Every pair whose count is not 0 holds a reference to
+  * its row, and so does every pair of the batch, from `add` until `settle` or `abandon`: so the ids of rows stay.
+  * Cost: one probe for the row per `add`.
+  */
+final private[update] class CollectedChanges(tree: ViewTree) {
+  private[this] val net = new Net(tree.block.relations.size)
+  private[this] val appendedRelations = new IntStack
+  private[this] val appendedRows = new IntStack
+
+  /** Number of relations. */
+  def relations: Int = tree.block.relations.size
+
+  /** Number of pairs (relation, row) of retractable inputs; some may have no net change. */
+  def size: Int = net.size
+  def relation(entry: Int): Int = net.relation(entry)
+  def row(entry: Int): Int = net.row(entry)
+  def change(entry: Int): Long = net.change(entry)
+  def node(entry: Int): RelationNode = tree.relation(net.relation(entry))
+
+  /** Number of pairs (relation, row) of append-only inputs; the roles of a row stand together. */
+  def appends: Int = appendedRows.size
+  def appendedRelation(i: Int): Int = appendedRelations(i)
+  def appendedRow(i: Int): Int = appendedRows(i)
+
+  /** Counts of the row in the relation before and after the batch, as long as its change is not applied. */
+  def before(relation: Int, row: Int): Long = tree.relation(relation).multiplicity(row)
+  def after(relation: Int, row: Int): Long = Weight.add(before(relation, row), net.change(relation, row))
+
+  /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
+  def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
+    val identity = tree.identity(input)
+    if (identity == null) {
+      require(weight == 1L, "rows of an append-only input come one by one")
+      val row = tree.arena(input).append(words, 0, count)
+      foreachRole(roles) { r => appendedRelations.push(r); appendedRows.push(row) }
+    } else {
+      val row = identity.findOrAdd(words, count)
+      foreachRole(roles)(r => if (net.add(r, row, weight)) identity.retain(row))
+    }
+  }
+
+  @inline private def foreachRole(roles: Long)(f: Int => Unit): Unit = {
+    var left = roles
+    while (left != 0) {
+      f(java.lang.Long.numberOfTrailingZeros(left))
+      left &= left - 1
+    }
+  }
+
+  /** Why a batch with this entry is refused. */
+  def absent(entry: Int, present: Long): DeleteOfAbsentRow = {
+    val arena = node(entry).arena
+    val row = net.row(entry)
+    val words = (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
+    new DeleteOfAbsentRow(net.relation(entry), words, present, net.change(entry))
+  }
+
+  /** Ends a batch that was applied: gives back the references that it held and those of rows that are gone. */
+  def settle(): Unit = {
+    var e = 0
+    while (e < net.size) {
+      val after = node(e).multiplicity(net.row(e))
+      val before = after - net.change(e)
+      if (before == 0 && after != 0) retain(e)
+      if (before != 0 && after == 0) release(e)
+      e += 1
+    }
+    clear()
+  }
+
+  /** Ends a batch of which nothing was applied. */
+  def abandon(): Unit = {
+    var i = 0
+    while (i < appendedRows.size) {
+      // the roles of a row stand together; rows of different inputs may have the same id
+      val arena = tree.relation(appendedRelations(i)).arena
+      val again =
+        i > 0 && appendedRows(i) == appendedRows(i - 1) && (tree.relation(appendedRelations(i - 1)).arena eq arena)
+      if (!again) arena.free(appendedRows(i))
+      i += 1
+    }
+    clear()
+  }
+
+  private def clear(): Unit = {
+    var e = 0
+    while (e < net.size) { release(e); e += 1 }
+    net.clear()
+    appendedRelations.clear()
+    appendedRows.clear()
+  }
+
+  private def retain(entry: Int): Unit = tree.identity(node(entry).input).retain(net.row(entry))
+
+  private def release(entry: Int): Unit = {
+    val _ = tree.identity(node(entry).input).release(net.row(entry))
+  }
+}

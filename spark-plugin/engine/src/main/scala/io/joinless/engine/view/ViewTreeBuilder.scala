@@ -1,0 +1,100 @@
+package io.joinless.engine.view
+
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query
+import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, KeyReader, PagedInts, TupleArena}
+
+/** Lays out nodes, edges and key readers of a [[ViewTree]]. */
+final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) {
+  private[this] val removable = block.retractable
+  val keyArenas = new scala.collection.mutable.ArrayBuffer[TupleArena]
+  val indexes = new scala.collection.mutable.ArrayBuffer[KeyIndex]
+  private[this] val all = new Array[ViewNode](block.tree.preorder.size)
+  private[this] var nextGeneralized = block.relations.size
+
+  val root: ViewNode = build(block.tree)
+
+  def nodes: Array[ViewNode] = all
+
+  /** The node of each relation. */
+  def relations: Array[RelationNode] = all.collect { case r: RelationNode => r }.sortBy(_.relation)
+
+  private def build(tree: query.JoinTree): ViewNode = {
+    val node = tree match {
+      case query.RelationNode(r, _, _) =>
+        val input = block.relations(r).input
+        new RelationNode(r, r, input, arenas(input), removable, block.inputs(input).retractable)
+      case query.GeneralizedNode(attributes, _) =>
+        nextGeneralized += 1
+        new GeneralizedNode(nextGeneralized - 1, index(attributes), removable)
+    }
+    all(node.id) = node
+    node.childNodes = tree.children.map(build).toArray
+    for ((child, i) <- node.childNodes.zipWithIndex) {
+      child.parentNode = node
+      child.place = i
+      val separator = tree.children(i).attributes & tree.attributes
+      node match {
+        case g: GeneralizedNode =>
+          require(separator == tree.attributes, s"the attributes of a generalized node are in each child")
+          child.up = g.domain
+        case _: RelationNode =>
+          require(child.isInstanceOf[RelationNode], "a generalized node is the root or below a generalized node")
+          child.up = index(separator)
+      }
+    }
+    node match {
+      case r: RelationNode =>
+        r.down = Array.fill(r.childCount)(new PagedInts)
+        r.idx = Array.fill(r.childCount)(new IntLists(removable))
+        r.live = Array.fill(r.childCount)(new IntLists(removable))
+        r.downReaders = tree.children.map(c => reader(r.relation, c.attributes & tree.attributes)).toArray
+        // the path of generalized nodes above is read from the row, too
+        for (c <- r.childNodes.collect { case c: RelationNode => c })
+          c.upReaders = Array(reader(c.relation, separatorOf(tree, c.place)))
+      case g: GeneralizedNode =>
+        g.down = new Array(g.childCount)
+        g.idx = new Array(g.childCount)
+        g.live = new Array(g.childCount)
+        addUpReaders(g, tree)
+    }
+    node
+  }
+
+  private def separatorOf(tree: query.JoinTree, child: Int): BitSet = tree.children(child).attributes & tree.attributes
+
+  /** Relations whose path to `node` has generalized nodes only read this node's key from their rows. */
+  private def addUpReaders(node: ViewNode, tree: query.JoinTree): Unit =
+    for (c <- node.childNodes) c match {
+      case r: RelationNode => r.upReaders :+= reader(r.relation, tree.attributes)
+      case g: GeneralizedNode => addUpReaders(g, tree)
+    }
+
+  private def reader(relation: Int, attributes: BitSet): KeyReader = {
+    val definition = block.relations(relation)
+    val fields = attributes.toArray.map(a => field(relation, a))
+    new KeyReader(
+      arenas(definition.input),
+      block.inputs(definition.input).fields,
+      fields,
+      attributes.toArray.map(block.attributes(_).nullSafe)
+    )
+  }
+
+  private def index(attributes: BitSet): KeyIndex = {
+    val variable = attributes.toArray.map { a =>
+      block.relations.indices.flatMap(r => block.relations(r).keys.collect { case (`a`, f) => f.variable }).head
+    }
+    val words = KeyReader.keyWords(variable, attributes.toArray.map(block.attributes(_).nullSafe))
+    val arena = new TupleArena(words)
+    val index = new KeyIndex(arena, words, counted = removable)
+    keyArenas += arena
+    indexes += index
+    index
+  }
+
+  private def field(relation: Int, attribute: Int): KeyField =
+    block.relations(relation).keys.collectFirst { case (`attribute`, f) => f }
+      .getOrElse(throw new IllegalArgumentException(s"relation $relation has no attribute $attribute"))
+}

@@ -1,0 +1,102 @@
+package io.joinless.engine
+
+import io.joinless.engine.oracle.{Case, CaseChange, Generators}
+import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow}
+import io.joinless.engine.view.{TouchedKeys, ViewTree}
+import org.scalatest.funsuite.AnyFunSuite
+import scala.collection.mutable
+
+/** What a tree tells of touched keys is what a comparison of its views before and after says. */
+class TouchedKeysSpec extends AnyFunSuite {
+
+  test("oracle_: random batches, and the same taken back") {
+    var touches, shifts = 0
+    for (seed <- 0L until 400L) {
+      val run = new Run(seed, Generators.draw(seed))
+      for (changes <- run.query.batches) run.play(changes, takeBack = seed % 3 == 0)
+      touches += run.told.touches
+      shifts += run.told.shifts
+    }
+    info(s"$touches touches, $shifts of them without another number of alive tuples")
+    assert(touches > 10000 && shifts > 100)
+  }
+
+  test("oracle_: change by change, no key is told in which nothing differs") {
+    for (seed <- 0L until 200L) {
+      val run = new Run(seed, Generators.draw(seed))
+      for (change <- run.query.batches.flatten) run.play(IndexedSeq(change), takeBack = false, exact = true)
+    }
+  }
+
+  /** (node, key) → the alive tuples with their weights; keys that have none are left out. */
+  private type Views = Map[(Int, Int), Map[Int, Long]]
+
+  final private class Run(seed: Long, val query: Case) {
+    val told = new Told
+    private[this] val tree = new ViewTree(query.block, told)
+    private[this] val batch = new ChangeBatch(tree, IndexedSeq.empty, query.owe)
+
+    def play(changes: IndexedSeq[CaseChange], takeBack: Boolean, exact: Boolean = false): Unit = {
+      send(changes)
+      compare(exact) {
+        try {
+          batch.prepare()
+          val reversal = batch.reversal()
+          while (batch.next()) {}
+          if (takeBack) { reversal.undo(); send(changes); batch.drain() }
+        } catch { case _: DeleteOfAbsentRow => }
+      }
+    }
+
+    private def send(changes: IndexedSeq[CaseChange]): Unit =
+      for (change <- changes) {
+        val words = query.inputs(change.input).words(change.row)
+        batch.add(change.input, change.roles, change.weight, words, words.length)
+      }
+
+    private def compare(exact: Boolean)(update: => Unit): Unit = {
+      val before = views
+      told.clear()
+      update
+      val after = views
+      for (key <- before.keySet ++ after.keySet ++ told.keys) {
+        val (was, is) = (before.getOrElse(key, Map.empty), after.getOrElse(key, Map.empty))
+        told.of(key) match {
+          case Some((first, last)) =>
+            assert(first == was.size && last == is.size, s"seed $seed, key $key: $first to $last")
+            if (exact) assert(was != is, s"seed $seed, key $key is told and the same")
+          case None => assert(was == is, s"seed $seed, key $key is not told")
+        }
+      }
+    }
+
+    private def views: Views =
+      (for {
+        node <- tree.nodes.iterator
+        key <- (0 until (if (node.isRoot) 1 else node.up.limit)).iterator if !node.vs.isEmpty(key)
+      } yield {
+        val slots = Iterator.iterate(node.vs.first(key))(node.vs.next).takeWhile(_ != 0)
+        (node.id, key) -> slots.map(node.vs.tuple).map(t => t -> node.weight(t)).toMap
+      }).toMap
+  }
+
+  /** Keeps, per key, how many tuples were alive before its first touch and after its last. */
+  final private class Told extends TouchedKeys {
+    private[this] val ends = mutable.Map.empty[(Int, Int), (Int, Int)]
+    var touches, shifts = 0
+
+    def keys: collection.Set[(Int, Int)] = ends.keySet
+    def of(key: (Int, Int)): Option[(Int, Int)] = ends.get(key)
+    def clear(): Unit = ends.clear()
+
+    override def touched(node: Int, key: Int, before: Int, after: Int): Unit = {
+      touches += 1
+      if (before == after) shifts += 1
+      val first = ends.get((node, key)).fold(before) { case (first, last) =>
+        assert(last == before, s"key $key of node $node: $last alive tuples, then $before")
+        first
+      }
+      ends((node, key)) = (first, after)
+    }
+  }
+}
