@@ -29,7 +29,7 @@ private[spark] object Names {
   /** An operator as users know it. */
   def called(plan: LogicalPlan): String = EliminateSubqueryAliases(plan) match {
     case Project(_, child) => called(child)
-    case Distinct(_) | Deduplicate(_, _) => "DISTINCT"
+    case _: Distinct | _: Deduplicate => "DISTINCT"
     case _: Aggregate => "GROUP BY or DISTINCT"
     case leaf: LeafNode => leaf.output.map(_.name).mkString("(", ", ", ")")
     case other => other.simpleString(5).take(120)

@@ -43,7 +43,9 @@ object ExecutorCores {
       if (Utils.isDynamicAllocationEnabled(conf)) Utils.getDynamicAllocationInitialExecutors(conf)
       else conf.get(config.EXECUTOR_INSTANCES).getOrElse(0)
     val cores = if (conf.contains(config.EXECUTOR_CORES)) conf.get(config.EXECUTOR_CORES) else 1
-    executors * (cores / conf.get(config.CPUS_PER_TASK).max(1))
+    // a text: some versions take parts of a core
+    val cpus = BigDecimal(conf.get(config.CPUS_PER_TASK.key, "1"))
+    executors * (if (cpus > 0) (cores / cpus).toInt else cores)
   }
 
   final private val WaitNanos = 30L * 1000 * 1000 * 1000
