@@ -56,9 +56,9 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String)
     * @param files what is new in the folders of the streams, which may leave out those without
     * @return the rows that a sink would get
     */
-  def play(files: Map[String, Seq[String]]): Seq[Row] = {
+  def play(files: Map[String, Seq[String]]): Seq[Row] = session.asInstanceOf[classic.SparkSession].withActive {
     val plan = planned(BatchPlans.of(analyzed, files))
-    val rows = session.asInstanceOf[classic.SparkSession].withActive(plan.executeCollectPublic().toSeq)
+    val rows = plan.executeCollectPublic().toSeq
     operators(plan).foreach(block => assert(block.cellsLeft == 0, s"batch $batches left cells of $block"))
     batches += 1
     rows
@@ -76,9 +76,7 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String)
     val as = decided.fold[RunState](RunState.Fresh) { blocks =>
       RunState.Decided(blocks.map { case (id, spec) => id -> spec.shape }, sparkOperators = false)
     }
-    val plan = session.asInstanceOf[classic.SparkSession].withActive {
-      StreamContext.inspecting(BatchPlans.execution(session, batch).executedPlan, as)
-    }
+    val plan = StreamContext.inspecting(BatchPlans.execution(session, batch).executedPlan, as)
     val specs = operators(plan).map(block => block.spec.id -> block.spec).toMap
     decided.foreach(before => assert(before == specs, s"batch $batches has other blocks: $specs, not $before"))
     decided = Some(specs)
