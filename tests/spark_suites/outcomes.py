@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 
@@ -48,7 +48,7 @@ def read(path: Path) -> Recorded:
 class Difference:
     """A test that passes without us and fails with us, and may: a line of `differences.tsv`.
 
-    `suite` may hold `*`, for suites that repeat the tests of another one. A failure that does not contain `says` is
+    `suite` and `test` may hold `*`: Spark repeats tests under other settings. A failure that does not contain `says` is
     another one.
     """
 
@@ -57,9 +57,19 @@ class Difference:
     says: str
     reason: str
 
-    def of(self, suite: str) -> bool:
-        """Whether it is of this suite."""
-        return fnmatchcase(suite, self.suite)
+    def of(self, suite: str, test: str) -> bool:
+        """Whether it is of this test."""
+        return matches(self.suite, suite) and matches(self.test, test)
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a name is the pattern's, in which only `*` stands for anything."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
+
+
+def entry_of(differences: Iterable[Difference], suite: str, test: str) -> Difference | None:
+    """The entry of a test, the first one of several."""
+    return next((d for d in differences if d.of(suite, test)), None)
 
 
 def read_differences(path: Path) -> list[Difference]:
@@ -96,9 +106,8 @@ class Verdict:
         )
 
 
-def compare(suite: str, without: Recorded, with_us: Recorded, differences: Iterable[Difference]) -> Verdict:
+def compare(suite: str, without: Recorded, with_us: Recorded, differences: Sequence[Difference]) -> Verdict:
     """A test ends with us as it does without us, or is in the list and fails as the list says. Nothing else goes."""
-    known = {d.test: d for d in differences if d.of(suite)}
     verdict = Verdict(tests=len(without.tests), ours=sum(o.ours for o in with_us.tests.values()))
     for side, run in (("without", without), ("with", with_us)):
         verdict.unexpected += [f"{side} the extension, {what}" for what in run.broken]
@@ -112,7 +121,7 @@ def compare(suite: str, without: Recorded, with_us: Recorded, differences: Itera
     ]
     for test, before in without.tests.items():
         after = with_us.tests.get(test)
-        entry = known.get(test)
+        entry = entry_of(differences, suite, test)
         if before.word == "failed":
             verdict.ignored.append(f"{test}: {before.said}")
         elif after is None:
@@ -128,9 +137,4 @@ def compare(suite: str, without: Recorded, with_us: Recorded, differences: Itera
             verdict.listed += 1
         else:
             verdict.unexpected.append(f"{test}: {after.word}, not with «{entry.says}» as the list says: {after.said}")
-    if without.complete:
-        gone = [test for test, d in known.items() if test not in without.tests and "*" not in d.suite]
-        verdict.unexpected += [
-            f"{test}: is in the list of differences, and the suite has no such test" for test in gone
-        ]
     return verdict
