@@ -24,7 +24,7 @@ demo: $(BUNDLED) ## three-hop and star joins on a stream of files, beside Spark'
 test: setup ## all formats, checks and tests
 	@scripts/test
 
-test-long: setup ## what make test leaves out: kills, clusters, opponents, many random queries, soak (hours)
+test-long: setup ## what make test leaves out: kills, clusters, opponents, many random queries, soak, Spark's suites (hours)
 	@scripts/test-long
 
 FAULTS ?=
@@ -57,7 +57,7 @@ jar: $(JAR) ## the plugin's jar
 wheel: $(WHEEL) ## dist/joinless-*.whl, with the jar inside
 
 fmt: setup ## format Scala and Python
-	@scripts/sbt scalafmtSbt scalafmtAll
+	@scripts/sbt scalafmtSbt scalafmtAll suites/scalafmtAll
 	@.venv/bin/ruff format --quiet . && .venv/bin/ruff check --quiet --fix .
 
 clean: ## remove everything these targets made

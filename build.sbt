@@ -95,6 +95,49 @@ lazy val bench = (project in file("spark-plugin/bench"))
     Jmh / dependencyClasspath := (Compile / fullClasspath).value
   )
 
+/** Spark's own suites, in the jars of its tests: outside of the gate, which neither fetches nor compiles this. */
+lazy val suites = (project in file("spark-plugin/suites"))
+  .dependsOn(plugin)
+  .settings(common)
+  .settings(
+    name := "joinless-suites",
+    publish / skip := true,
+    libraryDependencies ++= Seq("core", "catalyst", "sql", "sql-api", "common-utils", "tags").flatMap { part =>
+      Seq(
+        "org.apache.spark" %% s"spark-$part" % sparkVersion,
+        "org.apache.spark" %% s"spark-$part" % sparkVersion classifier "tests"
+      )
+    },
+    // What Spark's tests were compiled with, as its POM says.
+    libraryDependencies ++= Seq(
+      "org.scalatest" %% "scalatest" % "3.2.19",
+      "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0",
+      "org.scalatestplus" %% "mockito-5-18" % "3.2.19.0"
+    ),
+    // What `java @java-args.txt` starts. The jar of Spark's SQL tests is unpacked: they open resources as files, some of them
+    // below a folder that looks like Spark's sources (`spark.test.home`).
+    writeClasspath := {
+      val home = target.value / "home"
+      val resources = home / "sql/core/src/test/resources"
+      val classes = (Runtime / fullClasspath).value.files.map { file =>
+        if (!file.getName.matches(raw"spark-sql_.*-tests\.jar")) file
+        else {
+          val unpacked = home / "unpacked.txt"
+          if (!unpacked.exists || IO.read(unpacked) != file.getName) {
+            IO.delete(home)
+            IO.unzip(file, resources)
+            IO.write(unpacked, file.getName)
+          }
+          resources
+        }
+      }
+      // Ours come first, and with them the settings of the log.
+      val arguments = sparkJavaOptions ++
+        Seq("-cp", classes.mkString("\"", java.io.File.pathSeparator, "\""), s"-Dspark.test.home=$home")
+      IO.writeLines(target.value / "java-args.txt", arguments)
+    }
+  )
+
 // The tests of the engine compute, those of the plugin mostly wait: side by side they take as long as the plugin's alone.
 Global / concurrentRestrictions := Seq(
   Tags.limitAll(4),
