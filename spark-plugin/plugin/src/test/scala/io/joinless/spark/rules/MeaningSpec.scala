@@ -105,6 +105,9 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   differential_("residuals")(s"SELECT a.src, c.dst $chain WHERE a.src < c.dst AND a.id + b.id <> c.id")
   differential_("residuals with NULLs")(s"SELECT a.id, c.id $chain WHERE a.sh < c.sh OR a.bool")
   differential_("computed output")(s"SELECT a.src + c.dst AS total, upper(b.s), coalesce(a.sh, c.sh) $chain")
+  differential_("one place of a self-join takes no NULLs in a null-safe key")(
+    "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.i <=> b.sh JOIN e c ON b.src <=> c.src WHERE c.src IS NOT NULL AND a.id < 20"
+  )
   differential_("null-safe keys")(
     "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.dst <=> b.src JOIN f c ON b.dst <=> c.src"
   )
