@@ -7,17 +7,7 @@ import scala.collection.mutable
 
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.spark.placement.{Cells, Placement, Shares}
-import io.joinless.spark.spec.{
-  AttributeSpec,
-  BlockShape,
-  BlockSpec,
-  ColumnSpec,
-  InputKind,
-  InputSpec,
-  KeySpec,
-  NodeId,
-  RelationSpec
-}
+import io.joinless.spark.spec._
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.hash.Murmur3_x86_32

@@ -3,18 +3,7 @@ package io.joinless.spark
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
-import io.joinless.spark.spec.{
-  AttributeSpec,
-  BlockShape,
-  BlockSpec,
-  ColumnRef,
-  ColumnSpec,
-  InputKind,
-  InputSpec,
-  KeySpec,
-  NodeId,
-  RelationSpec
-}
+import io.joinless.spark.spec._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{DataType, LongType}

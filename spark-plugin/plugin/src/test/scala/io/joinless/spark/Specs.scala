@@ -3,19 +3,7 @@ package io.joinless.spark
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{GeneralizedNode, RelationNode}
-import io.joinless.spark.spec.{
-  AttributeSpec,
-  BlockShape,
-  BlockSpec,
-  ColumnRef,
-  ColumnSpec,
-  InputKind,
-  InputSpec,
-  KeySpec,
-  NodeId,
-  RelationSpec,
-  ResidualSpec
-}
+import io.joinless.spark.spec._
 import org.apache.spark.sql.types._
 
 /** Specs of small queries, as rules make them. */

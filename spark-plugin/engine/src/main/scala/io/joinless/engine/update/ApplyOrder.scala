@@ -9,9 +9,8 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
   * Deletions, but those of keys that are refilled; the insertions that refill, those deletions; changes of multiplicity;
   * all other insertions. So no combination of rows comes and goes, but for what [[BatchDeltas]] leaves out.
   *
-  * ''Same-key replacement'' (P18): where deletions would take the last alive tuples of a key of V_p and insertions of the
-  * same relation bring it back, those insertions come just before those deletions, so that V_p stays as it is and the
-  * parents of that key are not counted down and up: O(1) for a row replaced by one with the same key.
+  * The second and third are ''same-key replacements'' (algorithms A31): V_p stays as it is, and the parents of such a key are
+  * not counted down and up.
   */
 final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges) {
   import ChangeBatch.each

@@ -51,17 +51,21 @@ final private[update] class Propagation(tree: ViewTree) {
 
   def insert(node: RelationNode, row: Int): Unit = {
     Links.link(node, row)
-    if (node.isAlive(row)) rise(node, row)
+    if (node.isAlive(row)) climb(node, row, appears = true)
   }
 
-  private def rise(from: ViewNode, tuple: Int): Unit = {
+  /** From a tuple that appears or disappears up to the root, level by level, as far as keys of V_p come or go. */
+  private def climb(from: ViewNode, tuple: Int, appears: Boolean): Unit = {
     var node = from
     level.clear()
     level.push(tuple)
     while (!level.isEmpty) {
       above.clear()
       var i = 0
-      while (i < level.size) { appear(node, level(i)); i += 1 }
+      while (i < level.size) {
+        if (appears) appear(node, level(i)) else disappear(node, level(i))
+        i += 1
+      }
       val swap = level; level = above; above = swap
       node = node.parent
     }
@@ -80,14 +84,20 @@ final private[update] class Propagation(tree: ViewTree) {
       node.vs.push(key, tuple)
       if (touched != null) tell(node, key, 1)
       if (!first) { if (node.isLiveAbove(key)) witness(node, tuple) }
-      else {
-        val parent = node.parent
-        val list = parent.idx(node.position)
-        if (list == null) countUp(parent, key)
-        else {
-          var slot = list.first(key)
-          while (slot != 0) { countUp(parent, list.tuple(slot)); slot = list.next(slot) }
-        }
+      else countAbove(node, key, up = true)
+    }
+  }
+
+  /** A key of `node` came to V_p or leaves it: counts the tuples of the parent that have it. */
+  private def countAbove(node: ViewNode, key: Int, up: Boolean): Unit = {
+    val parent = node.parent
+    val list = parent.idx(node.position)
+    if (list == null) { if (up) countUp(parent, key) else countDown(parent, key) }
+    else {
+      var slot = list.first(key)
+      while (slot != 0) {
+        if (up) countUp(parent, list.tuple(slot)) else countDown(parent, list.tuple(slot))
+        slot = list.next(slot)
       }
     }
   }
@@ -107,7 +117,7 @@ final private[update] class Propagation(tree: ViewTree) {
   def delete(node: RelationNode, row: Int): Unit = {
     deleted = node
     deletedRow = row
-    if (node.isAlive(row)) fall(node, row)
+    if (node.isAlive(row)) climb(node, row, appears = false)
     var i = 0
     while (i < candidateNodes.size) {
       val n = tree.nodes(candidateNodes(i))
@@ -115,19 +125,6 @@ final private[update] class Propagation(tree: ViewTree) {
       // the key must survive the whole deletion: several of its tuples may die in it (algorithms A20)
       if (n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)) witness(n, candidateTuples(i))
       i += 1
-    }
-  }
-
-  private def fall(from: ViewNode, tuple: Int): Unit = {
-    var node = from
-    level.clear()
-    level.push(tuple)
-    while (!level.isEmpty) {
-      above.clear()
-      var i = 0
-      while (i < level.size) { disappear(node, level(i)); i += 1 }
-      val swap = level; level = above; above = swap
-      node = node.parent
     }
   }
 
@@ -140,15 +137,7 @@ final private[update] class Propagation(tree: ViewTree) {
       if (node.vs.count(key) > node.dying.add(key, 1)) {
         candidateNodes.push(node.id)
         candidateTuples.push(tuple)
-      } else {
-        val parent = node.parent
-        val list = parent.idx(node.position)
-        if (list == null) countDown(parent, key)
-        else {
-          var slot = list.first(key)
-          while (slot != 0) { countDown(parent, list.tuple(slot)); slot = list.next(slot) }
-        }
-      }
+      } else countAbove(node, key, up = false)
     }
   }
 

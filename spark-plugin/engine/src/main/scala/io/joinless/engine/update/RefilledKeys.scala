@@ -2,7 +2,7 @@ package io.joinless.engine.update
 
 import io.joinless.engine.view.RelationNode
 
-/** The keys of V_p that a batch empties and fills again: for same-key replacement (P18).
+/** The keys of V_p that a batch empties and fills again: for same-key replacement (algorithms A31).
   *
   * First every deletion of an alive tuple is told (`goes`), then every insertion (`comes`): a key is refilled where all of its
   * alive tuples go and another one comes. In between no view changes. At the end every key told by `goes` is to be forgotten.

@@ -1,7 +1,6 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.update.{DeltaEnumeration, Reversal}
-import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.state.{CellState, ChangeLogWriter, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -12,14 +11,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   * out before the next, so nothing is buffered.
   */
 final private class AppendedTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
-    extends CellTask(context, start) {
+    extends CellTask(context, start, input) {
   import context._
 
-  private[this] val tree = start.tree
   private[this] val log = new ChangeLogWriter(cell, start.nextSequence, store, blocks = start.tail)
-  private[this] val inputOf = spec.relations.map(_.input).toArray
-  private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
-  private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
   private[this] val output = new OutputRow(spec, arenaOf, weighted)
   private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
@@ -37,8 +32,7 @@ final private class AppendedTask(context: CellContext, start: CellState, input: 
         result = nextResult()
         enumerating = result != null
       } else if (roles != 0L) insert()
-      else if (input.hasNext) take(input.next().asInstanceOf[UnsafeRow])
-      else more = false
+      else more = takeNext()
     }
     result
   }
@@ -64,20 +58,11 @@ final private class AppendedTask(context: CellContext, start: CellState, input: 
     enumerating = true
   }
 
-  private def take(exchanged: UnsafeRow): Unit = {
-    val place = exchanged.getLong(ExchangeRow.Row)
-    val (offset, bytes) = (exchanged.getBaseOffset + (place >>> 32), place.toInt)
-    roles = exchanged.getLong(ExchangeRow.Roles)
-    row = CellTask.append(
-      arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))),
-      exchanged.getBaseObject,
-      offset,
-      bytes
-    )
+  override protected def take(exchanged: UnsafeRow, input: Int, roles: Long, offset: Long, bytes: Int): Unit = {
+    this.roles = roles
+    row = CellTask.append(arenas(input), exchanged.getBaseObject, offset, bytes)
     untouched = true
     log.append(roles, exchanged.getBaseObject, offset, bytes)
-    metrics.rowsIn += 1
-    if (metrics.rowsIn % CellTask.RowsBetweenSizeChecks == 0) checkSize(tree.bytes)
   }
 
   override protected def close(): (CellState, Undo) = {

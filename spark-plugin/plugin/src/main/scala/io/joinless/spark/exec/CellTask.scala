@@ -19,12 +19,23 @@ import org.apache.spark.unsafe.Platform
   * A task that fails, or is not drained, has committed nothing. One that was not drained (a limit above had enough) can roll
   * its state back; the state of one that failed is of no use any more (P12, P16).
   */
-abstract private[exec] class CellTask(context: CellContext, start: CellState) extends Iterator[InternalRow] {
+abstract private[exec] class CellTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
+    extends Iterator[InternalRow] {
+  import context.{metrics, spec}
+
+  final protected val tree: ViewTree = start.tree
+  final protected val inputOf: Array[Int] = spec.relations.map(_.input).toArray
+  final protected val arenas: Array[TupleArena] = spec.inputs.indices.map(tree.arena).toArray
+  final protected val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
+
   private[this] var consumer: Thread = null
   private[this] var current: UnsafeRow = null
   private[this] var finished = false
 
-  context.metrics.start(start.tree)
+  metrics.start(tree)
+
+  /** A row that came: its roles, all of them of `input`, and where its bytes lie for now. */
+  protected def take(exchanged: UnsafeRow, input: Int, roles: Long, offset: Long, bytes: Int): Unit
 
   /** The next result, taking rows as needed; null where there is none left. */
   protected def emit(): UnsafeRow
@@ -35,10 +46,22 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState) ex
   /** Undoes what was done of the batch so far; None where that is not known. */
   protected def undo(): Option[CellState]
 
+  /** Takes the next row; false where there is none. */
+  final protected def takeNext(): Boolean = input.hasNext && {
+    val exchanged = input.next().asInstanceOf[UnsafeRow]
+    val roles = exchanged.getLong(ExchangeRow.Roles)
+    val place = exchanged.getLong(ExchangeRow.Row)
+    val in = inputOf(java.lang.Long.numberOfTrailingZeros(roles))
+    take(exchanged, in, roles, exchanged.getBaseOffset + (place >>> 32), place.toInt)
+    metrics.rowsIn += 1
+    if (metrics.rowsIn % CellTask.RowsBetweenSizeChecks == 0) context.checkSize(start.bytes)
+    true
+  }
+
   final override def hasNext: Boolean = current != null || !finished && {
     if (consumer == null) consumer = Thread.currentThread
     current = emit()
-    if (current == null) commit() else context.metrics.rowsOut += 1
+    if (current == null) commit() else metrics.rowsOut += 1
     current != null
   }
 

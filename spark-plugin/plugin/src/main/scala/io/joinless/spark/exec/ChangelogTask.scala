@@ -1,7 +1,6 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.algebra.WeightOverflow
-import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.spec.{BlockSpec, ColumnRef}
@@ -33,17 +32,13 @@ import org.apache.spark.unsafe.Platform
   * different rows in memory as well.
   */
 final private class ChangelogTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
-    extends CellTask(context, start) {
+    extends CellTask(context, start, input) {
   import context._
 
-  private[this] val tree = start.tree
   private[this] val extent = start.extent.get
   private[this] val first = tree.rows == 0 && extent.entries == 0
   private[this] val journal = if (first) None else Some(new ExtentJournal(tree, extent))
   private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
-  private[this] val inputOf = spec.relations.map(_.input).toArray
-  private[this] val arenas = spec.inputs.indices.map(tree.arena).toArray
-  private[this] val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
   private[this] val batch = new ChangeBatch(tree, ResidualPredicates.compile(spec, residuals, arenaOf), owe)
   private[this] val output = new OutputRow(spec, arenaOf, weighted = true)
   private[this] val weightAt = spec.output.size
@@ -72,7 +67,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
 
   private def begin(): Unit = {
     begun = true
-    while (input.hasNext) take(input.next().asInstanceOf[UnsafeRow])
+    while (takeNext()) {}
     batch.prepare()
     wayBack = if (first) new FirstBatch(spec) else new LastBatch(start, batch.reversal(), journal)
     metrics.rowsNetted -= log.changed(batch)
@@ -82,21 +77,15 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     }
   }
 
-  private def take(exchanged: UnsafeRow): Unit = {
-    val roles = exchanged.getLong(ExchangeRow.Roles)
-    val place = exchanged.getLong(ExchangeRow.Row)
-    val (offset, bytes) = (exchanged.getBaseOffset + (place >>> 32), place.toInt)
+  override protected def take(exchanged: UnsafeRow, input: Int, roles: Long, offset: Long, bytes: Int): Unit = {
     val count = bytes >>> 3
     if (words.length < count) words = new Array[Long](2 * count)
     Platform.copyMemory(exchanged.getBaseObject, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
-    val in = inputOf(java.lang.Long.numberOfTrailingZeros(roles))
     metrics.propagate.begin()
-    batch.add(in, roles, exchanged.getLong(ExchangeRow.Weight), words, count)
+    batch.add(input, roles, exchanged.getLong(ExchangeRow.Weight), words, count)
     metrics.propagate.end()
-    if (spec.inputs(in).retractable) metrics.rowsNetted += 1
+    if (spec.inputs(input).retractable) metrics.rowsNetted += 1
     else log.appended(roles, exchanged.getBaseObject, offset, bytes)
-    metrics.rowsIn += 1
-    if (metrics.rowsIn % CellTask.RowsBetweenSizeChecks == 0) checkSize(start.bytes)
   }
 
   private def step(): Boolean = {

@@ -24,9 +24,6 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
   /** The fields that may be missing. */
   protected def mayLack: Set[String]
 
-  /** Whether static tables are read at arrival, where nothing is recorded of them. */
-  protected def staticsUnsaid: Boolean
-
   /** @throws IllegalArgumentException what is wrong, in words */
   def decode(o: JObject): BlockSpec = {
     checkNames(o)
@@ -43,7 +40,8 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
         list(o, "residuals").map(r => ResidualSpec(text(r, "sql"), list(r, "columns").map(column))),
         list(o, "output").map(column),
         optional(o, "result").map(result),
-        staticsAtArrival = optional(o, "statics").fold(staticsUnsaid)(atArrival),
+        // releases that recorded nothing of it read static tables at arrival
+        staticsAtArrival = optional(o, "statics").forall(atArrival),
         meaning = optional(o, "meaning").map(meaning),
         constants = optional(o, "constants").map(_ => texts(o, "constants"))
       ),
@@ -135,13 +133,10 @@ private[spec] object SpecDecoder {
     "output"
   )
 
-  /** Joins were the only nodes with state; an input was a changelog or not. Earlier releases recorded less, and read static tables
-    * as rows arrived.
-    */
+  /** Joins were the only nodes with state; an input was a changelog or not. Earlier releases recorded less. */
   private object Version1 extends SpecDecoder(1) {
     override protected def own: Set[String] = Set.empty
     override protected def mayLack: Set[String] = Set("statics", "constants", "meaning", "result")
-    override protected def staticsUnsaid: Boolean = true
     override protected def id(o: JObject): NodeId = NodeId(int(o, "block"))
     override protected def kind(input: JValue): InputKind =
       if (boolean(at(input, "changelog"))) InputKind.Changelog else InputKind.Appended
@@ -151,7 +146,6 @@ private[spec] object SpecDecoder {
   private object Version2 extends SpecDecoder(2) {
     override protected def own: Set[String] = Set("stage", "statics")
     override protected def mayLack: Set[String] = Set("constants", "meaning", "result")
-    override protected def staticsUnsaid: Boolean = false
     override protected def id(o: JObject): NodeId = NodeId(int(o, "block"), int(o, "stage"))
     override protected def kind(input: JValue): InputKind = {
       val name = text(input, "kind")

@@ -8,10 +8,10 @@ import io.joinless.spark.compile.CompiledDeltas
 import io.joinless.spark.exec.JoinFreeExec
 import io.joinless.spark.run.{RunState, StreamContext}
 import io.joinless.spark.spec.{BlockSpec, NodeId}
-import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.joinless.{BatchPlans, StateInfo}
-import org.apache.spark.sql.{DataFrame, Row, SparkSession, classic}
+import org.apache.spark.sql.joinless.{BatchPlans, Plans, SessionPlans, StateInfo}
+import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 
 /** The micro-batches of a streaming query over file streams, played without a streaming query.
   *
@@ -28,10 +28,8 @@ import org.apache.spark.sql.{DataFrame, Row, SparkSession, classic}
   */
 final class MicroBatches(session: SparkSession, query: DataFrame, state: String) {
   private var run = UUID.randomUUID()
-  private val analyzed: LogicalPlan = {
-    val plan = query.asInstanceOf[classic.DataFrame].queryExecution.analyzed
-    AnalysisHelper.allowInvokingTransformsInAnalyzer(CompiledDeltas(session, plan))
-  }
+  private val plans = new SessionPlans(session)
+  private val analyzed = CompiledDeltas(session, Plans.analyzed(query))
   private var decided = Option.empty[Map[NodeId, BlockSpec]]
   private var batches = 0L
 
@@ -56,7 +54,7 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String)
     * @param files what is new in the folders of the streams, which may leave out those without
     * @return the rows that a sink would get
     */
-  def play(files: Map[String, Seq[String]]): Seq[Row] = session.asInstanceOf[classic.SparkSession].withActive {
+  def play(files: Map[String, Seq[String]]): Seq[Row] = plans.active {
     val plan = planned(BatchPlans.of(analyzed, files))
     val rows = plan.executeCollectPublic().toSeq
     operators(plan).foreach(block => assert(block.cellsLeft == 0, s"batch $batches left cells of $block"))

@@ -7,18 +7,7 @@ import scala.util.Random
 import io.joinless.engine.oracle.{Case, Generators, NaiveJoin, Rows}
 import io.joinless.spark.Blocks._
 import io.joinless.spark.placement.Shares
-import io.joinless.spark.spec.{
-  AttributeSpec,
-  BlockShape,
-  BlockSpec,
-  ColumnRef,
-  ColumnSpec,
-  InputKind,
-  InputSpec,
-  KeySpec,
-  NodeId,
-  RelationSpec
-}
+import io.joinless.spark.spec._
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}

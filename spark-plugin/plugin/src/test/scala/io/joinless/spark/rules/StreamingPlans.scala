@@ -2,12 +2,9 @@ package io.joinless.spark.rules
 
 import io.joinless.spark.plans.{JoinFreeJoin, Reason}
 import io.joinless.spark.{SharedSpark, TestFolders}
-import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference}
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution.QueryExecution
-import org.apache.spark.sql.execution.datasources.LogicalRelation
-import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
-import org.apache.spark.sql.sources.BaseRelation
+import org.apache.spark.sql.joinless.BatchPlans
 import org.apache.spark.sql.{DataFrame, classic}
 import org.scalatest.Suite
 
@@ -33,20 +30,11 @@ trait StreamingPlans extends SharedSpark { self: Suite =>
   }
 
   /** The analyzed plan of a batch in which no source has data. */
-  def idle(analyzed: LogicalPlan): LogicalPlan =
-    analyzed.transform { case source: StreamingRelation => LocalRelation(source.output, isStreaming = true) }
+  def idle(analyzed: LogicalPlan): LogicalPlan = BatchPlans.of(analyzed, Map.empty)
 
   /** The analyzed plan of a batch in which every source has data, of one listing for all places that read the same files. */
-  def busy(analyzed: LogicalPlan): LogicalPlan = {
-    val listings = scala.collection.mutable.Map.empty[Any, BaseRelation]
-    analyzed.transform { case source: StreamingRelation =>
-      val data = source.dataSource
-      val relation = listings.getOrElseUpdate(data.options("path"), data.resolveRelation(checkFilesExist = false))
-      val columns = relation.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
-      val renamed = columns.zip(source.output).map { case (c, a) => Alias(c, a.name)(a.exprId, a.qualifier) }
-      Project(renamed, LogicalRelation(relation, columns, None, isStreaming = true, None))
-    }
-  }
+  def busy(analyzed: LogicalPlan): LogicalPlan =
+    BatchPlans.of(analyzed, BatchPlans.folders(analyzed).map(folder => folder -> Seq(folder)).toMap)
 
   def blocks(plan: LogicalPlan): Seq[JoinFreeJoin] = plan.collect { case block: JoinFreeJoin => block }
 
