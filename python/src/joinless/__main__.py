@@ -17,7 +17,7 @@ EPILOG = f"""example:
 
 
 def main() -> None:
-    """Reads the command line."""
+    """Prints the path of the bundled jar."""
     parser = argparse.ArgumentParser(
         prog="python -m joinless",
         description="Prints the path of the jar that fits the installed PySpark, for spark-submit --jars.",

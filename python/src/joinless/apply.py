@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from joinless import _kinds, _net
+from joinless import _arguments, _net
 from joinless._net import cells, quoted
 from joinless._refusals import named_errors, refusal
 from joinless._target import Target
@@ -65,10 +65,10 @@ def apply_changes(
             docs/reference.md lists them all.
         TypeError, ValueError: from `apply_changes` itself, an argument of another kind.
     """
-    _kinds.text("joinless.apply_changes", "target", target)
-    _kinds.text("joinless.apply_changes", "app_id", app_id, optional=True)
-    _kinds.flag("joinless.apply_changes", "shared", shared)
-    return _Applier(Target(target), _kinds.columns("joinless.apply_changes", "key", key), app_id, shared)
+    _arguments.text("joinless.apply_changes", "target", target)
+    _arguments.text("joinless.apply_changes", "app_id", app_id, optional=True)
+    _arguments.flag("joinless.apply_changes", "shared", shared)
+    return _Applier(Target(target), _arguments.as_columns("joinless.apply_changes", "key", key), app_id, shared)
 
 
 class _Applier:

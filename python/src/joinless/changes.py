@@ -11,7 +11,7 @@ from typing import Literal, overload
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _jvm, _kinds, running
+from joinless import _arguments, _jvm, running
 
 Form = Literal["change_type", "weight"]
 
@@ -48,8 +48,8 @@ def changelog(df: DataFrame, change_type: str | None = None, weight: str | None 
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
-    _kinds.text("joinless.changelog", "change_type", change_type, optional=True)
-    _kinds.text("joinless.changelog", "weight", weight, optional=True)
+    _arguments.text("joinless.changelog", "change_type", change_type, optional=True)
+    _arguments.text("joinless.changelog", "weight", weight, optional=True)
     return _jvm.changelog(df, change_type, weight)
 
 
@@ -82,7 +82,7 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the SQL forms there.
     """
-    _kinds.text("joinless.enumerate_deltas", "output", output)
+    _arguments.text("joinless.enumerate_deltas", "output", output)
     return _jvm.deltas(df, output)
 
 
@@ -123,10 +123,10 @@ def enumerate_full(
     """
     if (checkpoint is None) == (query is None):
         raise ValueError("give either checkpoint= or query=")
-    _kinds.number("joinless.enumerate_full", "batch_id", batch_id)
-    _kinds.number("joinless.enumerate_full", "operator", operator)
+    _arguments.number("joinless.enumerate_full", "batch_id", batch_id)
+    _arguments.number("joinless.enumerate_full", "operator", operator)
     if query is None:
-        folder = _kinds.path("joinless.enumerate_full", "checkpoint", checkpoint)
+        folder = _arguments.as_path("joinless.enumerate_full", "checkpoint", checkpoint)
     else:
         folder = _jvm.checkpoint_of(df, running.found("joinless.enumerate_full", query))
     return _jvm.full(df, folder, batch_id, operator)

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _jvm, _kinds
+from joinless import _arguments, _jvm
 from joinless.errors import JoinlessError
 
 
@@ -105,7 +105,8 @@ class Progress:
 def progress(query: StreamingQuery | str) -> Progress | None:
     """Figures of a query's last batch; None before the first, or where no join of it is ours.
 
-    They come from ``query.lastProgress.stateOperators[i].customMetrics``, where a listener finds them as well.
+    They come from ``stateOperators[i].customMetrics`` of the batch's report in ``query.recentProgress``, where a
+    listener finds them as well. Reports that Spark repeats while a query is idle are left out.
 
     Args:
         query: what ``start()`` returned, or the name or id of an active query.
@@ -115,35 +116,42 @@ def progress(query: StreamingQuery | str) -> Progress | None:
         TypeError, ValueError: an argument of another kind.
     """
     running = found("joinless.progress", query)
-    last = running.lastProgress
-    if last is None:
+    recent = running.recentProgress
+    if not recent:
         return None
-    ours = _ours(last)
+    batches = _batches(recent)
+    last = batches[-1] if batches else recent[-1]  # idle for so long that Spark has forgotten the batch
+    ours = _joinless_operators(last)
     if not ours:
         return None
     return Progress(
-        batch_id=last.batchId,
+        batch_id=last.batchId if batches else last.batchId - 1,
         duration_ms=last.batchDuration,
         input_rows=last.numInputRows,
         memory_bytes=sum(operator.memoryUsedBytes for operator in ours),
         rows_removed=sum(operator.numRowsRemoved for operator in ours),
         rows_late=sum(operator.numRowsDroppedByWatermark for operator in ours),
-        total=_totals(running.recentProgress),
+        total=_totals(batches),
         **{name: _sum(ours, _camel(name)) for name in _METRICS},
     )
 
 
-def _totals(recent: Sequence[StreamingQueryProgress]) -> Totals:
-    batches = [(batch, ours) for batch in recent if (ours := _ours(batch))]
+def _batches(recent: Sequence[StreamingQueryProgress]) -> list[StreamingQueryProgress]:
+    """The reports of batches: while it is idle, Spark repeats the last batch's figures under the next one's number."""
+    return [report for report in recent if "addBatch" in report.durationMs]
+
+
+def _totals(reports: Sequence[StreamingQueryProgress]) -> Totals:
+    batches = [(batch, ours) for batch in reports if (ours := _joinless_operators(batch))]
     return Totals(
-        batches=len({batch.batchId for batch, _ in batches}),
+        batches=len(batches),
         duration_ms=sum(batch.batchDuration for batch, _ in batches),
         input_rows=sum(batch.numInputRows for batch, _ in batches),
         rows_out=sum(_sum(ours, "rowsOut") for _, ours in batches),
     )
 
 
-def _ours(batch: StreamingQueryProgress) -> list[StateOperatorProgress]:
+def _joinless_operators(batch: StreamingQueryProgress) -> list[StateOperatorProgress]:
     return [operator for operator in batch.stateOperators if "propagationSteps" in operator.customMetrics]
 
 
@@ -169,7 +177,7 @@ def error(query: StreamingQuery | str) -> JoinlessError | None:
         if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
             return _as_error(cause)
         following = getattr(cause, "_cause", None)
-        if following is None and (told := _TOLD.search(str(cause))):
+        if following is None and (told := _CONDITION_IN_TEXT.search(str(cause))):
             return _raised_in_function(str(cause)) or JoinlessError(told[1], told[2], None, told[3])
         cause = following
     return None
@@ -177,7 +185,7 @@ def error(query: StreamingQuery | str) -> JoinlessError | None:
 
 def found(function: str, query: StreamingQuery | str) -> StreamingQuery:
     """The query, or the active one of that name or id."""
-    _kinds.query(function, query)
+    _arguments.query(function, query)
     return _jvm.active_query(query) if isinstance(query, str) else query
 
 
@@ -195,7 +203,7 @@ def _raised_in_function(text: str) -> JoinlessError | None:
 
 
 def _as_error(cause: PySparkException) -> JoinlessError:
-    told = _TOLD.search(str(cause))
+    told = _CONDITION_IN_TEXT.search(str(cause))
     sentence = told[2] if told else str(cause).splitlines()[0]
     return JoinlessError(cause.getCondition() or "", sentence, cause.getMessageParameters(), cause.getSqlState())
 
@@ -205,6 +213,6 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
-_OURS = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
-_METRICS = [field.name for field in fields(Progress) if field.name not in _OURS]
-_TOLD = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|$)")
+_FROM_SPARK = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
+_METRICS = [field.name for field in fields(Progress) if field.name not in _FROM_SPARK]
+_CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|$)")

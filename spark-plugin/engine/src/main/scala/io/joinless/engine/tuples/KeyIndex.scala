@@ -2,7 +2,7 @@ package io.joinless.engine.tuples
 
 /** Key → dense int id, by open addressing with linear probing; the keys themselves lie in an arena.
   *
-  * A key is a run of words (see [[KeyReader]]); keys of one word, the common case, are compared as primitives. Each tree
+  * A key is one word or several (see [[KeyReader]]); keys of one word, the common case, are compared as primitives. Each tree
   * edge has one index for both of its sides; the children of a generalized node share one, whose ids are that node's
   * tuples. With `counted`, `retain`/`release` count references and the last release frees the id for another key;
   * otherwise keys stay. One probe costs O(1) expected.
@@ -102,7 +102,9 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     }
   }
 
-  /** Empties the slot of `id` and moves later keys of its run back, so that no run has a hole. */
+  /** Empties the slot of `id` and moves later ids of its probe chain back, so that no chain has a hole. The key must still be
+    * there. Ends because half of the slots are empty (`occupy`).
+    */
   private def vacate(id: Int): Unit = {
     var hole = slotHash(id) & mask
     while (slots(hole) != id + 1) hole = (hole + 1) & mask

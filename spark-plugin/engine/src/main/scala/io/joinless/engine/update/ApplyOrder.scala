@@ -6,11 +6,14 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
 
 /** In which order the net changes of a batch are applied; no view changes here.
   *
-  * Deletions, but those of keys that are refilled; the insertions that refill, those deletions; changes of multiplicity;
-  * all other insertions. So no combination of rows comes and goes, but for what [[BatchDeltas]] leaves out.
+  *   1. deletions, but those under keys that are refilled
+  *   1. insertions under keys that are refilled
+  *   1. deletions under keys that are refilled
+  *   1. changes of multiplicity
+  *   1. all other insertions
   *
-  * The second and third are ''same-key replacements'' (algorithms A31): V_p stays as it is, and the parents of such a key are
-  * not counted down and up.
+  * So no combination of rows comes and goes, but for what [[BatchDeltas]] leaves out. The second and third are ''same-key
+  * replacements'' (algorithms A31): V_p stays as it is, and the parents of such a key are not counted down and up.
   */
 final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges) {
   import ChangeBatch.each
@@ -25,11 +28,11 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   private[this] var reweighsUp = false
   private[this] var reweighsDown = false
 
-  // same-key replacements: their relations, and the places in `order` of their insertions and deletions
+  // same-key replacements: their relations, and where in `order` their insertions and deletions stand (ends are exclusive)
   private[this] var refilledIn = 0L
-  private[this] var firstRefill = 0
-  private[this] var lastRefill = 0
-  private[this] var lastRefilled = 0
+  private[this] var refillsFrom = 0
+  private[this] var refillsUntil = 0
+  private[this] var refilledUntil = 0
 
   /** Entries of rows that were and stay absent: only their counts change. */
   val absences = new IntStack
@@ -40,13 +43,13 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   /** Relations (bit set) with same-key replacements. */
   def refilled: Long = refilledIn
 
-  /** What the change at this place does to a row that is replaced under its key, or that it is none. */
+  /** `Comes` or `Goes` where the change at this place is half of a same-key replacement, else `None`. */
   def replaces(at: Int): Int =
-    if (at < firstRefill || at >= lastRefilled) Replacements.None
-    else if (at < lastRefill) Replacements.Comes
+    if (at < refillsFrom || at >= refilledUntil) Replacements.None
+    else if (at < refillsUntil) Replacements.Comes
     else Replacements.Goes
 
-  /** There are changes of both signs that results may show. */
+  /** The result may both gain and lose rows in this batch. */
   def bothSigns: Boolean = (increases || changes.appends > 0) && decreases
 
   /** The same combination of rows may come several times, and with both signs. */
@@ -54,7 +57,8 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   /** Sorts the net changes by what they do, and puts them in order.
     *
-    * @return why the batch is refused, null where it is not: unless one may `owe`, an absent row is not deleted
+    * @param owe absent rows may be deleted
+    * @return why the batch is refused; null where it is not
     */
   def arrange(owe: Boolean): DeleteOfAbsentRow = {
     var e = 0
@@ -90,11 +94,11 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     if (refilled == 0L) each(deletions)(order.push(_))
     else {
       each(deletions)(e => if (!isRefilled(e)) order.push(e))
-      firstRefill = order.size
+      refillsFrom = order.size
       each(insertions)(e => if (refills(e)) order.push(e))
-      lastRefill = order.size
+      refillsUntil = order.size
       each(deletions)(e => if (isRefilled(e)) order.push(e))
-      lastRefilled = order.size
+      refilledUntil = order.size
     }
     each(reweighings)(order.push(_))
     each(insertions)(e => if (refilled == 0L || !refills(e)) order.push(e))
@@ -121,9 +125,9 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   def clear(): Unit = {
     deletions.clear(); reweighings.clear(); insertions.clear(); absences.clear(); order.clear()
     refilledIn = 0L
-    firstRefill = 0
-    lastRefill = 0
-    lastRefilled = 0
+    refillsFrom = 0
+    refillsUntil = 0
+    refilledUntil = 0
     increases = false
     decreases = false
     reweighsUp = false

@@ -33,7 +33,7 @@ final private[update] class Propagation(tree: ViewTree) {
   private[this] val counters = tree.counters
   private[this] val touched = tree.touched
   private[this] var level = new IntStack
-  private[this] var above = new IntStack
+  private[this] var above = new IntStack // the next level, filled while `level` is walked
 
   /** Witnesses of the pending change: node ids and tuples. */
   val witnessNodes = new IntStack
@@ -63,7 +63,7 @@ final private[update] class Propagation(tree: ViewTree) {
       above.clear()
       var i = 0
       while (i < level.size) {
-        if (appears) appear(node, level(i)) else disappear(node, level(i))
+        if (appears) appear(node, level(i)) else noteDying(node, level(i))
         i += 1
       }
       val swap = level; level = above; above = swap
@@ -71,7 +71,9 @@ final private[update] class Propagation(tree: ViewTree) {
     }
   }
 
-  /** `tuple` of `node` is alive now: into V_s; either it is a witness, or dead, or its key is new in V_p. */
+  /** `tuple` of `node` is alive now: it goes into V_s. It is a witness where it is live at once; where its key is new in V_p, the
+    * tuples above are counted up.
+    */
   private def appear(node: ViewNode, tuple: Int): Unit = {
     counters.alive += 1
     if (node.isRoot) {
@@ -88,15 +90,15 @@ final private[update] class Propagation(tree: ViewTree) {
     }
   }
 
-  /** A key of `node` came to V_p or leaves it: counts the tuples of the parent that have it. */
+  /** A key of `node` came to V_p (`up`), or will leave it: the parent's tuples that have it gain support, or will lose it. */
   private def countAbove(node: ViewNode, key: Int, up: Boolean): Unit = {
     val parent = node.parent
     val list = parent.idx(node.position)
-    if (list == null) { if (up) countUp(parent, key) else countDown(parent, key) }
+    if (list == null) { if (up) countUp(parent, key) else noteFalling(parent, key) }
     else {
       var slot = list.first(key)
       while (slot != 0) {
-        if (up) countUp(parent, list.tuple(slot)) else countDown(parent, list.tuple(slot))
+        if (up) countUp(parent, list.tuple(slot)) else noteFalling(parent, list.tuple(slot))
         slot = list.next(slot)
       }
     }
@@ -128,7 +130,8 @@ final private[update] class Propagation(tree: ViewTree) {
     }
   }
 
-  private def disappear(node: ViewNode, tuple: Int): Unit = {
+  /** `tuple`, alive so far, dies when the pending deletion is applied; its key may leave V_p then. */
+  private def noteDying(node: ViewNode, tuple: Int): Unit = {
     dyingNodes.push(node.id)
     dyingTuples.push(tuple)
     if (node.isRoot) witness(node, tuple)
@@ -141,14 +144,15 @@ final private[update] class Propagation(tree: ViewTree) {
     }
   }
 
-  private def countDown(node: ViewNode, tuple: Int): Unit = {
+  /** The support count falls when the pending deletion is applied: `tuple` dies then, if it is alive now. */
+  private def noteFalling(node: ViewNode, tuple: Int): Unit = {
     counters.steps += 1
     fallingNodes.push(node.id)
     fallingTuples.push(tuple)
     if (node.isAlive(tuple)) above.push(tuple)
   }
 
-  /** Sets the count of a row that is there and stays. */
+  /** Sets the multiplicity of a row that is there and stays. */
   def reweigh(node: RelationNode, row: Int, weight: Long): Unit = {
     node.multiplicity(row) = weight
     if (touched != null && node.isAlive(row)) tell(node, node.key(row), 0)

@@ -46,7 +46,7 @@ final class Restoration(tree: ViewTree) {
         var row = 0
         while (row < rows) {
           for (r <- relations) {
-            val count = tree.count(r, row)
+            val count = tree.multiplicity(r, row)
             if (count != 0) identity.retain(row)
             if (count > 0) delta.load(r, row, count)
           }

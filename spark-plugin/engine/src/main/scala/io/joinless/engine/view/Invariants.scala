@@ -30,11 +30,11 @@ object Invariants {
         if (node.weight(tuple) > 1) plural += 1
         val supported = (0 until node.childCount).count(c => !node.child(c).vs.isEmpty(node.keyTo(c, tuple)))
         ensure(
-          node.count(tuple) == supported,
+          node.support(tuple) == supported,
           "I1",
           node,
           tuple,
-          s"count ${node.count(tuple)}, supported by $supported"
+          s"count ${node.support(tuple)}, supported by $supported"
         )
         ensure(views(tuple) == (supported == node.childCount), "I2", node, tuple, s"in V_s: ${views(tuple)}")
         if (node.childCount > 0) {

@@ -54,8 +54,8 @@ sealed abstract class ViewNode(
   private[engine] var live: Array[IntLists] = Array.empty
 
   final def key(tuple: Int): Int = upKeys(tuple)
-  final def count(tuple: Int): Int = state(tuple) & ViewNode.CountMask
-  final def isAlive(tuple: Int): Boolean = count(tuple) == childNodes.length
+  final def support(tuple: Int): Int = state(tuple) & ViewNode.CountMask
+  final def isAlive(tuple: Int): Boolean = support(tuple) == childNodes.length
   final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
   final def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
 

@@ -38,7 +38,7 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
   /** How often a row of a retractable input is there for a relation. Where deletes may come before their inserts it can be
     * negative: the row is owed, and absent.
     */
-  def count(relation: Int, row: Int): Long = this.relation(relation).multiplicity(row)
+  def multiplicity(relation: Int, row: Int): Long = this.relation(relation).multiplicity(row)
 
   /** Id of the row of a retractable input with this content, −1 where there is none. */
   def find(input: Int, words: Array[Long], count: Int): Int = identities(input).find(words, count)

@@ -1,7 +1,7 @@
 package io.joinless.spark.api
 
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.compile.{CompiledDeltas, DeltaCompiler}
+import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.conf.{Built, JoinlessConf}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.explain.{DeltasText, ExtendedExplain, JoinTreeGraph, JoinTreeText}
@@ -97,9 +97,12 @@ object PythonApi {
     val analyzed = Plans.analyzed(df.toDF())
     if (DeltaCompiler.reads(analyzed)) {
       val asked =
-        look(df.sparkSession, CompiledDeltas.attempt(df.sparkSession, Changes.mark(analyzed, DeltaForm.ChangeType)))
+        look(
+          df.sparkSession,
+          DeltaCompilation.attempt(df.sparkSession, Changes.markedUnchecked(analyzed, DeltaForm.ChangeType))
+        )
       asked.copy(reasons = asked.reasons :+ Reason(Reason.ChangesNotAsked))
-    } else look(df.sparkSession, CompiledDeltas.attempt(df.sparkSession, analyzed))
+    } else look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
   }
 
   private def look(session: SparkSession, compiled: Either[Reason, LogicalPlan]): Look = compiled match {

@@ -33,16 +33,16 @@ object Changes {
     Plans.dataFrame(df, marked(Plans.analyzed(df), form))
   }
 
-  /** The mark of `incrementalEnumerate` on a resolved plan. */
+  /** A resolved plan with the mark of `incrementalEnumerate`; refuses columns of reserved names. */
   def marked(plan: LogicalPlan, form: DeltaForm): LogicalPlan = {
     plan.output.find(a => DeltaForm.all.exists(_.column.equalsIgnoreCase(a.name))).foreach { taken =>
       throw JoinlessErrors.reservedColumn(taken.name)
     }
-    mark(plan, form)
+    markedUnchecked(plan, form)
   }
 
-  /** The same on a plan that is only looked at, whatever its columns are called. */
-  def mark(plan: LogicalPlan, form: DeltaForm): LogicalPlan =
+  /** Without that check, for plans that are only explained. */
+  def markedUnchecked(plan: LogicalPlan, form: DeltaForm): LogicalPlan =
     Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
 
   private def byChangeType(plan: LogicalPlan, name: String): Changelog = {

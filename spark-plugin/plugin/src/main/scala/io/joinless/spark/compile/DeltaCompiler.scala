@@ -34,7 +34,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
   * which would put its own time there.
   *
   * @param texts how expressions are recorded for readers of the checkpoint
-  * @param optimize the plan of a template as it is when blocks are rewritten
+  * @param optimize runs Spark's optimizer on a template, up to where blocks are rewritten in a batch
   */
 final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: LogicalPlan => LogicalPlan) {
 
@@ -43,7 +43,7 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
     var reason: Option[Reason] = None
     val compiled = inlined.transformUp {
       case mark @ DeltaCompiler.Mark(query, form, output) if reason.isEmpty =>
-        block(query, form, output).fold(r => { reason = Some(r); mark }, identity)
+        compiledMark(query, form, output).fold(r => { reason = Some(r); mark }, identity)
     }
     reason.toLeft {
       compiled.collectFirst { case changelog: Changelog => changelog }.foreach { plain =>
@@ -55,7 +55,7 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
 
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 
-  private def block(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
+  private def compiledMark(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
       val streams = new Streams
@@ -74,7 +74,7 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
           val scan = rewrite.scan(i, block.leaves(i).plan)
           if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
         }
-        val shape = rewrite.shape(NodeId(0), tree, texts)
+        val shape = rewrite.shape(NodeId(0), tree, texts) // each batch puts the block's own id there
         DeltaCompiler.showTime(rewrite.deltas(shape, scans, form, output))
       }
     }
@@ -135,8 +135,8 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
 
 object DeltaCompiler {
 
-  /** Whether the plan asks for changes, or tells some. */
-  def concerns(plan: LogicalPlan): Boolean =
+  /** Whether the plan asks for changes, or reads a changelog. */
+  def hasMarks(plan: LogicalPlan): Boolean =
     plan.exists(node => node.isInstanceOf[Changelog] || node.isInstanceOf[DeltaOutput])
 
   /** Whether the plan reads a changelog outside of what asks for changes. */

@@ -55,10 +55,10 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
       case e if !e.deterministic && e.children.forall(_.deterministic) => e
     })
     def subquery = expressions.flatMap(_.collectFirst { case e: SubqueryExpression => e.plan })
-    def timely = expressions.flatMap(_.collectFirst { case e: Deferred => e })
+    def currentTime = expressions.flatMap(_.collectFirst { case e: Deferred => e })
     random.headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
       .orElse(subquery.headOption.map(static))
-      .orElse(timely.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
+      .orElse(currentTime.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
   }
 
   private def staticSide(leaf: LogicalPlan): Option[Reason] = leaf.collectFirst {

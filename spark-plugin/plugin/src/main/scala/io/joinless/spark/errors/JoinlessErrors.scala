@@ -21,6 +21,7 @@ object JoinlessErrors {
 
   def template(condition: String): String = reader.getMessageTemplate(condition)
 
+  /** @param advice what helps against this reason; may be empty */
   def notRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
     notRewritten(reason, sentence, advice, "Set spark.joinless.mode=auto to let Spark run it.")
 
@@ -28,6 +29,7 @@ object JoinlessErrors {
   def deltasNotRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
     notRewritten(reason, sentence, advice, "Spark itself cannot tell the changes of a result.")
 
+  /** @param remedy what always helps */
   private def notRewritten(
       reason: String,
       sentence: String,
@@ -49,10 +51,10 @@ object JoinlessErrors {
   def invalidShares(shares: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_SHARES", "shares" -> shares, "what" -> what)
 
-  /** @param what the subclass: what is wrong with a column that should tell of changes */
-  def changeColumn(what: String, column: String, source: String, dataType: String = ""): JoinlessAnalysisException =
+  /** @param subclass what is wrong with a column that should tell of changes */
+  def changeColumn(subclass: String, column: String, source: String, dataType: String = ""): JoinlessAnalysisException =
     analysis(
-      "JOINLESS_CHANGE_COLUMN." + what,
+      "JOINLESS_CHANGE_COLUMN." + subclass,
       Seq("column" -> column, "source" -> source) ++ Option.when(dataType.nonEmpty)("type" -> dataType): _*
     )
 

@@ -4,7 +4,7 @@ import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.spec.{BlockSpec, ColumnRef}
-import io.joinless.spark.state.{CellState, ExtentJournal, Undo}
+import io.joinless.spark.state.{CellState, CountLog, ExtentJournal, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
@@ -70,7 +70,8 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     while (takeNext()) {}
     batch.prepare()
     wayBack = if (first) new FirstBatch(spec) else new LastBatch(start, batch.reversal(), journal)
-    metrics.rowsNetted -= log.changed(batch)
+    val changed = log.writeChanges(batch)
+    metrics.rowsNetted -= changed // counted as taken so far; what is left after netting goes off
     if (batch.bothSigns && (batch.repeats || !ChangelogTask.showsAll(spec))) {
       net = new NetRows(weightAt + 1)
       while (step()) net.add(output.update(batch.rows, batch.changed, 0L), batch.weight)
@@ -85,7 +86,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     batch.add(input, roles, exchanged.getLong(ExchangeRow.Weight), words, count)
     metrics.propagate.end()
     if (spec.inputs(input).retractable) metrics.rowsNetted += 1
-    else log.appended(roles, exchanged.getBaseObject, offset, bytes)
+    else log.writeAppended(roles, exchanged.getBaseObject, offset, bytes)
   }
 
   private def step(): Boolean = {
@@ -119,7 +120,9 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
 
 private object ChangelogTask {
 
-  /** Results of different rows are different output rows: each stored column is shown, if only by one that is equated with it. */
+  /** Whether different stored rows always give different output rows: each stored column is shown, itself or by one that is
+    * equated with it.
+    */
   def showsAll(spec: BlockSpec): Boolean = {
     def attributesOf(c: ColumnRef) =
       spec.relations(c.relation).keys.collect { case k if k.ordinal == c.ordinal => k.attribute }

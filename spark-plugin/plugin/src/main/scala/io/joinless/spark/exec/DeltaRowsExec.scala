@@ -19,14 +19,14 @@ import org.apache.spark.sql.joinless.KeyBytes
   *
   * Otherwise rows stream through. The stage keeps no state: changes of different batches never meet.
   */
-final case class DeltaRowsExec(form: DeltaForm, plain: Seq[Int], output: Seq[Attribute], child: SparkPlan)
+final case class DeltaRowsExec(form: DeltaForm, blockColumns: Seq[Int], output: Seq[Attribute], child: SparkPlan)
     extends UnaryExecNode {
 
   private def spec: Option[BlockSpec] = child.collectFirst { case join: JoinFreeExec => join.spec }
 
-  private def addsUp: Boolean = spec.forall(DeltaRows.addsUp(_, form, plain))
+  private def addsUp: Boolean = spec.forall(DeltaRows.addsUp(_, form, blockColumns))
 
-  private def crossesCells: Boolean = addsUp && spec.exists(DeltaRows.hidden(_, plain).nonEmpty)
+  private def crossesCells: Boolean = addsUp && spec.exists(DeltaRows.hidden(_, blockColumns).nonEmpty)
 
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))

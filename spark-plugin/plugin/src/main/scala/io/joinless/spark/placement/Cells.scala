@@ -15,13 +15,13 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32
   * (`hashLong`), over the value's bytes for variable-length ones (`hashUnsafeBytes`, Spark's tail treatment); NULL of a
   * null-safe attribute is the hash of nothing, the seed itself.
   *
-  * Usage: `clear()`, `add(role, row)` for each role that accepts the row, then read `cell(i)`, `roles(i)` for i < `size`.
+  * Usage: `clear()`, `add(relation, row)` for each role that accepts the row, then read `cell(i)`, `roles(i)` for i < `size`.
   * Cost: one hash per key with a share above 1, O(1) per cell; nothing is allocated. Not thread safe.
   */
 final class Cells(spec: BlockSpec) {
   import Cells._
 
-  private[this] val relations: Array[Relation] = spec.relations.indices.map(layout).toArray
+  private[this] val relations: Array[RelationPlacement] = spec.relations.indices.map(layout).toArray
   private[this] val masks = new Array[Long](spec.cells)
   private[this] val touched = new Array[Int](spec.cells)
   private[this] var count = 0
@@ -52,22 +52,22 @@ final class Cells(spec: BlockSpec) {
     }
   }
 
-  private def layout(relation: Int): Relation = {
+  private def layout(relation: Int): RelationPlacement = {
     val r = spec.relations(relation)
     val columns = spec.inputs(r.input).columns
-    val strides = spec.shares.scanRight(1)(_ * _).tail
-    val shared = r.keys.filter(k => spec.shares(k.attribute) > 1)
+    val strides = spec.strides
+    val divided = r.keys.filter(k => spec.shares(k.attribute) > 1)
     val free = spec.attributes.indices.filter(x => spec.shares(x) > 1 && !r.keys.exists(_.attribute == x))
     val offsets = free.foldLeft(IndexedSeq(0)) { (offsets, x) =>
       for (o <- offsets; c <- 0 until spec.shares(x)) yield o + c * strides(x)
     }
-    new Relation(
-      required = r.keys.filterNot(k => spec.attributes(k.attribute).nullSafe).map(_.ordinal).toArray,
-      ordinals = shared.map(_.ordinal).toArray,
-      variable = shared.map(k => !UnsafeRow.isFixedLength(columns(k.ordinal).dataType)).toArray,
-      seeds = shared.map(k => Seed + k.attribute).toArray,
-      shares = shared.map(k => spec.shares(k.attribute)).toArray,
-      strides = shared.map(k => strides(k.attribute)).toArray,
+    new RelationPlacement(
+      neverNull = r.keys.filterNot(k => spec.attributes(k.attribute).nullSafe).map(_.ordinal).toArray,
+      ordinals = divided.map(_.ordinal).toArray,
+      variable = divided.map(k => !UnsafeRow.isFixedLength(columns(k.ordinal).dataType)).toArray,
+      seeds = divided.map(k => Seed + k.attribute).toArray,
+      shares = divided.map(k => spec.shares(k.attribute)).toArray,
+      strides = divided.map(k => strides(k.attribute)).toArray,
       offsets = offsets.toArray
     )
   }
@@ -80,13 +80,16 @@ object Cells {
     * at all attributes that the relation lacks. Each row is in exactly one such cell.
     */
   def isFirst(spec: BlockSpec, relation: Int, cell: Int): Boolean = {
-    val strides = spec.shares.scanRight(1)(_ * _).tail
+    val strides = spec.strides
     val own = spec.relations(relation).keys.map(_.attribute).toSet
     spec.attributes.indices.forall(x => own(x) || cell / strides(x) % spec.shares(x) == 0)
   }
 
-  final private class Relation(
-      required: Array[Int],
+  /** Where rows of one relation go: to the cell with coordinate 0 at the attributes that the relation lacks (`firstCell`), and to
+    * that plus each of `offsets`, the first of which is 0.
+    */
+  final private class RelationPlacement(
+      neverNull: Array[Int],
       ordinals: Array[Int],
       variable: Array[Boolean],
       seeds: Array[Int],
@@ -94,10 +97,12 @@ object Cells {
       strides: Array[Int],
       val offsets: Array[Int]
   ) {
+
+    /** None of the keys that NULL never joins is NULL. */
     def joins(row: UnsafeRow): Boolean = {
       var i = 0
-      while (i < required.length) {
-        if (row.isNullAt(required(i))) return false
+      while (i < neverNull.length) {
+        if (row.isNullAt(neverNull(i))) return false
         i += 1
       }
       true

@@ -22,7 +22,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: JoinFreeJoin => planned(join) :: Nil
-    case DeltaRows(child, form, plain, output) => DeltaRowsExec(form, plain, output, planLater(child)) :: Nil
+    case DeltaRows(child, form, blockColumns, output) =>
+      DeltaRowsExec(form, blockColumns, output, planLater(child)) :: Nil
     case Changelog(child, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
     case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
     case DeltaOutput(child) => MarkExec("DeltaOutput", plan.output, planLater(child)) :: Nil

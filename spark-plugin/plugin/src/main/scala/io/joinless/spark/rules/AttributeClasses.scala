@@ -23,7 +23,8 @@ final case class AttributeClasses(
   *
   * A class keeps one term per leaf; every further term of the leaf must equal it, which is a filter of the leaf. A class
   * whose leaves all fix it to one constant joins nothing that their filters do not already say, and is dropped: the
-  * graph may fall apart, or lose a cycle. Rows that are stored rely on it, so the constants are recorded.
+  * graph may fall apart, or lose a cycle. Stored rows were filtered by these constants, so they are recorded: a restart with other
+  * ones must be refused.
   *
   * The order of classes and members depends on the leaves and their columns, not on the order of conditions.
   */
@@ -67,7 +68,7 @@ object AttributeClasses {
 
     /** The value that filters of all leaves give it. */
     val fixed: Option[Literal] = terms.map(term => constantOf(block, term)).distinct match {
-      case Seq(one) => one
+      case Seq(Some(constant)) => Some(constant)
       case _ => None
     }
 

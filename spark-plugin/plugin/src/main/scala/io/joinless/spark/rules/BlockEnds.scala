@@ -12,11 +12,11 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project
 private[spark] object BlockEnds {
 
   def apply(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
-    case InnerJoin(_, _, conditions) if holdsBlock(leaf) => timely(conditions)
+    case InnerJoin(_, _, conditions) if holdsBlock(leaf) => changingTable(conditions)
     case InnerJoin(stream, table, _) if !table.isStreaming => between(stream, table)
     case InnerJoin(table, stream, _) if !table.isStreaming => between(stream, table)
     case Transparent(child) =>
-      val own = if (holdsBlock(child)) timely(leaf.expressions.flatMap(conjuncts)) else None
+      val own = if (holdsBlock(child)) changingTable(leaf.expressions.flatMap(conjuncts)) else None
       own.orElse(apply(child))
     case Project(list, child) if holdsBlock(child) => list.find(!_.deterministic).map(random)
     case Filter(condition, child) if holdsBlock(child) => conjuncts(condition).find(!_.deterministic).map(random)
@@ -26,8 +26,10 @@ private[spark] object BlockEnds {
   private def between(stream: LogicalPlan, table: LogicalPlan)(implicit statics: StaticSides): Option[Reason] =
     if (holdsBlock(stream)) Some(staticAbove(table)) else apply(stream)
 
-  private def timely(expressions: Seq[Expression])(implicit statics: StaticSides): Option[Reason] =
-    expressions.find(statics.isTimely).flatMap(_.collectFirst { case s: SubqueryExpression => staticAbove(s.plan) })
+  private def changingTable(expressions: Seq[Expression])(implicit statics: StaticSides): Option[Reason] =
+    expressions.find(statics.readsChangingTable).flatMap(_.collectFirst { case s: SubqueryExpression =>
+      staticAbove(s.plan)
+    })
 
   private def random(expression: Expression): Reason =
     Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(expression))

@@ -127,10 +127,10 @@ object BlockLayout {
     } yield Key(number, member.leaf, column(member), member.expression)
 
     // What a leaf computes for a key need not be computed again above.
-    val computed = keys.collect { case Key(_, _, Alias(value, _), plain) if value eq plain => plain }
+    val computed = keys.collect { case Key(_, _, Alias(value, _), asWritten) if value eq asWritten => asWritten }
     def reuse(e: Expression): Expression = e.transformDown {
       case part if computed.exists(_.semanticEquals(part)) =>
-        keys.find(k => k.plain.semanticEquals(part)).get.column.toAttribute
+        keys.find(k => k.asWritten.semanticEquals(part)).get.column.toAttribute
     }
 
     val output = block.output.map { case (attribute, meaning) => attribute -> reuse(meaning) }
@@ -151,14 +151,14 @@ object BlockLayout {
     BlockLayout(block, classes, columns, specs, residuals, late, output, changelogs, guarded, unguarded)
   }
 
-  /** @param plain the key as the query has it */
-  final private case class Key(attribute: Int, leaf: Int, column: NamedExpression, plain: Expression)
+  /** @param asWritten the key as the query has it */
+  final private case class Key(attribute: Int, leaf: Int, column: NamedExpression, asWritten: Expression)
 
   /** The column that stores a key. */
   private def column(term: Term): NamedExpression = (KeyBytes.stored(term.expression), term.expression) match {
     case (same, column: Attribute) if same.semanticEquals(column) => column
-    case (same, plain) if same.semanticEquals(plain) => Alias(plain, Names.of(plain))()
-    case (stored, plain) => Alias(stored, s"key(${Names.of(plain)})")()
+    case (same, asWritten) if same.semanticEquals(asWritten) => Alias(asWritten, Names.of(asWritten))()
+    case (stored, asWritten) => Alias(stored, s"key(${Names.of(asWritten)})")()
   }
 
   /** A row needs at least one column. */

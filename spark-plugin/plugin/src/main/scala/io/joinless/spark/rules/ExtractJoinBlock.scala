@@ -10,7 +10,8 @@ import org.apache.spark.sql.joinless.KeyBytes
   *
   * Pure functions of the plan. A block's root is the topmost node of such a tree; whatever else stands below is a leaf,
   * and may hold blocks of its own. Names are resolved by scope: each subtree maps its own output to expressions over the
-  * fresh attributes of its leaves, so nothing depends on expression ids being unique over the block.
+  * fresh attributes of its leaves. Expression ids may repeat among leaves, but not on both sides of one join, where a reference
+  * could not say which of them it means.
   *
   * A block ends where Spark reads a table that may change between two joins ([[StaticSides]]): the joins below it are a block of
   * their own.
@@ -20,21 +21,21 @@ object ExtractJoinBlock {
   /** Whether `plan` belongs to the inner part of a block: a join of streams, or what leads to one. */
   def holdsBlock(plan: LogicalPlan)(implicit statics: StaticSides): Boolean = plan match {
     case join @ InnerJoin(_, _, _) if joinsStreams(join) => true
-    case InnerJoin(stream, table, _) if stream.isStreaming => statics.isTimeless(table) && continues(stream)
-    case InnerJoin(table, stream, _) => statics.isTimeless(table) && continues(stream)
+    case InnerJoin(stream, table, _) if stream.isStreaming => statics.isReadableAnyTime(table) && continues(stream)
+    case InnerJoin(table, stream, _) => statics.isReadableAnyTime(table) && continues(stream)
     case Transparent(child) => holdsBlock(child)
     case _ => false
   }
 
   /** Whether a block whose join has this child goes on in it. */
   private def continues(child: LogicalPlan)(implicit statics: StaticSides): Boolean =
-    holdsBlock(child) && timelyIn(child).isEmpty
+    holdsBlock(child) && changingTableReadIn(child).isEmpty
 
   /** What looks into tables that may change, from the top of a block down to its topmost join. */
-  def timelyIn(plan: LogicalPlan)(implicit statics: StaticSides): Option[Expression] = {
-    val own = plan.expressions.flatMap(conjuncts).find(statics.isTimely)
+  def changingTableReadIn(plan: LogicalPlan)(implicit statics: StaticSides): Option[Expression] = {
+    val own = plan.expressions.flatMap(conjuncts).find(statics.readsChangingTable)
     plan match {
-      case Transparent(child) => own.orElse(timelyIn(child))
+      case Transparent(child) => own.orElse(changingTableReadIn(child))
       case _ => own
     }
   }
@@ -44,7 +45,7 @@ object ExtractJoinBlock {
     case _ => holdsBlock(child)
   }
 
-  /** Applies `f` to the leaves of the block whose root is `plan`, from left to right; `eq` where nothing changes. */
+  /** Applies `f` to the leaves of the block whose root is `plan`, from left to right; the same object where nothing changes. */
   def mapLeaves(plan: LogicalPlan)(f: LogicalPlan => LogicalPlan)(implicit statics: StaticSides): LogicalPlan =
     if (!holdsBlock(plan)) f(plan)
     else plan.mapChildren(child => if (isInside(plan, child)) mapLeaves(child)(f) else f(child))
@@ -64,24 +65,25 @@ object ExtractJoinBlock {
     */
   def apply(root: LogicalPlan, needed: AttributeSet)(implicit statics: StaticSides): Either[Reason, JoinBlock] =
     for {
-      part <- if (holdsBlock(root)) read(root) else Right(Part.leaf(root))
+      part <- if (holdsBlock(root)) partOf(root) else Right(Part.leaf(root))
       streaming <- JoinStaticSides(part.copy(leaves = named(part)))
     } yield block(root, streaming, needed)
 
-  private def read(plan: LogicalPlan)(implicit statics: StaticSides): Either[Reason, Part] = plan match {
+  /** The part of the block below `plan`, which [[holdsBlock]]. */
+  private def partOf(plan: LogicalPlan)(implicit statics: StaticSides): Either[Reason, Part] = plan match {
     case join @ InnerJoin(left, right, conditions) =>
       (left.outputSet.intersect(right.outputSet).headOption, conditions.find(!_.deterministic)) match {
         case (Some(shared), _) => Left(Reason.of(Reason.AmbiguousColumns, "column" -> shared.name))
         case (_, Some(random)) => Left(Reason.of(Reason.NondeterministicCondition, "expression" -> Names.of(random)))
         case _ => for (l <- side(left); r <- side(right)) yield l.joined(r, conditions, join)
       }
-    case Project(list, child) => read(child).map(_.select(list))
-    case Filter(condition, child) => read(child).map(_.where(conjuncts(condition)))
+    case Project(list, child) => partOf(child).map(_.select(list))
+    case Filter(condition, child) => partOf(child).map(_.where(conjuncts(condition)))
     case other => throw new IllegalStateException(s"${other.nodeName} is not inside a block.")
   }
 
   private def side(plan: LogicalPlan)(implicit statics: StaticSides): Either[Reason, Part] =
-    if (continues(plan)) read(plan) else Right(Part.leaf(plan))
+    if (continues(plan)) partOf(plan) else Right(Part.leaf(plan))
 
   private def block(root: LogicalPlan, part: Part, needed: AttributeSet): JoinBlock = {
     val owner = part.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
@@ -108,7 +110,7 @@ object ExtractJoinBlock {
 
   private def equation(condition: Expression, leavesOf: Expression => Seq[Int]): Option[Equation] = condition match {
     case Equality(l, r) =>
-      val (left, right) = KeyBytes.plain(l, r)
+      val (left, right) = KeyBytes.unwrapped(l, r)
       (leavesOf(left), leavesOf(right)) match {
         case (Seq(i), Seq(j)) if i != j =>
           Some(Equation(Term(i, left), Term(j, right), condition.isInstanceOf[EqualNullSafe]))

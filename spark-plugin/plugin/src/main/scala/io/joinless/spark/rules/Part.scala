@@ -46,7 +46,7 @@ final private[spark] case class Part(
   private def keysOfLeaf(on: Seq[Expression]): Seq[Expression] =
     if (leaves.count(_.plan.isStreaming) > 1) Nil
     else {
-      val sides = on.collect { case Equality(l, r) => KeyBytes.plain(l, r) }.flatMap { case (l, r) => Seq(l, r) }
+      val sides = on.collect { case Equality(l, r) => KeyBytes.unwrapped(l, r) }.flatMap { case (l, r) => Seq(l, r) }
       sides.filter(side => OuterScope.attributes(side).forall(a => scope.contains(a.exprId))).map(resolve)
     }
 

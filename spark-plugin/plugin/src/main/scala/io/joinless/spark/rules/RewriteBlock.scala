@@ -23,18 +23,20 @@ import org.apache.spark.sql.types.LongType
 final class RewriteBlock(layout: BlockLayout) {
 
   /** The node's columns are the output as it stands: nothing is needed above. */
-  private val plain: Boolean =
+  private val needsNothingAbove: Boolean =
     layout.late.isEmpty &&
       layout.output.forall(_._2.isInstanceOf[Attribute]) &&
       layout.output.distinctBy(_._1.exprId).size == layout.output.size
 
+  /** What the node yields: over the leaves, what its column i is. */
   private val columns: IndexedSeq[Attribute] = {
     val used = (layout.output.map(_._2) ++ layout.late).flatMap(OuterScope.attributes)
-    if (plain) used else used.distinctBy(_.exprId)
+    if (needsNothingAbove) used else used.distinctBy(_.exprId)
   }
 
+  /** The attributes under which `columns` come out, one each. */
   private val attributes: IndexedSeq[Attribute] =
-    if (plain) layout.output.map(_._1.withNullability(true))
+    if (needsNothingAbove) layout.output.map(_._1.withNullability(true))
     else
       columns.map { column =>
         val own = layout.output.collectFirst { case (a, m: Attribute) if m.exprId == column.exprId => a }
@@ -80,7 +82,7 @@ final class RewriteBlock(layout: BlockLayout) {
     val leaves = layout.block.leaves.indices.map(i => Scan(scan(i, inner(layout.block.leaves(i).plan)), Seq(i)))
     val scans = MergeScans(shape, leaves)
     val node = JoinFreeJoin(scans.map(_.plan), scans.map(_.roles), shape, layout.boundResiduals, attributes)
-    if (plain) node else Project(restored, filtered(node))
+    if (needsNothingAbove) node else Project(restored, filtered(node))
   }
 
   /** As `plan`, but what the node yields are changes of the result, told in `form`.
@@ -90,14 +92,15 @@ final class RewriteBlock(layout: BlockLayout) {
     */
   def deltas(shape: BlockShape, scans: Seq[LogicalPlan], form: DeltaForm, output: Seq[Attribute]): LogicalPlan = {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
-    val roles = scans.indices.map(Seq(_))
+    val roles = scans.indices.map(Seq(_)) // each batch merges the scans
     val node = JoinFreeJoin(scans, roles, shape, layout.boundResiduals, attributes :+ weight, deltas = true)
+    // by position: DeltaRows has attributes of its own
     val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
-    val places = layout.output.map {
+    val blockColumns = layout.output.map {
       case (_, column: Attribute) => columns.indexWhere(_.exprId == column.exprId)
       case _ => -1
     }
-    DeltaRows(Project(result :+ weight, filtered(node)), form, places, output)
+    DeltaRows(Project(result :+ weight, filtered(node)), form, blockColumns, output)
   }
 
   /** The stored columns of the rows of relation `i`, read from `plan`. */

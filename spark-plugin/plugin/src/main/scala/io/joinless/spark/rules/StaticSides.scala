@@ -20,10 +20,10 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 final case class StaticSides(atArrival: Boolean) {
 
   /** The table may be read at another time than Spark reads it. */
-  def isTimeless(table: LogicalPlan): Boolean = atArrival || StaticSides.cannotChange(table)
+  def isReadableAnyTime(table: LogicalPlan): Boolean = atArrival || StaticSides.cannotChange(table)
 
   /** The expression looks into tables that may change. */
-  def isTimely(expression: Expression): Boolean = !atArrival && expression.exists {
+  def readsChangingTable(expression: Expression): Boolean = !atArrival && expression.exists {
     case subquery: SubqueryExpression => !StaticSides.cannotChange(subquery.plan)
     case _ => false
   }

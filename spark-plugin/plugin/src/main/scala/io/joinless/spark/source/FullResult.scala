@@ -2,7 +2,7 @@ package io.joinless.spark.source
 
 import io.joinless.spark.plans.InPlaceOf
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.compile.CompiledDeltas
+import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
@@ -36,7 +36,7 @@ object FullResult {
       case _: Sort | _: GlobalLimit | _: LocalLimit | _: SubqueryAlias =>
         plan.withNewChildren(plan.children.map(full(session, _, fitting)))
       case query =>
-        CompiledDeltas(session, Changes.marked(query, DeltaForm.Weight)) match {
+        DeltaCompilation(session, Changes.marked(query, DeltaForm.Weight)) match {
           case DeltaRows(Project(list, block), _, _, output) =>
             val rows = block.transform { case join: JoinFreeJoin =>
               ResultTable.relation(fitting(join.shape), join.shape, join.residuals, join.output.init, conditions(join))

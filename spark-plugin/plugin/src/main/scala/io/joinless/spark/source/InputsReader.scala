@@ -93,10 +93,10 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
         input = spec.relations(r).input
         arena = views.arena(input)
         view = new UnsafeRow(spec.inputs(input).columns.size)
-        row <- (0 until arena.limit).iterator if views.count(r, row) != 0L
+        row <- (0 until arena.limit).iterator if views.multiplicity(r, row) != 0L
       } yield {
         view.pointTo(arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), 8 * arena.words(row))
-        stored(r)(view, views.count(r, row))
+        stored(r)(view, views.multiplicity(r, row))
       }
     }
   }

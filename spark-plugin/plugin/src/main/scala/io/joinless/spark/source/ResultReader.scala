@@ -22,7 +22,7 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
   private[this] var copies = 0L // of the current row, still to be handed out
 
   private def kept: ChangeLogReader.Keep =
-    if (scan.taken.isEmpty) ChangeLogReader.All else new TakenRows(spec, scan.taken)
+    if (scan.taken.isEmpty) ChangeLogReader.All else new PushedFilters(spec, scan.taken)
 
   override def next(): Boolean = {
     if (results == null) results = new Results(tree.rebuilt(kept))

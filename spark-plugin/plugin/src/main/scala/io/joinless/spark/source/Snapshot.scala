@@ -23,12 +23,13 @@ object Snapshot {
 
   /** With types that say nothing of Python's classes: whoever shows such a type in Python unpickles what it brings. */
   private def shown(snapshot: Snapshot): Snapshot = {
-    def plain(columns: IndexedSeq[ColumnSpec]) = columns.map(c => c.copy(dataType = PythonTypes.stored(c.dataType)))
+    def withoutPythonTypes(columns: IndexedSeq[ColumnSpec]) =
+      columns.map(c => c.copy(dataType = PythonTypes.stored(c.dataType)))
     val shape = snapshot.spec.shape
     val stored = shape.copy(
-      inputs = shape.inputs.map(input => input.copy(columns = plain(input.columns))),
+      inputs = shape.inputs.map(input => input.copy(columns = withoutPythonTypes(input.columns))),
       attributes = shape.attributes.map(a => a.copy(dataType = PythonTypes.stored(a.dataType))),
-      result = shape.result.map(result => result.copy(columns = plain(result.columns)))
+      result = shape.result.map(result => result.copy(columns = withoutPythonTypes(result.columns)))
     )
     snapshot.copy(spec = snapshot.spec.copy(shape = stored))
   }

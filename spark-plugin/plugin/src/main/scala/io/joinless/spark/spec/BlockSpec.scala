@@ -25,6 +25,9 @@ final case class BlockSpec(shape: BlockShape, shares: IndexedSeq[Int]) {
 
   def cells: Int = shares.product
 
+  /** How far apart the numbers of two cells are whose coordinates differ by one at an attribute, per attribute. */
+  def strides: IndexedSeq[Int] = shares.scanRight(1)(_ * _).tail
+
   /** The attributes with more than one coordinate, by name. */
   def divided: Seq[(String, Int)] = attributes.map(_.name).zip(shares).filter(_._2 > 1)
 }

@@ -1,6 +1,6 @@
 package io.joinless.spark.start
 
-import io.joinless.spark.compile.{CompiledDeltas, DeltaCompiler}
+import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{Changelog, DeltaOutput}
 import org.apache.spark.sql.SparkSession
@@ -19,10 +19,10 @@ import org.apache.spark.sql.execution.SQLExecution
 final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!DeltaCompiler.concerns(plan)) plan
+    if (!DeltaCompiler.hasMarks(plan)) plan
     else if (session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null)
       throw JoinlessErrors.streamNotStarted(LookAtDeltas.told(plan))
-    else AnalysisHelper.allowInvokingTransformsInAnalyzer(CompiledDeltas.shown(session, plan))
+    else AnalysisHelper.allowInvokingTransformsInAnalyzer(DeltaCompilation.shown(session, plan))
 }
 
 object LookAtDeltas {

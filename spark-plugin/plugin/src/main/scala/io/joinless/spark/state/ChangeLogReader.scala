@@ -138,7 +138,7 @@ final class ChangeLogReader(
       } else {
         val input = inputOf(role)
         val asked = if (appendOnly(input)) roles else rolesOfInput(input)
-        val kept = keep.roles(asked, bytes, at + entryBytes, size.toInt)
+        val kept = keep.kept(asked, bytes, at + entryBytes, size.toInt)
         if (kept != 0L) entry.read(roles & kept, weight, input, bytes, at + entryBytes, size.toInt)
       }
       at += entryBytes + size
@@ -152,11 +152,11 @@ object ChangeLogReader {
 
   /** Chooses among a row's roles by its bytes alone. */
   trait Keep {
-    def roles(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long
+    def kept(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long
   }
 
   object All extends Keep {
-    override def roles(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = roles
+    override def kept(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = roles
   }
 
   trait Entry {

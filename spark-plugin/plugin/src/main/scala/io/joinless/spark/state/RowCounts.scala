@@ -35,7 +35,7 @@ final class RowCounts(spec: BlockSpec) {
     clear()
     val relations = relationsOf(input)
     var i = 0
-    while (i < relations.length) { add(relations(i), tree.count(relations(i), row)); i += 1 }
+    while (i < relations.length) { add(relations(i), tree.multiplicity(relations(i), row)); i += 1 }
   }
 
   def add(relation: Int, count: Long): Unit = if (count != 0L) {

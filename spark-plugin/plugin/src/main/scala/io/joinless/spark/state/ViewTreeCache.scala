@@ -42,7 +42,7 @@ trait Undo {
 final class ViewTreeCache {
   import ViewTreeCache._
 
-  // in order of last use
+  // in order of last use; a check-out at another version discards the tree
   private[this] val idle = mutable.LinkedHashMap.empty[CellId, Idle]
   private[this] val working = mutable.Set.empty[Lease]
 
@@ -78,7 +78,9 @@ final class ViewTreeCache {
     synchronized { for ((cell, at) <- unused if idle.get(cell).exists(_.at == at)) idle.remove(cell) }
   }
 
-  /** Ways back go before trees: a tree costs a rebuild in the next batch, a way back only where it is asked for. */
+  /** Drops undo data first, then the trees unused longest: a tree costs a rebuild in the next batch, undo data only where a batch is
+    * taken back. Trees at work stay, even where they alone exceed the limit: that is for their tasks to refuse.
+    */
   private def shrinkTo(limit: Long): Unit = {
     var total = bytes
     if (total > limit) for ((cell, i) <- idle.toList; (_, undo) <- i.before if total > limit) {
@@ -102,10 +104,10 @@ final class ViewTreeCache {
     /** The tree was a batch ahead. */
     def tookBack: Boolean = undo.isDefined
 
-    /** The tree now has this size; idle trees make room. */
-    def resize(bytes: Long, limit: Long): Unit = ViewTreeCache.this.synchronized {
+    /** The tree now has this size; idle trees make room. Does nothing once the lease has ended. */
+    def resize(treeBytes: Long, limit: Long): Unit = ViewTreeCache.this.synchronized {
       if (working.contains(this)) {
-        this.bytes = bytes
+        bytes = treeBytes
         shrinkTo(limit)
       }
     }

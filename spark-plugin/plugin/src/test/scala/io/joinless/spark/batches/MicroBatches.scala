@@ -4,7 +4,7 @@ import java.util.UUID
 
 import scala.jdk.CollectionConverters._
 
-import io.joinless.spark.compile.CompiledDeltas
+import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.exec.JoinFreeExec
 import io.joinless.spark.run.{RunState, StreamContext}
 import io.joinless.spark.spec.{BlockSpec, NodeId}
@@ -29,7 +29,7 @@ import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 final class MicroBatches(session: SparkSession, query: DataFrame, state: String) {
   private var run = UUID.randomUUID()
   private val plans = new SessionPlans(session)
-  private val analyzed = CompiledDeltas(session, Plans.analyzed(query))
+  private val analyzed = DeltaCompilation(session, Plans.analyzed(query))
   private var decided = Option.empty[Map[NodeId, BlockSpec]]
   private var batches = 0L
 

@@ -28,7 +28,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     spark.range(10).selectExpr("id AS customer", "id % 3 AS class").createOrReplaceTempView("classes")
   }
 
-  private def compiled(df: DataFrame): LogicalPlan = CompiledDeltas(spark, Plans.analyzed(df))
+  private def compiled(df: DataFrame): LogicalPlan = DeltaCompilation(spark, Plans.analyzed(df))
 
   private def deltas(sql: String, form: DeltaForm = DeltaForm.ChangeType): DataFrame =
     Changes.deltas(spark.sql(sql), form)
@@ -37,7 +37,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     compiled(deltas(sql)).collectFirst { case block: JoinFreeJoin => block.shape }.get
 
   private def reason(sql: String): String =
-    CompiledDeltas.attempt(spark, Plans.analyzed(deltas(sql))).fold(_.code.name, plan => fail(plan.treeString))
+    DeltaCompilation.attempt(spark, Plans.analyzed(deltas(sql))).fold(_.code.name, plan => fail(plan.treeString))
 
   private def error(body: => Any): String = intercept[AnalysisException](body).getCondition
 
@@ -55,7 +55,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(block.deltas && block.shape.inputs.forall(_.retractable))
     assert(block.shape.relations.map(_.name) == Seq("o", "c"))
     assert(plan.output.map(_.name) == Seq("id", "city", "_change_type"))
-    assert(plan.isInstanceOf[DeltaRows] && plan.asInstanceOf[DeltaRows].plain == Seq(0, 1))
+    assert(plan.isInstanceOf[DeltaRows] && plan.asInstanceOf[DeltaRows].blockColumns == Seq(0, 1))
     assert(!plan.exists(_.isInstanceOf[Changelog]))
     assert(block.scans.forall(_.output.last.name == "_weight"))
   }

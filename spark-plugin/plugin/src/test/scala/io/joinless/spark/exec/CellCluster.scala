@@ -47,9 +47,9 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
 
   private def counts(tree: ViewTree, relation: Int): Map[Seq[Long], Long] = {
     val arena = tree.arena(spec.relations(relation).input)
-    val rows = (0 until arena.limit).filter(tree.count(relation, _) != 0L)
+    val rows = (0 until arena.limit).filter(tree.multiplicity(relation, _) != 0L)
     rows.map { row =>
-      (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i)) -> tree.count(relation, row)
+      (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i)) -> tree.multiplicity(relation, row)
     }.toMap
   }
 

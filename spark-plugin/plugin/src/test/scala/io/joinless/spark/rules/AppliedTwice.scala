@@ -1,7 +1,7 @@
 package io.joinless.spark.rules
 
 import io.joinless.spark.changes.{Changes, IncrementalHint, ResolveDeltaOutput}
-import io.joinless.spark.compile.CompiledDeltas
+import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.DeltaForm
 import io.joinless.spark.run.RunState
@@ -26,7 +26,7 @@ trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
     ResolveDeltaOutput,
     hide,
     rule("SeparateScans")(SeparateScans.apply),
-    rule("CompileDeltas")(plan => CompiledDeltas.attempt(spark, plan).getOrElse(plan))
+    rule("CompileDeltas")(plan => DeltaCompilation.attempt(spark, plan).getOrElse(plan))
   )
 
   private def ofStarts: Seq[Rule[LogicalPlan]] =
@@ -35,7 +35,7 @@ trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
   /** Checks all rules on a query: as it is written, asked for its changes, started, and in batches with and without data. */
   def unchangedTwice(sql: String): Unit = {
     val analyzed = spark.sql(sql).queryExecution.analyzed
-    val asked = Changes.mark(analyzed, DeltaForm.ChangeType)
+    val asked = Changes.markedUnchecked(analyzed, DeltaForm.ChangeType)
     val shared = SharedSources.shared(analyzed, SharedSources.together(analyzed, _ => true))
     val batches = Seq(analyzed, idle(analyzed), busy(analyzed), busy(shared), idle(shared))
     for (rule <- ofQueries; plan <- batches :+ asked) twice(rule, plan)
@@ -45,7 +45,7 @@ trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
       twice(rewrite, before)
       withClue("in Spark's test mode: ")(SparkTestMode.on(twice(rewrite, optimize(plan))))
     }
-    CompiledDeltas.attempt(spark, asked).foreach { compiled =>
+    DeltaCompilation.attempt(spark, asked).foreach { compiled =>
       SparkTestMode.on(twice(rewrite, optimize(busy(compiled))))
     }
   }

@@ -126,9 +126,9 @@ class ExtractJoinBlockSpec extends AnyFunSuite with StreamingPlans with BeforeAn
   test("collation keys of both sides are taken off together, or not at all") {
     stream("ci", "x STRING COLLATE UTF8_LCASE, y STRING COLLATE UNICODE")
     val Seq(x, y) = spark.table("ci").queryExecution.analyzed.output: @unchecked
-    assert(KeyBytes.plain(CollationKey(x), CollationKey(x)) == ((x, x)))
+    assert(KeyBytes.unwrapped(CollationKey(x), CollationKey(x)) == ((x, x)))
     val mixed = EqualTo(CollationKey(x), CollationKey(y))
-    assert(KeyBytes.plain(mixed.left, mixed.right) == ((mixed.left, mixed.right)))
-    assert(KeyBytes.plain(Literal(1), x)._2 == x)
+    assert(KeyBytes.unwrapped(mixed.left, mixed.right) == ((mixed.left, mixed.right)))
+    assert(KeyBytes.unwrapped(Literal(1), x)._2 == x)
   }
 }

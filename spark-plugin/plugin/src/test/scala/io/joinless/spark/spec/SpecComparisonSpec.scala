@@ -87,6 +87,24 @@ class SpecComparisonSpec extends AnyFunSuite {
     assert(said(meaning(rows("(v > 0)"), "(r1.v < r2.v)", "(r1.v + 1)")).contains("(r1.v + 1)"))
   }
 
+  test("columns that changed places are named") {
+    def meaning(columns: String*) =
+      spec.copy(meaning =
+        Some(MeaningSpec(
+          IndexedSeq(Some(RowsSpec(columns.toIndexedSeq, IndexedSeq.empty)), None, None),
+          IndexedSeq.empty,
+          columns.toIndexedSeq
+        ))
+      )
+    val recorded = meaning("k", "(x + y)", "(x - y)")
+    val swapped = meaning("k", "(x - y)", "(x + y)")
+    val (_, rows) = SpecComparison.difference(recorded, swapped).get
+    assert(rows.contains("was stored as (x + y) and (x - y), and the query reads it as (x - y) and (x + y)"), rows)
+    def results(of: BlockShape) = of.copy(meaning = of.meaning.map(_.copy(rows = IndexedSeq(None, None, None))))
+    val (_, columns) = SpecComparison.difference(results(recorded), results(swapped)).get
+    assert(columns.contains("were the columns (x + y) and (x - y), and the query's are (x - y) and (x + y)"), columns)
+  }
+
   test("expert shares are taken by attribute or by any equated column, and checked") {
     def chosen(shares: String, partitions: Int) = {
       val conf = new SQLConf

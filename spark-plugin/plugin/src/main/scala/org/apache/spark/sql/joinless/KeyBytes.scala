@@ -17,7 +17,7 @@ object KeyBytes {
     CollationKey.injectCollationKey(NormalizeFloatingNumbers.normalize(key))
 
   /** The key as the query has it, where Spark's own rules have already wrapped it for its hash joins. */
-  def plain(key: Expression): Expression = key match {
+  def unwrapped(key: Expression): Expression = key match {
     case KnownFloatingPointNormalized(NormalizeNaNAndZero(value)) => value
     case KnownFloatingPointNormalized(If(IsNull(struct), Literal(null, _), _: CreateNamedStruct)) => struct
     case KnownFloatingPointNormalized(ArrayTransform(array, _)) => array
@@ -25,10 +25,11 @@ object KeyBytes {
   }
 
   /** Both sides of an equation of collated strings, for which Spark has put their collation keys. */
-  def plain(left: Expression, right: Expression): (Expression, Expression) = (plain(left), plain(right)) match {
-    case (CollationKey(l), CollationKey(r)) if l.dataType == r.dataType => (l, r)
-    case sides => sides
-  }
+  def unwrapped(left: Expression, right: Expression): (Expression, Expression) =
+    (unwrapped(left), unwrapped(right)) match {
+      case (CollationKey(l), CollationKey(r)) if l.dataType == r.dataType => (l, r)
+      case sides => sides
+    }
 
   /** Whether [[stored]] yields comparable bytes for this type. */
   def comparable(dataType: DataType): Boolean = dataType match {

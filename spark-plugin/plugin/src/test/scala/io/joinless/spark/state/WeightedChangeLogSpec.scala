@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The log's format where entries have weights. */
-class CountedLogSpec extends AnyFunSuite {
+class WeightedChangeLogSpec extends AnyFunSuite {
 
   private class Corrupt(val block: Long, what: String) extends RuntimeException(what)
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.SparkMembers
 
 /** A query with what asks for its changes compiled, in the settings of its session. */
-object CompiledDeltas {
+object DeltaCompilation {
 
   /** The plan with its deltas compiled; an error says why that cannot be. */
   def apply(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
@@ -24,7 +24,7 @@ object CompiledDeltas {
 
   /** The plan with its deltas compiled, or why one of them cannot be. A plan without marks is itself. */
   def attempt(session: SparkSession, analyzed: LogicalPlan): Either[Reason, LogicalPlan] =
-    if (!DeltaCompiler.concerns(analyzed)) Right(analyzed)
+    if (!DeltaCompiler.hasMarks(analyzed)) Right(analyzed)
     else
       SparkMembers.missing match {
         case Some(member) => Left(Reason.unsupportedSpark(member))

@@ -4,14 +4,16 @@ import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.ChangeLogReader
 import org.apache.spark.sql.catalyst.expressions.{And, BasePredicate, Expression, Predicate, UnsafeRow}
 
-/** Of a stored row's roles, those whose conditions hold (are true, neither false nor NULL). */
-final private class TakenRows(spec: BlockSpec, conditions: Seq[RelationFilter]) extends ChangeLogReader.Keep {
+/** The pushed-down conditions on single relations, checked while the log is read: of a stored row's roles, keeps those whose
+  * conditions are true. The row is in the layout of the roles' input. Not thread safe.
+  */
+final private class PushedFilters(spec: BlockSpec, conditions: Seq[RelationFilter]) extends ChangeLogReader.Keep {
   private[this] val ofRelation: Array[BasePredicate] = spec.relations.indices.map { r =>
     conditions.filter(_.relation == r).map(_.condition).reduceOption(And(_, _)).map(compiled).orNull
   }.toArray
   private[this] val rows = spec.relations.map(r => new UnsafeRow(spec.inputs(r.input).columns.size)).toArray
 
-  override def roles(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
+  override def kept(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
     var kept = roles
     var left = roles
     while (left != 0L) {

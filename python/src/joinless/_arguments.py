@@ -17,12 +17,13 @@ def text(function: str, name: str, value: Any, optional: bool = False) -> None:
         raise ValueError(f"{function} takes a string as {name}, and got {value!r}, which is blank")
 
 
-def columns(function: str, name: str, value: Any) -> list[str] | None:
-    """Column names, given as one or as several; None where there is no such argument."""
+def as_columns(function: str, name: str, value: Any) -> list[str] | None:
+    """Column names, given as one or as several; None where there is no such argument. Raises where it is neither."""
     if value is None:
         return None
-    given = [value] if isinstance(value, str) else list(value) if isinstance(value, Sequence) else None
-    if given is None or isinstance(value, bytes) or not all(isinstance(column, str) for column in given):
+    listed = isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray))
+    given = [value] if isinstance(value, str) else list(value) if listed else None
+    if given is None or not all(isinstance(column, str) for column in given):
         raise TypeError(f"{function} takes a column name or a list of them as {name}, and got {value!r}")
     if not given or not all(column.strip() for column in given):
         raise ValueError(f"{function} takes at least one column name as {name}, none blank, and got {value!r}")
@@ -45,8 +46,8 @@ def number(function: str, name: str, value: Any) -> None:
         raise ValueError(f"{function} takes a number from 0 on as {name}, and got {value!r}")
 
 
-def path(function: str, name: str, value: Any) -> str:
-    """A folder, given as text or as a path."""
+def as_path(function: str, name: str, value: Any) -> str:
+    """A folder, given as text or as a path. Raises where it is neither."""
     given = os.fspath(value) if isinstance(value, os.PathLike) else value
     text(function, name, given)
     return str(given)

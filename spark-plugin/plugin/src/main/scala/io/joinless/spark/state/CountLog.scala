@@ -1,16 +1,7 @@
-package io.joinless.spark.exec
+package io.joinless.spark.state
 
 import io.joinless.engine.update.ChangeBatch
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{
-  CellState,
-  ChangeLogReader,
-  ChangeLogWriter,
-  ExtentJournal,
-  LogExtent,
-  LogTail,
-  RowCounts
-}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.BlockStore
 import org.apache.spark.unsafe.Platform
@@ -32,7 +23,7 @@ import org.apache.spark.unsafe.Platform
   * @param reader of blocks that are cleaned or merged
   * @param journal told which rows get a new newest block, where the batch may have to be taken back
   */
-final private class CountLog(
+final private[spark] class CountLog(
     spec: BlockSpec,
     cell: Int,
     start: CellState,
@@ -61,7 +52,7 @@ final private class CountLog(
   def tail: LogTail = writer.tail
 
   /** A row of an append-only input that came. */
-  def appended(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
+  def writeAppended(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     append(roles, base, offset, bytes)
     extent.live += 1
     own += 1
@@ -77,7 +68,7 @@ final private class CountLog(
     *
     * @return number of rows that change
     */
-  def changed(batch: ChangeBatch): Long = {
+  def writeChanges(batch: ChangeBatch): Long = {
     var rows = 0L
     var e = 0
     while (e < batch.size) {
@@ -151,7 +142,7 @@ final private class CountLog(
     // the last block of a batch is written last: it says which block is the oldest one now
     writer.close(reader)(block =>
       (roles, weight, input, base, offset, bytes) =>
-        if (holds(block, weight, input, base, offset, bytes)) {
+        if (stillNeeded(block, weight, input, base, offset, bytes)) {
           writer.together(1, bytes)
           writer.append(roles, weight, base, offset, bytes)
         } else extent.entries -= 1
@@ -207,8 +198,8 @@ final private class CountLog(
     tree.find(input, words, size)
   }
 
-  /** An entry of a block that is merged still says something: it is its row's latest, or contradicts an older block. */
-  private def holds(
+  /** Whether a merged block must keep this entry: it is its row's latest, or says that a row is gone which an older block has. */
+  private def stillNeeded(
       block: LogTail.Block,
       weight: Long,
       input: Int,
@@ -217,8 +208,9 @@ final private class CountLog(
       bytes: Int
   ): Boolean = !spec.inputs(input).retractable || {
     val row = find(input, base, offset, bytes)
-    if (weight == 0L && (row < 0 || block.first == extent.oldest)) block.first > extent.oldest
-    else row >= 0 && isLatest(input, row, block.first, block.last)
+    if (weight == 0L && block.first == extent.oldest) false // nothing older is left to contradict
+    else if (row < 0) weight == 0L // of a row that is gone, only that it is
+    else isLatest(input, row, block.first, block.last)
   }
 
   /** The block with these numbers has the row's latest entries. */
