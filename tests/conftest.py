@@ -20,6 +20,9 @@ ROOT = Path(__file__).parent.parent
 TEST_JAR = ROOT / "spark-plugin" / "plugin" / "target" / "scala-2.13" / "joinless-spark-tests.jar"  # the plugin's tests
 BENCH_CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "classes"  # the benchmark's sink
 FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+#: Plans live shorter than their compilation would take. With one compiler alone the code cache would be small, full of
+#: what they leave behind, and swept all the time.
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
@@ -52,8 +55,7 @@ def quiet_builder() -> SparkSession.Builder:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "3g")
-        # Plans live shorter than their compilation would take.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        .config("spark.driver.extraJavaOptions", JAVA_OPTIONS)
         .config("spark.driver.extraClassPath", str(BENCH_CLASSES))
         .config("spark.jars", str(TEST_JAR))
         .config("spark.driver.bindAddress", "127.0.0.1")

@@ -66,9 +66,9 @@ def test_all_rows_of_a_known_graph(
     ("graph", "query"),
     [
         *(("g50k", query) for query in QUERIES),
-        ("epinions", "L3-10"),
+        ("epinions", "L3-1"),
         *(pytest.param("g150k", query, marks=pytest.mark.long) for query in QUERIES),
-        pytest.param("epinions", "L3-1", marks=pytest.mark.long),
+        pytest.param("epinions", "L3-10", marks=pytest.mark.long),
     ],
 )
 def test_all_changes_of_a_known_window(

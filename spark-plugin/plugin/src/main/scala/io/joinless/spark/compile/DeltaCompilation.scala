@@ -10,9 +10,12 @@ import org.apache.spark.sql.joinless.SparkMembers
 /** A query with what asks for its changes compiled, in the settings of its session. */
 object DeltaCompilation {
 
-  /** The plan with its deltas compiled; an error says why that cannot be. */
-  def apply(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
-    attempt(session, analyzed).fold(reason => throw refused(reason), identity)
+  /** The plan with its deltas compiled; an error says why that cannot be.
+    *
+    * @param begun the query's checkpoint holds its blocks
+    */
+  def apply(session: SparkSession, analyzed: LogicalPlan, begun: Boolean = false): LogicalPlan =
+    attempt(session, analyzed, begun).fold(reason => throw refused(reason), identity)
 
   /** The plan to be looked at: compiled where that can be, else as it is. */
   def shown(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
@@ -23,12 +26,13 @@ object DeltaCompilation {
     JoinlessErrors.deltasNotRewritten(reason.code.name, reason.sentence, reason.advice)
 
   /** The plan with its deltas compiled, or why one of them cannot be. A plan without marks is itself. */
-  def attempt(session: SparkSession, analyzed: LogicalPlan): Either[Reason, LogicalPlan] =
+  def attempt(session: SparkSession, analyzed: LogicalPlan, begun: Boolean = false): Either[Reason, LogicalPlan] =
     if (!DeltaCompiler.hasMarks(analyzed)) Right(analyzed)
     else
       SparkMembers.missing match {
         case Some(member) => Left(Reason.unsupportedSpark(member))
         case None =>
-          new DeltaCompiler(Inspection.conf(session), new SqlText(session), Inspection.template(session, _))(analyzed)
+          val template = Inspection.template(session, _: LogicalPlan)
+          new DeltaCompiler(Inspection.conf(session), new SqlText(session), begun, template)(analyzed)
       }
 }

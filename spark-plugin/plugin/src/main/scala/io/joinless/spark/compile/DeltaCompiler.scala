@@ -34,9 +34,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
   * which would put its own time there.
   *
   * @param texts how expressions are recorded for readers of the checkpoint
+  * @param begun the checkpoint holds the query's blocks: settings that decide on new ones do not count
   * @param optimize runs Spark's optimizer on a template, up to where blocks are rewritten in a batch
   */
-final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: LogicalPlan => LogicalPlan) {
+final class DeltaCompiler(
+    conf: JoinlessConf,
+    texts: SqlTexts,
+    begun: Boolean,
+    optimize: LogicalPlan => LogicalPlan
+) {
 
   def apply(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
     val inlined = if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
@@ -67,7 +73,7 @@ final class DeltaCompiler(conf: JoinlessConf, texts: SqlTexts, optimize: Logical
         _ <- new DeltaScope(streams.isChangelog)(block).toLeft(())
         changelogs = streams.changelogs(block.leaves.map(_.plan))
         layout = BlockLayout(block, AttributeClasses(block), changelogs, conf.keyErrorsAreNull)
-        tree <- new Eligibility(conf, None, compiled = true)(layout)
+        tree <- new Eligibility(conf, None, compiled = true, begun)(layout)
       } yield {
         val rewrite = new RewriteBlock(layout)
         val scans = block.leaves.indices.map { i =>

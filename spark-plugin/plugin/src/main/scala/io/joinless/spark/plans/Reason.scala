@@ -126,8 +126,8 @@ object Reason {
   val UnsupportedOperator: Code = Code(
     "UNSUPPORTED_OPERATOR",
     "The operator <operator> stands in the query, and changes of a result are told of inner joins, filters, projections and " +
-      "unions of streams.",
-    "Leave it out. What treats rows one by one may follow incrementalEnumerate(); aggregates are for the complete result, " +
+      "unions below the joins.",
+    "Leave it out. Ask each part of a union of joins for its changes, and unite those. What treats rows one by one may follow incrementalEnumerate(); aggregates are for the complete result, " +
       "incrementalEnumerate(\"full\"), or sums over _weight."
   )
   val NondeterministicExpression: Code = Code(

@@ -13,8 +13,14 @@ import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
   *   impossible counts, settings do not
   * @param compiled the block was asked for, and Spark cannot run it: no block is too small, and all of its conditions are
   *   evaluated here
+  * @param begun the block was rewritten before, and its tree will be taken from what is recorded: settings do not count
   */
-final class Eligibility(conf: JoinlessConf, recorded: Option[BlockShape], compiled: Boolean = false) {
+final class Eligibility(
+    conf: JoinlessConf,
+    recorded: Option[BlockShape],
+    compiled: Boolean = false,
+    begun: Boolean = false
+) {
 
   def apply(layout: BlockLayout)(implicit statics: StaticSides): Either[Reason, JoinTree] =
     for {
@@ -26,7 +32,7 @@ final class Eligibility(conf: JoinlessConf, recorded: Option[BlockShape], compil
 
   /** What settings say, of a block that is new. */
   private def chosen(reason: => Option[Reason]): Either[Reason, Unit] =
-    if (recorded.isDefined) Right(()) else reason.toLeft(())
+    if (begun || recorded.isDefined) Right(()) else reason.toLeft(())
 
   private def timeBound(layout: BlockLayout): Option[Reason] =
     layout.block.joins.iterator.flatMap(TimeBounds.of).nextOption().map { condition =>

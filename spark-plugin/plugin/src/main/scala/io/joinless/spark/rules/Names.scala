@@ -31,6 +31,7 @@ private[spark] object Names {
     case Project(_, child) => called(child)
     case _: Distinct | _: Deduplicate => "DISTINCT"
     case _: Aggregate => "GROUP BY or DISTINCT"
+    case union: Union => if (union.children.exists(_.exists(_.isInstanceOf[Join]))) "UNION of joins" else "UNION"
     case leaf: LeafNode => leaf.output.map(_.name).mkString("(", ", ", ")")
     case other => other.simpleString(5).take(120)
   }

@@ -36,7 +36,7 @@ object FullResult {
       case _: Sort | _: GlobalLimit | _: LocalLimit | _: SubqueryAlias =>
         plan.withNewChildren(plan.children.map(full(session, _, fitting)))
       case query =>
-        DeltaCompilation(session, Changes.marked(query, DeltaForm.Weight)) match {
+        DeltaCompilation(session, Changes.marked(query, DeltaForm.Weight), begun = true) match {
           case DeltaRows(Project(list, block), _, _, output) =>
             val rows = block.transform { case join: JoinFreeJoin =>
               ResultTable.relation(fitting(join.shape), join.shape, join.residuals, join.output.init, conditions(join))

@@ -2,6 +2,8 @@ package io.joinless.spark.start
 
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.plans.Reason
+import io.joinless.spark.run.{RunState, StreamContext}
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -21,8 +23,20 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
       if (write.outputMode == OutputMode.Complete)
         throw DeltaCompilation.refused(Reason.of(Reason.UnsupportedOutputMode, "mode" -> "complete"))
       AnalysisHelper.allowInvokingTransformsInAnalyzer {
-        write.withNewChildren(Seq(DeltaCompilation(session, write.inputQuery)))
+        write.withNewChildren(Seq(DeltaCompilation(session, write.inputQuery, hasBegun(write))))
       }
     case _ => plan
+  }
+
+  /** The query goes on with blocks that its checkpoint holds. Spark has not resolved the folder yet. */
+  private def hasBegun(write: WriteToStreamStatement): Boolean = {
+    def ofName = for (folder <- write.conf.checkpointLocation; name <- write.userSpecifiedName)
+      yield new Path(folder, name).toString
+    write.userSpecifiedCheckpointLocation.orElse(ofName).exists { checkpoint =>
+      StreamContext.stateAt(session, checkpoint) match {
+        case RunState.Decided(blocks, _) => blocks.nonEmpty
+        case _ => false
+      }
+    }
   }
 }

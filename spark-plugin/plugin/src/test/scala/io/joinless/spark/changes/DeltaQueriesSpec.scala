@@ -90,6 +90,24 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
     assert(operators(g.running).sorted == Seq("joinFree", "joinFree", "symmetricHashJoin"))
   }
 
+  test("settings that decide on new blocks do not count after a restart") {
+    val g = new Graph
+    val crossed = "SELECT a.src AS x, b.dst AS y FROM f a JOIN f b ON a.dst = b.src CROSS JOIN e c"
+    def query = spark.sql(crossed).incrementalEnumerate()
+    val settings = Seq("spark.joinless.maxRelations" -> "2", "spark.joinless.crossProducts.enabled" -> "false")
+    g.run(query) {
+      g.edges.addData((1, 2))
+      g.changes.addData(("insert", 1, 2), ("insert", 2, 3))
+    }
+    withConf(settings: _*) {
+      assert(g.run(query)(g.changes.addData(("delete", 2, 3))) == Seq("[1,3,delete]"))
+    }
+    for (setting <- settings) withConf(setting) {
+      val refused = intercept[JoinlessAnalysisException](new Graph().run(query)(()))
+      assert(refused.getCondition == "JOINLESS_NOT_REWRITTEN", setting)
+    }
+  }
+
   test("filters, projections, views and update mode behind the changes") {
     val g = new Graph
     def query = {
