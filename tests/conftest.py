@@ -23,6 +23,16 @@ FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSyste
 #: Plans live shorter than their compilation would take. With one compiler alone the code cache would be small, full of
 #: what they leave behind, and swept all the time.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+#: These files go first, so that no process is left with one of them while the others have nothing to do.
+LONGEST = {
+    "test_apply_changes.py",
+    "test_delta.py",
+    "test_differential_mixed_plans.py",
+    "test_differential_random_queries.py",
+    "test_docs.py",
+    "test_recovery.py",
+    "test_sinks.py",
+}
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 
 
@@ -43,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         (chosen if (item.get_closest_marker("long") is not None) == long else others).append(item)
     config.hook.pytest_deselected(items=others)
-    items[:] = chosen
+    items[:] = sorted(chosen, key=lambda item: item.path.name not in LONGEST)
 
 
 def quiet_builder() -> SparkSession.Builder:
@@ -66,6 +76,10 @@ def quiet_builder() -> SparkSession.Builder:
         # The default one starts a process for each file it writes, to set its permissions.
         .config("spark.sql.streaming.checkpointFileManagerClass", FILE_MANAGER)
         .config("spark.sql.streaming.pollingDelay", "50ms")  # an idle stream lists its files this often
+        .config("spark.ui.retainedJobs", "20")  # kept without a UI, too
+        .config("spark.ui.retainedStages", "20")
+        .config("spark.ui.retainedTasks", "200")
+        .config("spark.sql.ui.retainedExecutions", "20")
         .config("spark.sql.streaming.stateStore.minDeltasForSnapshot", "100")
         .config("spark.sql.streaming.stateStore.maintenanceInterval", "10min")
     )

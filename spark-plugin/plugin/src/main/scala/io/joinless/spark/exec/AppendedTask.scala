@@ -69,14 +69,14 @@ final private class AppendedTask(context: CellContext, start: CellState, input: 
     checkSize(tree.bytes)
     log.close(reader)(_ => (roles, _, _, base, offset, bytes) => log.append(roles, base, offset, bytes))
     metrics.logRows = tree.rows
-    CellState(tree, log.nextSequence, log.tail) -> wayBack
+    CellState(tree, log.nextSequence, log.tail) -> undo
   }
 
-  private def wayBack: Undo = if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, None)
+  private def undo: Undo = if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, None)
 
-  override protected def undo(): Option[CellState] = {
+  override protected def takenBack(): Option[CellState] = {
     delta.complete()
     if (untouched) arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))).free(row)
-    Some(wayBack())
+    Some(undo())
   }
 }

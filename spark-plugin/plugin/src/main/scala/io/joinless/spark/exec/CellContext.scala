@@ -13,7 +13,7 @@ import org.apache.spark.sql.joinless.BlockStore
   * @param store of the log's blocks, opened at the version that the batch starts from
   * @param reader of blocks that are cleaned or merged
   * @param checkSize told the bytes of the state now and then, and before the commit; throws where that is too much
-  * @param commit makes the batch durable; gets the state as it then is, and the way back
+  * @param commit makes the batch durable; gets the state as it then is, and how to undo the batch
   */
 final private case class CellContext(
     spec: BlockSpec,

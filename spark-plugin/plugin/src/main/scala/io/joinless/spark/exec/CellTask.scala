@@ -14,7 +14,7 @@ import org.apache.spark.unsafe.Platform
   * take       one row                                 all rows
   * prepare    into the tree and the log               netted; what is left of them into the log
   * emit       its results, then the next row          all results, then the log is cleaned
-  * commit     log closed, state and way back handed over, once
+  * commit     log closed, state and undo handed over, once
   * }}}
   * A task that fails, or is not drained, has committed nothing. One that was not drained (a limit above had enough) can roll
   * its state back; the state of one that failed is of no use any more (P12, P16).
@@ -40,11 +40,11 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
   /** The next result, taking rows as needed; null where there is none left. */
   protected def emit(): UnsafeRow
 
-  /** Closes the log. The state is that after the batch, the way back leads to the one before it. */
+  /** Closes the log. The state is that after the batch, the undo leads to the one before it. */
   protected def close(): (CellState, Undo)
 
-  /** Undoes what was done of the batch so far; None where that is not known. */
-  protected def undo(): Option[CellState]
+  /** The state after what was done of the batch so far is undone; None where that is not known. */
+  protected def takenBack(): Option[CellState]
 
   /** Takes the next row; false where there is none. */
   final protected def takeNext(): Boolean = input.hasNext && {
@@ -74,8 +74,8 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
 
   private def commit(): Unit = {
     finished = true
-    val (state, wayBack) = close()
-    context.commit(state, wayBack)
+    val (state, undo) = close()
+    context.commit(state, undo)
   }
 
   /** Ends a task that was not drained: the state as it was at the start. None where a thread other than the caller's has drawn
@@ -86,7 +86,7 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
     else if (finished || (consumer ne Thread.currentThread)) None
     else {
       finished = true
-      undo()
+      takenBack()
     }
 }
 

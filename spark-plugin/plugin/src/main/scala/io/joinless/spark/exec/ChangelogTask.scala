@@ -44,7 +44,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
   private[this] val weightAt = spec.output.size
   private[this] var words = new Array[Long](64)
 
-  private[this] var wayBack: Undo = null // once the batch is prepared
+  private[this] var undo: Undo = null // once the batch is prepared
   private[this] var net: NetRows = null
   private[this] var begun = false
 
@@ -69,7 +69,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     begun = true
     while (takeNext()) {}
     batch.prepare()
-    wayBack = if (first) new FirstBatch(spec) else new LastBatch(start, batch.reversal(), journal)
+    undo = if (first) new FirstBatch(spec) else new LastBatch(start, batch.reversal(), journal)
     val changed = log.writeChanges(batch)
     metrics.rowsNetted -= changed // counted as taken so far; what is left after netting goes off
     if (batch.bothSigns && (batch.repeats || !ChangelogTask.showsAll(spec))) {
@@ -103,12 +103,12 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     metrics.rowsOwed = extent.owed
     metrics.rowsRemoved = log.removed
     metrics.logRows = extent.entries
-    CellState(tree, log.nextSequence, log.tail, start.extent) -> wayBack
+    CellState(tree, log.nextSequence, log.tail, start.extent) -> undo
   }
 
-  override protected def undo(): Option[CellState] = Option.when(wayBack != null) {
+  override protected def takenBack(): Option[CellState] = Option.when(undo != null) {
     batch.drain()
-    wayBack()
+    undo()
   }
 
   private def absent(e: DeleteOfAbsentRow): Throwable = {

@@ -46,7 +46,7 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   *   │   rolled back from version 8; else from the log    │
   *   │ rows ─► CellTask or ChangelogTask ─────────────────┼─► result rows, as they are asked for
   *   │ drained: blocks of the log ─► store, commit        │
-  *   │ committed: tree, way back ─► cache, as version 8   │
+  *   │ committed: tree, undo ─► cache, as version 8       │
   *   └────────────────────────────────────────────────────┘
   * }}}
   * ''Computes'' the change of the join of all relations by the batch: rows that appear where all inputs are append-only

@@ -97,9 +97,11 @@ final class Eligibility(
     * equation of more relations, by which it joins what it has joined before; and cross products can be switched off.
     */
   private def unlinked(layout: BlockLayout): Option[Reason] = {
-    val components = Links(layout.block)
+    val components = Components(layout.block)
     val links =
-      layout.block.residuals.filter(residual => !components.exists(Links.leavesOf(layout.block, residual).subsetOf))
+      layout.block.residuals.filter(residual =>
+        !components.exists(Components.leavesOf(layout.block, residual).subsetOf)
+      )
     val equation = links.collectFirst { case e @ Equality(_, _) => e }
     Option.when(components.size > 1 && (!conf.crossProducts || equation.isDefined && !compiled)) {
       val leaves = layout.block.leaves

@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 
 /** Which leaves the equations of a block link, those that fix a column to a constant included. */
-private[spark] object Links {
+private[spark] object Components {
 
   /** The leaves in groups that equations hold together, ordered by their lowest leaf. */
   def apply(block: JoinBlock): Seq[Set[Int]] =
