@@ -128,6 +128,7 @@ def test_python_needs_nothing_but_pyspark() -> None:
         "os",
         "pathlib",
         "re",
+        "shlex",
         "sys",
         "typing",
     }

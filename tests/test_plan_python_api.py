@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 import joinless
 from joinless import _jars
 from joinless.errors import EXTENSION_CLASS
-from support import graphs, process
+from support import delta_jars, graphs, process
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -260,6 +260,54 @@ def test_under_spark_submit_the_jar_must_be_submitted(tmp_path: Path, with_jar: 
     else:
         assert run.stdout.startswith("[JOINLESS_EXTENSION_NOT_INSTALLED.NO_JAR_SUBMITTED]")
         assert "--jars " + str(_jars.bundled("4.2.0")) in run.stdout
+
+
+BESIDE = """
+import joinless, os, sys
+from pyspark.sql import SparkSession
+builder = joinless.configure(SparkSession.builder)
+if sys.argv[1] == "before":
+    print(builder._options["spark.sql.extensions"], builder._options["spark.jars"])
+else:
+    spark = builder.getOrCreate()
+    print(spark.conf.get("spark.sql.extensions"), spark.sparkContext.getConf().get("spark.jars"))
+    print(type(spark._jvm.io.delta.sql.DeltaSparkSessionExtension).__name__)
+"""
+
+
+def test_jars_and_extensions_of_the_submission_stay(tmp_path: Path) -> None:
+    program = tmp_path / "pipeline.py"
+    program.write_text(BESIDE)
+    ours = tmp_path / _jars.bundled("4.2.0").name
+    ours.symlink_to(_jars.bundled("4.2.0"))
+    delta = ",".join(delta_jars.paths())
+    quiet = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
+    beside = ["--conf", "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension", "--jars", f"{delta},{ours}"]
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    run = process.run([str(submit), *quiet, *beside, str(program), "submitted"])
+    assert run.returncode == 0, run.stderr[-3000:]
+    extensions, jars = run.stdout.splitlines()[0].split(" ")
+    assert extensions == f"io.delta.sql.DeltaSparkSessionExtension,{EXTENSION_CLASS}"
+    assert [Path(jar).name for jar in jars.split(",")] == [Path(jar).name for jar in [*delta.split(","), str(ours)]]
+    assert run.stdout.splitlines()[1] == "JavaClass"
+
+
+@pytest.mark.parametrize("by", ["arguments", "defaults"])
+def test_jars_and_extensions_of_a_session_that_python_starts_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    if by == "arguments":
+        monkeypatch.setenv(
+            "PYSPARK_SUBMIT_ARGS", "--jars 'a.jar, b.jar' --conf spark.sql.extensions=x.Other --conf=x=y pyspark-shell"
+        )
+    else:
+        (tmp_path / "spark-defaults.conf").write_text(
+            "# of the cluster\nspark.sql.extensions   x.Other\n\nspark.jars=a.jar, b.jar\nspark.a b c\n"
+        )
+        monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    run = process.run_python(BESIDE, "before")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert run.stdout.split() == [f"x.Other,{EXTENSION_CLASS}", f"a.jar,b.jar,{_jars.bundled('4.2.0')}"]
 
 
 WITHOUT = """

@@ -97,6 +97,11 @@ def check_running_session(jar: Path) -> None:
         raise ExtensionNotInstalledError("OTHER_JVM")
 
 
+def is_started() -> bool:
+    """Whether a JVM already runs in this process or, under `spark-submit`, before it."""
+    return SparkContext._jvm is not None
+
+
 def _api(df: DataFrame, what: str) -> Any:
     if not hasattr(df, "sparkSession"):
         raise TypeError(f"{what} takes a DataFrame, and got {df!r}")

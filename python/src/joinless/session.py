@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pyspark
 from pyspark.sql import SparkSession
 
-from joinless import _jars, _jvm
+from joinless import _jars, _jvm, _submitted
 from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError
 
 EXPLAIN_PROVIDER = "io.joinless.spark.explain.ExtendedExplain"
@@ -16,8 +17,9 @@ EXPLAIN_PROVIDER = "io.joinless.spark.explain.ExtendedExplain"
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Adds the bundled jar, the extension and its part of ``query.explain()`` to a session builder.
 
-    What the builder has in ``spark.jars``, ``spark.sql.extensions`` and ``spark.sql.extendedExplainProviders`` stays,
-    so it works before or after other helpers that append, such as Delta's. Nothing is downloaded.
+    What ``spark.jars``, ``spark.sql.extensions`` and ``spark.sql.extendedExplainProviders`` have stays, whether the
+    builder, ``spark-submit`` or ``spark-defaults.conf`` says it. So it works before or after other helpers that append,
+    such as Delta's. Nothing is downloaded.
 
     >>> import joinless
     >>> from pyspark.sql import SparkSession
@@ -47,6 +49,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 
 def _append(builder: SparkSession.Builder, key: str, value: str) -> None:
-    present = [entry for entry in str(builder._options.get(key) or "").split(",") if entry.strip()]
-    if value not in present:
-        builder.config(key, ",".join([*present, value]))
+    given = str(builder._options.get(key) or "") or _submitted.conf(key)
+    present = [entry.strip() for entry in given.split(",") if entry.strip()]
+    if Path(value).name not in (Path(entry).name for entry in present):  # the same jar may lie in another folder
+        present.append(value)
+    builder.config(key, ",".join(present))

@@ -50,8 +50,6 @@ private[query] object Candidate {
 final private[query] case class ParetoFront private (candidates: IndexedSeq[Candidate]) {
 
   def best: Candidate = candidates.head
-
-  def isEmpty: Boolean = candidates.isEmpty
 }
 
 private[query] object ParetoFront {
@@ -64,8 +62,10 @@ private[query] object ParetoFront {
     ParetoFront(kept.sortBy(_.height))
   }
 
-  /** Every way to take one candidate of each front, made into one candidate, as a front. */
-  def product(fronts: IndexedSeq[ParetoFront])(node: IndexedSeq[Candidate] => Candidate): ParetoFront = {
+  /** Parts of different fronts made into wholes. For each height: of every front the candidate that comes first in the order among
+    * those no higher. No other choice can be on the front of the wholes, since all but the height add up.
+    */
+  def combined(fronts: IndexedSeq[ParetoFront])(node: IndexedSeq[Candidate] => Candidate): ParetoFront = {
     val heights = fronts.flatMap(_.candidates.map(_.height)).distinct.sorted
     val choices =
       if (fronts.isEmpty) IndexedSeq(IndexedSeq.empty)

@@ -85,7 +85,7 @@ final private class TreeSearch(graph: Hypergraph, sizes: IndexedSeq[Double], wor
     } yield meeting(meet, groups.updated(0, homeless.foldLeft(groups.head)(_ | _)))
 
   private def meeting(meet: BitSet, parts: IndexedSeq[BitSet]): ParetoFront =
-    ParetoFront.product(parts.map(under(_, meet))) { below =>
+    ParetoFront.combined(parts.map(under(_, meet))) { below =>
       Candidate.generalized(GeneralizedNode(meet, below.map(_.tree)), below)
     }
 
@@ -99,7 +99,7 @@ final private class TreeSearch(graph: Hypergraph, sizes: IndexedSeq[Double], wor
           val heads = part.toIndexedSeq.filter(r => separator.subsetOf(graph.edges(r)))
           ParetoFront.of(heads.flatMap(rooted(_, part).candidates))
         }
-        val front = ParetoFront.product(fronts) { below =>
+        val front = ParetoFront.combined(fronts) { below =>
           val node = RelationNode(root, edge, below.map(_.tree))
           Candidate.relation(node, below, (some - root).toIndexedSeq, sizes)
         }

@@ -7,6 +7,9 @@ package io.joinless.engine.tuples
   * tuples. With `counted`, `retain`/`release` count references and the last release frees the id for another key;
   * otherwise keys stay. One probe costs O(1) expected.
   *
+  * `find(Long)` and `findOrAdd(Long)` are for indexes of keys of one word (`keyWords` 1), those of an array for all others: the two hash
+  * differently. A key that is added has no reference yet: the caller retains it.
+  *
   * Over the arena of an input it serves as the identity of rows: row → row id.
   *
   * @param keys where the keys lie; an id is an id of this arena

@@ -55,7 +55,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   /** The same combination of rows may come several times, and with both signs. */
   def repeats: Boolean = reweighsDown && (reweighsUp || changes.appends > 0 || refilled != 0L)
 
-  /** Sorts the net changes by what they do, and puts them in order.
+  /** Classifies the net changes by what they do, and puts them in order. Once per batch, after `clear`.
     *
     * @param owe absent rows may be deleted
     * @return why the batch is refused; null where it is not
@@ -67,14 +67,14 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
       val change = changes.change(e)
       val after = Weight.add(before, change)
       if (after < 0 && change < 0 && !owe) return changes.absent(e, before)
-      if (change != 0) sort(e, before, after)
+      if (change != 0) classify(e, before, after)
       e += 1
     }
     putInOrder()
     null
   }
 
-  private def sort(entry: Int, before: Long, after: Long): Unit = {
+  private def classify(entry: Int, before: Long, after: Long): Unit = {
     if (before <= 0 && after <= 0) absences.push(entry)
     else if (before <= 0) insertions.push(entry)
     else if (after <= 0) deletions.push(entry)
@@ -89,19 +89,19 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   private def putInOrder(): Unit = {
     if (deletions.size > 0 && insertions.size > 0) {
       each(deletions)(e => if (canEmpty(e)) RefilledKeys.goes(node(e), keyOf(e)))
-      each(insertions)(e => if (refills(e)) refilledIn |= 1L << changes.relation(e))
+      each(insertions)(e => if (noteRefill(e)) refilledIn |= 1L << changes.relation(e))
     }
     if (refilled == 0L) each(deletions)(order.push(_))
     else {
       each(deletions)(e => if (!isRefilled(e)) order.push(e))
       refillsFrom = order.size
-      each(insertions)(e => if (refills(e)) order.push(e))
+      each(insertions)(e => if (noteRefill(e)) order.push(e))
       refillsUntil = order.size
       each(deletions)(e => if (isRefilled(e)) order.push(e))
       refilledUntil = order.size
     }
     each(reweighings)(order.push(_))
-    each(insertions)(e => if (refilled == 0L || !refills(e)) order.push(e))
+    each(insertions)(e => if (refilled == 0L || !noteRefill(e)) order.push(e))
     if (insertions.size > 0) each(deletions)(e => if (canEmpty(e)) RefilledKeys.forget(node(e), keyOf(e)))
   }
 
@@ -116,8 +116,8 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   private def isRefilled(entry: Int): Boolean =
     canEmpty(entry) && RefilledKeys.contains(node(entry), keyOf(entry))
 
-  /** The entry inserts under a key whose alive tuples the batch deletes, all of them. */
-  private def refills(entry: Int): Boolean = !node(entry).isRoot && {
+  /** Whether the entry inserts under a key whose alive tuples the batch deletes, all of them; notes at the key that it does. */
+  private def noteRefill(entry: Int): Boolean = !node(entry).isRoot && {
     val key = tree.keyAbove(node(entry), changes.row(entry))
     key >= 0 && RefilledKeys.comes(node(entry), key)
   }

@@ -93,7 +93,7 @@ object Mutant {
       "insertions first",
       order,
       "if (refilled == 0L) each(deletions)(order.push(_))" -> "if (refilled == 0L) ()",
-      "if (refilled == 0L || !refills(e)) order.push(e))" -> "if (refilled == 0L || !refills(e)) order.push(e))\n    if (refilled == 0L) each(deletions)(order.push(_))"
+      "if (refilled == 0L || !noteRefill(e)) order.push(e))" -> "if (refilled == 0L || !noteRefill(e)) order.push(e))\n    if (refilled == 0L) each(deletions)(order.push(_))"
     ),
     Mutant(
       "results that replacements let pass handed out",
@@ -113,7 +113,7 @@ object Mutant {
     Mutant(
       "replaced rows inserted twice",
       order,
-      "if (refilled == 0L || !refills(e)) order.push(e)" -> "order.push(e)"
+      "if (refilled == 0L || !noteRefill(e)) order.push(e)" -> "order.push(e)"
     ),
     Mutant(
       "keys stay marked as refilled",

@@ -160,14 +160,15 @@ object SqlText {
 
   final private case class Key(expression: Expression, confs: Map[String, String])
 
-  private val memory = new java.util.LinkedHashMap[Key, Option[String]](16, 0.75f, true) {
-    override def removeEldestEntry(eldest: java.util.Map.Entry[Key, Option[String]]): Boolean = size > 256
+  // of what has a text: what has none may have one in another session
+  private val memory = new java.util.LinkedHashMap[Key, String](16, 0.75f, true) {
+    override def removeEldestEntry(eldest: java.util.Map.Entry[Key, String]): Boolean = size > 256
   }
 
   private def remembered(key: Key)(text: => Option[String]): Option[String] =
-    memory.synchronized(Option(memory.get(key))).getOrElse {
+    memory.synchronized(Option(memory.get(key))).orElse {
       val found = text
-      memory.synchronized(memory.put(key, found))
+      found.foreach(one => memory.synchronized(memory.put(key, one)))
       found
     }
 }

@@ -16,14 +16,16 @@ object MarkedState {
   /** What is looked at of a file. */
   final private val MaxBytes = 64 << 20
 
-  private val mark = s""""operatorName":"${StateFormat.OperatorName}""""
+  private val ourOperator = s""""operatorName":"${StateFormat.OperatorName}""""
 
   def exists(session: SparkSession, checkpoint: String): Boolean = {
     val state = new Path(checkpoint, "state")
     val conf = new Configuration(session.sparkContext.hadoopConfiguration)
     for ((key, value) <- session.conf.getAll) conf.set(key, value)
     val files = state.getFileSystem(conf)
-    children(files, state).exists(operator => texts(files, new Path(operator, "_metadata")).exists(_.contains(mark)))
+    children(files, state).exists(operator =>
+      texts(files, new Path(operator, "_metadata")).exists(_.contains(ourOperator))
+    )
   }
 
   private def texts(files: FileSystem, folder: Path): Iterator[String] =

@@ -5,8 +5,9 @@ import io.joinless.spark.errors.Mismatch
 /** Whether a planned block can go on with the state of a recorded one, and if not, what differs in words of columns.
   *
   * Equal must be all that decides what stored rows mean and which results were handed out: relations by position, their
-  * stored columns (names and types), their join attributes, the constants that filters give to columns that are joined, the output columns. Where rows can be deleted, so must be what a
-  * delete meets ([[MeaningSpec]]): filters and computed columns of changelogs, conditions and computed columns of the result.
+  * stored columns (names and types), their join attributes, the constants that filters give to columns that are joined, the output
+  * columns. Where rows can be deleted, the filters and computed columns that a delete meets must be equal as well
+  * ([[MeaningSpec]]): those of changelogs, and those of the result.
   * Free are aliases, filters of append-only relations and, without changelogs, residuals (as in Spark), and tree and
   * shares, which are taken from the record.
   */

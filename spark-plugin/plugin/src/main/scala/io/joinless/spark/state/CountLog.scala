@@ -180,7 +180,10 @@ final private[spark] class CountLog(
     writer.cleanedUntil(oldest)
   }
 
-  /** Writes an entry of the oldest block, which ends with number `last`, again, as of now, where it is live. */
+  /** Writes an entry of the oldest block, which ends with number `last`, again where it is still valid: of an append-only input the
+    * entry itself, of a changelog all counts of its row as they are now. Thereby the row's newest block is the one being written, so its
+    * other entries in the oldest block are outdated.
+    */
   private def keep(last: Long, roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
     if (!spec.inputs(input).retractable) append(roles, base, offset, bytes)
     else {

@@ -17,14 +17,14 @@ object ExecutorCores {
   /** As far as is known now. */
   def known(session: SparkSession): Int = known(session.sparkContext)
 
-  /** For a choice that lasts: a session that has just begun waits for its first executors, as its first job would, and until no more
-    * come.
+  /** For a choice that lasts: waits, at most 30 s, until the executors that are expected are there and no more come; asks for none
+    * itself.
     */
   def settled(session: SparkSession): Int = {
     val context = session.sparkContext
     val end = System.nanoTime() + WaitNanos
     var (before, now) = (0, tasks(context))
-    while (!context.isLocal && (now < asked(context.getConf).max(1) || now > before) && System.nanoTime() < end) {
+    while (!context.isLocal && (now < expected(context.getConf) || now > before) && System.nanoTime() < end) {
       before = now
       Thread.sleep(PauseMillis)
       now = tasks(context)
@@ -36,6 +36,10 @@ object ExecutorCores {
 
   private def tasks(context: SparkContext): Int =
     context.maxNumConcurrentTasks(context.resourceProfileManager.defaultResourceProfile)
+
+  /** Tasks on the executors that come without being asked for by a job: some, unless all are allocated by the load. */
+  private[joinless] def expected(conf: SparkConf): Int =
+    asked(conf).max(if (Utils.isDynamicAllocationEnabled(conf)) 0 else 1)
 
   /** Tasks on the executors that the conf asks for; 0 where it names no number of executors or of cores. */
   private[joinless] def asked(conf: SparkConf): Int = {

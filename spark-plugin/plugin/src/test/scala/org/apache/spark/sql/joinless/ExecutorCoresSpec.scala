@@ -26,6 +26,15 @@ class ExecutorCoresSpec extends AnyFunSuite with SharedSpark {
     assert(asked(dynamic :+ "spark.dynamicAllocation.initialExecutors" -> "3": _*) == 12)
   }
 
+  test("where the load allocates all executors, none is waited for") {
+    def expected(confs: (String, String)*) =
+      ExecutorCores.expected(new SparkConf(loadDefaults = false).setAll(confs))
+    val dynamic = Seq("spark.dynamicAllocation.enabled" -> "true", "spark.executor.cores" -> "4")
+    assert(expected() == 1, "those of a standalone cluster come by themselves")
+    assert(expected(dynamic: _*) == 0)
+    assert(expected(dynamic :+ "spark.dynamicAllocation.initialExecutors" -> "3": _*) == 12)
+  }
+
   test("by default a query has at most two cells for each core, and explain and the checkpoint say so") {
     withConf("spark.sql.shuffle.partitions" -> "200", "spark.joinless.placement.maxCells" -> "0") {
       val files = new EdgeFiles(spark, "e")

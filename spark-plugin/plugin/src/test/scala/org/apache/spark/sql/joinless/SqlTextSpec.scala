@@ -36,6 +36,7 @@ class SqlTextSpec extends AnyFunSuite with SharedSpark {
     assert(new SqlText(own).of(abs).isDefined)
     own.conf.set("spark.sql.functionResolution.sessionOrder", "first")
     assert(new SqlText(own).of(Abs(abs)).isEmpty)
+    assert(new SqlText(spark).of(Abs(abs)).isDefined, "what one session cannot write another one can")
     own.udf.register("mine", (n: Long) => n)
     intercept[IllegalArgumentException](SqlText.read(own, Seq("mine(c0)"), Types, Map.empty))
   }

@@ -1,0 +1,50 @@
+"""What `spark-submit`, `PYSPARK_SUBMIT_ARGS` or `spark-defaults.conf` say of a session, beside its builder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pyspark
+from pyspark import SparkConf
+
+from joinless import _jvm
+
+_ENTRY = re.compile(r"([^\s=:]+)\s*[\s=:]\s*(.*)")
+
+
+def conf(key: str) -> str:
+    """The value that `key` would have without a builder; empty where nothing sets it.
+
+    A JVM that runs knows; where none does yet, this reads what it would read.
+    """
+    if _jvm.is_started():
+        return SparkConf().get(key, "") or ""
+    return _arguments().get(key) or _defaults().get(key, "")
+
+
+def _arguments() -> dict[str, str]:
+    """The settings among `PYSPARK_SUBMIT_ARGS`; the later of two wins, as with `spark-submit`."""
+    found: dict[str, str] = {}
+    words = iter(shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "")))
+    for word in words:
+        option, is_whole, value = word.partition("=")
+        if option not in ("--conf", "-c", "--jars"):
+            continue
+        setting = value if is_whole else next(words, "")
+        key, _, text = ("spark.jars", "=", setting) if option == "--jars" else setting.partition("=")
+        found[key.strip()] = text.strip()
+    return found
+
+
+def _defaults() -> dict[str, str]:
+    """The settings of `spark-defaults.conf`."""
+    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    file = Path(os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf") / "spark-defaults.conf"
+    if not file.is_file():
+        return {}
+    lines = (line.strip() for line in file.read_text(encoding="utf-8").splitlines())
+    entries = (_ENTRY.fullmatch(line) for line in lines if line and line[0] not in "#!")
+    return {entry[1]: entry[2].strip() for entry in entries if entry}
