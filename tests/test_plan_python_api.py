@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -122,7 +123,9 @@ def test_progress_tells_what_the_operator_did(edges: SparkSession, tmp_path: Pat
     edges.conf.set("spark.sql.streaming.noDataProgressEventInterval", "50ms")
     query = writer.option("checkpointLocation", str(tmp_path / "cp")).start()
     query.processAllAvailable()
+    until = time.monotonic() + 60
     while len(query.recentProgress) < 5:  # idle, Spark repeats the figures of the last batch
+        assert time.monotonic() < until
         time.sleep(0.05)
     report = joinless.progress(query)
     query.stop()
@@ -246,14 +249,18 @@ else:
 """
 
 
-@pytest.mark.parametrize("with_jar", [True, False])
-def test_under_spark_submit_the_jar_must_be_submitted(tmp_path: Path, with_jar: bool) -> None:
-    program = tmp_path / "pipeline.py"
-    program.write_text(SUBMITTED)
-    jars = ["--jars", str(_jars.bundled("4.2.0"))] if with_jar else []
+def spark_submit(folder: Path, code: str, options: list[str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Submits `code` as a program, on one core."""
+    program = folder / "pipeline.py"
+    program.write_text(code)
     quiet = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    run = process.run([str(submit), *quiet, *jars, str(program)])
+    return process.run([str(submit), *quiet, *options, str(program), *arguments])
+
+
+@pytest.mark.parametrize("with_jar", [True, False])
+def test_under_spark_submit_the_jar_must_be_submitted(tmp_path: Path, with_jar: bool) -> None:
+    run = spark_submit(tmp_path, SUBMITTED, ["--jars", str(_jars.bundled("4.2.0"))] if with_jar else [])
     assert run.returncode == 0, run.stderr[-3000:]
     if with_jar:
         assert run.stdout.splitlines()[-1] == "[]"
@@ -263,7 +270,7 @@ def test_under_spark_submit_the_jar_must_be_submitted(tmp_path: Path, with_jar: 
 
 
 BESIDE = """
-import joinless, os, sys
+import joinless, sys
 from pyspark.sql import SparkSession
 builder = joinless.configure(SparkSession.builder)
 if sys.argv[1] == "before":
@@ -276,15 +283,11 @@ else:
 
 
 def test_jars_and_extensions_of_the_submission_stay(tmp_path: Path) -> None:
-    program = tmp_path / "pipeline.py"
-    program.write_text(BESIDE)
     ours = tmp_path / _jars.bundled("4.2.0").name
     ours.symlink_to(_jars.bundled("4.2.0"))
     delta = ",".join(delta_jars.paths())
-    quiet = ["--master", "local[1]", "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"]
     beside = ["--conf", "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension", "--jars", f"{delta},{ours}"]
-    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    run = process.run([str(submit), *quiet, *beside, str(program), "submitted"])
+    run = spark_submit(tmp_path, BESIDE, beside, "submitted")
     assert run.returncode == 0, run.stderr[-3000:]
     extensions, jars = run.stdout.splitlines()[0].split(" ")
     assert extensions == f"io.delta.sql.DeltaSparkSessionExtension,{EXTENSION_CLASS}"

@@ -7,8 +7,8 @@ import re
 import shlex
 from pathlib import Path
 
-import pyspark
 from pyspark import SparkConf
+from pyspark.find_spark_home import _find_spark_home
 
 from joinless import _jvm
 
@@ -22,10 +22,10 @@ def conf(key: str) -> str:
     """
     if _jvm.is_started():
         return SparkConf().get(key, "") or ""
-    return _arguments().get(key) or _defaults().get(key, "")
+    return _of_arguments().get(key) or _of_defaults().get(key, "")
 
 
-def _arguments() -> dict[str, str]:
+def _of_arguments() -> dict[str, str]:
     """The settings among `PYSPARK_SUBMIT_ARGS`; the later of two wins, as with `spark-submit`."""
     found: dict[str, str] = {}
     words = iter(shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "")))
@@ -39,10 +39,10 @@ def _arguments() -> dict[str, str]:
     return found
 
 
-def _defaults() -> dict[str, str]:
+def _of_defaults() -> dict[str, str]:
     """The settings of `spark-defaults.conf`."""
-    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
-    file = Path(os.environ.get("SPARK_CONF_DIR") or Path(home) / "conf") / "spark-defaults.conf"
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
+    file = Path(folder) / "spark-defaults.conf"
     if not file.is_file():
         return {}
     lines = (line.strip() for line in file.read_text(encoding="utf-8").splitlines())

@@ -12,9 +12,9 @@ object DeltaCompilation {
 
   /** The plan with its deltas compiled; an error says why that cannot be.
     *
-    * @param begun the query's checkpoint holds its blocks
+    * @param begun the query's checkpoint holds its blocks; asked only where settings would refuse
     */
-  def apply(session: SparkSession, analyzed: LogicalPlan, begun: Boolean = false): LogicalPlan =
+  def apply(session: SparkSession, analyzed: LogicalPlan, begun: => Boolean = false): LogicalPlan =
     attempt(session, analyzed, begun).fold(reason => throw refused(reason), identity)
 
   /** The plan to be looked at: compiled where that can be, else as it is. */
@@ -26,7 +26,7 @@ object DeltaCompilation {
     JoinlessErrors.deltasNotRewritten(reason.code.name, reason.sentence, reason.advice)
 
   /** The plan with its deltas compiled, or why one of them cannot be. A plan without marks is itself. */
-  def attempt(session: SparkSession, analyzed: LogicalPlan, begun: Boolean = false): Either[Reason, LogicalPlan] =
+  def attempt(session: SparkSession, analyzed: LogicalPlan, begun: => Boolean = false): Either[Reason, LogicalPlan] =
     if (!DeltaCompiler.hasMarks(analyzed)) Right(analyzed)
     else
       SparkMembers.missing match {

@@ -40,7 +40,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
 final class DeltaCompiler(
     conf: JoinlessConf,
     texts: SqlTexts,
-    begun: Boolean,
+    begun: => Boolean,
     optimize: LogicalPlan => LogicalPlan
 ) {
 

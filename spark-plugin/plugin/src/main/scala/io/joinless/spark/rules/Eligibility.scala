@@ -19,7 +19,7 @@ final class Eligibility(
     conf: JoinlessConf,
     recorded: Option[BlockShape],
     compiled: Boolean = false,
-    begun: Boolean = false
+    begun: => Boolean = false
 ) {
 
   def apply(layout: BlockLayout)(implicit statics: StaticSides): Either[Reason, JoinTree] =
@@ -32,7 +32,7 @@ final class Eligibility(
 
   /** What settings say, of a block that is new. */
   private def chosen(reason: => Option[Reason]): Either[Reason, Unit] =
-    if (begun || recorded.isDefined) Right(()) else reason.toLeft(())
+    if (recorded.isDefined) Right(()) else reason.filterNot(_ => begun).toLeft(())
 
   private def timeBound(layout: BlockLayout): Option[Reason] =
     layout.block.joins.iterator.flatMap(TimeBounds.of).nextOption().map { condition =>

@@ -68,10 +68,9 @@ final class RewriteStreamingJoins(
   }
 
   /** What the checkpoint was begun with goes on. */
-  private def staticsOf(run: RunState): StaticSides = run match {
-    case RunState.Decided(blocks, _) if blocks.nonEmpty => StaticSides(blocks.values.exists(_.staticsAtArrival))
-    case _ => StaticSides(conf().staticsAtArrival)
-  }
+  private def staticsOf(run: RunState): StaticSides = StaticSides(
+    if (run.blocks.nonEmpty) run.blocks.values.exists(_.staticsAtArrival) else conf().staticsAtArrival
+  )
 
   private def decision(root: BlockRoot, id: NodeId, run: RunState)(implicit statics: StaticSides): Decision =
     root.plan match {
@@ -81,10 +80,7 @@ final class RewriteStreamingJoins(
     }
 
   private def ofJoins(root: BlockRoot, id: NodeId, run: RunState)(implicit statics: StaticSides): Decision = {
-    val recorded = run match {
-      case RunState.Decided(blocks, _) => blocks.get(id)
-      case _ => None
-    }
+    val recorded = run.blocks.get(id)
     val found = for {
       block <- ExtractJoinBlock(root.plan, root.needed)
       layout = BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)

@@ -3,7 +3,11 @@ package io.joinless.spark.run
 import io.joinless.spark.spec.{BlockShape, NodeId}
 
 /** What a rule must know of the streaming run it plans for. A value: rules read no state themselves. */
-sealed trait RunState
+sealed trait RunState {
+
+  /** The blocks that are ours already. */
+  def blocks: Map[NodeId, BlockShape] = Map.empty
+}
 
 object RunState {
 
@@ -17,5 +21,5 @@ object RunState {
     *
     * @param sparkOperators the checkpoint also holds stateful operators of Spark's own
     */
-  final case class Decided(blocks: Map[NodeId, BlockShape], sparkOperators: Boolean) extends RunState
+  final case class Decided(override val blocks: Map[NodeId, BlockShape], sparkOperators: Boolean) extends RunState
 }

@@ -2,7 +2,7 @@ package io.joinless.spark.start
 
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.plans.Reason
-import io.joinless.spark.run.{RunState, StreamContext}
+import io.joinless.spark.run.StreamContext
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
@@ -13,8 +13,8 @@ import org.apache.spark.sql.streaming.OutputMode
 /** When a query starts, compiles once the parts that ask for changes of a result ([[DeltaCompiler]]).
   *
   * A hint-resolution rule: it sees the write to a stream before Spark checks which operators can stream, at every start and
-  * restart. What cannot be compiled is an error here; so is a changelog
-  * outside of `incrementalEnumerate`, since plain rows cannot express its deletes.
+  * restart. What cannot be compiled is an error here; so is a changelog outside of `incrementalEnumerate`, since plain rows cannot
+  * express its deletes.
   */
 final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -32,11 +32,6 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
   private def hasBegun(write: WriteToStreamStatement): Boolean = {
     def ofName = for (folder <- write.conf.checkpointLocation; name <- write.userSpecifiedName)
       yield new Path(folder, name).toString
-    write.userSpecifiedCheckpointLocation.orElse(ofName).exists { checkpoint =>
-      StreamContext.stateAt(session, checkpoint) match {
-        case RunState.Decided(blocks, _) => blocks.nonEmpty
-        case _ => false
-      }
-    }
+    write.userSpecifiedCheckpointLocation.orElse(ofName).exists(StreamContext.stateAt(session, _).blocks.nonEmpty)
   }
 }
