@@ -19,7 +19,6 @@ time.tzset()
 ROOT = Path(__file__).parent.parent
 TEST_JAR = ROOT / "spark-plugin" / "plugin" / "target" / "scala-2.13" / "joinless-spark-tests.jar"  # the plugin's tests
 BENCH_CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "classes"  # the benchmark's sink
-FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 #: Plans live shorter than their compilation would take. With one compiler alone the code cache would be small, full of
 #: what they leave behind, and swept all the time.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
@@ -73,8 +72,7 @@ def quiet_builder() -> SparkSession.Builder:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.joinless.placement.maxCells", "1000")  # partitions say how many cells there are, not the machine
-        # The default one starts a process for each file it writes, to set its permissions.
-        .config("spark.sql.streaming.checkpointFileManagerClass", FILE_MANAGER)
+        .config("spark.buffer.pageSize", "1m")  # each hash table and each sort takes one; Spark would take 64 MB
         .config("spark.sql.streaming.pollingDelay", "50ms")  # an idle stream lists its files this often
         .config("spark.ui.retainedJobs", "20")  # kept without a UI, too
         .config("spark.ui.retainedStages", "20")
@@ -96,11 +94,20 @@ def with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
     return delta_jars.configure(builder)
 
 
+def set_permissions_without_processes(session: SparkSession) -> None:
+    """From here on, Hadoop starts no process for each file that it writes."""
+    conf = session.sparkContext._jsc.hadoopConfiguration()
+    conf.set("fs.file.impl", "io.joinless.spark.LocalFiles")
+    conf.set("fs.AbstractFileSystem.file.impl", "io.joinless.spark.LocalFiles$Context")
+    session._jvm.org.apache.hadoop.fs.FileSystem.closeAll()  # Spark has used another one by now
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The shared session, with Joinless and Delta in it, in this order; tests/test_delta.py runs the other one."""
     session = joinless.configure(with_delta(quiet_builder())).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    set_permissions_without_processes(session)
     yield session
     session.stop()
 

@@ -44,10 +44,11 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import joinless
-from conftest import quiet_builder, with_delta
+from conftest import quiet_builder, set_permissions_without_processes, with_delta
 from support.shop import BY_ORDER, Shop
 
 spark = with_delta(joinless.configure(quiet_builder())).getOrCreate()
+set_permissions_without_processes(spark)
 first, second = spark.conf.get("spark.sql.extensions").split(",")
 assert "joinless" in first and "delta" in second
 shop = Shop(spark, Path(sys.argv[1]))

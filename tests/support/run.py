@@ -17,9 +17,6 @@ from support.cases import Case, Table
 #: `operatorName` of our operator in a query's progress.
 OPERATOR = "joinFree"
 
-#: What writes a checkpoint where no setting says otherwise.
-DEFAULT_FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager"
-
 #: Fast for little data: none of these changes a result.
 ORACLE_CONFS = {
     "spark.sql.shuffle.partitions": "1",
@@ -84,8 +81,6 @@ class Run:
         self.session = spark.newSession()
         self.session.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
         self.session.conf.set("spark.joinless.enabled", str(not native).lower())
-        if durable:
-            self.session.conf.set("spark.sql.streaming.checkpointFileManagerClass", DEFAULT_FILE_MANAGER)
         for key, value in (confs or {}).items():
             self.session.conf.set(key, value)
         self.batch_session = spark.newSession()

@@ -30,7 +30,11 @@ BY_CITY = """SELECT c.city, i.name
 
 
 #: Fast for little data: none of these changes a result.
-SMALL = {"spark.sql.adaptive.enabled": "false", "spark.sql.codegen.wholeStage": "false"}
+SMALL = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 class Shop:

@@ -114,6 +114,30 @@ class EnginePropertySpec extends AnyFunSuite {
     assert(tree.rows == rows && tree.counters.alive == alive && tree.counters.marked == 0)
   }
 
+  test("a changed row is copied once, for all its roles and whoever else notes it") {
+    val tree = new Streams(ShapesOfQueries.star(3), changelog = true, selfJoin = true).tree
+    val batch = new ChangeBatch(tree, IndexedSeq.empty)
+    def add(roles: Long, values: Long*): Unit = {
+      val words = Rows.encode(values.map(Option(_)).toIndexedSeq, values.map(_ => false).toIndexedSeq)
+      batch.add(0, roles, 1L, words, words.length)
+    }
+    add(1L, 1L, 10L)
+    add(7L, 2L, 10L)
+    add(6L, 1L, 10L) // the roles of the first row do not come together
+    batch.prepare()
+    val reversal = new Reversal(tree)
+    batch.foreachChangedRow { (input, row) =>
+      batch.noteChanges(reversal, input, row)
+      val _ = reversal.copies.add(input, row)
+    }
+    assert(reversal.copies.size == 2)
+    batch.drain()
+    assert(tree.rows == 2)
+    reversal.undo()
+    Invariants.check(tree)
+    assert(tree.rows == 0)
+  }
+
   for (path <- CaseFile.all) test(s"regression: ${path.getFileName}") {
     Shrinking.failure(CaseFile.read(path)).foreach(e => fail(e.getMessage, e))
   }

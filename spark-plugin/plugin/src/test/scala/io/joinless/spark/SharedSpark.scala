@@ -32,11 +32,8 @@ object SharedSpark {
       .config("spark.sql.extensions", "io.joinless.spark.JoinlessExtension")
       .config("spark.sql.shuffle.partitions", "2")
       .config("spark.joinless.placement.maxCells", "1000") // partitions say how many cells there are, not the machine
-      // The default one starts a process for each file it writes, to set its permissions.
-      .config(
-        "spark.sql.streaming.checkpointFileManagerClass",
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-      )
+      .config(LocalFiles.confs.toMap)
+      .config("spark.buffer.pageSize", "1m") // each hash table and each sort takes one; Spark would take 64 MB
       .config("spark.ui.enabled", "false")
       .config("spark.ui.retainedJobs", "20")
       .config("spark.ui.retainedStages", "20")

@@ -113,14 +113,35 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
     complete()
   }
 
+  /** Calls `f` with the input and the id of each row of a retractable input that a prepared batch changes, once. Nothing may be
+    * applied yet.
+    */
+  def foreachChangedRow(f: (Int, Int) => Unit): Unit = {
+    var e = 0
+    while (e < changes.size) {
+      if (changes.isRowsFirst(e)) f(changes.node(e).input, changes.row(e))
+      e += 1
+    }
+  }
+
   /** What a prepared batch will do, to take it back afterwards. */
   def reversal(): Reversal = {
     val reversal = new Reversal(tree)
-    for (e <- 0 until changes.size if changes.change(e) != 0L)
-      reversal.changed(changes.relation(e), changes.row(e), changes.change(e))
-    for (i <- 0 until changes.appends) reversal.came(changes.appendedRelation(i), changes.appendedRow(i))
+    foreachChangedRow(noteChanges(reversal, _, _))
+    noteAppends(reversal)
     reversal
   }
+
+  /** Tells the changes of a row in all its relations. */
+  def noteChanges(reversal: Reversal, input: Int, row: Int): Unit =
+    for (relation <- changes.roles(input)) {
+      val change = changes.change(relation, row)
+      if (change != 0L) reversal.changed(relation, row, change)
+    }
+
+  /** Tells the rows of append-only inputs. */
+  def noteAppends(reversal: Reversal): Unit =
+    for (i <- 0 until changes.appends) reversal.came(changes.appendedRelation(i), changes.appendedRow(i))
 
   private def complete(): Unit = {
     application.end()

@@ -12,11 +12,13 @@ import io.joinless.engine.view.ViewTree
   * Ids of rows and the order in lists may differ from before.
   */
 final class Reversal(tree: ViewTree) {
+
+  /** The rows whose counts change; whoever notes more of such a row right afterwards shares its copy. */
+  val copies = new RowCopies(tree)
   private[this] val block = tree.block
   private[this] val cameRows = new IntStack
   private[this] val cameRoles = new IntStack // as bits: the lower ones, and where there are more, the upper ones
   private[this] val wide = block.relations.size > 32
-  private[this] val copies = new RowCopies(tree)
   private[this] val changedRelations = new IntStack
   private[this] val changedCopies = new IntStack
   private[this] val changes = new PagedLongs

@@ -72,7 +72,7 @@ final private class AppendedTask(context: CellContext, start: CellState, input: 
     CellState(tree, log.nextSequence, log.tail) -> undo
   }
 
-  private def undo: Undo = if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, None)
+  private def undo: Undo = if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal)
 
   override protected def takenBack(): Option[CellState] = {
     delta.complete()

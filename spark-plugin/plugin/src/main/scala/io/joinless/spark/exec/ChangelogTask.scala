@@ -4,7 +4,7 @@ import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.spec.{BlockSpec, ColumnRef}
-import io.joinless.spark.state.{CellState, CountLog, ExtentJournal, Undo}
+import io.joinless.spark.state.{CellJournal, CellState, CountLog, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
@@ -37,7 +37,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
 
   private[this] val extent = start.extent.get
   private[this] val first = tree.rows == 0 && extent.entries == 0
-  private[this] val journal = if (first) None else Some(new ExtentJournal(tree, extent))
+  private[this] val journal = if (first) None else Some(new CellJournal(start))
   private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
   private[this] val batch = new ChangeBatch(tree, ResidualPredicates.compile(spec, residuals, arenaOf), owe)
   private[this] val output = new OutputRow(spec, arenaOf, weighted = true)
@@ -69,8 +69,8 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     begun = true
     while (takeNext()) {}
     batch.prepare()
-    undo = if (first) new FirstBatch(spec) else new LastBatch(start, batch.reversal(), journal)
     val changed = log.writeChanges(batch)
+    undo = journal.getOrElse(new FirstBatch(spec))
     metrics.rowsNetted -= changed // counted as taken so far; what is left after netting goes off
     if (batch.bothSigns && (batch.repeats || !ChangelogTask.showsAll(spec))) {
       net = new NetRows(weightAt + 1)

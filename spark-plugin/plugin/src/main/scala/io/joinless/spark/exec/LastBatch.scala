@@ -2,18 +2,17 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.update.Reversal
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellState, ExtentJournal, Undo}
+import io.joinless.spark.state.{CellState, Undo}
 
-/** What a batch did to a cell: to its view tree and, where the block has a changelog, to what is known of its log. */
-final private class LastBatch(start: CellState, reversal: Reversal, journal: Option[ExtentJournal]) extends Undo {
+/** What a batch did to a cell whose rows all stay. */
+final private class LastBatch(start: CellState, reversal: Reversal) extends Undo {
 
   override def apply(): CellState = {
     reversal.undo()
-    journal.foreach(_.undo())
     start
   }
 
-  override def bytes: Long = reversal.bytes + journal.fold(0L)(_.bytes)
+  override def bytes: Long = reversal.bytes
 }
 
 /** The first batch of a cell, however large: what was before it is an empty tree. */

@@ -21,7 +21,7 @@ import org.apache.spark.unsafe.Platform
   * nothing writes nothing; where no row is left, no block is.
   *
   * @param reader of blocks that are cleaned or merged
-  * @param journal told which rows get a new newest block, where the batch may have to be taken back
+  * @param journal told what changes, where the batch may have to be taken back
   */
 final private[spark] class CountLog(
     spec: BlockSpec,
@@ -30,7 +30,7 @@ final private[spark] class CountLog(
     extent: LogExtent,
     store: BlockStore,
     reader: ChangeLogReader,
-    journal: Option[ExtentJournal]
+    journal: Option[CellJournal]
 ) {
   private[this] val tree = start.tree
   private[this] val writer = new ChangeLogWriter(cell, start.nextSequence, store, weighted = true, start.tail)
@@ -70,29 +70,13 @@ final private[spark] class CountLog(
     */
   def writeChanges(batch: ChangeBatch): Long = {
     var rows = 0L
-    var e = 0
-    while (e < batch.size) {
-      val relation = batch.relation(e)
-      val row = batch.row(e)
-      val input = spec.relations(relation).input
-      // once per row: the first of its relations that changes does it
-      if (changes(batch, relation, row) && firstChange(batch, input, row) == relation) {
-        write(batch, input, row)
-        rows += 1
-      }
-      e += 1
+    batch.foreachChangedRow { (input, row) =>
+      journal.foreach(_.counts(batch, input, row))
+      write(batch, input, row)
+      rows += 1
     }
+    journal.foreach(_.appends(batch))
     rows
-  }
-
-  private def changes(batch: ChangeBatch, relation: Int, row: Int): Boolean =
-    batch.before(relation, row) != batch.after(relation, row)
-
-  private def firstChange(batch: ChangeBatch, input: Int, row: Int): Int = {
-    val relations = counts.relations(input)
-    var i = 0
-    while (!changes(batch, relations(i), row)) i += 1
-    relations(i)
   }
 
   private def write(batch: ChangeBatch, input: Int, row: Int): Unit = {
@@ -132,7 +116,7 @@ final private[spark] class CountLog(
     }
     if (gone != 0L) writer.append(gone, 0L, arena.page(row), offset, bytes)
     extent.entries += size
-    journal.foreach(_.note(input, row))
+    journal.foreach(_.newestBlock(input, row))
     extent.setNewestBlock(input, row, writer.nextSequence)
   }
 

@@ -1,0 +1,51 @@
+package io.joinless.spark.state
+
+import io.joinless.engine.tuples.{IntStack, PagedLongs}
+import io.joinless.engine.update.{ChangeBatch, Reversal}
+
+/** What a batch does to a cell with changelogs, noted so that it can be taken back: to the counts of its rows, and to what is known
+  * of its log. A row that changes is copied once for both: its id may be another's when the batch is taken back.
+  *
+  * @param start the cell before the batch, which is changed in place
+  */
+final private[spark] class CellJournal(start: CellState) extends Undo {
+  private[this] val tree = start.tree
+  private[this] val extent = start.extent.get
+  private[this] val (oldest, entries, live, credit, owed) =
+    (extent.oldest, extent.entries, extent.live, extent.credit, extent.owed)
+  private[this] val reversal = new Reversal(tree)
+  private[this] val inputs = new IntStack
+  private[this] val copies = new IntStack
+  private[this] val newest = new PagedLongs
+
+  /** The prepared batch will change the row's counts. */
+  def counts(batch: ChangeBatch, input: Int, row: Int): Unit = batch.noteChanges(reversal, input, row)
+
+  /** The prepared batch will insert rows of append-only inputs. */
+  def appends(batch: ChangeBatch): Unit = batch.noteAppends(reversal)
+
+  /** The row's newest block is about to be another one. */
+  def newestBlock(input: Int, row: Int): Unit = {
+    newest(inputs.size) = extent.newestBlock(input, row)
+    inputs.push(input)
+    copies.push(reversal.copies.add(input, row))
+  }
+
+  override def apply(): CellState = {
+    reversal.undo()
+    while (!inputs.isEmpty) {
+      val input = inputs.pop()
+      val copy = copies.pop()
+      val row = tree.find(input, reversal.copies.content(input, copy), reversal.copies.words(input, copy))
+      if (row >= 0) extent.setNewestBlock(input, row, newest(inputs.size))
+    }
+    extent.oldest = oldest
+    extent.entries = entries
+    extent.live = live
+    extent.credit = credit
+    extent.owed = owed
+    start
+  }
+
+  override def bytes: Long = reversal.bytes + inputs.bytes + copies.bytes + newest.bytes
+}

@@ -1,0 +1,39 @@
+package io.joinless.spark
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.fs.{DelegateToFileSystem, FileStatus, LocalFileSystem, Path, RawLocalFileSystem}
+
+import java.net.URI
+import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermissions
+
+/** Hadoop's local files, but Java sets their permissions. Without its native library, Hadoop starts a process for each file that is
+  * written (`chmod`) or renamed (`readlink`), which is a fifth of a test of sinks. Tests make no links.
+  */
+final class LocalFiles extends LocalFileSystem(new LocalFiles.Raw)
+
+object LocalFiles {
+
+  /** The settings that make Hadoop use it. */
+  val confs: Seq[(String, String)] = Seq(
+    "spark.hadoop.fs.file.impl" -> classOf[LocalFiles].getName,
+    "spark.hadoop.fs.AbstractFileSystem.file.impl" -> classOf[Context].getName
+  )
+
+  /** The same for those who ask for a `FileContext`. */
+  final class Context(uri: URI, conf: Configuration)
+      extends DelegateToFileSystem(uri, new LocalFiles, conf, "file", false) {
+    override def getUriDefaultPort: Int = -1
+  }
+
+  final private class Raw extends RawLocalFileSystem {
+
+    override def setPermission(path: Path, p: FsPermission): Unit = {
+      val text = p.getUserAction.SYMBOL + p.getGroupAction.SYMBOL + p.getOtherAction.SYMBOL
+      val _ = Files.setPosixFilePermissions(pathToFile(path).toPath, PosixFilePermissions.fromString(text))
+    }
+
+    override def getFileLinkStatus(path: Path): FileStatus = getFileStatus(path)
+  }
+}
