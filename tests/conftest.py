@@ -99,7 +99,9 @@ def set_permissions_without_processes(session: SparkSession) -> None:
     conf = session.sparkContext._jsc.hadoopConfiguration()
     conf.set("fs.file.impl", "io.joinless.spark.LocalFiles")
     conf.set("fs.AbstractFileSystem.file.impl", "io.joinless.spark.LocalFiles$Context")
-    session._jvm.org.apache.hadoop.fs.FileSystem.closeAll()  # Spark has used another one by now
+    jvm = session._jvm
+    assert jvm is not None
+    jvm.org.apache.hadoop.fs.FileSystem.closeAll()  # Spark has used another one by now
 
 
 @pytest.fixture(scope="session")
