@@ -1,5 +1,6 @@
 package io.joinless.bench
 
+import io.joinless.engine.enumerate.Run
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration}
 import io.joinless.engine.view.ViewTree
@@ -14,12 +15,8 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
 
   // the check is base + byDst · dst + bySrc · src of the row of relation `inner`, the one that changes now
   private[this] var inner = 0
-  private[this] var innerBit = 0L
   private[this] var base, byDst, bySrc = 0L
-  private[this] val notes = new Array[Int](256)
-  private[this] var noted = 0
-  private[this] var visited, dsts, srcs = 0L // rows visited since it is `inner`, and sums over them
-  private[this] var sign = 1L
+  protected val run = new Run
 
   var plus, minus, check = 0L
 
@@ -27,63 +24,30 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
   def stateBytes: Long = tree.bytes
   override def figures: Seq[(String, Long)] = Seq("steps" -> tree.counters.steps, "moves" -> tree.counters.moves)
 
-  /** Visits the current result row, as one that comes or goes by `sign`.
+  /** Visits the rows of the run, as ones that come or go by `sign`.
     *
-    * The check is linear in each row. While only one relation's row changes, only that row is read: this is what a sink
-    * would have to read. Rows of results that come are noted and read together, so that the memory answers them together;
-    * those of results that go may be freed before that.
+    * The check is linear in each row, so of a run only the rows are read in which its results differ: this is what a sink would
+    * have to read.
     */
   final protected def visit(rows: Array[Int], changed: Long, sign: Long): Unit = {
-    if (changed != innerBit) {
-      flush()
-      turnTo(rows, changed)
-      this.sign = sign
-    }
-    visited += 1
-    if (sign < 0) read(rows(inner))
-    else {
-      notes(noted) = rows(inner)
-      noted += 1
-      if (noted == notes.length) readNotes()
-    }
-  }
-
-  private def read(row: Int): Unit = {
+    turnTo(rows, changed)
     val arena = arenas(inner)
-    val page = arena.page(row)
-    val start = arena.start(row)
-    dsts += page(start + EngineRun.Dst)
-    if (inner == 0) srcs += page(start + EngineRun.Src)
-  }
-
-  private def readNotes(): Unit = {
-    val arena = arenas(inner)
+    val tuples = run.page
     var src, dst = 0L
-    var i = 0
-    while (i < noted) {
-      val page = arena.page(notes(i))
-      val start = arena.start(notes(i))
+    var i = run.from
+    while (i < run.until) {
+      val page = arena.page(tuples(i))
+      val start = arena.start(tuples(i))
       dst += page(start + EngineRun.Dst)
       src += page(start + EngineRun.Src)
       i += 1
     }
-    dsts += dst
-    srcs += src
-    noted = 0
-  }
-
-  /** Adds up what was visited; to be called after the last row of a batch. */
-  final protected def flush(): Unit = if (visited > 0) {
-    if (noted > 0) readNotes()
-    check += sign * (visited * base + byDst * dsts + bySrc * srcs)
-    if (sign > 0) plus += visited else minus += visited
-    visited = 0
-    dsts = 0
-    srcs = 0
+    check += sign * (run.size * base + byDst * dst + bySrc * src)
+    if (sign > 0) plus += run.size else minus += run.size
   }
 
   private def turnTo(rows: Array[Int], changed: Long): Unit = {
-    var left = changed | innerBit // the row of `inner` moved on since it was read
+    var left = changed
     while (left != 0) {
       val r = java.lang.Long.numberOfTrailingZeros(left)
       left &= left - 1
@@ -92,8 +56,7 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
       if (r == 0) x(0) = page(start + EngineRun.Src)
       x(r + 1) = page(start + EngineRun.Dst)
     }
-    inner = java.lang.Long.numberOfTrailingZeros(changed)
-    innerBit = changed & -changed
+    inner = run.relation
     val last = columns - 1
     byDst = if (inner + 1 > last) 0 else 2 * inner + 5 + (if (inner + 1 == last) x(0) + 7 else 0)
     bySrc = if (inner == 0) 3 + x(last) + 11 else 0
@@ -137,12 +100,11 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
         }
         i += 1
       }
-      flush()
     }
 
   private def drain(): Unit = {
     val rows = delta.rows
-    while (delta.next()) visit(rows, delta.changed, 1L)
+    while (delta.next(run)) visit(rows, delta.changed, 1L)
   }
 }
 
@@ -167,7 +129,6 @@ final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = tru
       }
     }
     val rows = changes.rows
-    while (changes.next()) visit(rows, changes.changed, changes.weight)
-    flush()
+    while (changes.next(run)) visit(rows, changes.changed, changes.weight)
   }
 }

@@ -14,7 +14,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class EnginePropertySpec extends AnyFunSuite {
 
   test("oracle_batches: results, deltas, weights, membership and invariants of at least 200,000 batches") {
-    var batches, refused, rehearsals, emptied, gained, lost, owing = 0
+    var batches, refused, rehearsals, emptied, gained, lost, owing, runs = 0
     var seed = 0L
     while (batches < 200000) {
       val query = Generators.draw(seed)
@@ -26,13 +26,14 @@ class EnginePropertySpec extends AnyFunSuite {
       emptied += run.timesEmptied
       gained += run.resultsGained
       lost += run.resultsLost
+      runs += run.runs
       seed += 1
     }
     info(
-      s"$seed queries ($owing may owe rows), $batches batches: $gained results gained, $lost lost, $refused batches refused, $rehearsals taken back, $emptied times empty"
+      s"$seed queries ($owing may owe rows), $batches batches: $gained results gained, $lost lost, $runs runs of several, $refused batches refused, $rehearsals taken back, $emptied times empty"
     )
     assert(
-      gained > 10 * seed && lost > 5 * seed && owing > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed
+      gained > 10 * seed && lost > 5 * seed && owing > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100
     )
   }
 

@@ -1,6 +1,7 @@
 package io.joinless.engine.enumerate
 
 import io.joinless.engine.algebra.Weight
+import io.joinless.engine.tuples.{IntLists, PagedInts}
 import io.joinless.engine.view.{ViewNode, ViewTree}
 
 /** An odometer over the levels of a plan: constant delay between results, no recursion, nothing materialised
@@ -15,7 +16,8 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * 2      R      [B] 10     V_s of R under the key 10   (1,10)   then (2,10)
   *                                                      └─ (1,10,7,6)  └─ (2,10,7,6)
   * }}}
-  * The innermost level turns for every result; a level whose list ends goes back to the one before it. T and R look at
+  * The innermost level turns for every result, and its list lies in chunks: the results of a chunk are a ''run'', which
+  * `takeRun` hands out as a whole. A level whose list ends goes back to the one before it. T and R look at
   * nothing but what is bound already, and no level looks at them: such ''loose'' levels are put in the order of their
   * lists' lengths each time they are entered, the longest innermost.
   *
@@ -42,6 +44,13 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   /** The last level while it needs nothing but its list: no weights, no residuals. */
   private[this] var innermost: Level = null
+
+  // Its current chunk: page(end until at) is still to come, the last one first, and `beyond` tuples of the chunks behind it.
+  private[this] var page: Array[Int] = null
+  private[this] var at = 0
+  private[this] var end = 0
+  private[this] var lowest = 0 // slot of page(end)
+  private[this] var beyond = 0
   private[this] val allRelations = (1L << tree.block.relations.size) - 1
 
   val tuples = new Array[Int](tree.nodes.length)
@@ -72,6 +81,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     active = true
     opened = false
     innermost = null
+    at = end
     changed = allRelations
   }
 
@@ -79,23 +89,46 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   def stop(): Unit = {
     active = false
     innermost = null
+    at = end
   }
 
-  def next(): Boolean = {
-    val level = innermost
-    if (level != null) {
-      // the common case: the next tuple of the innermost list, nothing else moves
+  def next(): Boolean =
+    if (at > end) {
+      // the common case: the next tuple of the innermost chunk, nothing else moves
+      at -= 1
+      tuples(innermost.node) = page(at)
+      changed = innermost.relations
       counters.moves += 1
-      val slot = level.lists.next(slots(last))
-      if (slot != 0) {
-        slots(last) = slot
-        tuples(level.node) = level.lists.tuple(slot)
-        changed = level.relations
+      counters.results += 1
+      true
+    } else nextChunk()
+
+  /** Puts the result that `next` has just bound into `run`, with `whole` also those that follow it and differ from it in the row of
+    * one relation only: `next` goes on behind them.
+    */
+  def take(run: Run, whole: Boolean): Unit =
+    if (innermost == null || !whole) {
+      val relation = java.lang.Long.numberOfTrailingZeros(changed)
+      run.set(relation, tuples, relation, relation + 1)
+    } else {
+      run.set(innermost.node, page, end, at + 1)
+      counters.moves += at - end
+      counters.results += at - end
+      at = end
+    }
+
+  private def nextChunk(): Boolean =
+    if (innermost != null) {
+      counters.moves += 1
+      if (beyond > 0) {
+        open(innermost.lists, innermost.lists.below(lowest))
         counters.results += 1
-        return true
+        changed = innermost.relations
+        true
+      } else {
+        changed = 0L
+        advance(last - 1, fresh = false)
       }
-      changed = 0L
-      advance(last - 1, fresh = false)
     } else if (!active) false
     else if (!opened) {
       opened = true
@@ -108,7 +141,6 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       changed = 0L
       advance(last, fresh = false)
     }
-  }
 
   private def advance(from: Int, fresh: Boolean): Boolean = {
     var l = from
@@ -169,7 +201,21 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private def first(level: Level, l: Int): Boolean = {
     val key = keyOf(level)
     if (level.lists == null) { tuples(level.node) = key; true }
-    else bind(level, l, level.lists.first(key))
+    else if (level eq innermost) {
+      beyond = level.lists.count(key)
+      beyond > 0 && { open(level.lists, level.lists.first(key)); true }
+    } else bind(level, l, level.lists.first(key))
+  }
+
+  /** The chunk of the innermost list whose last tuple lies at `slot`, and that tuple. */
+  private def open(lists: IntLists, slot: Int): Unit = {
+    val size = lists.inLastChunk(beyond)
+    beyond -= size
+    page = lists.page(slot)
+    at = PagedInts.at(slot)
+    end = at + 1 - size
+    lowest = slot + 1 - size
+    tuples(innermost.node) = page(at)
   }
 
   private def following(level: Level, l: Int): Boolean =

@@ -7,18 +7,17 @@ import io.joinless.engine.view.ViewTree
   *
   * The tree must not change meanwhile.
   */
-final class FullEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
+final class FullEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) extends Results {
   private[this] val cursor = new Cursor(tree, residuals)
   cursor.startFull()
 
-  /** Row id per relation; holds until the next call of `next`. */
   val rows: Array[Int] = cursor.tuples
 
   def next(): Boolean = cursor.next()
 
-  /** Relations (bit set) whose row differs from that of the result before. */
+  def next(run: Run): Boolean = cursor.next() && { cursor.take(run, whole = true); true }
+
   def changed: Long = cursor.changed
 
-  /** How often the row occurs in the result. */
   def weight: Long = cursor.weight
 }

@@ -3,9 +3,9 @@ package io.joinless.engine.tuples
 /** For each key a list of tuples: `idx_c`, `vs` and `live_c` of a view tree.
   *
   * A tuple is in at most one list of a family. A list is a chain of chunks in one shared pool of ints, the newest chunk
-  * first; chunks hold 1, 3, 7, 15, 31, then 63 tuples each, so walking a long list is walking memory in order, and
-  * a list wastes less than it holds. Lists have no holes (constant delay needs that): `remove` moves the last tuple into the
-  * gap. Push and remove cost O(1); removal needs a place per tuple. Lists that are only appended to do without: there, `remove`
+  * first; chunks hold 1, 3, 7, 15, 31, then 63 tuples each and lie in one page, so walking a long list is walking memory
+  * in order, and a list wastes less than it holds. Lists have no holes (constant delay needs that): `remove` moves the last
+  * tuple into the gap. Push and remove cost O(1); removal needs a place per tuple. Lists that are only appended to do without: there, `remove`
   * takes the last tuple, whichever is named, which is right for taking pushes back in an order that ends with the same set.
   *
   * Slots, which `first` and `next` hand out, hold until the next push or remove; 0 is none.
@@ -28,6 +28,15 @@ final class IntLists(removable: Boolean) {
   def first(key: Int): Int = ends(key)
 
   def tuple(slot: Int): Int = pool(slot)
+
+  /** The newest tuples of a list of `length` tuples, as many as lie in its last chunk. */
+  def inLastChunk(length: Int): Int = length - IntLists.borderBelow(length)
+
+  /** Where the list goes on below a chunk, of which the lowest tuple lies at `lowest`; 0 at its end. */
+  def below(lowest: Int): Int = ~pool(lowest - 1)
+
+  /** The page where the tuple of a slot lies, at `PagedInts.at(slot)`; the tuples before it in its chunk lie below. */
+  def page(slot: Int): Array[Int] = pool.page(slot)
 
   def next(slot: Int): Int = if (pool(slot - 1) >= 0) slot - 1 else ~pool(slot - 1)
 
@@ -67,8 +76,10 @@ final class IntLists(removable: Boolean) {
   private def allocate(chunkClass: Int): Int =
     if (freed != null && !freed(chunkClass).isEmpty) freed(chunkClass).pop()
     else {
+      val size = 2 << chunkClass
+      if (PagedInts.at(poolEnd) + size > PagedInts.PageSize) poolEnd = (poolEnd | PagedInts.PageSize - 1) + 1
       val header = poolEnd
-      poolEnd += 2 << chunkClass
+      poolEnd += size
       header
     }
 
@@ -91,6 +102,17 @@ private object IntLists {
     for (c <- 0 until Classes) table(SmallBorders(c)) = c
     table
   }
+
+  // by length, up to Small: that of the list without its last chunk
+  private val Below = {
+    val table = new Array[Int](Small + 1)
+    for (length <- 1 to Small) table(length) = SmallBorders.takeWhile(_ < length).last
+    table
+  }
+
+  /** Length of a list of `length` > 0 tuples without its last chunk. */
+  def borderBelow(length: Int): Int =
+    if (length <= Small) Below(length) else length - 1 - (length - 1 - Small) % LargestChunk
 
   /** A list of this length fills its chunks exactly. */
   def isBorder(length: Int): Boolean =

@@ -40,6 +40,9 @@ final class PagedInts extends Paged(4) {
 
   private[this] var pages = new Array[Array[Int]](1)
 
+  /** The page of an element that was set; it lies there at `PagedInts.at(i)`. Holds until the next element is set. */
+  def page(i: Int): Array[Int] = pages(i >>> Shift)
+
   def apply(i: Int): Int = if (i < capacity) pages(i >>> Shift)(i & Mask) else 0
 
   def update(i: Int, value: Int): Unit = {
@@ -60,6 +63,15 @@ final class PagedInts extends Paged(4) {
   }
 
   protected[this] def dropPages(): Unit = pages = new Array[Array[Int]](1)
+}
+
+object PagedInts {
+
+  /** Where an element lies in its page. */
+  def at(i: Int): Int = i & Paged.Mask
+
+  /** Elements of a page. */
+  final val PageSize = Paged.PageSize
 }
 
 final class PagedLongs extends Paged(8) {

@@ -1,5 +1,7 @@
 package io.joinless.engine.update
 
+import io.joinless.engine.enumerate.Run
+
 /** The changes of the result that a batch causes: those of its changes, one after the other, each applied as it is reached.
   *
   * ''Passing results'': a combination with a row that the batch inserts and one that it deletes is no result before nor
@@ -39,6 +41,9 @@ final private[update] class BatchDeltas(
     }
     false
   }
+
+  /** As `next`, but takes all results that differ from the next one in the row of one relation only. */
+  def next(run: Run): Boolean = next() && { delta.take(run, whole = opposite == Replacements.None); true }
 
   private def oppositeOf(at: Int): Int =
     if (replacements.isEmpty) Replacements.None

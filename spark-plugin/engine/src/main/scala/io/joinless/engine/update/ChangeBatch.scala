@@ -1,6 +1,6 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.enumerate.{Residual, Results, Run}
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.ViewTree
 
@@ -52,7 +52,7 @@ import io.joinless.engine.view.ViewTree
   *
   * @throws io.joinless.engine.algebra.WeightOverflow from any call: the tree must be given up then
   */
-final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Boolean = false) {
+final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Boolean = false) extends Results {
   private[this] val delta = new DeltaEnumeration(tree, residuals)
   private[this] val changes = new CollectedChanges(tree)
   private[this] val order = new ApplyOrder(tree, changes)
@@ -104,6 +104,11 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
   def next(): Boolean = {
     prepare()
     deltas.next() || { complete(); false }
+  }
+
+  def next(run: Run): Boolean = {
+    prepare()
+    deltas.next(run) || { complete(); false }
   }
 
   /** Applies what is left of the batch without handing out results. */

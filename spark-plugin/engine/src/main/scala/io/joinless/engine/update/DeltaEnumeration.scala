@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.enumerate.{Cursor, Residual}
+import io.joinless.engine.enumerate.{Cursor, Residual, Results, Run}
 import io.joinless.engine.view.{RelationNode, ViewTree}
 
 /** The changes of the result that one change of one relation causes, row by row with constant delay.
@@ -30,7 +30,7 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
   * Invariant: no change hands out a combination of rows twice (I6). Cost: that of propagation, and constant delay per
   * result ([[Cursor]]); a change without results costs propagation only.
   */
-final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
+final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) extends Results {
   private[this] val propagation = new Propagation(tree)
   private[this] val cursor = new Cursor(tree, residuals)
   private[this] val weighted = tree.block.retractable
@@ -43,13 +43,9 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private[this] var row = 0
   private[this] var newWeight = 0L
 
-  /** Row id per relation; holds until the next call of `next`. */
   val rows: Array[Int] = cursor.tuples
 
-  /** Relations (bit set) whose row differs from that of the result before; all after `insert`. */
   def changed: Long = cursor.changed
-
-  /** Signed number of copies of the row that come or go. */
   def weight: Long = cursor.weight
 
   /** `row`, which lies in the arena of the relation's input, is now a row of the relation. */
@@ -103,6 +99,10 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) {
     }
     false
   }
+
+  def next(run: Run): Boolean = next() && { take(run, whole = true); true }
+
+  private[update] def take(run: Run, whole: Boolean): Unit = cursor.take(run, whole)
 
   /** Completes the pending change without its remaining results. */
   def complete(): Unit = if (pending) finish()

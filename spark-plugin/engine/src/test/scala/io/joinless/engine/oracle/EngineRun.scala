@@ -3,7 +3,7 @@ package io.joinless.engine.oracle
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual}
+import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual, Results, Run}
 import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal}
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
 
@@ -39,7 +39,7 @@ final class EngineRun(query: Case) {
   fresh()
 
   /** What the case came across. */
-  var batchesDone, batchesRefused, rehearsals, timesEmptied, resultsGained, resultsLost = 0
+  var batchesDone, batchesRefused, rehearsals, timesEmptied, resultsGained, resultsLost, runs = 0
 
   /** @throws Mismatch naming the batch and what differs */
   def run(): Unit =
@@ -131,16 +131,7 @@ final class EngineRun(query: Case) {
 
   private def fullResult(): mutable.LongMap[Long] = {
     val full = new FullEnumeration(tree, residuals)
-    collect(
-      () => full.next(),
-      full.rows,
-      () => full.changed,
-      () => full.weight,
-      slots,
-      once = false,
-      oneSign = true,
-      mutable.LongMap.empty
-    )
+    collect(full, slots, once = false, oneSign = true, mutable.LongMap.empty)
   }
 
   private def send(change: CaseChange, to: ChangeBatch): Unit = {
@@ -152,16 +143,7 @@ final class EngineRun(query: Case) {
     changes.foreach(send(_, batch))
     batch.prepare()
     checkSigns(changes)
-    collect(
-      () => batch.next(),
-      batch.rows,
-      () => batch.changed,
-      () => batch.weight,
-      slots - 1,
-      once,
-      oneSign = !batch.repeats,
-      into = mutable.LongMap.empty
-    )
+    collect(batch, slots - 1, once, oneSign = !batch.repeats, into = mutable.LongMap.empty)
   }
 
   /** A prepared batch tells what it will do: counts before and after, and whether there are gains and losses. */
@@ -188,24 +170,44 @@ final class EngineRun(query: Case) {
       words.copyToArray(arena.page(row), arena.start(row))
       for (r <- 0 until relations if (change.roles >>> r & 1L) != 0) {
         delta.insert(r, row)
-        collect(() => delta.next(), delta.rows, () => delta.changed, () => delta.weight, slots - 1, once, true, all)
+        collect(delta, slots - 1, once, oneSign = true, all)
       }
     }
     all
   }
 
+  /** Takes all results, by turns one by one and in runs. */
   private def collect(
-      next: () => Boolean,
-      rows: Array[Int],
-      changed: () => Long,
-      weight: () => Long,
+      from: Results,
       levels: Int,
       once: Boolean,
       oneSign: Boolean,
       into: mutable.LongMap[Long]
   ): mutable.LongMap[Long] = {
     val announced = new Array[Int](relations)
+    val run = new Run
     var first = true
+    var left = 0 // of the run
+    def next(): Boolean =
+      if (left > 0) {
+        left -= 1
+        announced(run.relation) = run.page(run.from + left)
+        true
+      } else if (random.nextBoolean()) { from.next() && { announce(); true } }
+      else
+        from.next(run) && {
+          announce()
+          left = run.size - 1
+          expect(announced(run.relation) == run.page(run.from + left), "a run does not begin with the next result")
+          runs += (if (left > 0) 1 else 0)
+          true
+        }
+    def announce(): Unit = {
+      for (r <- 0 until relations)
+        if ((from.changed >>> r & 1L) != 0) announced(r) = from.rows(r)
+        else expect(!first && announced(r) == from.rows(r), s"relation $r changed without notice")
+      first = false
+    }
     var (moves, results) = (tree.counters.moves, tree.counters.results)
     def checkDelay(end: Int): Unit = {
       // results of the cursor that the batch left out count, too
@@ -214,19 +216,14 @@ final class EngineRun(query: Case) {
       results = tree.counters.results
     }
     while (next()) {
-      for (r <- 0 until relations) {
-        if ((changed() >>> r & 1L) != 0) announced(r) = rows(r)
-        else expect(!first && announced(r) == rows(r), s"relation $r changed without notice")
-        rowsOfResult(r) = stockRow(r, rows(r))
-      }
-      first = false
+      for (r <- 0 until relations) rowsOfResult(r) = stockRow(r, announced(r))
       checkDelay(end = 0)
       val key = NaiveJoin.pack(rowsOfResult)
       expect(!once || !into.contains(key), s"result ${NaiveJoin.unpack(key, relations)} handed out twice")
-      expect(weight() != 0, "a delta of weight 0")
-      expect(!oneSign || !into.contains(key) || into(key) > 0 == weight() > 0, "a result comes with both signs")
-      into(key) = into.getOrElse(key, 0L) + weight()
-      if (weight() > 0) resultsGained += 1 else resultsLost += 1
+      expect(from.weight != 0, "a delta of weight 0")
+      expect(!oneSign || !into.contains(key) || into(key) > 0 == from.weight > 0, "a result comes with both signs")
+      into(key) = into.getOrElse(key, 0L) + from.weight
+      if (from.weight > 0) resultsGained += 1 else resultsLost += 1
       expect(into.size <= 200000, "results without end")
     }
     checkDelay(end = 1)

@@ -103,6 +103,19 @@ class StorageSpec extends AnyFunSuite {
   for (removable <- Seq(true, false)) test(s"oracle_lists: tuples of each key, no holes (removable: $removable)") {
     val random = new Random(9)
     val lists = new IntLists(removable)
+    def byChunks(lists: IntLists, key: Int): IndexedSeq[Int] = {
+      val found = IndexedSeq.newBuilder[Int]
+      var (slot, left) = (lists.first(key), lists.count(key))
+      while (left > 0) {
+        val size = lists.inLastChunk(left)
+        val at = PagedInts.at(slot)
+        found ++= (at until at - size by -1).map(lists.page(slot)(_))
+        slot = lists.below(slot + 1 - size)
+        left -= size
+      }
+      assert(slot == 0)
+      found.result()
+    }
     val expected = IndexedSeq.fill(6)(mutable.LinkedHashSet.empty[Int])
     val keyOf = mutable.HashMap.empty[Int, Int]
     val capacity = 3000
@@ -124,6 +137,7 @@ class StorageSpec extends AnyFunSuite {
       if (step % 100 == 0) for (key <- expected.indices) {
         val found = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(lists.tuple).toIndexedSeq
         assert(found.size == lists.count(key) && found.toSet == expected(key) && lists.isEmpty(key) == found.isEmpty)
+        assert(byChunks(lists, key) == found)
       }
     }
   }
