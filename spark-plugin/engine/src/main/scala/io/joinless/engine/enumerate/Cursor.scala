@@ -195,7 +195,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   }
 
   private def keyOf(level: Level): Int =
-    if (level.from < 0) 0 else if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
+    if (level.beside >= 0) levels(level.beside).lists.beside(slots(level.beside))
+    else if (level.from < 0) 0
+    else if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
 
   /** Binds the first candidate of level `l`; false where there is none. */
   private def first(level: Level, l: Int): Boolean = {

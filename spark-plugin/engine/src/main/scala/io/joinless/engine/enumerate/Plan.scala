@@ -55,7 +55,8 @@ private[enumerate] object Plan {
       val (ready, later) = waiting.partition(isReady)
       waiting = later
       val conditions = if (ready.isEmpty) null else ready.toArray
-      levels += new Level(node.id, from, lists, keys, node.relations, node.multiplicity, conditions)
+      val beside = levels.indexWhere(l => l.node == from && l.lists != null && l.lists.hasBeside(keys))
+      levels += new Level(node.id, from, lists, keys, beside, node.relations, node.multiplicity, conditions)
     }
 
     private def isReady(condition: Residual): Boolean = condition.relations.forall(r => (bound >>> r & 1L) != 0)

@@ -9,25 +9,40 @@ package io.joinless.engine.tuples
   * takes the last tuple, whichever is named, which is right for taking pushes back in an order that ends with the same set.
   *
   * Slots, which `first` and `next` hand out, hold until the next push or remove; 0 is none.
+  *
+  * @param keys where the walk goes on from a tuple, which lies beside each tuple of a list: so the next list is found without a look
+  *   at the tuple. It must not change while the tuple is in a list.
   */
-final class IntLists(removable: Boolean) {
+final class IntLists(removable: Boolean, keys: PagedInts = null) {
   import IntLists._
 
   // a chunk of size s: its header, then s - 1 tuples. header = ~(slot where the chain goes on, 0 at its end)
   private[this] val pool = new PagedInts
   private[this] var poolEnd = 0
-  private[this] val ends = new PagedInts // key -> slot of the last tuple
-  private[this] val counts = new PagedInts // key -> length
+  private[this] val heads = new PagedInts // 2 · key -> length, 2 · key + 1 -> slot of the last tuple: one look for both
+  private[this] val besides = if (keys == null) null else new PagedInts // slot -> key of the tuple that lies there
   private[this] val places = if (removable) new PagedInts else null // tuple -> its slot
   private[this] var freed: Array[IntStack] = null // headers of free chunks by class, once there are any
 
-  def isEmpty(key: Int): Boolean = counts(key) == 0
+  def isEmpty(key: Int): Boolean = count(key) == 0
 
-  def count(key: Int): Int = counts(key)
+  def count(key: Int): Int = heads(2 * key)
 
-  def first(key: Int): Int = ends(key)
+  def first(key: Int): Int = heads(2 * key + 1)
 
   def tuple(slot: Int): Int = pool(slot)
+
+  /** `beside` gives what this array has of the tuple. */
+  def hasBeside(keys: PagedInts): Boolean = besides != null && (keys eq this.keys)
+
+  def beside(slot: Int): Int = besides(slot)
+
+  /** What lies beside the tuples of a list is what the array has of them. For checks. */
+  def besideIsRight(key: Int): Boolean = besides == null || {
+    var slot = first(key)
+    while (slot != 0 && beside(slot) == keys(tuple(slot))) slot = next(slot)
+    slot == 0
+  }
 
   /** The newest tuples of a list of `length` tuples, as many as lie in its last chunk. */
   def inLastChunk(length: Int): Int = length - IntLists.borderBelow(length)
@@ -41,36 +56,41 @@ final class IntLists(removable: Boolean) {
   def next(slot: Int): Int = if (pool(slot - 1) >= 0) slot - 1 else ~pool(slot - 1)
 
   def push(key: Int, tuple: Int): Unit = {
-    val count = counts(key)
+    val count = this.count(key)
     val slot =
-      if (!isBorder(count)) ends(key) + 1
+      if (!isBorder(count)) first(key) + 1
       else {
         val header = allocate(classAt(count))
-        pool(header) = ~ends(key)
+        pool(header) = ~first(key)
         header + 1
       }
     pool(slot) = tuple
-    ends(key) = slot
-    counts(key) = count + 1
+    if (besides != null) besides(slot) = keys(tuple)
+    set(key, count + 1, slot)
     if (places != null) places(tuple) = slot
   }
 
   def remove(key: Int, tuple: Int): Unit = {
-    val end = ends(key)
+    val end = first(key)
     if (places != null) {
       val last = pool(end)
       val slot = places(tuple)
       pool(slot) = last
+      if (besides != null) besides(slot) = besides(end)
       places(last) = slot
       places(tuple) = 0
     }
-    val count = counts(key) - 1
-    counts(key) = count
+    val count = this.count(key) - 1
     if (isBorder(count)) {
-      ends(key) = ~pool(end - 1)
+      set(key, count, ~pool(end - 1))
       if (freed == null) freed = Array.fill(Classes)(new IntStack)
       freed(classAt(count)).push(end - 1)
-    } else ends(key) = end - 1
+    } else set(key, count, end - 1)
+  }
+
+  private def set(key: Int, length: Int, end: Int): Unit = {
+    heads(2 * key) = length
+    heads(2 * key + 1) = end
   }
 
   private def allocate(chunkClass: Int): Int =
@@ -84,7 +104,7 @@ final class IntLists(removable: Boolean) {
     }
 
   def bytes: Long =
-    pool.bytes + ends.bytes + counts.bytes + (if (places == null) 0 else places.bytes) +
+    pool.bytes + heads.bytes + (if (places == null) 0 else places.bytes) + (if (besides == null) 0 else besides.bytes) +
       (if (freed == null) 0 else freed.iterator.map(_.bytes).sum)
 }
 

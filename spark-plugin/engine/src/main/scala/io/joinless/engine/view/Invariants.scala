@@ -8,6 +8,7 @@ import io.joinless.engine.tuples.IntLists
   *   - I2 t is alive exactly when it is in V_s;
   *   - I3 live_c(k) = the live tuples of the node whose key towards child c is k;
   *   - I4 t is marked live exactly when it is alive and a live tuple of the parent joins it (any, at the root);
+  *   - what lies beside a tuple of a list is what the node has of it;
   *   - I5 V_s(e) is the projection of the join of e's subtree: by I1 and I2 from the leaves upwards, so checked by those.
   *
   * Costs O(stored rows). I6 and I7 speak about deltas: tests check them against a recomputed result.
@@ -88,6 +89,8 @@ object Invariants {
       val tuples = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(slot =>
         (key, lists.tuple(slot))
       ).toIndexedSeq
+      if (!lists.besideIsRight(key))
+        throw new IllegalStateException(s"beside a tuple of key $key lies another one's key")
       if (tuples.size != lists.count(key))
         throw new IllegalStateException(s"a list of ${lists.count(key)} tuples holds ${tuples.size}")
       tuples

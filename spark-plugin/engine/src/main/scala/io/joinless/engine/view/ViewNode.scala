@@ -13,6 +13,9 @@ import io.joinless.engine.tuples.{IntLists, KeyIndex, KeyReader, Paged, PagedByt
   *   - per child c: `down(c)(t)` the tuple's key on the separator, `idx(c)` all tuples by that key, `live(c)` the live ones. All
   *     three are null where a tuple is itself the key: then it alone has that key, and is live where it is marked.
   *
+  * Beside each tuple of V_s lies its key towards the first child, beside each live one its key to the parent (at the root to another
+  * child): where enumeration goes on from it.
+  *
   * Algorithms ask a node what its tuples are to its neighbours and to a result, not of which kind it is: these lists, `keyTo`,
   * `weight` and `relations`.
   *
@@ -22,7 +25,6 @@ import io.joinless.engine.tuples.{IntLists, KeyIndex, KeyReader, Paged, PagedByt
 sealed abstract class ViewNode(
     val id: Int,
     val relations: Long,
-    removable: Boolean,
     private[engine] val multiplicity: PagedLongs
 ) {
   private[view] var parentNode: ViewNode = null
@@ -41,7 +43,6 @@ sealed abstract class ViewNode(
   private[engine] var up: KeyIndex = null
 
   private[engine] val upKeys = new PagedInts
-  private[engine] val vs = new IntLists(removable)
   private[engine] val state = new PagedBytes
 
   /** Of the deletion that is pending: how many alive tuples of a key die. 0 everywhere while none is. It lies here, with the
@@ -49,6 +50,7 @@ sealed abstract class ViewNode(
     */
   private[engine] val dying = new PagedInts
 
+  private[engine] var vs: IntLists = null
   private[engine] var down: Array[PagedInts] = Array.empty
   private[engine] var idx: Array[IntLists] = Array.empty
   private[engine] var live: Array[IntLists] = Array.empty
@@ -89,9 +91,8 @@ final class RelationNode(
     val relation: Int,
     val input: Int,
     val arena: TupleArena,
-    removable: Boolean,
     retractable: Boolean
-) extends ViewNode(id, 1L << relation, removable, if (retractable) new PagedLongs else null) {
+) extends ViewNode(id, 1L << relation, if (retractable) new PagedLongs else null) {
 
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
   private[engine] var upReaders: Array[KeyReader] = Array.empty
@@ -104,5 +105,4 @@ final class RelationNode(
 }
 
 /** Views of a generalized node: a tuple is a key of `domain`, on which all its children meet. It binds no row. */
-final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex, removable: Boolean)
-    extends ViewNode(id, 0L, removable, null)
+final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex) extends ViewNode(id, 0L, null)

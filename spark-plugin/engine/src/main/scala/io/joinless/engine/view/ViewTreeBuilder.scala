@@ -24,10 +24,10 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
     val node = tree match {
       case query.RelationNode(r, _, _) =>
         val input = block.relations(r).input
-        new RelationNode(r, r, input, arenas(input), removable, block.inputs(input).retractable)
+        new RelationNode(r, r, input, arenas(input), block.inputs(input).retractable)
       case query.GeneralizedNode(attributes, _) =>
         nextGeneralized += 1
-        new GeneralizedNode(nextGeneralized - 1, index(attributes), removable)
+        new GeneralizedNode(nextGeneralized - 1, index(attributes))
     }
     all(node.id) = node
     node.childNodes = tree.children.map(build).toArray
@@ -48,7 +48,8 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
       case r: RelationNode =>
         r.down = Array.fill(r.childCount)(new PagedInts)
         r.idx = Array.fill(r.childCount)(new IntLists(removable))
-        r.live = Array.fill(r.childCount)(new IntLists(removable))
+        r.vs = new IntLists(removable, r.down.headOption.orNull)
+        r.live = Array.tabulate(r.childCount)(c => new IntLists(removable, onwards(r, c, isRoot = tree eq block.tree)))
         r.downReaders = tree.children.map(c => reader(r.relation, c.attributes & tree.attributes)).toArray
         // the path of generalized nodes above is read from the row, too
         for (c <- r.childNodes.collect { case c: RelationNode => c })
@@ -58,9 +59,15 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
         g.idx = new Array(g.childCount)
         g.live = new Array(g.childCount)
         addUpReaders(g, tree)
+        g.vs = new IntLists(removable)
     }
     node
   }
+
+  /** Keys by which enumeration goes on from a tuple that it came to from child `c`: to the parent, at the root to another child. */
+  private def onwards(node: RelationNode, c: Int, isRoot: Boolean): PagedInts =
+    if (!isRoot) node.upKeys
+    else node.down.indices.find(_ != c).map(node.down(_)).orNull
 
   private def separatorOf(tree: query.JoinTree, child: Int): BitSet = tree.children(child).attributes & tree.attributes
 

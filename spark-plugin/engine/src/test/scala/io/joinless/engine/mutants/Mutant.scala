@@ -140,7 +140,7 @@ object Mutant {
     Mutant(
       "places of chunks that were taken back forgotten",
       lists,
-      "ends(key) = ~pool(end - 1)" -> "ends(key) = end - 1"
+      "set(key, count, ~pool(end - 1))" -> "set(key, count, end - 1)"
     ),
     Mutant("restored rows not retained", restoration, "if (count != 0) identity.retain(row)" -> ""),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
@@ -201,11 +201,12 @@ object Mutant {
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
+    Mutant("key beside the tuple that left", lists, "      if (besides != null) besides(slot) = besides(end)\n" -> ""),
     Mutant("gap in a list", lists, "    places(last) = slot\n" -> ""),
     Mutant(
       "chunk given back too early",
       lists,
-      "if (isBorder(count)) {\n      ends" -> "if (isBorder(count + 1)) {\n      ends"
+      "if (isBorder(count)) {\n      set" -> "if (isBorder(count + 1)) {\n      set"
     )
   )
 }
