@@ -1,7 +1,6 @@
 package io.joinless.engine.enumerate
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.tuples.{IntLists, PagedInts}
 import io.joinless.engine.view.{ViewNode, ViewTree}
 
 /** An odometer over the levels of a plan: constant delay between results, no recursion, nothing materialised
@@ -44,17 +43,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   /** The last level while it needs nothing but its list: no weights, no residuals. */
   private[this] var innermost: Level = null
-
-  // Its current chunk: page(end until at) is still to come, the last one first, and `beyond` tuples of the chunks behind it.
-  private[this] var page: Array[Int] = null
-  private[this] var at = 0
-  private[this] var end = 0
-  private[this] var lowest = 0 // slot of page(end)
-  private[this] var beyond = 0
   private[this] val allRelations = (1L << tree.block.relations.size) - 1
 
   val tuples = new Array[Int](tree.nodes.length)
-  private[this] val slots = new Array[Int](tree.nodes.length)
   private[this] val weights = new Array[Long](tree.nodes.length + 1)
   var changed: Long = 0L
 
@@ -81,7 +72,6 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     active = true
     opened = false
     innermost = null
-    at = end
     changed = allRelations
   }
 
@@ -89,19 +79,25 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   def stop(): Unit = {
     active = false
     innermost = null
-    at = end
   }
 
-  def next(): Boolean =
-    if (at > end) {
-      // the common case: the next tuple of the innermost chunk, nothing else moves
-      at -= 1
-      tuples(innermost.node) = page(at)
-      changed = innermost.relations
+  def next(): Boolean = {
+    val level = innermost
+    if (level == null) nextOfAny()
+    else {
       counters.moves += 1
-      counters.results += 1
-      true
-    } else nextChunk()
+      if (level.turn()) {
+        // the common case: nothing else moves
+        tuples(level.node) = level.tuple
+        changed = level.relations
+        counters.results += 1
+        true
+      } else {
+        changed = 0L
+        advance(last - 1, fresh = false)
+      }
+    }
+  }
 
   /** Puts the result that `next` has just bound into `run`, with `whole` also those that follow it and differ from it in the row of
     * one relation only: `next` goes on behind them.
@@ -111,25 +107,14 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       val relation = java.lang.Long.numberOfTrailingZeros(changed)
       run.set(relation, tuples, relation, relation + 1)
     } else {
-      run.set(innermost.node, page, end, at + 1)
-      counters.moves += at - end
-      counters.results += at - end
-      at = end
+      val more = innermost.rest
+      counters.moves += more
+      counters.results += more
+      innermost.take(run)
     }
 
-  private def nextChunk(): Boolean =
-    if (innermost != null) {
-      counters.moves += 1
-      if (beyond > 0) {
-        open(innermost.lists, innermost.lists.below(lowest))
-        counters.results += 1
-        changed = innermost.relations
-        true
-      } else {
-        changed = 0L
-        advance(last - 1, fresh = false)
-      }
-    } else if (!active) false
+  private def nextOfAny(): Boolean =
+    if (!active) false
     else if (!opened) {
       opened = true
       if (last < 0) { active = false; counters.results += 1; true }
@@ -150,10 +135,11 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       if (enter && l == firstLoose && l < last) arrange()
       val level = levels(l)
       moves += 1
-      if (!(if (enter) first(level, l) else following(level, l))) {
+      if (!(if (enter) level.enter(keyOf(level)) else level.turn())) {
         l -= 1
         enter = false
       } else {
+        tuples(level.node) = level.tuple
         changed |= level.relations
         if (level.residuals != null && !accepts(level.residuals)) enter = false
         else {
@@ -182,9 +168,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     var i = firstLoose + 1
     while (i <= last) {
       val level = levels(i)
-      val length = level.lists.count(keyOf(level))
+      val length = level.length(keyOf(level))
       var at = i
-      while (at > firstLoose && levels(at - 1).lists.count(keyOf(levels(at - 1))) > length) {
+      while (at > firstLoose && levels(at - 1).length(keyOf(levels(at - 1))) > length) {
         levels(at) = levels(at - 1)
         at -= 1
       }
@@ -195,40 +181,10 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   }
 
   private def keyOf(level: Level): Int =
-    if (level.beside >= 0) levels(level.beside).lists.beside(slots(level.beside))
+    if (level.source != null) level.source.beside
     else if (level.from < 0) 0
-    else if (level.keys == null) tuples(level.from) else level.keys(tuples(level.from))
-
-  /** Binds the first candidate of level `l`; false where there is none. */
-  private def first(level: Level, l: Int): Boolean = {
-    val key = keyOf(level)
-    if (level.lists == null) { tuples(level.node) = key; true }
-    else if (level eq innermost) {
-      beyond = level.lists.count(key)
-      beyond > 0 && { open(level.lists, level.lists.first(key)); true }
-    } else bind(level, l, level.lists.first(key))
-  }
-
-  /** The chunk of the innermost list whose last tuple lies at `slot`, and that tuple. */
-  private def open(lists: IntLists, slot: Int): Unit = {
-    val size = lists.inLastChunk(beyond)
-    beyond -= size
-    page = lists.page(slot)
-    at = PagedInts.at(slot)
-    end = at + 1 - size
-    lowest = slot + 1 - size
-    tuples(innermost.node) = page(at)
-  }
-
-  private def following(level: Level, l: Int): Boolean =
-    level.lists != null && bind(level, l, level.lists.next(slots(l)))
-
-  private def bind(level: Level, l: Int, slot: Int): Boolean =
-    slot != 0 && {
-      slots(l) = slot
-      tuples(level.node) = level.lists.tuple(slot)
-      true
-    }
+    else if (level.keys == null) tuples(level.from)
+    else level.keys(tuples(level.from))
 
   private def accepts(conditions: Array[Residual]): Boolean = {
     var i = 0

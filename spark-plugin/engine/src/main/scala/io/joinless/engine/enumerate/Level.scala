@@ -5,9 +5,10 @@ import io.joinless.engine.tuples.{IntLists, PagedInts, PagedLongs}
 /** One wheel of the odometer: binds a tuple of `node`, given a bound tuple of the node `from`.
   *
   * The candidates are a list of a key: `lists` under `keys(tuple of from)`, or under that tuple itself where it is a key
-  * (`keys` null). Without `lists` there is one candidate, the key (a generalized parent). Where `beside` is not −1, that level
-  * binds the tuple of `from`, and the key lies beside it in that level's list, too.
+  * (`keys` null). Without `lists` there is one candidate, the key (a generalized parent). A wheel turns from the last tuple
+  * of a list to the first, chunk by chunk: within a chunk it is one step down in one array.
   *
+  * @param source the level that binds the tuple of `from`, where the key lies beside that tuple in its list, too; else null
   * @param relations the relations (bit set) whose rows it binds
   * @param weights how often each tuple of `node` counts, null where each counts once
   */
@@ -16,8 +17,68 @@ final private[enumerate] class Level(
     val from: Int,
     val lists: IntLists,
     val keys: PagedInts,
-    val beside: Int,
+    val source: Level,
     val relations: Long,
     val weights: PagedLongs,
     val residuals: Array[Residual]
-)
+) {
+  // the current tuple is page(at); page(end until at) comes next, from above, then `beyond` tuples of other chunks
+  private[this] var page = new Array[Int](1)
+  private[this] var besides: Array[Int] = null
+  private[this] var at = 0
+  private[this] var end = 0
+  private[this] var lowest = 0 // slot of page(end)
+  private[this] var beyond = 0
+
+  /** The tuple that is bound now. */
+  def tuple: Int = page(at)
+
+  /** What lies beside it in its list. */
+  def beside: Int = besides(at)
+
+  /** Number of candidates under the key. */
+  def length(key: Int): Int = lists.count(key)
+
+  /** Binds the first candidate; false where there is none. */
+  def enter(key: Int): Boolean =
+    if (lists == null) {
+      page(0) = key
+      true
+    } else {
+      beyond = lists.count(key)
+      beyond > 0 && {
+        open(lists.first(key))
+        true
+      }
+    }
+
+  /** Binds the next candidate; false behind the last one. */
+  def turn(): Boolean =
+    if (at > end) {
+      at -= 1
+      true
+    } else
+      beyond > 0 && {
+        open(lists.below(lowest))
+        true
+      }
+
+  /** How many candidates lie in the chunk behind the current one. */
+  def rest: Int = at - end
+
+  /** Puts the current candidate and the rest of its chunk into `run`, and turns to the last of them. */
+  def take(run: Run): Unit = {
+    run.set(node, page, end, at + 1)
+    at = end
+  }
+
+  private def open(slot: Int): Unit = {
+    val size = lists.inLastChunk(beyond)
+    beyond -= size
+    page = lists.page(slot)
+    if (lists.hasBesides) besides = lists.besidePage(slot)
+    at = PagedInts.at(slot)
+    end = at + 1 - size
+    lowest = slot + 1 - size
+  }
+}

@@ -55,8 +55,8 @@ private[enumerate] object Plan {
       val (ready, later) = waiting.partition(isReady)
       waiting = later
       val conditions = if (ready.isEmpty) null else ready.toArray
-      val beside = levels.indexWhere(l => l.node == from && l.lists != null && l.lists.hasBeside(keys))
-      levels += new Level(node.id, from, lists, keys, beside, node.relations, node.multiplicity, conditions)
+      val source = levels.find(l => l.node == from && l.lists != null && l.lists.hasBeside(keys)).orNull
+      levels += new Level(node.id, from, lists, keys, source, node.relations, node.multiplicity, conditions)
     }
 
     private def isReady(condition: Residual): Boolean = condition.relations.forall(r => (bound >>> r & 1L) != 0)

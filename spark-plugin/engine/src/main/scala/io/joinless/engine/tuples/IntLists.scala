@@ -37,6 +37,11 @@ final class IntLists(removable: Boolean, keys: PagedInts = null) {
 
   def beside(slot: Int): Int = besides(slot)
 
+  def hasBesides: Boolean = besides != null
+
+  /** As `page`, of what lies beside. */
+  def besidePage(slot: Int): Array[Int] = besides.page(slot)
+
   /** What lies beside the tuples of a list is what the array has of them. For checks. */
   def besideIsRight(key: Int): Boolean = besides == null || {
     var slot = first(key)

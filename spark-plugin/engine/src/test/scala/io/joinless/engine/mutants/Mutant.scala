@@ -28,6 +28,7 @@ object Mutant {
   private val reversal = "update/Reversal.scala"
   private val restoration = "update/Restoration.scala"
   private val cursor = "enumerate/Cursor.scala"
+  private val level = "enumerate/Level.scala"
   private val lists = "tuples/IntLists.scala"
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
@@ -177,12 +178,8 @@ object Mutant {
     Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.plural += 1" -> ""),
     Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.plural += 1" -> ""),
     Mutant("innermost list not the last one", cursor, "if (innermost != null) innermost = levels(last)" -> ""),
-    Mutant(
-      "run without its last result",
-      cursor,
-      "end = at + 1 - size" -> "end = at + (if (size > 1) 2 else 1) - size"
-    ),
-    Mutant("run beyond its chunk", cursor, "beyond -= size" -> ""),
+    Mutant("run without its last result", level, "end = at + 1 - size" -> "end = at + (if (size > 1) 2 else 1) - size"),
+    Mutant("run beyond its chunk", level, "beyond -= size" -> ""),
     Mutant("run with passing results", deltas, "whole = opposite == Replacements.None" -> "whole = true"),
     Mutant("changes not announced", cursor, "        changed |= level.relations\n" -> ""),
     Mutant(
