@@ -1,9 +1,10 @@
 package io.joinless.engine.query
 
-/** A join tree over relations only, hung up at its best root: what very large queries get.
+/** A join tree without generalized nodes but that root, hung up at its best root: what very large queries get.
   *
   * From the neighbours of a join tree, each connected component is hung up at each of its relations; the best is taken
-  * by (height, cost, lowest root). Several components meet in the root [].
+  * by (height, cost, lowest root). Several components meet in the root []; neighbours without a common attribute (the neighbours
+  * link components, too) are no neighbours here.
   *
   * Cost: O(relations²).
   */

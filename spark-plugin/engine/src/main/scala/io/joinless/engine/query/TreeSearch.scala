@@ -18,7 +18,7 @@ import scala.util.control.NoStackTrace
   */
 object TreeSearch {
 
-  /** Candidates looked at before the search gives up: some tenths of a second. All ordinary queries need thousands. */
+  /** Subproblems looked at before the search gives up: some tenths of a second. All ordinary queries need thousands. */
   val WorkBound: Long = 100000
 
   final case class Found(tree: JoinTree, work: Long, exact: Boolean)

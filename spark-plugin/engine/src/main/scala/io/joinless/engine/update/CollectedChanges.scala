@@ -94,7 +94,9 @@ final private[update] class CollectedChanges(tree: ViewTree) {
     clear()
   }
 
-  /** Ends a batch of which nothing was applied. */
+  /** Ends a batch that is refused, of which nothing was applied: frees the rows that it stored. The engine can go on as if it had not
+    * come; a task of Spark fails then, and gives the tree up.
+    */
   def abandon(): Unit = {
     var i = 0
     while (i < appendedRows.size) {

@@ -122,7 +122,7 @@ object SqlText {
     types.indices.find(column(_) == text).map(i => BoundReference(i, types(i), nullable = true))
 
   private def parsed(own: SessionPlans, texts: Seq[String], types: Seq[DataType]): Seq[Expression] =
-    // tables are loaded while a caller's conf is in force, which goes before the active session's
+    // the table of a full result is loaded while a caller's conf is in force, which goes before the active session's
     own.active(SQLConf.withExistingConf(own.conf)(StreamContext.inspecting {
       val columns = types.zipWithIndex.map { case (dataType, i) => AttributeReference(column(i), dataType)() }
       val list = texts.map { text =>

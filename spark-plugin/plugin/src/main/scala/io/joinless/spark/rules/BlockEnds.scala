@@ -24,7 +24,7 @@ private[spark] object BlockEnds {
   }
 
   private def between(stream: LogicalPlan, table: LogicalPlan)(implicit statics: StaticSides): Option[Reason] =
-    if (holdsBlock(stream)) Some(staticAbove(table)) else apply(stream)
+    if (holdsBlock(stream) && !statics.isReadableAnyTime(table)) Some(staticAbove(table)) else apply(stream)
 
   private def changingTable(expressions: Seq[Expression])(implicit statics: StaticSides): Option[Reason] =
     expressions.find(statics.readsChangingTable).flatMap(_.collectFirst { case s: SubqueryExpression =>

@@ -89,8 +89,8 @@ object ExtractJoinBlock {
     val owner = part.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
     def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).flatMap(a => owner.get(a.exprId)).distinct
 
-    // A condition on no column holds for all rows or for none: any leaf can check it. Where Spark left one of a leaf's above the
-    // joins that can fail, it is checked there.
+    // A condition on no column holds for all rows or for none: any leaf can check it. One on a single leaf that can fail, and that
+    // Spark left above the joins, is evaluated on joined rows only.
     val (single, several) = part.conditions.partition(c => leavesOf(c).size <= 1 && !CanThrow(c))
     val filters = single.groupBy(leavesOf(_).headOption.getOrElse(0))
     val split = several.map(condition => equation(condition, leavesOf).toRight(condition))

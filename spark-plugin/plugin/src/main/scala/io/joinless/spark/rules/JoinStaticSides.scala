@@ -40,11 +40,14 @@ final private class JoinStaticSides(part: Part) {
 
   /** A condition on a static side that can fail, on rows that Spark does not check it on. */
   private def throwing: Option[Either[Reason, Part]] = touches.collectFirst {
-    case (c, on) if on.exists(static.contains) && on.size > 1 && CanThrow(c) && !isOfRows(c) =>
+    case (c, on) if on.exists(static.contains) && on.size > 1 && CanThrow(c) && !failsForSpark(c) =>
       Left(Reason.of(Reason.ThrowingKey, "key" -> Names.of(c, part.leaves)))
   }
 
-  private def isOfRows(condition: Expression): Boolean = condition match {
+  /** Spark, too, computes each side that can fail on every row of its leaf (`Part.keysOfRows`). Anything but a key it computes later,
+    * on rows that are joined: static leaves of a part stand above joins of streams.
+    */
+  private def failsForSpark(condition: Expression): Boolean = condition match {
     case Equality(l, r) =>
       Seq(l, r).forall(side => !CanThrow(side) || part.keysOfRows.exists(_.semanticEquals(side)))
     case _ => false

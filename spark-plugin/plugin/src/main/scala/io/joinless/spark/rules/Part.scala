@@ -10,7 +10,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   *
   * @param joins the joins of the subtree, outer before inner
   * @param qualifiers the alias under which an attribute of a leaf was first called
-  * @param keysOfRows keys that joins evaluate on all rows of a leaf
+  * @param keysOfRows keys that Spark's joins, too, evaluate on all rows of a leaf
   */
 final private[spark] case class Part(
     leaves: IndexedSeq[Leaf],

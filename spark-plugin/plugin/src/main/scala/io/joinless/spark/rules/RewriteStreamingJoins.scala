@@ -43,6 +43,7 @@ final class RewriteStreamingJoins(
   private def leaveAll(plan: LogicalPlan, reason: Reason): LogicalPlan = {
     implicit val statics: StaticSides = StaticSides(conf().staticsAtArrival)
     JoinBlocks.roots(plan).foreach(leave(_, reason))
+    // `HideIdleSources` asked the same and hid nothing; a setting that changed since must not leave Spark with our leaves
     RevealIdleSources(plan)
   }
 

@@ -62,6 +62,15 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     "SELECT c.src FROM (SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src WHERE EXISTS " +
       "(SELECT 1 FROM changing k WHERE k.k = a.src AND k.class = b.dst)) x JOIN e c ON x.dst = c.src"
   )
+  test("where a table that cannot change stands between, too, the one that can is named") {
+    val sql = "SELECT c.src FROM (SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src WHERE EXISTS " +
+      "(SELECT 1 FROM changing k WHERE k.k = a.src AND k.class = b.dst)) x JOIN (SELECT id AS d FROM range(9)) ON d = x.src JOIN e c ON x.dst = c.src"
+    val reason = reasons(optimized(sql)).find(_.code == Reason.StaticSideAboveJoins)
+    assert(
+      reason.exists(_.sentence.startsWith("The static side k may change")),
+      reasons(optimized(sql)).map(_.sentence)
+    )
+  }
   plan_(Reason.ThrowingKey)("SELECT a.k FROM t a JOIN t b ON a.k = b.k JOIN e c ON b.m['x'] DIV 2 = c.src")
   plan_(Reason.ThrowingKey)("SELECT b.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON 10 DIV b.dst = c.src")
   plan_(Reason.ThrowingKey)(s"SELECT a.src $chain JOIN dimension k ON k.k = 10 DIV c.dst")

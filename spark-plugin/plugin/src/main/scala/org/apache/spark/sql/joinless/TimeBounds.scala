@@ -5,13 +5,14 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Join}
 import org.apache.spark.sql.execution.streaming.operators.stateful.join.StreamingSymmetricHashJoinHelper
 
-/** Joins whose conditions bound event time, so that Spark can drop state as the watermark advances.
+/** Joins whose conditions bound event time, so that Spark can drop state as the watermark advances. They stay with Spark: ours
+  * would keep all rows.
   *
   * Asks `StreamingSymmetricHashJoinHelper`, internal to Spark; checked on 4.2.0.
   */
 object TimeBounds {
 
-  /** The condition by which Spark would drop state of this join, if there is one. */
+  /** A condition to name in a message where Spark could drop state of this join: what it has beside its keys, or all of it. */
   def of(join: Join): Option[Expression] = {
     val watermarked = join.children.exists(_.output.exists(_.metadata.contains(EventTimeWatermark.delayKey)))
     if (!watermarked) None
@@ -26,9 +27,9 @@ object TimeBounds {
         leftKeys,
         rightKeys,
         others,
-        eventTimeWatermarkForEviction = Some(0L),
+        eventTimeWatermarkForEviction = Some(0L), // any: asked is only whether there is a predicate
         eventTimeWatermarkForLateEvents = None,
-        useFirstEventTimeColumn = true
+        useFirstEventTimeColumn = true // of several; which one plays no part, either
       )
       if (predicates.left.isEmpty && predicates.right.isEmpty) None else others.orElse(join.condition)
     }
