@@ -21,7 +21,8 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     val orders = MemoryStream[Change](changes, session)
     val customers = MemoryStream[Change](changes, session)
     private val checkpoint = TestFolders.create("changes").resolve("cp").toString
-    private var taken = Map.empty[Long, Seq[String]]
+    @volatile private var taken = Map.empty[Long, Seq[String]]
+    private var returned = Set.empty[Long]
     private var query: StreamingQuery = start()
 
     private def start(): StreamingQuery = {
@@ -37,10 +38,14 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     }
 
     /** The changes that the added ones cause, as texts in order. */
-    def next(): Seq[String] = {
-      val before = taken.keySet
+    def next(): Seq[String] = nextBatches().flatten
+
+    /** The same, batch by batch: the query may begin one before all is added. */
+    def nextBatches(): Seq[Seq[String]] = {
       query.processAllAvailable()
-      (taken -- before).toSeq.sortBy(_._1).flatMap(_._2)
+      val fresh = taken -- returned
+      returned ++= fresh.keySet
+      fresh.toSeq.sortBy(_._1).map(_._2)
     }
 
     def restart(): Unit = { stop(); query = start() }
@@ -242,7 +247,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
       val expected = (for ((0, id, k) <- result; (1, l, city) <- result if k == l) yield s"[${id % 3},$city")
         .groupMapReduce(identity)(_ => 1)(_ + _)
       streams(sql) { s =>
-        val told = batches.map { case (changes, _) => add(s, changes); s.next() }
+        val told = batches.flatMap { case (changes, _) => add(s, changes); s.nextBatches() }
         told.foreach { batch =>
           val (come, go) = batch.partition(_.endsWith("insert]"))
           assert(come.map(_.replace("insert", "")).intersect(go.map(_.replace("delete", ""))).isEmpty)
