@@ -96,12 +96,9 @@ def with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 def set_permissions_without_processes(session: SparkSession) -> None:
     """From here on, Hadoop starts no process for each file that it writes."""
-    conf = session.sparkContext._jsc.hadoopConfiguration()
-    conf.set("fs.file.impl", "io.joinless.spark.LocalFiles")
-    conf.set("fs.AbstractFileSystem.file.impl", "io.joinless.spark.LocalFiles$Context")
     jvm = session._jvm
     assert jvm is not None
-    jvm.org.apache.hadoop.fs.FileSystem.closeAll()  # Spark has used another one by now
+    jvm.io.joinless.spark.LocalFiles.use(session.sparkContext._jsc.hadoopConfiguration())
 
 
 @pytest.fixture(scope="session")

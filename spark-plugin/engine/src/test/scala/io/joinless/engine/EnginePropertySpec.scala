@@ -127,10 +127,7 @@ class EnginePropertySpec extends AnyFunSuite {
     add(6L, 1L, 10L) // the roles of the first row do not come together
     batch.prepare()
     val reversal = new Reversal(tree)
-    batch.foreachChangedRow { (input, row) =>
-      batch.noteChanges(reversal, input, row)
-      val _ = reversal.copies.add(input, row)
-    }
+    batch.note(reversal, (input, row) => { val _ = reversal.copies.add(input, row) })
     assert(reversal.copies.size == 2)
     batch.drain()
     assert(tree.rows == 2)

@@ -1,7 +1,7 @@
 package io.joinless.engine
 
 import io.joinless.engine.oracle.{Case, CaseChange, Generators}
-import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow}
+import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, Reversal}
 import io.joinless.engine.view.{TouchedKeys, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
@@ -41,7 +41,8 @@ class TouchedKeysSpec extends AnyFunSuite {
       compare(exact) {
         try {
           batch.prepare()
-          val reversal = batch.reversal()
+          val reversal = new Reversal(tree)
+          batch.note(reversal)
           while (batch.next()) {}
           if (takeBack) { reversal.undo(); send(changes); batch.drain() }
         } catch { case _: DeleteOfAbsentRow => }

@@ -2,7 +2,7 @@ package io.joinless.spark
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.permission.FsPermission
-import org.apache.hadoop.fs.{DelegateToFileSystem, FileStatus, LocalFileSystem, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{DelegateToFileSystem, FileStatus, FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
 
 import java.net.URI
 import java.nio.file.Files
@@ -15,11 +15,12 @@ final class LocalFiles extends LocalFileSystem(new LocalFiles.Raw)
 
 object LocalFiles {
 
-  /** The settings that make Hadoop use it. */
-  val confs: Seq[(String, String)] = Seq(
-    "spark.hadoop.fs.file.impl" -> classOf[LocalFiles].getName,
-    "spark.hadoop.fs.AbstractFileSystem.file.impl" -> classOf[Context].getName
-  )
+  /** Hadoop uses it from here on, where it is asked with these settings. */
+  def use(conf: Configuration): Unit = {
+    conf.set("fs.file.impl", classOf[LocalFiles].getName)
+    conf.set("fs.AbstractFileSystem.file.impl", classOf[Context].getName)
+    FileSystem.closeAll() // another one may have been used before
+  }
 
   /** The same for those who ask for a `FileContext`. */
   final class Context(uri: URI, conf: Configuration)

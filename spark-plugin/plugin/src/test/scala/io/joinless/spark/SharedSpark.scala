@@ -24,15 +24,14 @@ trait SharedSpark {
 
 object SharedSpark {
 
-  lazy val session: SparkSession =
-    SparkSession
+  lazy val session: SparkSession = {
+    val session = SparkSession
       .builder()
       .master("local[2,4]")
       .appName("joinless-tests")
       .config("spark.sql.extensions", "io.joinless.spark.JoinlessExtension")
       .config("spark.sql.shuffle.partitions", "2")
       .config("spark.joinless.placement.maxCells", "1000") // partitions say how many cells there are, not the machine
-      .config(LocalFiles.confs.toMap)
       .config("spark.buffer.pageSize", "1m") // each hash table and each sort takes one; Spark would take 64 MB
       .config("spark.ui.enabled", "false")
       .config("spark.ui.retainedJobs", "20")
@@ -43,4 +42,7 @@ object SharedSpark {
       .config("spark.sql.streaming.forceDeleteTempCheckpointLocation", "true")
       .config("spark.log.level", "WARN")
       .getOrCreate()
+    LocalFiles.use(session.sparkContext.hadoopConfiguration)
+    session
+  }
 }

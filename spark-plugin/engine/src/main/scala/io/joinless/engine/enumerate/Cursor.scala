@@ -16,7 +16,7 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   *                                                      └─ (1,10,7,6)  └─ (2,10,7,6)
   * }}}
   * The innermost level turns for every result, and its list lies in chunks: the results of a chunk are a ''run'', which
-  * `takeRun` hands out as a whole. A level whose list ends goes back to the one before it. T and R look at
+  * `take` hands out as a whole. A level whose list ends goes back to the one before it. T and R look at
   * nothing but what is bound already, and no level looks at them: such ''loose'' levels are put in the order of their
   * lists' lengths each time they are entered, the longest innermost.
   *
@@ -107,10 +107,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       val relation = java.lang.Long.numberOfTrailingZeros(changed)
       run.set(relation, tuples, relation, relation + 1)
     } else {
-      val more = innermost.rest
-      counters.moves += more
-      counters.results += more
       innermost.take(run)
+      counters.moves += run.size - 1
+      counters.results += run.size - 1
     }
 
   private def nextOfAny(): Boolean =

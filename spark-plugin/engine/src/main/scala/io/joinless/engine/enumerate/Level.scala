@@ -63,9 +63,6 @@ final private[enumerate] class Level(
         true
       }
 
-  /** How many candidates lie in the chunk behind the current one. */
-  def rest: Int = at - end
-
   /** Puts the current candidate and the rest of its chunk into `run`, and turns to the last of them. */
   def take(run: Run): Unit = {
     run.set(node, page, end, at + 1)
@@ -76,7 +73,7 @@ final private[enumerate] class Level(
     val size = lists.inLastChunk(beyond)
     beyond -= size
     page = lists.page(slot)
-    if (lists.hasBesides) besides = lists.besidePage(slot)
+    besides = lists.besidePage(slot)
     at = PagedInts.at(slot)
     end = at + 1 - size
     lowest = slot + 1 - size

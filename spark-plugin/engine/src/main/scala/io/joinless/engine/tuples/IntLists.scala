@@ -32,20 +32,16 @@ final class IntLists(removable: Boolean, keys: PagedInts = null) {
 
   def tuple(slot: Int): Int = pool(slot)
 
-  /** `beside` gives what this array has of the tuple. */
+  /** What lies beside a tuple is what this array has of it. */
   def hasBeside(keys: PagedInts): Boolean = besides != null && (keys eq this.keys)
 
-  def beside(slot: Int): Int = besides(slot)
-
-  def hasBesides: Boolean = besides != null
-
-  /** As `page`, of what lies beside. */
-  def besidePage(slot: Int): Array[Int] = besides.page(slot)
+  /** As `page`, of what lies beside; null where nothing does. */
+  def besidePage(slot: Int): Array[Int] = if (besides == null) null else besides.page(slot)
 
   /** What lies beside the tuples of a list is what the array has of them. For checks. */
   def besideIsRight(key: Int): Boolean = besides == null || {
     var slot = first(key)
-    while (slot != 0 && beside(slot) == keys(tuple(slot))) slot = next(slot)
+    while (slot != 0 && besides(slot) == keys(tuple(slot))) slot = next(slot)
     slot == 0
   }
 

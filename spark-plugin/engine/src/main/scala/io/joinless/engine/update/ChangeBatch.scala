@@ -129,24 +129,19 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
     }
   }
 
-  /** What a prepared batch will do, to take it back afterwards. */
-  def reversal(): Reversal = {
-    val reversal = new Reversal(tree)
-    foreachChangedRow(noteChanges(reversal, _, _))
-    noteAppends(reversal)
-    reversal
-  }
-
-  /** Tells the changes of a row in all its relations. */
-  def noteChanges(reversal: Reversal, input: Int, row: Int): Unit =
-    for (relation <- changes.roles(input)) {
-      val change = changes.change(relation, row)
-      if (change != 0L) reversal.changed(relation, row, change)
+  /** Notes what a prepared batch will do, to take it back afterwards; `each` as in `foreachChangedRow`, each time behind that row's
+    * changes.
+    */
+  def note(reversal: Reversal, each: (Int, Int) => Unit = (_, _) => ()): Unit = {
+    foreachChangedRow { (input, row) =>
+      for (relation <- tree.block.relationsOf(input)) {
+        val change = changes.change(relation, row)
+        if (change != 0L) reversal.changed(relation, row, change)
+      }
+      each(input, row)
     }
-
-  /** Tells the rows of append-only inputs. */
-  def noteAppends(reversal: Reversal): Unit =
     for (i <- 0 until changes.appends) reversal.came(changes.appendedRelation(i), changes.appendedRow(i))
+  }
 
   private def complete(): Unit = {
     application.end()

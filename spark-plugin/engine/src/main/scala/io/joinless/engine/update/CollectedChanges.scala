@@ -16,16 +16,8 @@ final private[update] class CollectedChanges(tree: ViewTree) {
   private[this] val appendedRelations = new IntStack
   private[this] val appendedRows = new IntStack
 
-  private[this] val rolesOf: Array[Array[Int]] = {
-    val relations = tree.block.relations
-    tree.block.inputs.indices.map(i => relations.indices.filter(relations(_).input == i).toArray).toArray
-  }
-
   /** Number of relations. */
   def relations: Int = tree.block.relations.size
-
-  /** Relations that rows of the input can be in. */
-  def roles(input: Int): Array[Int] = rolesOf(input)
 
   /** Number of pairs (relation, row) of retractable inputs; some may have no net change. */
   def size: Int = net.size
@@ -37,7 +29,7 @@ final private[update] class CollectedChanges(tree: ViewTree) {
 
   /** Of the entries of one row that have a net change, the one with the first relation. */
   def isRowsFirst(entry: Int): Boolean = change(entry) != 0L && {
-    val relations = roles(node(entry).input)
+    val relations = tree.block.relationsOf(node(entry).input)
     var i = 0
     while (change(relations(i), row(entry)) == 0L) i += 1
     relations(i) == relation(entry)

@@ -41,7 +41,7 @@ final class Restoration(tree: ViewTree) {
     for (input <- tree.block.inputs.indices) {
       val identity = tree.identity(input)
       if (identity != null) {
-        val relations = tree.block.relations.indices.filter(tree.block.relations(_).input == input).toArray
+        val relations = tree.block.relationsOf(input)
         val rows = identity.limit
         var row = 0
         while (row < rows) {

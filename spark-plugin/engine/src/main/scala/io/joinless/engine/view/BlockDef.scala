@@ -12,6 +12,10 @@ final case class BlockDef(
 ) {
   require(relations.size <= 63, "a block has at most 63 relations: sets of relations are bits of a long")
 
+  /** By input: the relations that its rows can be in. */
+  val relationsOf: IndexedSeq[Array[Int]] =
+    inputs.indices.map(i => relations.indices.filter(relations(_).input == i).toArray)
+
   /** Rows can disappear: some input is retractable. */
   def retractable: Boolean = inputs.exists(_.retractable)
 }

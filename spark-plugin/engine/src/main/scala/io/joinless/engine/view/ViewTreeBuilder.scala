@@ -48,7 +48,6 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
       case r: RelationNode =>
         r.down = Array.fill(r.childCount)(new PagedInts)
         r.idx = Array.fill(r.childCount)(new IntLists(removable))
-        r.vs = new IntLists(removable, r.down.headOption.orNull)
         r.live = Array.tabulate(r.childCount)(c => new IntLists(removable, onwards(r, c, isRoot = tree eq block.tree)))
         r.downReaders = tree.children.map(c => reader(r.relation, c.attributes & tree.attributes)).toArray
         // the path of generalized nodes above is read from the row, too
@@ -59,8 +58,8 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
         g.idx = new Array(g.childCount)
         g.live = new Array(g.childCount)
         addUpReaders(g, tree)
-        g.vs = new IntLists(removable)
     }
+    node.vs = new IntLists(removable, node.down.headOption.orNull)
     node
   }
 

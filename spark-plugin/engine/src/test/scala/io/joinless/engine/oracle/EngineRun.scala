@@ -116,7 +116,8 @@ final class EngineRun(query: Case) {
       val player = if (random.nextBoolean()) batch else new ChangeBatch(tree, residuals, query.owe)
       changes.foreach(send(_, player))
       player.prepare()
-      val reversal = player.reversal()
+      val reversal = new Reversal(tree)
+      player.note(reversal)
       while (!enough() && player.next()) {}
       player.drain()
       stepsOfRehearsal = tree.counters.steps - steps

@@ -16,7 +16,7 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
   private[this] val tree = new ViewTree(RowCodec.blockDef(spec))
   private[this] val extent = new LogExtent(spec)
   private[this] val restoration = new Restoration(tree)
-  private[this] val counts = new RowCounts(spec)
+  private[this] val counts = new RowCounts(tree.block)
   private[this] val allRoles =
     spec.inputs.indices.map(counts.relations(_).map(1L << _).foldLeft(0L)(_ | _)).toArray
   private[this] var words = new Array[Long](64)

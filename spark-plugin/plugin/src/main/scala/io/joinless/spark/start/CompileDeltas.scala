@@ -22,8 +22,9 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     case write: WriteToStreamStatement if DeltaCompiler.hasMarks(write.inputQuery) =>
       if (write.outputMode == OutputMode.Complete)
         throw DeltaCompilation.refused(Reason.of(Reason.UnsupportedOutputMode, "mode" -> "complete"))
+      lazy val begun = hasBegun(write)
       AnalysisHelper.allowInvokingTransformsInAnalyzer {
-        write.withNewChildren(Seq(DeltaCompilation(session, write.inputQuery, hasBegun(write))))
+        write.withNewChildren(Seq(DeltaCompilation(session, write.inputQuery, begun)))
       }
     case _ => plan
   }

@@ -18,11 +18,8 @@ final private[spark] class CellJournal(start: CellState) extends Undo {
   private[this] val copies = new IntStack
   private[this] val newest = new PagedLongs
 
-  /** The prepared batch will change the row's counts. */
-  def counts(batch: ChangeBatch, input: Int, row: Int): Unit = batch.noteChanges(reversal, input, row)
-
-  /** The prepared batch will insert rows of append-only inputs. */
-  def appends(batch: ChangeBatch): Unit = batch.noteAppends(reversal)
+  /** What a prepared batch will do; `each` is called with each changed row, its input and its id. */
+  def note(batch: ChangeBatch)(each: (Int, Int) => Unit): Unit = batch.note(reversal, each)
 
   /** The row's newest block is about to be another one. */
   def newestBlock(input: Int, row: Int): Unit = {

@@ -35,7 +35,7 @@ final private[spark] class CountLog(
   private[this] val tree = start.tree
   private[this] val writer = new ChangeLogWriter(cell, start.nextSequence, store, weighted = true, start.tail)
   writer.cleanedUntil(extent.oldest)
-  private[this] val counts = new RowCounts(spec)
+  private[this] val counts = new RowCounts(tree.block)
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
   private[this] var words = new Array[Long](64)
   private[this] var own = 0L
@@ -70,12 +70,11 @@ final private[spark] class CountLog(
     */
   def writeChanges(batch: ChangeBatch): Long = {
     var rows = 0L
-    batch.foreachChangedRow { (input, row) =>
-      journal.foreach(_.counts(batch, input, row))
+    def count(input: Int, row: Int): Unit = {
       write(batch, input, row)
       rows += 1
     }
-    journal.foreach(_.appends(batch))
+    journal.fold(batch.foreachChangedRow(count))(_.note(batch)(count))
     rows
   }
 

@@ -1,16 +1,13 @@
 package io.joinless.spark.state
 
-import io.joinless.engine.view.ViewTree
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.engine.view.{BlockDef, ViewTree}
 
 /** The counts of one row of a changelog input, one per role, and their groups: roles with the same count, which share an
   * entry of the log. A count of 0 is in no group.
   */
-final class RowCounts(spec: BlockSpec) {
-  private[this] val relationsOf: Array[Array[Int]] =
-    spec.inputs.indices.map(i => spec.relations.indices.filter(spec.relations(_).input == i).toArray).toArray
-  private[this] val groupRoles = new Array[Long](spec.relations.size)
-  private[this] val groupCounts = new Array[Long](spec.relations.size)
+final class RowCounts(block: BlockDef) {
+  private[this] val groupRoles = new Array[Long](block.relations.size)
+  private[this] val groupCounts = new Array[Long](block.relations.size)
   private[this] var groups = 0
 
   private[this] var anyNegative = false
@@ -23,7 +20,7 @@ final class RowCounts(spec: BlockSpec) {
   def count(group: Int): Long = groupCounts(group)
 
   /** Relations of the input, the roles that its rows can have. */
-  def relations(input: Int): Array[Int] = relationsOf(input)
+  def relations(input: Int): Array[Int] = block.relationsOf(input)
 
   def clear(): Unit = {
     groups = 0
@@ -33,7 +30,7 @@ final class RowCounts(spec: BlockSpec) {
   /** The counts that a row has in the tree. */
   def read(tree: ViewTree, input: Int, row: Int): Unit = {
     clear()
-    val relations = relationsOf(input)
+    val relations = block.relationsOf(input)
     var i = 0
     while (i < relations.length) { add(relations(i), tree.multiplicity(relations(i), row)); i += 1 }
   }
