@@ -1,5 +1,6 @@
 package io.joinless.engine
 
+import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.oracle.{Rows, Streams}
 import io.joinless.engine.query.{Hypergraph, RelationNode, ShapesOfQueries}
 import io.joinless.engine.update.ChangeBatch
@@ -40,6 +41,22 @@ class OperationCountSpec extends AnyFunSuite {
       while (star4.delta.next()) results += 1
       assert(results === 2000)
       assert(star4.tree.counters.moves - before <= 2000 + 12, sizes)
+    }
+  }
+
+  test("a condition is tested before what it does not read is combined, whichever relation changes") {
+    val n = 20
+    val refusing = new Residual {
+      def relations = IndexedSeq(0, 3)
+      def accept(rows: Array[Int]) = false
+    }
+    for (changed <- 0 until 4) {
+      val star4 = new Streams(star(4), changelog = false, residuals = IndexedSeq(refusing))
+      for (r <- 0 until 4 if r != changed; i <- 0 until n) star4.add(r, 7L, i.toLong)
+      val before = star4.tree.counters.moves
+      star4.add(changed, 7L, 0L)
+      assert(!star4.delta.next())
+      assert(star4.tree.counters.moves - before <= 2 * (n * n + n), s"relation $changed")
     }
   }
 

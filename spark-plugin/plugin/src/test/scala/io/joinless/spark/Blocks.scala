@@ -5,7 +5,7 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.spark.spec._
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, InterpretedUnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{DataType, LongType}
 
 /** Specs of join blocks by hand, and rows in their layout, for tests below the planner. */
@@ -51,7 +51,11 @@ object Blocks {
   def star(arms: Int): BlockSpec = block(Seq(LongType, LongType))(Seq.fill(arms)(Seq((0, 0))): _*)
 
   def row(types: Seq[DataType], values: Any*): UnsafeRow =
-    UnsafeProjection.create(types.toArray).apply(InternalRow.fromSeq(values)).copy()
+    // interpreted: for one row that costs less than the text of a class
+    InterpretedUnsafeProjection
+      .createProjection(types.zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) })
+      .apply(InternalRow.fromSeq(values))
+      .copy()
 
   def edge(src: Any, dst: Any): UnsafeRow = row(Seq(LongType, LongType), src, dst)
 }

@@ -57,10 +57,12 @@ final class EdgeFiles(spark: SparkSession, name: String) {
     query
   }
 
+  def expected(sql: String): Seq[String] = EdgeFiles.sorted(batch(sql))
+
   /** The same query over the files, by Spark in batch. */
-  def expected(sql: String): Seq[String] = {
+  def batch(sql: String): Seq[Row] = {
     spark.read.schema(schema).csv(folder.toString).createOrReplaceTempView(name)
-    EdgeFiles.sorted(spark.sql(sql).collect().toSeq)
+    spark.sql(sql).collect().toSeq
   }
 }
 

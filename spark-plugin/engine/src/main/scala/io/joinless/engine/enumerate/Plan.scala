@@ -6,6 +6,8 @@ import scala.collection.mutable.ArrayBuffer
 
 /** In which order the nodes are bound: every node after one of its neighbours, so that no list is empty.
   *
+  * The nodes of residuals come first, those of one that needs fewest before the others: in a star of R, S, T and U, where R is bound
+  * and a condition reads R and U, U is bound before S and T, so that what the condition refuses is not combined with them.
   * From `firstLoose` on any order will do: these are lists whose tuples no other level and no residual looks at.
   */
 final private[enumerate] class Plan(val levels: Array[Level]) {
@@ -19,46 +21,68 @@ private[enumerate] object Plan {
 
   /** Levels that complete a tuple of `start` to full results: up through live parents, then down through V_s. */
   def context(start: ViewNode, residuals: IndexedSeq[Residual]): Plan = {
-    val plan = new Builder(residuals, Some(start))
-    val path = ArrayBuffer(start)
-    while (!path.last.isRoot) {
-      val (node, parent) = (path.last, path.last.parent)
-      plan.bind(parent, node.id, parent.live(node.position), node.upKeys)
-      path += parent
+    val path = Iterator.iterate(start)(_.parent).takeWhile(_ != null).toVector
+    val up = path.zip(path.drop(1)).map { case (node, parent) =>
+      Walk(parent, node.id, parent.live(node.position), node.upKeys)
     }
-    for (node <- path) descend(plan, node, path)
-    new Plan(plan.levels.toArray)
+    ordered(up ++ path.flatMap(down(_, path)), start.relations, residuals)
   }
 
   /** Levels of the full result: all alive tuples of the root, then down. */
-  def full(tree: ViewTree, residuals: IndexedSeq[Residual]): Plan = {
-    val plan = new Builder(residuals, None)
-    plan.bind(tree.root, -1, tree.root.vs, null)
-    descend(plan, tree.root, ArrayBuffer.empty)
-    new Plan(plan.levels.toArray)
-  }
+  def full(tree: ViewTree, residuals: IndexedSeq[Residual]): Plan =
+    ordered(Walk(tree.root, -1, tree.root.vs, null) +: down(tree.root, Nil), 0L, residuals)
 
-  private def descend(plan: Builder, node: ViewNode, bound: collection.Seq[ViewNode]): Unit =
-    for (i <- 0 until node.childCount if !bound.contains(node.child(i))) {
-      val child = node.child(i)
-      plan.bind(child, node.id, child.vs, node.down(i))
-      descend(plan, child, Nil)
+  /** Binds a tuple of `node` to one of the node `from`: see [[Level]]. */
+  final private case class Walk(node: ViewNode, from: Int, lists: IntLists, keys: PagedInts)
+
+  private def down(node: ViewNode, bound: Seq[ViewNode]): Vector[Walk] =
+    (0 until node.childCount).toVector.filterNot(i => bound.contains(node.child(i))).flatMap { i =>
+      Walk(node.child(i), node.id, node.child(i).vs, node.down(i)) +: down(node.child(i), Nil)
     }
 
-  final private class Builder(residuals: IndexedSeq[Residual], start: Option[ViewNode]) {
+  /** @param walks in an order in which each follows the one it starts from
+    * @param bound the relations (bit set) that are bound before
+    */
+  private def ordered(walks: Vector[Walk], bound: Long, residuals: IndexedSeq[Residual]): Plan = {
     val levels = new ArrayBuffer[Level]
-    private[this] var bound = start.fold(0L)(_.relations)
-    private[this] var waiting = residuals.filterNot(isReady)
-
-    def bind(node: ViewNode, from: Int, lists: IntLists, keys: PagedInts): Unit = {
-      bound |= node.relations
-      val (ready, later) = waiting.partition(isReady)
-      waiting = later
-      val conditions = if (ready.isEmpty) null else ready.toArray
-      val source = levels.find(l => l.node == from && l.lists != null && l.lists.hasBeside(keys)).orNull
-      levels += new Level(node.id, from, lists, keys, source, node.relations, node.multiplicity, conditions)
+    var present = bound
+    var rest = walks
+    var waiting = residuals.map(r => bits(r.relations)).zip(residuals).filter(_._1.&(~bound) != 0)
+    while (rest.nonEmpty) {
+      val next = waiting.map { case (relations, _) => towards(rest, relations) }.minByOption(_.size).getOrElse(rest)
+      for (walk <- next) {
+        present |= walk.node.relations
+        val (ready, later) = waiting.partition(_._1.&(~present) == 0)
+        waiting = later
+        levels += level(walk, levels, if (ready.isEmpty) null else ready.map(_._2).toArray)
+      }
+      rest = rest.filterNot(next.contains)
     }
-
-    private def isReady(condition: Residual): Boolean = condition.relations.forall(r => (bound >>> r & 1L) != 0)
+    new Plan(levels.toArray)
   }
+
+  /** Those of `walks` that lead to `relations`, in their order. */
+  private def towards(walks: Vector[Walk], relations: Long): Vector[Walk] =
+    walks
+      .foldRight((Vector.empty[Walk], Set.empty[Int])) { case (walk, (taken, needed)) =>
+        if (needed(walk.node.id) || (walk.node.relations & relations) != 0) (walk +: taken, needed + walk.from)
+        else (taken, needed)
+      }
+      ._1
+
+  private def level(walk: Walk, before: collection.Seq[Level], residuals: Array[Residual]): Level = {
+    val source = before.find(l => l.node == walk.from && l.lists != null && l.lists.hasBeside(walk.keys)).orNull
+    new Level(
+      walk.node.id,
+      walk.from,
+      walk.lists,
+      walk.keys,
+      source,
+      walk.node.relations,
+      walk.node.multiplicity,
+      residuals
+    )
+  }
+
+  private def bits(relations: Iterable[Int]): Long = relations.foldLeft(0L)((bits, r) => bits | 1L << r)
 }

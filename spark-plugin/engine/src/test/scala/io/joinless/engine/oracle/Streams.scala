@@ -1,5 +1,6 @@
 package io.joinless.engine.oracle
 
+import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.query.{Hypergraph, JoinTree, TreeSearch}
 import io.joinless.engine.tuples.KeyField
 import io.joinless.engine.update.DeltaEnumeration
@@ -10,7 +11,13 @@ import scala.util.Random
   *
   * @param selfJoin all relations read one input: each row is stored once
   */
-final class Streams(graph: Hypergraph, changelog: Boolean, selfJoin: Boolean = false, shape: Option[JoinTree] = None) {
+final class Streams(
+    graph: Hypergraph,
+    changelog: Boolean,
+    selfJoin: Boolean = false,
+    shape: Option[JoinTree] = None,
+    residuals: IndexedSeq[Residual] = IndexedSeq.empty
+) {
   val joinTree: JoinTree = shape.getOrElse(TreeSearch.best(graph).fold(core => sys.error(core.toString), identity))
 
   val tree: ViewTree = {
@@ -29,7 +36,7 @@ final class Streams(graph: Hypergraph, changelog: Boolean, selfJoin: Boolean = f
       )
     )
   }
-  val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+  val delta = new DeltaEnumeration(tree, residuals)
 
   /** Most steps that one change took. */
   var mostSteps = 0L

@@ -4,6 +4,7 @@ import io.joinless.engine.view.ViewTree
 import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{BlocksInMemory, CellState, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.Platform
 
 /** All cells of a block with changelogs, batch by batch, without Spark running. A batch is done by all cells or by none. */
@@ -11,7 +12,8 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
   val stores: IndexedSeq[BlocksInMemory] = IndexedSeq.fill(spec.cells)(new BlocksInMemory)
   private val trees = Array.fill(spec.cells)(CellTask.empty(spec))
   private val types = spec.output.map(c => spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).dataType)
-  private val copyValues = UnsafeProjection.create(types.zipWithIndex.map { case (t, i) => BoundReference(i, t, true) })
+  private val copyValues = columns(types)
+  private val stored = spec.inputs.map(input => columns(input.columns.map(_.dataType)))
 
   /** Figures of the last batch, added up. */
   var metrics: Seq[TaskMetrics] = Nil
@@ -64,10 +66,11 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
     }
   }
 
+  private def columns(types: Seq[DataType]) =
+    UnsafeProjection.create(types.zipWithIndex.map { case (t, i) => BoundReference(i, t, true) })
+
   private def exchange(scans: Seq[(Seq[Int], Seq[UnsafeRow])]): Seq[UnsafeRow] = scans.flatMap { case (roles, rows) =>
-    val stored = spec.inputs(spec.relations(roles.head).input).columns.map(_.dataType)
-    val project = UnsafeProjection.create(stored.zipWithIndex.map { case (t, i) => BoundReference(i, t, true) })
-    new RolesAndCells(spec, roles.toArray, rows.iterator, project, (_, _) => ())
+    new RolesAndCells(spec, roles.toArray, rows.iterator, stored(spec.relations(roles.head).input), (_, _) => ())
       .map(_.asInstanceOf[UnsafeRow].copy()).toList
   }
 

@@ -29,9 +29,9 @@ class CellTaskSpec extends AnyFunSuite {
 
     /** Rows per relation in, result rows out. */
     def batch(rows: Seq[(Int, UnsafeRow)]): Seq[Seq[Any]] = {
-      val types = spec.inputs.head.columns.map(_.dataType).toArray
+      val project = UnsafeProjection.create(spec.inputs.head.columns.map(_.dataType).toArray)
       val exchanged = rows.flatMap { case (relation, row) =>
-        new RolesAndCells(spec, Array(relation), Iterator(row), UnsafeProjection.create(types), (_, _) => ())
+        new RolesAndCells(spec, Array(relation), Iterator(row), project, (_, _) => ())
           .map(r => r.asInstanceOf[UnsafeRow].copy()).toList
       }
       (0 until spec.cells).flatMap { c =>

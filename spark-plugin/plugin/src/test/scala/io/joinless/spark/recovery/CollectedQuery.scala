@@ -44,9 +44,12 @@ final class CollectedQuery(
         Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).toSeq.last
     }
 
-  def rows: Seq[String] = EdgeFiles.sorted(batches.values.asScala.toSeq.flatten)
+  /** How often each row is there. */
+  def rows: Map[Row, Int] = counted(batches.values.asScala.flatten)
 
-  def expected: Seq[String] = files.expected(sql)
+  def expected: Map[Row, Int] = counted(files.batch(sql))
+
+  private def counted(rows: Iterable[Row]) = rows.groupMapReduce(identity)(_ => 1)(_ + _)
 }
 
 object CollectedQuery {
