@@ -36,7 +36,7 @@ lazy val engine = (project in file("spark-plugin/engine"))
     // The mutants of the engine are compiled while its tests run.
     libraryDependencies += "org.scala-lang" % "scala-compiler" % scalaVersion.value % "test-internal",
     // Small thread stacks on purpose: nothing in the engine may recurse over data.
-    Test / javaOptions ++= Seq("-Xmx3g")
+    Test / javaOptions ++= Seq("-Xmx3g", "-XX:+UseSerialGC")
   )
 
 /** Writes down, for the code, what this file says of versions. */
@@ -66,7 +66,12 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
   .settings(
     name := "joinless-spark",
     libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
-    Test / javaOptions ++= sparkJavaOptions ++ Seq("-Xmx4g", "-XX:+UseSerialGC"),
+    Test / javaOptions ++= sparkJavaOptions ++ Seq(
+      "-Xmx4g",
+      "-XX:+UseSerialGC",
+      "-XX:TieredStopAtLevel=1",
+      "-XX:ReservedCodeCacheSize=240m"
+    ),
     Compile / sourceGenerators += built,
     Test / packageBin / artifactPath := crossTarget.value / "joinless-spark-tests.jar",
     assembly / assemblyJarName := s"joinless-spark-${sparkMinor}_${scalaBinaryVersion.value}-${version.value}.jar",

@@ -22,6 +22,15 @@ BENCH_CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "cla
 #: Plans live shorter than their compilation would take. With one compiler alone the code cache would be small, full of
 #: what they leave behind, and swept all the time.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+#: For short programs: small pages, since each hash table and each sort takes one; no process for each file that Hadoop
+#: writes; no code that lives shorter than its compilation.
+QUICK = {
+    "spark.buffer.pageSize": "1m",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.hadoop.fs.file.impl": "io.joinless.spark.LocalFiles",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.joinless.spark.LocalFiles$Context",
+    "spark.driver.extraClassPath": str(TEST_JAR),
+}
 #: These files go first, so that no process is left with one of them while the others have nothing to do.
 LONGEST = {
     "test_apply_changes.py",

@@ -7,12 +7,13 @@ import pytest
 from conftest import ROOT
 from support import process
 
-#: Delta's helper would fetch its jars into a cache that others may be reading.
+#: Delta's helper would fetch its jars into a cache that others may be reading. The settings only save time.
 RUN = """
 import runpy, sys
 import delta
+from conftest import QUICK
 from support import delta_jars
-delta.configure_spark_with_delta_pip = delta_jars.configure
+delta.configure_spark_with_delta_pip = lambda builder: delta_jars.configure(builder.config(map=QUICK))
 runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
