@@ -15,7 +15,7 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * 2      R      [B] 10     V_s of R under the key 10   (1,10)   then (2,10)
   *                                                      └─ (1,10,7,6)  └─ (2,10,7,6)
   * }}}
-  * The innermost level turns for every result, and its list lies in chunks: the results of a chunk are a ''run'', which
+  * The innermost level turns for every result, and its list lies in pieces of memory: the results of a piece are a ''run'', which
   * `take` hands out as a whole. A level whose list ends goes back to the one before it. T and R look at
   * nothing but what is bound already, and no level looks at them: such ''loose'' levels are put in the order of their
   * lists' lengths each time they are entered, the longest innermost.

@@ -6,7 +6,7 @@ import io.joinless.engine.tuples.{IntLists, PagedInts, PagedLongs}
   *
   * The candidates are a list of a key: `lists` under `keys(tuple of from)`, or under that tuple itself where it is a key
   * (`keys` null). Without `lists` there is one candidate, the key (a generalized parent). A wheel turns from the last tuple
-  * of a list to the first, chunk by chunk: within a chunk it is one step down in one array.
+  * of a list to the first, run by run: within a run it is one step down in one array.
   *
   * @param source the level that binds the tuple of `from`, where the key lies beside that tuple in its list, too; else null
   * @param relations the relations (bit set) whose rows it binds
@@ -22,19 +22,20 @@ final private[enumerate] class Level(
     val weights: PagedLongs,
     val residuals: Array[Residual]
 ) {
-  // the current tuple is page(at); page(end until at) comes next, from above, then `beyond` tuples of other chunks
+  // the current tuple is page(at); page(end until at) comes next, from above, then `beyond` tuples of other runs, from `rest` on
   private[this] var page = new Array[Int](1)
-  private[this] var besides: Array[Int] = null
   private[this] var at = 0
   private[this] var end = 0
-  private[this] var lowest = 0 // slot of page(end)
+  private[this] var besides: Array[Int] = null
+  private[this] var shift = 0 // besides(at + shift) lies beside page(at)
   private[this] var beyond = 0
+  private[this] var rest = 0
 
   /** The tuple that is bound now. */
   def tuple: Int = page(at)
 
   /** What lies beside it in its list. */
-  def beside: Int = besides(at)
+  def beside: Int = besides(at + shift)
 
   /** Number of candidates under the key. */
   def length(key: Int): Int = lists.count(key)
@@ -59,23 +60,24 @@ final private[enumerate] class Level(
       true
     } else
       beyond > 0 && {
-        open(lists.below(lowest))
+        open(rest)
         true
       }
 
-  /** Puts the current candidate and the rest of its chunk into `run`, and turns to the last of them. */
+  /** Puts the current candidate and the rest of its run into `run`, and turns to the last of them. */
   def take(run: Run): Unit = {
     run.set(node, page, end, at + 1)
     at = end
   }
 
   private def open(slot: Int): Unit = {
-    val size = lists.inLastChunk(beyond)
+    val size = lists.inLastRun(beyond)
     beyond -= size
     page = lists.page(slot)
-    besides = lists.besidePage(slot)
-    at = PagedInts.at(slot)
+    at = lists.at(slot)
     end = at + 1 - size
-    lowest = slot + 1 - size
+    besides = lists.besidePage(slot)
+    shift = lists.besideShift(slot)
+    if (beyond > 0) rest = lists.below(slot, size)
   }
 }

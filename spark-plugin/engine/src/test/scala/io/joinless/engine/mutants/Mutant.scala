@@ -141,7 +141,7 @@ object Mutant {
     Mutant(
       "places of chunks that were taken back forgotten",
       lists,
-      "set(key, count, ~pool(end - 1))" -> "set(key, count, end - 1)"
+      "set(key, length, ~pool(end - 1))" -> "set(key, length, end - 1)"
     ),
     Mutant("restored rows not retained", restoration, "if (count != 0) identity.retain(row)" -> ""),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
@@ -198,12 +198,27 @@ object Mutant {
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
-    Mutant("key beside the tuple that left", lists, "      if (besides != null) besides(slot) = besides(end)\n" -> ""),
-    Mutant("gap in a list", lists, "    places(last) = slot\n" -> ""),
+    Mutant(
+      "key beside the tuple that left",
+      lists,
+      "        if (besides != null) besides(slot) = besides(end)\n" -> ""
+    ),
+    Mutant("gap in a list", lists, "        places(last) = slot\n" -> ""),
+    Mutant("gap in a short list", lists, "        places(heads(~end)) = slot\n" -> ""),
+    Mutant(
+      "place of a list that got short forgotten",
+      lists,
+      "if (places != null) places(tuple) = ~(Head * key + i)" -> ""
+    ),
+    Mutant(
+      "key beside the tuple of a list that got short forgotten",
+      lists,
+      "if (besides != null) heads(Head * key + i + 1) = besides(header + i)" -> ""
+    ),
     Mutant(
       "chunk given back too early",
       lists,
-      "if (isBorder(count)) {\n      set" -> "if (isBorder(count + 1)) {\n      set"
+      "if (chunks.isBorder(length)) {\n      set" -> "if (chunks.isBorder(length + 1)) {\n      set"
     )
   )
 }

@@ -100,47 +100,55 @@ class StorageSpec extends AnyFunSuite {
       for ((key, id) <- ids) assert(find(key) == id)
     }
 
-  for (removable <- Seq(true, false)) test(s"oracle_lists: tuples of each key, no holes (removable: $removable)") {
-    val random = new Random(9)
-    val lists = new IntLists(removable)
-    def byChunks(lists: IntLists, key: Int): IndexedSeq[Int] = {
-      val found = IndexedSeq.newBuilder[Int]
-      var (slot, left) = (lists.first(key), lists.count(key))
-      while (left > 0) {
-        val size = lists.inLastChunk(left)
-        val at = PagedInts.at(slot)
-        found ++= (at until at - size by -1).map(lists.page(slot)(_))
-        slot = lists.below(slot + 1 - size)
-        left -= size
-      }
-      assert(slot == 0)
-      found.result()
-    }
-    val expected = IndexedSeq.fill(6)(mutable.LinkedHashSet.empty[Int])
-    val keyOf = mutable.HashMap.empty[Int, Int]
-    val capacity = 3000
-    for (round <- 1 to 4; shrink = round % 2 == 0; step <- 1 to capacity) {
-      val tuple = random.nextInt(capacity)
-      if (keyOf.contains(tuple)) {
-        if (removable && (shrink || random.nextInt(4) == 0)) {
-          val key = keyOf.remove(tuple).get
-          expected(key) -= tuple
-          lists.remove(key, tuple)
+  for (removable <- Seq(true, false); beside <- Seq(false, true))
+    test(s"oracle_lists: tuples of each key, no holes (removable: $removable, something beside each: $beside)") {
+      val random = new Random(9)
+      val keys = new PagedInts
+      if (beside) (0 until 3000).foreach(t => keys(t) = 7 * t + 1)
+      val lists = new IntLists(removable, if (beside) keys else null)
+      def byRuns(key: Int): IndexedSeq[Int] = {
+        val found = IndexedSeq.newBuilder[Int]
+        var (slot, left) = (lists.first(key), lists.count(key))
+        while (left > 0) {
+          val size = lists.inLastRun(left)
+          val at = lists.at(slot)
+          val run = (at until at - size by -1).map(lists.page(slot)(_))
+          if (beside)
+            assert((at until at - size by -1).map(i => lists.besidePage(slot)(i + lists.besideShift(slot))) == run.map(
+              keys(_)
+            ))
+          found ++= run
+          slot = lists.below(slot, size)
+          left -= size
         }
-      } else if (!shrink || random.nextInt(4) == 0) {
-        // one hub, some small keys
-        val key = if (random.nextInt(3) > 0) 0 else 1 + random.nextInt(5)
-        keyOf(tuple) = key
-        expected(key) += tuple
-        lists.push(key, tuple)
+        assert(slot == 0)
+        found.result()
       }
-      if (step % 100 == 0) for (key <- expected.indices) {
-        val found = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(lists.tuple).toIndexedSeq
-        assert(found.size == lists.count(key) && found.toSet == expected(key) && lists.isEmpty(key) == found.isEmpty)
-        assert(byChunks(lists, key) == found)
+      val expected = IndexedSeq.fill(6)(mutable.LinkedHashSet.empty[Int])
+      val keyOf = mutable.HashMap.empty[Int, Int]
+      val capacity = 3000
+      for (round <- 1 to 4; shrink = round % 2 == 0; step <- 1 to capacity) {
+        val tuple = random.nextInt(capacity)
+        if (keyOf.contains(tuple)) {
+          if (removable && (shrink || random.nextInt(4) == 0)) {
+            val key = keyOf.remove(tuple).get
+            expected(key) -= tuple
+            lists.remove(key, tuple)
+          }
+        } else if (!shrink || random.nextInt(4) == 0) {
+          // one hub, some small keys
+          val key = if (random.nextInt(3) > 0) 0 else 1 + random.nextInt(5)
+          keyOf(tuple) = key
+          expected(key) += tuple
+          lists.push(key, tuple)
+        }
+        if (step % 100 == 0) for (key <- expected.indices) {
+          val found = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(lists.tuple).toIndexedSeq
+          assert(found.size == lists.count(key) && found.toSet == expected(key) && lists.isEmpty(key) == found.isEmpty)
+          assert(byRuns(key) == found && lists.besideIsRight(key))
+        }
       }
     }
-  }
 
   test("lists: what is removed is used again") {
     val lists = new IntLists(removable = true)
