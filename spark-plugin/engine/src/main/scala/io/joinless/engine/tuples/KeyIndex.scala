@@ -4,7 +4,8 @@ package io.joinless.engine.tuples
   *
   * A key is one word or several (see [[KeyReader]]); keys of one word, the common case, are compared as primitives. Each tree
   * edge has one index for both of its sides; the children of a generalized node share one, whose ids are that node's
-  * tuples. With `counted`, `retain`/`release` count references and the last release frees the id for another key;
+  * tuples. Each slot has its key's hash beside the id, so that keys are read to find the one that is there, never to find that another
+  * one is, nor to grow or to close a gap. With `counted`, `retain`/`release` count references and the last release frees the id for another key;
   * otherwise keys stay. One probe costs O(1) expected.
   *
   * `find(Long)` and `findOrAdd(Long)` are for indexes of keys of one word (`keyWords` 1), those of an array for all others: the two hash
@@ -17,7 +18,7 @@ package io.joinless.engine.tuples
   */
 final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   private[this] val references = if (counted) new PagedInts else null
-  private[this] var slots = new Array[Int](16) // id + 1
+  private[this] var slots = new Array[Long](16) // hash << 32 | id + 1; 0 where free
   private[this] var mask = 15
 
   /** Number of keys. */
@@ -28,47 +29,52 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
 
   /** Id of the one-word key, −1 where there is none. */
   def find(key: Long): Int = {
-    var s = KeyIndex.hash(key) & mask
+    val hash = KeyIndex.hash(key)
+    var s = hash & mask
     while (true) {
-      val id = slots(s) - 1
-      if (id < 0) return -1
-      if (keys.page(id)(keys.start(id)) == key) return id
+      val slot = slots(s)
+      if (slot == 0L) return -1
+      if ((slot >>> 32).toInt == hash && isKey(slot.toInt - 1, key)) return slot.toInt - 1
       s = (s + 1) & mask
     }
     -1
   }
 
   def findOrAdd(key: Long): Int = {
-    var s = KeyIndex.hash(key) & mask
+    val hash = KeyIndex.hash(key)
+    var s = hash & mask
     while (true) {
-      val id = slots(s) - 1
-      if (id < 0) {
+      val slot = slots(s)
+      if (slot == 0L) {
         val added = keys.reserve(1)
         keys.page(added)(keys.start(added)) = key
-        return occupy(s, added)
+        return occupy(s, hash, added)
       }
-      if (keys.page(id)(keys.start(id)) == key) return id
+      if ((slot >>> 32).toInt == hash && isKey(slot.toInt - 1, key)) return slot.toInt - 1
       s = (s + 1) & mask
     }
     -1
   }
 
   def find(key: Array[Long], words: Int): Int = {
-    var s = KeyIndex.hash(key, 0, words) & mask
+    val hash = KeyIndex.hash(key, 0, words)
+    var s = hash & mask
     while (true) {
-      val id = slots(s) - 1
-      if (id < 0 || keys.sameWords(id, key, 0, words)) return id
+      val slot = slots(s)
+      if (slot == 0L) return -1
+      if ((slot >>> 32).toInt == hash && keys.sameWords(slot.toInt - 1, key, 0, words)) return slot.toInt - 1
       s = (s + 1) & mask
     }
     -1
   }
 
   def findOrAdd(key: Array[Long], words: Int): Int = {
-    var s = KeyIndex.hash(key, 0, words) & mask
+    val hash = KeyIndex.hash(key, 0, words)
+    var s = hash & mask
     while (true) {
-      val id = slots(s) - 1
-      if (id < 0) return occupy(s, keys.append(key, 0, words))
-      if (keys.sameWords(id, key, 0, words)) return id
+      val slot = slots(s)
+      if (slot == 0L) return occupy(s, hash, keys.append(key, 0, words))
+      if ((slot >>> 32).toInt == hash && keys.sameWords(slot.toInt - 1, key, 0, words)) return slot.toInt - 1
       s = (s + 1) & mask
     }
     -1
@@ -80,25 +86,25 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   def release(id: Int): Boolean =
     references != null && references.add(id, -1) == 0 && { vacate(id); keys.free(id); true }
 
-  private def occupy(slot: Int, id: Int): Int = {
-    slots(slot) = id + 1
-    if (2 * keys.live > slots.length) rehash()
+  private def isKey(id: Int, key: Long): Boolean = keys.page(id)(keys.start(id)) == key
+
+  private def occupy(at: Int, hash: Int, id: Int): Int = {
+    slots(at) = hash.toLong << 32 | id + 1
+    if (2 * keys.live > slots.length) grow()
     id
   }
 
-  private def slotHash(id: Int): Int =
-    if (keyWords == 1) KeyIndex.hash(keys.page(id)(keys.start(id)))
-    else KeyIndex.hash(keys.page(id), keys.start(id), keys.words(id))
+  private def home(slot: Long): Int = (slot >>> 32).toInt & mask
 
-  private def rehash(): Unit = {
+  private def grow(): Unit = {
     val old = slots
-    slots = new Array[Int](2 * old.length)
+    slots = new Array[Long](2 * old.length)
     mask = slots.length - 1
     var i = 0
     while (i < old.length) {
-      if (old(i) != 0) {
-        var s = slotHash(old(i) - 1) & mask
-        while (slots(s) != 0) s = (s + 1) & mask
+      if (old(i) != 0L) {
+        var s = home(old(i))
+        while (slots(s) != 0L) s = (s + 1) & mask
         slots(s) = old(i)
       }
       i += 1
@@ -109,19 +115,22 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     * there. Ends because half of the slots are empty (`occupy`).
     */
   private def vacate(id: Int): Unit = {
-    var hole = slotHash(id) & mask
-    while (slots(hole) != id + 1) hole = (hole + 1) & mask
+    var hole = hashOf(id) & mask
+    while (slots(hole).toInt != id + 1) hole = (hole + 1) & mask
     var s = (hole + 1) & mask
-    while (slots(s) != 0) {
-      val home = slotHash(slots(s) - 1) & mask
-      if (((s - home) & mask) >= ((s - hole) & mask)) { slots(hole) = slots(s); hole = s }
+    while (slots(s) != 0L) {
+      if (((s - home(slots(s))) & mask) >= ((s - hole) & mask)) { slots(hole) = slots(s); hole = s }
       s = (s + 1) & mask
     }
-    slots(hole) = 0
+    slots(hole) = 0L
   }
 
+  private def hashOf(id: Int): Int =
+    if (keyWords == 1) KeyIndex.hash(keys.page(id)(keys.start(id)))
+    else KeyIndex.hash(keys.page(id), keys.start(id), keys.words(id))
+
   /** Without the arena of the keys. */
-  def bytes: Long = 4L * slots.length + (if (references == null) 0 else references.bytes)
+  def bytes: Long = 8L * slots.length + (if (references == null) 0 else references.bytes)
 }
 
 private object KeyIndex {

@@ -18,10 +18,12 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
 final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges) {
   import ChangeBatch.each
 
-  // entries of the net, by what they do; `order` is how they are applied
+  // entries of the net, by what they do; insertions are `refills`, under keys that are refilled, or `fresh`; `order` is that of all
   private[this] val deletions = new IntStack
   private[this] val reweighings = new IntStack
   private[this] val insertions = new IntStack
+  private[this] val refills = new IntStack
+  private[this] val fresh = new IntStack
   private[this] val order = new IntStack
   private[this] var increases = false
   private[this] var decreases = false
@@ -87,22 +89,24 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   }
 
   private def putInOrder(): Unit = {
-    if (deletions.size > 0 && insertions.size > 0) {
-      each(deletions)(e => if (canEmpty(e)) RefilledKeys.goes(node(e), keyOf(e)))
-      each(insertions)(e => if (noteRefill(e)) refilledIn |= 1L << changes.relation(e))
+    val mayRefill = deletions.size > 0 && insertions.size > 0
+    if (mayRefill) each(deletions)(e => if (canEmpty(e)) RefilledKeys.goes(node(e), keyOf(e)))
+    each(insertions) { e =>
+      if (mayRefill && noteRefill(e)) { refills.push(e); refilledIn |= 1L << changes.relation(e) }
+      else fresh.push(e)
     }
     if (refilled == 0L) each(deletions)(order.push(_))
     else {
       each(deletions)(e => if (!isRefilled(e)) order.push(e))
       refillsFrom = order.size
-      each(insertions)(e => if (noteRefill(e)) order.push(e))
+      each(refills)(order.push(_))
       refillsUntil = order.size
       each(deletions)(e => if (isRefilled(e)) order.push(e))
       refilledUntil = order.size
     }
     each(reweighings)(order.push(_))
-    each(insertions)(e => if (refilled == 0L || !noteRefill(e)) order.push(e))
-    if (insertions.size > 0) each(deletions)(e => if (canEmpty(e)) RefilledKeys.forget(node(e), keyOf(e)))
+    each(fresh)(order.push(_))
+    if (mayRefill) each(deletions)(e => if (canEmpty(e)) RefilledKeys.forget(node(e), keyOf(e)))
   }
 
   private def node(entry: Int): RelationNode = changes.node(entry)
@@ -123,7 +127,8 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   }
 
   def clear(): Unit = {
-    deletions.clear(); reweighings.clear(); insertions.clear(); absences.clear(); order.clear()
+    deletions.clear(); reweighings.clear(); insertions.clear(); refills.clear(); fresh.clear(); absences.clear();
+    order.clear()
     refilledIn = 0L
     refillsFrom = 0
     refillsUntil = 0

@@ -94,7 +94,7 @@ object Mutant {
       "insertions first",
       order,
       "if (refilled == 0L) each(deletions)(order.push(_))" -> "if (refilled == 0L) ()",
-      "if (refilled == 0L || !noteRefill(e)) order.push(e))" -> "if (refilled == 0L || !noteRefill(e)) order.push(e))\n    if (refilled == 0L) each(deletions)(order.push(_))"
+      "each(fresh)(order.push(_))" -> "each(fresh)(order.push(_))\n    if (refilled == 0L) each(deletions)(order.push(_))"
     ),
     Mutant(
       "results that replacements let pass handed out",
@@ -114,7 +114,7 @@ object Mutant {
     Mutant(
       "replaced rows inserted twice",
       order,
-      "if (refilled == 0L || !noteRefill(e)) order.push(e)" -> "order.push(e)"
+      "each(fresh)(order.push(_))" -> "each(insertions)(order.push(_))"
     ),
     Mutant(
       "keys stay marked as refilled",
