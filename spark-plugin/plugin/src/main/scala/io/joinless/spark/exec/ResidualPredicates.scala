@@ -1,5 +1,7 @@
 package io.joinless.spark.exec
 
+import scala.util.control.NonFatal
+
 import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.plans.CanThrow
@@ -16,17 +18,23 @@ import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String, 
   * A residual's expression reads `BoundReference(i)`; column i is a column of the row now bound to some relation. NULL is
   * not accepted, as everywhere in SQL.
   *
-  * A condition that can fail is evaluated last, on rows of all relations: Spark, too, evaluates it on all of those.
+  * A condition that can fail is evaluated last, on rows of all relations: Spark, too, evaluates it on all of those. It is ''tried''
+  * before, as soon as its own relations are bound: what it refuses there needs no other rows, and where it fails there, it has refused
+  * nothing yet.
   */
 object ResidualPredicates {
 
   def compile(spec: BlockSpec, expressions: Seq[Expression], arena: Int => TupleArena): IndexedSeq[Residual] = {
     require(expressions.size == spec.residuals.size, "one expression per residual")
-    spec.residuals.zip(expressions).map { case (residual, expression) =>
+    spec.residuals.zip(expressions).flatMap { case (residual, expression) =>
       val predicate = Predicate.create(expression)
       predicate.initialize(0)
       val row = new BoundRow(spec, residual, arena)
-      new Compiled(predicate, row, if (CanThrow(expression)) spec.relations.indices else row.relations)
+      val all = spec.relations.indices
+      if (!CanThrow(expression)) Seq(new Compiled(predicate, row, row.relations))
+      else
+        Option.when(row.relations.size < all.size)(new Tried(new Compiled(predicate, row, row.relations))) ++:
+          Seq(new Compiled(predicate, row, all))
     }
   }
 
@@ -36,6 +44,14 @@ object ResidualPredicates {
       row.bind(rows)
       predicate.eval(row)
     }
+  }
+
+  /** Accepts where the condition fails. */
+  final private class Tried(condition: Residual) extends Residual {
+    override def relations: IndexedSeq[Int] = condition.relations
+    override def accept(rows: Array[Int]): Boolean =
+      try condition.accept(rows)
+      catch { case NonFatal(_) => true }
   }
 
   /** The residual's columns as one row, each read from its relation's row where that lies. */
