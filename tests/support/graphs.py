@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +48,7 @@ class Graph:
         Rows: change type, source, target, and the edge's position in arrival order modulo 4.
         """
         folder.mkdir(parents=True)
+        written = int(time.time()) - batches
         positions = np.arange(len(self.src), dtype=np.int64)
         batch = positions * batches // len(positions)
         for i in range(batches):
@@ -53,6 +56,8 @@ class Graph:
                 for change, part in (("delete", batch == i - window), ("insert", batch == i)):
                     for p in positions[part]:
                         file.write(f"{change},{self.src[p]},{self.dst[p]},{p % 4}\n")
+            # Files of one tick of the clock would come in any order.
+            os.utime(folder / f"{i:03d}.csv", (written + i, written + i))
 
 
 def load_graph(shared: Path, name: str) -> Graph:
