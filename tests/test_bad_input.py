@@ -131,8 +131,12 @@ CASES = [
         "bounds event time",
         **TWO,
     ),
-    untold("an aggregate", "UNSUPPORTED_OPERATOR", "SELECT customer, count(*) AS n FROM orders GROUP BY customer"),
-    untold("DISTINCT", "UNSUPPORTED_OPERATOR", "SELECT DISTINCT customer FROM orders"),
+    untold("a function", "UNSUPPORTED_AGGREGATE", "SELECT mode(id) AS m FROM orders GROUP BY customer", r"mode\(id\)"),
+    untold(
+        "a collated group",
+        "UNSUPPORTED_GROUP_KEY",
+        "SELECT collate(string(id), 'UNICODE_CI') AS c FROM orders GROUP BY 1",
+    ),
     untold("LIMIT", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders LIMIT 3"),
     untold(
         "a union of joins",

@@ -16,10 +16,12 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
+from joinless.changes import Form
 from support.ahead import run_ahead
 from support.cases import Case, Column, Table
 from support.changes import KINDS, check_at_once, check_change_batches, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
+from support.grouping import grouped
 
 #: How many seeds always run.
 SEEDS = 12
@@ -41,8 +43,12 @@ def ahead(
 
     def run(seed: int) -> None:
         case = random_case(seed, relations=(1, 5))
-        check = check_changes if seed % 3 == 0 else check_change_batches
-        check(spark, case, seed, folder / case.name, "change_type" if seed % 4 else "weight")
+        form: Form = "change_type" if seed % 4 else "weight"
+        for query, in_groups in ((case, False), (grouped(case, seed), True)):
+            if seed % 3 == 0:
+                check_changes(spark, query, seed, folder / query.name, form, in_groups)
+            else:
+                check_change_batches(spark, query, seed, folder / query.name, form)
 
     yield from run_ahead(request, "change_seed", run)
 

@@ -174,7 +174,7 @@ def test_a_batch_that_was_only_looked_at_fails_by_name_and_can_run_again(
     assert error.getCondition() == "JOINLESS_BATCH_NOT_READ"
     assert error.getSqlState() == "55000"
     assert "isEmpty" in str(error)
-    assert "of 4 cells" in str(error)
+    assert "of 4 partitions" in str(error)
     assert not (stream.folder / "checkpoint" / "commits" / "0").exists()  # the batch is not done
     stream.run(
         stream.session.sql(PATH).writeStream.foreachBatch(

@@ -4,10 +4,10 @@ import io.joinless.spark.changes.Changes
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.conf.{Built, JoinlessConf}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.explain.{DeltasText, ExtendedExplain, JoinTreeGraph, JoinTreeText}
+import io.joinless.spark.explain.{DeltasText, ExtendedExplain, GroupsText, JoinTreeGraph, JoinTreeText}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.planner.ChosenShares
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin, Reason}
+import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups, JoinFreeJoin, Reason}
 import io.joinless.spark.source.FullResult
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -38,8 +38,8 @@ object PythonApi {
       JoinTreeText(spec, plan.conf.expectedRows(spec.relations.map(_.name))) + deltas.getOrElse("")
     }
     val kept = plan.reasons.map(ExtendedExplain.told)
-    if (trees.isEmpty && kept.isEmpty) "The query joins no streams."
-    else (trees ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
+    if (trees.isEmpty && plan.groups.isEmpty && kept.isEmpty) "The query joins no streams."
+    else (trees ++ plan.groups ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
   }
 
   def explainMermaid(df: Dataset[_]): String = JoinTreeGraph.mermaid(look(df).blocks)
@@ -82,10 +82,13 @@ object PythonApi {
   /** Where a running query keeps its checkpoint. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
 
-  /** @param deltas of a block whose changes are asked */
+  /** @param deltas of a block whose changes are asked
+    * @param groups the groups that are kept, in words
+    */
   final private case class Look(
       blocks: Seq[BlockSpec],
       deltas: Map[NodeId, DeltaRows],
+      groups: Seq[String],
       reasons: Seq[Reason],
       conf: JoinlessConf
   )
@@ -106,7 +109,7 @@ object PythonApi {
   }
 
   private def look(session: SparkSession, compiled: Either[Reason, LogicalPlan]): Look = compiled match {
-    case Left(reason) => Look(Nil, Map.empty, Seq(reason), Inspection.conf(session))
+    case Left(reason) => Look(Nil, Map.empty, Nil, Seq(reason), Inspection.conf(session))
     case Right(plan) => look(session, plan)
   }
 
@@ -118,9 +121,13 @@ object PythonApi {
     val blocks = nodes.collect { case join: JoinFreeJoin =>
       ChosenShares(join.shape, partitions, ExecutorCores.known(session), conf)
     }
-    val deltas = nodes.collect { case deltas: DeltaRows =>
-      deltas.collectFirst { case join: JoinFreeJoin => join.shape.id -> deltas }
-    }.flatten.toMap
-    Look(blocks.sortBy(_.id), deltas, ExtendedExplain.reasons(nodes), conf)
+    val told = nodes.collect { case rows: DeltaRows =>
+      rows.collectFirst { case keeps @ (_: JoinFreeJoin | _: Groups) => keeps -> rows }
+    }.flatten
+    val deltas = told.collect { case (join: JoinFreeJoin, rows) => join.shape.id -> rows }.toMap
+    val groups = nodes.collect { case groups: Groups =>
+      GroupsText(groups, told.collectFirst { case (keeps, rows) if keeps eq groups => rows })
+    }
+    Look(blocks.sortBy(_.id), deltas, groups, ExtendedExplain.reasons(nodes), conf)
   }
 }

@@ -5,29 +5,60 @@ import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{ChangeColumn, Changelog, Deferred, DeltaForm, DeltaOutput, DeltaRows, Reason, StreamRef}
+import io.joinless.spark.plans.{
+  ChangeColumn,
+  Changelog,
+  Deferred,
+  DeltaForm,
+  DeltaOutput,
+  DeltaRows,
+  Groups,
+  Reason,
+  StreamRef
+}
 import io.joinless.spark.rules.{
   AttributeClasses,
   BlockLayout,
   Conditions,
   Eligibility,
   ExtractJoinBlock,
+  LeafSource,
+  MeaningTexts,
   RelationNames,
   RewriteBlock,
-  StaticSides
+  StaticSides,
+  WeightedRows
 }
-import io.joinless.spark.spec.{NodeId, SqlTexts}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, Literal, NamedExpression}
+import io.joinless.spark.spec.{NodeId, RowsSpec, SqlTexts}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  Expression,
+  Literal,
+  NamedExpression,
+  SessionWindow
+}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, LogicalPlan, Project, Union, WithCTE}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  EventTimeWatermark,
+  Filter,
+  LogicalPlan,
+  Project,
+  Union,
+  WithCTE
+}
 
-/** Turns a query of which changes are asked into one join block, once for all batches.
+/** Turns a query of which changes are asked into operators that keep its result, once for all batches.
   *
   *   1. Each stream of the query, with its watermarks, becomes an opaque [[StreamRef]]; a changelog is a stream.
   *   1. Spark's own optimizer works on this template: it pushes filters, prunes columns, and stops where blocks are
   *      rewritten (`optimize`).
-  *   1. The plan is read as a block by the same rules as a plain query's ([[ExtractJoinBlock]], [[Eligibility]]), from one
-  *      relation on; [[DeltaScope]] says what else may stand in it.
+  *   1. From below, each GROUP BY becomes a node that keeps groups ([[GroupCompiler]]), and for all that stands above a stream of
+  *      changes, as a changelog is.
+  *   1. What is left is read as a block by the same rules as a plain query's ([[ExtractJoinBlock]], [[Eligibility]]), from one
+  *      relation on; [[DeltaScope]] says what else may stand in it. Rows of which nothing must be stored pass through as they are.
   *   1. The streams go back, a changelog's with the weight of each row behind the stored columns.
   *
   * What a batch brings cannot change the block any more. Expressions of the current time are hidden from the optimizer,
@@ -67,29 +98,127 @@ final class DeltaCompiler(
       val streams = new Streams
       val template = DeltaCompiler.hideTime(streams.taken(query))
       RelationNames.note(template)
-      val plan = optimize(template)
       for {
-        block <- ExtractJoinBlock(plan, plan.outputSet)
-        _ <- new DeltaScope(streams.isChangelog)(block).toLeft(())
-        changelogs = streams.changelogs(block.leaves.map(_.plan))
-        layout = BlockLayout(block, AttributeClasses(block), changelogs, conf.keyErrorsAreNull)
-        tree <- new Eligibility(conf, None, compiled = true, begun)(layout)
-      } yield {
-        val rewrite = new RewriteBlock(layout)
-        val scans = block.leaves.indices.map { i =>
-          val scan = rewrite.scan(i, block.leaves(i).plan)
-          if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
-        }
-        val shape = rewrite.shape(NodeId(0), tree, texts) // each batch puts the block's own id there
-        DeltaCompiler.showTime(rewrite.deltas(shape, scans, form, output))
-      }
+        _ <- DeltaCompiler.sessions(query).toLeft(())
+        plan <- grouped(optimize(template), streams)
+        rows <- rows(plan, streams, root = true)
+      } yield DeltaCompiler.showTime(DeltaRows(rows.plan, form, rows.shown, output))
     }
+
+  /** The plan with a stream of changes in the place of each GROUP BY. */
+  private def grouped(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
+    var reason: Option[Reason] = None
+    val changed = plan.transformUp {
+      case aggregate: Aggregate if aggregate.isStreaming && reason.isEmpty =>
+        groups(aggregate, streams).fold(r => { reason = Some(r); aggregate }, identity)
+    }
+    reason.toLeft(changed)
+  }
+
+  private def groups(aggregate: Aggregate, streams: Streams): Either[Reason, LogicalPlan] = for {
+    grouping <- GroupCompiler.grouping(aggregate)
+    rows <- rows(grouping.child, streams, root = false)
+  } yield Project(grouping.results, streams.addGroups(GroupCompiler.groups(grouping, rows), grouping.output))
+
+  /** The changes of the rows of a plan without groups.
+    *
+    * @param root nothing with state stands above it: then rows are stored, for the complete result
+    */
+  private def rows(plan: LogicalPlan, streams: Streams, root: Boolean): Either[Reason, WeightedRows] =
+    passing(plan, streams, root).map(Right(_)).getOrElse(plan match {
+      case union: Union if isUnited(union, streams) => united(union, streams, root)
+      case Project(list, child) if isUnited(child, streams) =>
+        rows(child, streams, root).map(_.project(list, child))
+      case Filter(condition, child) if isUnited(child, streams) =>
+        rows(child, streams, root).map(_.filter(condition, child))
+      case _ => block(plan, streams)
+    })
+
+  /** Whether a plan is a union, or what is made of one, of which a part joins or groups; a union of streams is a stream. */
+  private def isUnited(plan: LogicalPlan, streams: Streams): Boolean = plan match {
+    case union: Union =>
+      union.children.exists(part =>
+        isUnited(part, streams) || ExtractJoinBlock.holdsBlock(part) || part.exists {
+          case ref: StreamRef => streams.isGroups(ref)
+          case _ => false
+        }
+      )
+    case Project(list, child) => DeltaScope.changing(list).isEmpty && isUnited(child, streams)
+    case Filter(condition, child) => DeltaScope.changing(Seq(condition)).isEmpty && isUnited(child, streams)
+    case _ => false
+  }
+
+  private def united(union: Union, streams: Streams, root: Boolean): Either[Reason, WeightedRows] = {
+    val (refused, parts) = union.children.map(rows(_, streams, root)).partitionMap(identity)
+    refused.headOption.toLeft(WeightedRows.united(union, parts))
+  }
+
+  /** The rows of a plan of which nothing must be stored: projections and conditions on groups, whose changes fit what was told
+    * before; or, below a GROUP BY, on rows that only come and of which none is late.
+    */
+  private def passing(plan: LogicalPlan, streams: Streams, root: Boolean): Option[WeightedRows] = {
+    val refs = plan.collect { case ref: StreamRef => ref }
+    val groups = refs.filter(streams.isGroups)
+    def appended = !root && !refs.exists(ref => streams.isChangelog(ref) || streams.hasWatermark(ref))
+    val linear = DeltaCompiler.isLinear(plan) && (refs == groups && refs.size == 1 || groups.isEmpty && appended)
+    if (!linear || !DeltaScope.passes(plan)) None
+    else {
+      val source = LeafSource(plan)
+      groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty)))
+      val shown = plan.output.map(source.resolve(_)).map {
+        case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
+        case _ => -1
+      }
+      Some(WeightedRows(streams.weighted(plan), shown, e => MeaningTexts.ofValue(e, plan), groups.nonEmpty))
+    }
+  }
+
+  private def block(plan: LogicalPlan, streams: Streams): Either[Reason, WeightedRows] = for {
+    block <- ExtractJoinBlock(plan, plan.outputSet)
+    _ <- new DeltaScope(streams.isChangelog)(block).toLeft(())
+    changelogs = streams.changelogs(block.leaves.map(_.plan))
+    layout = BlockLayout(block, AttributeClasses(block), changelogs, conf.keyErrorsAreNull)
+    tree <- new Eligibility(conf, None, compiled = true, begun)(layout)
+  } yield {
+    val rewrite = new RewriteBlock(layout)
+    val scans = block.leaves.indices.map { i =>
+      val scan = rewrite.scan(i, block.leaves(i).plan)
+      if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
+    }
+    val shape = rewrite.shape(NodeId(0), tree, texts) // each batch puts the block's own id there
+    rewrite.weighted(shape, scans)
+  }
 
   /** The streams of one query, by number. */
   final private class Streams {
     private val all = new ArrayBuffer[LogicalPlan]
 
     def isChangelog(ref: StreamRef): Boolean = all(ref.number).isInstanceOf[Changelog]
+
+    def isGroups(ref: StreamRef): Boolean = all(ref.number) match {
+      case Changelog(_: Groups, _, _) => true
+      case _ => false
+    }
+
+    def hasWatermark(ref: StreamRef): Boolean = all(ref.number).exists(_.isInstanceOf[EventTimeWatermark])
+
+    /** The changes of groups as a stream; its columns are `output`. Times of events among them bound nothing any more. */
+    def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
+      all += Changelog(groups, groups.output.last, Seq(groups.output.last))
+      StreamRef(
+        all.size - 1,
+        output.zip(groups.output).map { case (a, named) =>
+          AttributeReference(named.name, a.dataType)(a.exprId)
+        }
+      )
+    }
+
+    /** Takes down what is made of groups above them. */
+    def note(ref: StreamRef, above: RowsSpec): Unit = all(ref.number) match {
+      case changelog @ Changelog(groups: Groups, _, _) =>
+        all(ref.number) = changelog.copy(child = groups.copy(shape = groups.shape.copy(above = Some(above))))
+      case _ =>
+    }
 
     /** The leaves in which a changelog takes part. */
     def changelogs(leaves: IndexedSeq[LogicalPlan]): Set[Int] =
@@ -151,6 +280,20 @@ object DeltaCompiler {
     case _: DeltaOutput => false
     case other => other.children.exists(reads)
   }
+
+  /** Whether a plan of streams has projections, conditions and unions only. */
+  private def isLinear(plan: LogicalPlan): Boolean = plan match {
+    case _: StreamRef => true
+    case _: Project | _: Filter | _: Union => plan.children.forall(isLinear)
+    case _ => false
+  }
+
+  /** Sessions of rows that are close in time are no groups of equal rows. */
+  private def sessions(plan: LogicalPlan): Option[Reason] =
+    plan.collectFirst {
+      case node if node.output.exists(_.metadata.contains(SessionWindow.marker)) =>
+        Reason.of(Reason.UnsupportedAggregate, "function" -> "session_window")
+    }
 
   /** What `incrementalEnumerate` put there: the query, the form, and the columns that come out. */
   object Mark {

@@ -49,8 +49,20 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
 
   private def below(leaf: LogicalPlan): Seq[Expression] = leaf.collect { case node => node.expressions }.flatten
 
+  private def above(expressions: Seq[Expression]): Option[Reason] = DeltaScope.changing(expressions)
+
+  private def staticSide(leaf: LogicalPlan): Option[Reason] = leaf.collectFirst {
+    case join: Join if !Conditions.joinsStreams(join) => join.children.find(!_.isStreaming).getOrElse(join)
+  }.map(DeltaScope.static)
+}
+
+private[compile] object DeltaScope {
+
+  /** Whether rows may be deleted that met these projections and conditions: a delete meets them as its insert did. */
+  def passes(plan: LogicalPlan): Boolean = changing(plan.collect { case node => node.expressions }.flatten).isEmpty
+
   /** Why an expression cannot stand where rows are deleted. */
-  private def above(expressions: Seq[Expression]): Option[Reason] = {
+  def changing(expressions: Seq[Expression]): Option[Reason] = {
     def random = expressions.flatMap(_.collectFirst {
       case e if !e.deterministic && e.children.forall(_.deterministic) => e
     })
@@ -60,10 +72,6 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
       .orElse(subquery.headOption.map(static))
       .orElse(currentTime.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
   }
-
-  private def staticSide(leaf: LogicalPlan): Option[Reason] = leaf.collectFirst {
-    case join: Join if !Conditions.joinsStreams(join) => join.children.find(!_.isStreaming).getOrElse(join)
-  }.map(static)
 
   private def static(side: LogicalPlan): Reason =
     Reason.of(Reason.StaticSideOfChangelog, "static" -> Names.ofTable(side))

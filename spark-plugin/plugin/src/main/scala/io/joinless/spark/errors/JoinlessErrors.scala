@@ -115,13 +115,16 @@ object JoinlessErrors {
   def sparkVersion(found: String, built: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_SPARK_VERSION", "found" -> found, "built" -> built, "what" -> what)
 
-  /** @param left how many of the query's cells did not commit */
-  def batchNotRead(batch: Long, left: Int, cells: Int): JoinlessRuntimeException =
+  /** @param what the rows that are not stored */
+  def rowsNotStored(what: String): JoinlessAnalysisException = analysis("JOINLESS_ROWS_NOT_STORED", "what" -> what)
+
+  /** @param left how many of the partitions of our operators were not read to their end */
+  def batchNotRead(batch: Long, left: Int, partitions: Int): JoinlessRuntimeException =
     runtime(
       "JOINLESS_BATCH_NOT_READ",
       "batch" -> batch.toString,
       "left" -> left.toString,
-      "cells" -> cells.toString
+      "partitions" -> partitions.toString
     )
 
   /** @param block sequence number of the block in its cell's log */

@@ -1,7 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.spark.plans.{DeltaForm, DeltaRows}
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.plans.DeltaForm
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, UnsafeProjection, UnsafeRow}
@@ -19,14 +18,23 @@ import org.apache.spark.sql.joinless.KeyBytes
   *
   * Otherwise rows stream through. The stage keeps no state: changes of different batches never meet.
   */
-final case class DeltaRowsExec(form: DeltaForm, blockColumns: Seq[Int], output: Seq[Attribute], child: SparkPlan)
-    extends UnaryExecNode {
+final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: Seq[Attribute], child: SparkPlan)
+    extends UnaryExecNode with ReadInParts {
 
-  private def spec: Option[BlockSpec] = child.collectFirst { case join: JoinFreeExec => join.spec }
+  private lazy val addition: Addition = NetChanges.addition(child, form, shownColumns.filter(_ >= 0).toSet)
 
-  private def addsUp: Boolean = spec.forall(DeltaRows.addsUp(_, form, blockColumns))
+  private def addsUp: Boolean = addition != Addition.None
 
-  private def crossesCells: Boolean = addsUp && spec.exists(DeltaRows.hidden(_, blockColumns).nonEmpty)
+  private def crosses: Boolean = addition == Addition.Across
+
+  /** Which partitions were read to their end, where that cannot be seen of the operators below. */
+  private lazy val read: PartsRead = PartsRead(sparkContext)
+
+  @volatile private var partitions = 0
+
+  override def parts: Int = partitions
+
+  override def partsLeft: Int = partitions - (if (partitions > 0) read.size else 0)
 
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
@@ -34,7 +42,7 @@ final case class DeltaRowsExec(form: DeltaForm, blockColumns: Seq[Int], output: 
   override def producedAttributes: AttributeSet = AttributeSet(output)
 
   override def requiredChildDistribution: Seq[Distribution] =
-    if (!crossesCells) Seq(UnspecifiedDistribution)
+    if (!crosses) Seq(UnspecifiedDistribution)
     else {
       val hashed = child.output.init.filter(a => KeyBytes.hashable(a.dataType))
       Seq(if (hashed.isEmpty) AllTuples else ClusteredDistribution(hashed))
@@ -43,20 +51,24 @@ final case class DeltaRowsExec(form: DeltaForm, blockColumns: Seq[Int], output: 
   override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
 
   override protected def stringArgs: Iterator[Any] =
-    Iterator(form.name) ++ Option.when(addsUp)(if (crossesCells) "adds up over cells" else "adds up")
+    Iterator(form.name) ++ Option.when(addsUp)(if (crosses) "adds up over partitions" else "adds up")
 
   override protected def doExecute(): RDD[InternalRow] = {
     val (types, sum, told, rowsOut) = (child.output.map(_.dataType).init, addsUp, form, longMetric("numOutputRows"))
-    child.execute().mapPartitions { rows =>
+    val changes = child.execute()
+    val watch = if (sum) { partitions = changes.getNumPartitions; Some(read) }
+    else None
+    changes.mapPartitionsWithIndex { (partition, rows) =>
       val result = UnsafeProjection.create(types.zipWithIndex.map { case (t, i) =>
         BoundReference(i, t, nullable = true)
       })
       val changes = rows.map(row => (result(row), row.getLong(types.size)))
       val net = if (sum) DeltaRowsExec.addedUp(changes, types.size) else changes
-      new TellChanges(told, types)(net).map { row =>
+      val out = new TellChanges(told, types)(net).map { row =>
         rowsOut += 1
         row
       }
+      watch.fold(out)(_.watched(partition, out))
     }
   }
 

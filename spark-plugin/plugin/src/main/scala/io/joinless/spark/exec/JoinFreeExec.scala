@@ -6,6 +6,7 @@ import io.joinless.engine.view.ViewTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ViewTreePlan
+import io.joinless.spark.plans.{DeltaForm, DeltaRows}
 import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
 import io.joinless.spark.state.{
   CacheSweeper,
@@ -84,7 +85,7 @@ final case class JoinFreeExec(
     stateInfo: Option[StateInfo],
     child: SparkPlan,
     deltas: Boolean = false
-) extends StatefulCells {
+) extends StatefulCells with NetChanges with ReadInParts {
 
   override def shortName: String = StateFormat.OperatorName
 
@@ -127,8 +128,19 @@ final case class JoinFreeExec(
 
   private def committed: Seq[CellSizes] = CellSizes.lastOfEachCell(commits.value.asScala.toSeq)
 
-  /** How many cells did not commit: nothing read all of their rows. */
-  def cellsLeft: Int = spec.cells - committed.size
+  override def parts: Int = spec.cells
+
+  /** A cell commits when it was read to its end. */
+  override def partsLeft: Int = spec.cells - committed.size
+
+  override private[exec] def retracts: Boolean = spec.retractable
+
+  override private[exec] def addition(form: DeltaForm, shown: Set[Int]): Addition = {
+    val columns = spec.output.indices.filter(shown)
+    if (!DeltaRows.addsUp(spec, form, columns)) Addition.None
+    else if (DeltaRows.hidden(spec, columns).isEmpty) Addition.Within
+    else Addition.Across
+  }
 
   /** Sizes are those after the last action, other figures those of all actions. Late rows are dropped where they are scanned;
     * users look for them at the operator.

@@ -8,9 +8,9 @@ object DeltasText {
 
   /** @param spec the block below, with its shares */
   def apply(spec: BlockSpec, deltas: DeltaRows): String = {
-    val hidden = DeltaRows.hidden(spec, deltas.blockColumns).map(spec.attributes(_).name)
+    val hidden = DeltaRows.hidden(spec, deltas.shownColumns).map(spec.attributes(_).name)
     val sum =
-      if (!DeltaRows.addsUp(spec, deltas.form, deltas.blockColumns)) "handed out as they are found"
+      if (!DeltaRows.addsUp(spec, deltas.form, deltas.shownColumns)) "handed out as they are found"
       else if (hidden.isEmpty) "equal rows added up within each cell"
       else s"equal rows added up over all cells, because the result does not show ${hidden.mkString(", ")}"
     s"  changes: in ${deltas.form.column}, $sum"

@@ -1,6 +1,6 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{JoinFreeJoin, Reason}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, Reason}
 import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
@@ -30,7 +30,8 @@ object ExtendedExplain {
       val facts = ViewTreeFacts(shape)
       s"Join-free: ${facts.relations.mkString(", ")} (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name})"
     }
-    rewritten ++ reasons(plans).map(told)
+    val groups = plans.collect { case groups: Groups => groups }.distinctBy(_.shape).map(GroupsText.heading)
+    rewritten ++ groups ++ reasons(plans).map(told)
   }
 
   /** The reasons at these nodes themselves, each once. */

@@ -2,9 +2,9 @@ package io.joinless.spark.planner
 
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.{DeltaRowsExec, JoinFreeExec, MarkExec, RolesAndCellsExec}
+import io.joinless.spark.exec.{DeltaRowsExec, GroupsExec, JoinFreeExec, MarkExec, RolesAndCellsExec}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{Changelog, DeltaOutput, DeltaRows, JoinFreeJoin, PlansJoinBlocks}
+import io.joinless.spark.plans.{Changelog, DeltaOutput, DeltaRows, Groups, JoinFreeJoin, PlansJoinBlocks}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
 import io.joinless.spark.run.{Recorded, StreamContext}
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, LateEvents, StateInfo}
@@ -22,8 +22,9 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: JoinFreeJoin => planned(join) :: Nil
-    case DeltaRows(child, form, blockColumns, output) =>
-      DeltaRowsExec(form, blockColumns, output, planLater(child)) :: Nil
+    case DeltaRows(child, form, shownColumns, output) =>
+      DeltaRowsExec(form, shownColumns, output, planLater(child)) :: Nil
+    case groups: Groups => planned(groups) :: Nil
     case Changelog(child, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
     case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
     case DeltaOutput(child) => MarkExec("DeltaOutput", plan.output, planLater(child)) :: Nil
@@ -51,6 +52,19 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       drawn.map(_.copy(numPartitions = spec.cells)),
       CellExchange(rows, spec.cells),
       join.deltas
+    )
+  }
+
+  private def planned(groups: Groups): SparkPlan = {
+    val drawn = StreamContext.current(session).map(_.nextStateInfo())
+    drawn.foreach(info => StreamContext.checkGroups(session, info.operatorId, groups.shape))
+    GroupsExec.over(
+      planLater(groups.child),
+      groups.functions,
+      groups.shape,
+      groups.output,
+      drawn.fold(partitions)(_.numPartitions),
+      drawn
     )
   }
 

@@ -40,11 +40,11 @@ final case class UnresolvedDeltaOutput(child: LogicalPlan, form: DeltaForm) exte
 
 /** The net changes of a result: rows of `child`, whose last column is their weight, told in `form`.
   *
-  * @param blockColumns per column of the result, the position of the block's column it is; −1 where it is computed. Rows that
-  *   differ in the block's columns can then be equal here, and their weights must be added up
+  * @param shownColumns per column of the result, the position of the column it is of the operator with state below; −1 where it is
+  *   computed. Rows that differ in that operator's columns can then be equal here, and their weights must be added up
   * @param output the result's columns, then the column of the form
   */
-final case class DeltaRows(child: LogicalPlan, form: DeltaForm, blockColumns: Seq[Int], output: Seq[Attribute])
+final case class DeltaRows(child: LogicalPlan, form: DeltaForm, shownColumns: Seq[Int], output: Seq[Attribute])
     extends UnaryNode {
 
   /** All columns of the child are needed. */
@@ -61,8 +61,8 @@ object DeltaRows {
     *
     * A column shows its attribute where it is the stored key itself: equal columns are then equal keys.
     */
-  def hidden(spec: BlockSpec, blockColumns: Seq[Int]): Seq[Int] = {
-    val shown = blockColumns.filter(_ >= 0).map(spec.output)
+  def hidden(spec: BlockSpec, shownColumns: Seq[Int]): Seq[Int] = {
+    val shown = shownColumns.filter(_ >= 0).map(spec.output)
     spec.attributes.indices.filter { x =>
       spec.shares(x) > 1 && !shown.exists { c =>
         spec.relations(c.relation).keys.exists(k => k.attribute == x && k.ordinal == c.ordinal)
@@ -71,9 +71,9 @@ object DeltaRows {
   }
 
   /** Whether changes of equal rows must be added up: some can cancel others out, or the form wants one row for all. */
-  def addsUp(spec: BlockSpec, form: DeltaForm, blockColumns: Seq[Int]): Boolean = {
+  def addsUp(spec: BlockSpec, form: DeltaForm, shownColumns: Seq[Int]): Boolean = {
     val cancel = spec.inputs.exists(_.retractable)
-    def differ = hidden(spec, blockColumns).nonEmpty || spec.output.indices.exists(!blockColumns.contains(_))
+    def differ = hidden(spec, shownColumns).nonEmpty || spec.output.indices.exists(!shownColumns.contains(_))
     form == DeltaForm.Weight || cancel && differ
   }
 }

@@ -125,10 +125,19 @@ object Reason {
   )
   val UnsupportedOperator: Code = Code(
     "UNSUPPORTED_OPERATOR",
-    "The operator <operator> stands in the query, and changes of a result are told of inner joins, filters, projections and " +
-      "unions below the joins.",
-    "Leave it out. Ask each part of a union of joins for its changes, and unite those. What treats rows one by one may follow incrementalEnumerate(); aggregates are for the complete result, " +
-      "incrementalEnumerate(\"full\"), or sums over _weight."
+    "The operator <operator> stands in the query, and changes of a result are told of inner joins, filters, projections, " +
+      "unions, GROUP BY and DISTINCT.",
+    "Leave it out. What treats rows one by one may follow incrementalEnumerate()."
+  )
+  val UnsupportedAggregate: Code = Code(
+    "UNSUPPORTED_AGGREGATE",
+    "The changes of groups are told of COUNT, SUM, AVG, MIN and MAX, and the query has <function>.",
+    "Leave it out, or compute it from the complete result, incrementalEnumerate(\"full\")."
+  )
+  val UnsupportedGroupKey: Code = Code(
+    "UNSUPPORTED_GROUP_KEY",
+    "The grouping column <key> has the type <type>, whose equal values can differ in their bytes.",
+    "Cast it to a type of simple values, such as STRING or BIGINT; group a collated string by lower(...) or by collate(..., 'UTF8_BINARY')."
   )
   val NondeterministicExpression: Code = Code(
     "NONDETERMINISTIC_EXPRESSION",
@@ -188,6 +197,8 @@ object Reason {
     UnsupportedOutputMode,
     AmbiguousColumns,
     UnsupportedOperator,
+    UnsupportedAggregate,
+    UnsupportedGroupKey,
     NondeterministicExpression,
     TimeDependentExpression,
     StaticSideOfChangelog,

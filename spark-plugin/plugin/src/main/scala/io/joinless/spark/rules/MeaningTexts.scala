@@ -24,6 +24,9 @@ private[spark] object MeaningTexts {
     RowsSpec(values.map(text).toIndexedSeq, filters.map(text).distinct.sorted.toIndexedSeq)
   }
 
+  /** An expression over the columns of such a plan. */
+  def ofValue(expression: Expression, plan: LogicalPlan): String = text(LeafSource(plan).resolve(expression))
+
   /** Conditions over a block's leaves. */
   def ofConditions(conditions: Seq[Expression], leaves: IndexedSeq[Leaf]): IndexedSeq[String] =
     conditions.map(of(_, leaves)).sorted.toIndexedSeq
@@ -38,6 +41,9 @@ private[spark] object MeaningTexts {
     }.toMap
     sql(OuterScope.replace(expression)(a => names.getOrElse(a.exprId, a)))
   }
+
+  /** An expression whose columns have their texts as names. */
+  def plain(expression: Expression): String = sql(expression)
 
   private def text(expression: Expression): String =
     sql(OuterScope.replace(expression)(_.withQualifier(Nil)))

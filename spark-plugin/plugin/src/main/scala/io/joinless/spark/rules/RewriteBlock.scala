@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import io.joinless.spark.plans.InPlaceOf
 import io.joinless.engine.query.JoinTree
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
+import io.joinless.spark.plans.{DeltaForm, JoinFreeJoin}
 import io.joinless.spark.spec.{BlockShape, ColumnSpec, MeaningSpec, NodeId, ResultSpec, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
@@ -85,28 +85,31 @@ final class RewriteBlock(layout: BlockLayout) {
     if (needsNothingAbove) node else Project(restored, filtered(node))
   }
 
-  /** As `plan`, but what the node yields are changes of the result, told in `form`.
+  /** As `plan`, but what the node yields are changes of the result: its columns, by position those of the block's root, then the
+    * weight.
     *
     * @param scans per relation, what yields its rows (of a changelog with their weights)
-    * @param output the result's columns and the form's, by position those of the block's root
     */
-  def deltas(shape: BlockShape, scans: Seq[LogicalPlan], form: DeltaForm, output: Seq[Attribute]): LogicalPlan = {
+  def weighted(shape: BlockShape, scans: Seq[LogicalPlan]): WeightedRows = {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
     val roles = scans.indices.map(Seq(_)) // each batch merges the scans
     val node = JoinFreeJoin(scans, roles, shape, layout.boundResiduals, attributes :+ weight, deltas = true)
-    // by position: DeltaRows has attributes of its own
     val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
-    val blockColumns = layout.output.map {
+    val shown = layout.output.map {
       case (_, column: Attribute) => columns.indexWhere(_.exprId == column.exprId)
       case _ => -1
     }
-    DeltaRows(Project(result :+ weight, filtered(node)), form, blockColumns, output)
+    val text = (e: Expression) => MeaningTexts.of(OuterScope.replace(e)(meaningOf), layout.block.leaves)
+    WeightedRows(Project(result :+ weight, filtered(node)), shown, text, layout.changelogs.nonEmpty)
   }
 
   /** The stored columns of the rows of relation `i`, read from `plan`. */
   def scan(i: Int, plan: LogicalPlan): LogicalPlan =
     layout.block.leaves(i).copy(plan = plan)
       .scan(layout.columns(i), layout.conditions(i))
+
+  private def meaningOf(a: Attribute): Expression =
+    layout.output.collectFirst { case (own, meaning) if own.exprId == a.exprId => meaning }.getOrElse(a)
 
   private def filtered(node: JoinFreeJoin): LogicalPlan =
     layout.late.map(above).reduceOption(Conditions.and).fold[LogicalPlan](node)(Filter(_, node))

@@ -6,7 +6,7 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors, Mismatch}
-import io.joinless.spark.spec.StateFormat
+import io.joinless.spark.spec.{GroupFormat, GroupShape, StateFormat}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, OperatorRecord}
@@ -14,7 +14,8 @@ import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, Operato
 /** Which stateful operators a checkpoint holds, by the metadata that Spark keeps for each of them in
   * `state/<operator>/_metadata`. Nothing is written.
   *
-  *   - Metadata of version 2 with our operator name carries a block's spec; all else are Spark's operators.
+  *   - Metadata of version 2 with one of our operator names carries a block's spec, or the shape of groups; all else are Spark's
+  *     operators.
   *   - Metadata is written once, so what a batch wrote that then failed is in force too, batch 0 included.
   *   - A folder without metadata belongs to a Spark that wrote none; or, in batch 0, to an attempt that failed before it
   *     wrote any, which leaves no state behind.
@@ -23,7 +24,8 @@ import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, Operato
   */
 private[spark] object OperatorMetadata {
 
-  final case class Found(ours: Seq[Recorded], sparkOperators: Boolean)
+  /** @param groups shapes of groups by their operators */
+  final case class Found(ours: Seq[Recorded], groups: Map[Long, GroupShape], sparkOperators: Boolean)
 
   /** @param state the folder of all operators' state
     * @param batch the batch that is being planned
@@ -37,7 +39,11 @@ private[spark] object OperatorMetadata {
     ours.groupBy(_.spec.id).values.find(_.size > 1).foreach { twice =>
       reader.unreadable(s"Operators ${twice.map(_.operator).mkString(" and ")} claim to be the same join block.")
     }
-    Found(ours, operators.contains(Sparks))
+    Found(
+      ours,
+      operators.collect { case OurGroups(operator, shape) => operator -> shape }.toMap,
+      operators.contains(Sparks)
+    )
   }
 
   /** As `read`, for the batch that a query on this checkpoint plans first: the last one that was begun, or the one after it where
@@ -50,11 +56,14 @@ private[spark] object OperatorMetadata {
     found(new OperatorMetadata(session, folder.state, next, begun.getOrElse(0)))
   }
 
+  private val OurNames = Set(StateFormat.OperatorName, GroupFormat.OperatorName)
+
   /** No metadata of an operator is as large; more is not read into memory. */
   final private val MaxBytes = 64 << 20
 
   sealed trait Operator
   final case class Ours(block: Recorded) extends Operator
+  final case class OurGroups(operator: Long, shape: GroupShape) extends Operator
   case object Sparks extends Operator
   case object Stateless extends Operator
 }
@@ -95,6 +104,8 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
           if (record.operator.toString != operator.getName)
             unreadable(s"The metadata of operator ${operator.getName} is that of operator ${record.operator}.")
           Ours(Recorded(spec, record.operator, record.partitions))
+        case Some(record) if record.name == GroupFormat.OperatorName =>
+          OurGroups(record.operator, GroupFormat.fromJson(record.properties, state.getParent.toString))
         case _ => Sparks
       }
     catch {
@@ -108,7 +119,7 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
   /** Whether the text of the metadata, cut or garbled as it may be, still says that the operator is one of Spark's. */
   private def namesAnother(operator: Path, newest: String): Boolean = Try {
     val text = new String(files.read(new Path(OperatorRecord.folder(operator), newest), MaxBytes), UTF_8)
-    "\"operatorName\":\"([^\"]+)\"".r.findFirstMatchIn(text).exists(_.group(1) != StateFormat.OperatorName)
+    "\"operatorName\":\"([^\"]+)\"".r.findFirstMatchIn(text).exists(name => !OperatorMetadata.OurNames(name.group(1)))
   }.getOrElse(false)
 
   private def firstLine(e: Throwable): String =

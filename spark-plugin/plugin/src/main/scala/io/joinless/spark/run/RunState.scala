@@ -1,6 +1,6 @@
 package io.joinless.spark.run
 
-import io.joinless.spark.spec.{BlockShape, NodeId}
+import io.joinless.spark.spec.{BlockShape, GroupShape, NodeId}
 
 /** What a rule must know of the streaming run it plans for. A value: rules read no state themselves. */
 sealed trait RunState {
@@ -20,6 +20,11 @@ object RunState {
   /** Decided before, in this run or in an earlier one: exactly these blocks are ours.
     *
     * @param sparkOperators the checkpoint also holds stateful operators of Spark's own
+    * @param groups the groups that the checkpoint holds, in the order of their operators
     */
-  final case class Decided(override val blocks: Map[NodeId, BlockShape], sparkOperators: Boolean) extends RunState
+  final case class Decided(
+      override val blocks: Map[NodeId, BlockShape],
+      sparkOperators: Boolean,
+      groups: Seq[GroupShape] = Nil
+  ) extends RunState
 }

@@ -4,7 +4,7 @@ import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.spec.{BlockShape, BlockSpec, NodeId}
+import io.joinless.spark.spec.{BlockShape, BlockSpec, GroupFormat, GroupShape, NodeId}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.AnalysisHelper
 import org.apache.spark.sql.joinless.{RunningBatch, SparkMembers}
@@ -19,10 +19,16 @@ object StreamContext {
   /** What is known of a run: `recorded` by its checkpoint, `blocks` once the first batch was planned, `placed` once their cells
     * were chosen.
     */
-  final private class Run(val recorded: Map[NodeId, Recorded], val sparkOperators: Boolean) {
+  final private class Run(
+      val recorded: Map[NodeId, Recorded],
+      val groups: Map[Long, GroupShape],
+      val sparkOperators: Boolean
+  ) {
     @volatile var placed: Map[NodeId, BlockSpec] = Map.empty
     @volatile var blocks: Option[Map[NodeId, BlockShape]] =
-      Option.when(recorded.nonEmpty || sparkOperators)(recorded.map { case (id, block) => id -> block.spec.shape })
+      Option.when(recorded.nonEmpty || groups.nonEmpty || sparkOperators)(recorded.map { case (id, block) =>
+        id -> block.spec.shape
+      })
   }
 
   private val runs = new ConcurrentHashMap[UUID, Run]
@@ -57,7 +63,11 @@ object StreamContext {
     else stateOf(begun(OperatorMetadata.ofNextBatch(session, checkpoint)))
 
   private def stateOf(run: Run): RunState =
-    run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(_, run.sparkOperators))
+    run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(
+      _,
+      run.sparkOperators,
+      run.groups.toSeq.sortBy(_._1).map(_._2)
+    ))
 
   /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise they must be the
     * recorded ones.
@@ -87,6 +97,18 @@ object StreamContext {
     run.blocks = Some(run.blocks.getOrElse(Map.empty) + (spec.id -> spec.shape))
   }
 
+  /** Refuses groups of the running query that are not those which its checkpoint holds of that operator. */
+  def checkGroups(session: SparkSession, operator: Long, now: GroupShape): Unit = current(session).foreach { batch =>
+    val run = runOf(session, batch)
+    def refuse(what: String) = throw JoinlessErrors.stateMismatch(Mismatch.Query, batch.checkpoint, what)
+    run.groups.get(operator) match {
+      case Some(before) => GroupFormat.difference(before, now).foreach(refuse)
+      case None if batch.batch > 0 && (run.recorded.nonEmpty || run.groups.nonEmpty || run.sparkOperators) =>
+        refuse(s"It was begun without the groups ${now.text} of the query, or with others before them.")
+      case None =>
+    }
+  }
+
   /** Where the checkpoint of the running query is, for errors. */
   def checkpoint(session: SparkSession): String = current(session).fold("of the query")(_.checkpoint)
 
@@ -99,5 +121,5 @@ object StreamContext {
     }
 
   private def begun(found: OperatorMetadata.Found): Run =
-    new Run(found.ours.map(r => r.spec.id -> r).toMap, found.sparkOperators)
+    new Run(found.ours.map(r => r.spec.id -> r).toMap, found.groups, found.sparkOperators)
 }

@@ -1,15 +1,26 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.plans.InPlaceOf
-import io.joinless.spark.changes.Changes
+import io.joinless.spark.changes.{Changes, SourceNames}
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin}
+import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups, JoinFreeJoin}
 import io.joinless.spark.rules.StoredRows
 import io.joinless.spark.spec.BlockShape
-import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{GlobalLimit, LocalLimit, LogicalPlan, Project, Sort, SubqueryAlias}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Count}
+import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, Expression, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  Filter,
+  GlobalLimit,
+  LocalLimit,
+  LogicalPlan,
+  Project,
+  Sort,
+  SubqueryAlias,
+  Union
+}
 import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
@@ -37,14 +48,40 @@ object FullResult {
         plan.withNewChildren(plan.children.map(full(session, _, fitting)))
       case query =>
         DeltaCompilation(session, Changes.marked(query, DeltaForm.Weight), begun = true) match {
-          case DeltaRows(Project(list, block), _, _, output) =>
-            val rows = block.transform { case join: JoinFreeJoin =>
-              ResultTable.relation(fitting(join.shape), join.shape, join.residuals, join.output.init, conditions(join))
-            }
-            Project(list.init.zip(output).map { case (value, column) => renamed(value, column) }, rows)
-          case other => throw new IllegalStateException(s"not the changes of a block: ${other.nodeName}")
+          case DeltaRows(changes, _, _, output) =>
+            val rows = complete(changes, fitting)
+            Project(rows.output.zip(output).map { case (value, column) => renamed(value, column) }, rows)
+          case other => throw new IllegalStateException(s"not the changes of a query: ${other.nodeName}")
         }
     }
+
+  /** The rows of which `changes` tells: all of its columns but the weight, the last one. */
+  private def complete(changes: LogicalPlan, fitting: BlockShape => Snapshot): LogicalPlan = changes match {
+    case Project(list, child) => Project(list.init, complete(child, fitting))
+    case Filter(condition, child) => Filter(condition, complete(child, fitting))
+    case join: JoinFreeJoin =>
+      ResultTable.relation(fitting(join.shape), join.shape, join.residuals, join.output.init, conditions(join))
+    case union: Union => union.withNewChildren(union.children.map(complete(_, fitting)))
+    case groups: Groups => grouped(groups, complete(groups.child, fitting))
+    case other => throw JoinlessErrors.rowsNotStored(SourceNames.of(other))
+  }
+
+  /** The groups of all rows, by Spark's own operator. */
+  private def grouped(groups: Groups, rows: LogicalPlan): LogicalPlan = {
+    val keys = rows.output.take(groups.shape.columns.size)
+    val values = groups.functions.map { f =>
+      f.function.transform { case BoundReference(i, _, _) => rows.output(i) } match {
+        case count: Count => count.copy(children = Seq(f.argument.fold[Expression](Literal(1))(rows.output)))
+        case other => other
+      }
+    }.zip(groups.shape.functions).map { case (f, spec) =>
+      f.asInstanceOf[AggregateFunction].toAggregateExpression(isDistinct = spec.isDistinct)
+    }
+    val selected = (keys ++ values).zip(groups.output).map { case (value, column) =>
+      Alias(value, column.name)(exprId = column.exprId)
+    }
+    Aggregate(keys, selected, rows)
+  }
 
   /** What the query asks of single rows, as far as it can be seen of what is stored. Where rows can be deleted, the query asks what the
     * running one does.

@@ -3,9 +3,9 @@ package io.joinless.spark.start
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ExtendedExplain
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.plans.{Groups, JoinFreeJoin}
 import io.joinless.spark.run.{RecordedBlocks, RunState, StreamContext}
-import io.joinless.spark.spec.{BlockShape, NodeId, SpecComparison}
+import io.joinless.spark.spec.{BlockShape, GroupFormat, GroupShape, NodeId, SpecComparison}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
   *
   *   - Confs of ours that do not exist; they can be set at any time before.
   *   - State of ours on a Spark that lacks what we stand on.
-  *   - A query whose join blocks are not those that its checkpoint holds. (The first batch compares again, with what only it
+  *   - A query whose join blocks or groups are not those that its checkpoint holds. (The first batch compares again, with what only it
   *     knows: cells and ids of operators.)
   *   - Under `spark.joinless.mode=force`, a join that would stay with Spark.
   *
@@ -33,15 +33,30 @@ final class StartCheck(session: SparkSession) extends StartRule {
   private def check(query: LogicalPlan, checkpoint: String): Unit = {
     val forced = Inspection.conf(session).forced
     val run = StreamContext.stateAt(session, checkpoint)
+    val asked = query.collect { case groups: Groups => groups.shape }
     val before = run match {
-      case RunState.Decided(blocks, _) if blocks.nonEmpty || query.exists(_.isInstanceOf[JoinFreeJoin]) => Some(blocks)
+      case decided: RunState.Decided
+          if (decided.blocks.keys ++ decided.groups ++ asked).nonEmpty || query.exists(_.isInstanceOf[JoinFreeJoin]) =>
+        Some(decided)
       case _ => None
     }
     if (forced || before.isDefined) {
       val nodes = Inspection.optimized(session, query, run).collect { case node => node }
       if (forced) rewritten(nodes)
-      before.foreach(compare(_, nodes.collect { case join: JoinFreeJoin => join.shape }, checkpoint))
+      before.foreach { decided =>
+        compareGroups(decided.groups, asked, checkpoint)
+        compare(decided.blocks, nodes.collect { case join: JoinFreeJoin => join.shape }, checkpoint)
+      }
     }
+  }
+
+  /** Groups are planned, and so numbered, in the order in which they stand in the plan. */
+  private def compareGroups(before: Seq[GroupShape], now: Seq[GroupShape], checkpoint: String): Unit = {
+    def texts(groups: Seq[GroupShape]) = if (groups.isEmpty) "none" else groups.map(_.text).mkString("; ")
+    val difference =
+      if (before.size == now.size) before.zip(now).flatMap { case (b, n) => GroupFormat.difference(b, n) }.headOption
+      else Some(s"It holds these groups: ${texts(before)}. The query has: ${texts(now)}.")
+    difference.foreach(what => throw JoinlessErrors.stateMismatch(Mismatch.Query, checkpoint, what))
   }
 
   private def rewritten(nodes: Seq[LogicalPlan]): Unit = ExtendedExplain.reasons(nodes).headOption.foreach { reason =>

@@ -1,9 +1,9 @@
 package io.joinless.spark.start
 
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.exec.JoinFreeExec
+import io.joinless.spark.exec.ReadInParts
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.plans.{Groups, JoinFreeJoin}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.{CheckedSink, SparkMembers}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
@@ -13,7 +13,8 @@ import org.apache.spark.sql.execution.SparkPlan
 /** Refuses a batch that the function of a `foreachBatch` read in part only, before Spark marks it as done.
   *
   * A cell commits when the last of its rows is read. Spark looks whether all cells did so, but after it has written the batch
-  * to its commit log: the checkpoint could not go on, since the state of a batch that is done would be missing.
+  * to its commit log: the checkpoint could not go on, since the state of a batch that is done would be missing. Where changes are
+  * added up behind the cells, those are read whatever the function reads; then the partitions of sums count, too.
   *
   * It puts a sink around the user's ([[CheckedSink]]).
   */
@@ -24,7 +25,7 @@ final class WholeBatches(session: SparkSession) extends StartRule {
 
   private def mayBeOurs(query: LogicalPlan): Boolean =
     SparkMembers.missing.isEmpty && Inspection.conf(session).enabled && query.exists {
-      case _: Join | _: JoinFreeJoin => true
+      case _: Join | _: JoinFreeJoin | _: Groups => true
       case _ => false
     }
 }
@@ -32,8 +33,8 @@ final class WholeBatches(session: SparkSession) extends StartRule {
 object WholeBatches {
 
   private def check(batch: Long, executed: SparkPlan): Unit = {
-    val joins = executed.collect { case join: JoinFreeExec => join }
-    val left = joins.map(_.cellsLeft).sum
-    if (left > 0) throw JoinlessErrors.batchNotRead(batch, left, joins.map(_.spec.cells).sum)
+    val operators = executed.collect { case operator: ReadInParts => operator }
+    val left = operators.map(_.partsLeft).sum
+    if (left > 0) throw JoinlessErrors.batchNotRead(batch, left, operators.map(_.parts).sum)
   }
 }

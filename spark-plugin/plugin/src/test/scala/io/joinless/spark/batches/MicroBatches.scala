@@ -5,7 +5,7 @@ import java.util.UUID
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.compile.DeltaCompilation
-import io.joinless.spark.exec.JoinFreeExec
+import io.joinless.spark.exec.{GroupsExec, JoinFreeExec, ReadInParts}
 import io.joinless.spark.run.{RunState, StreamContext}
 import io.joinless.spark.spec.{BlockSpec, NodeId}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -57,7 +57,9 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String)
   def play(files: Map[String, Seq[String]]): Seq[Row] = plans.active {
     val plan = planned(BatchPlans.of(analyzed, files))
     val rows = plan.executeCollectPublic().toSeq
-    operators(plan).foreach(block => assert(block.cellsLeft == 0, s"batch $batches left cells of $block"))
+    plan.collect { case operator: ReadInParts => operator }.foreach { operator =>
+      assert(operator.partsLeft == 0, s"batch $batches left partitions of $operator")
+    }
     batches += 1
     rows
   }
@@ -78,11 +80,16 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String)
     val specs = operators(plan).map(block => block.spec.id -> block.spec).toMap
     decided.foreach(before => assert(before == specs, s"batch $batches has other blocks: $specs, not $before"))
     decided = Some(specs)
-    plan.transformUp { case block: JoinFreeExec => block.copy(stateInfo = Some(stateOf(block.spec))) }
+    val numbers = Iterator.from(decided.fold(0)(_.size))
+    plan.transformUp {
+      case block: JoinFreeExec => block.copy(stateInfo = Some(stateOf(block.spec.id.block, block.spec.cells)))
+      case groups: GroupsExec =>
+        groups.copy(stateInfo = Some(stateOf(numbers.next(), groups.child.outputPartitioning.numPartitions)))
+    }
   }
 
   private def operators(plan: SparkPlan): Seq[JoinFreeExec] = plan.collect { case block: JoinFreeExec => block }
 
-  private def stateOf(spec: BlockSpec): StateInfo =
-    BatchPlans.stateInfo(state, run, spec.id.block.toLong, batches, spec.cells)
+  private def stateOf(operator: Int, partitions: Int): StateInfo =
+    BatchPlans.stateInfo(state, run, operator.toLong, batches, partitions)
 }

@@ -53,7 +53,7 @@ class WholeBatchesSpec extends AnyFunSuite with SharedSpark {
     val error = intercept[StreamingQueryException](failed.awaitTermination())
     val text = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString("\n")
     assert(
-      text.contains("[JOINLESS_BATCH_NOT_READ]") && text.contains("batch 1: ") && text.contains("of 2 cells"),
+      text.contains("[JOINLESS_BATCH_NOT_READ]") && text.contains("batch 1: ") && text.contains("of 2 partitions"),
       text
     )
     start(files, threeHops)(collect).awaitTermination()

@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreId,
   *
   * `StateStore` is internal to Spark; checked on 4.2.0.
   */
-final class CellStore private[joinless] (private[joinless] val store: StateStore) extends BlockStore {
+final class CellStore private[joinless] (private[joinless] val store: StateStore) extends PrefixStore {
 
   def cell: Int = store.id.partitionId
 
@@ -18,6 +18,12 @@ final class CellStore private[joinless] (private[joinless] val store: StateStore
   override def get(key: UnsafeRow): UnsafeRow = store.get(key)
 
   override def remove(key: UnsafeRow): Unit = store.remove(key)
+
+  override def scan[A](prefix: UnsafeRow)(read: Iterator[(UnsafeRow, UnsafeRow)] => A): A = {
+    val pairs = store.prefixScan(prefix)
+    try read(pairs.map(pair => (pair.key, pair.value)))
+    finally pairs.close()
+  }
 
   /** Calls `read` with all blocks, in any order; each pair of rows holds until the next. */
   def read[A](read: Iterator[(UnsafeRow, UnsafeRow)] => A): A = {

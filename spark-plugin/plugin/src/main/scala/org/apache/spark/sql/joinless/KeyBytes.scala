@@ -2,6 +2,7 @@ package org.apache.spark.sql.joinless
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{NormalizeFloatingNumbers, NormalizeNaNAndZero}
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.types._
 
 /** Values whose bytes are equal exactly where `=` holds: what the engine needs of a join key.
@@ -39,6 +40,9 @@ object KeyBytes {
     case _: YearMonthIntervalType | _: DayTimeIntervalType => true
     case _ => false
   }
+
+  /** Whether equal values of this type have equal bytes once zeros and NaNs are made one: rows can be grouped by it. */
+  def groupable(dataType: DataType): Boolean = comparable(dataType) && UnsafeRowUtils.isBinaryStable(dataType)
 
   /** Whether Spark's hash partitioning takes values of this type, so that equal ones meet. */
   def hashable(dataType: DataType): Boolean = !dataType.existsRecursively {

@@ -31,6 +31,15 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
   protected def keySchema: StructType
   protected def valueSchema: StructType
 
+  /** Entries are found by that many of the first columns of their keys, too; None: only by whole keys. */
+  protected def keyPrefix: Option[Int] = None
+
+  private def keyEncoder: KeyStateEncoderSpec =
+    keyPrefix.fold[KeyStateEncoderSpec](NoPrefixKeyStateEncoderSpec(keySchema))(PrefixKeyScanStateEncoderSpec(
+      keySchema,
+      _
+    ))
+
   /** Recorded when the first batch is planned. */
   protected def properties: String
 
@@ -50,7 +59,7 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
     getStateInfo,
     keySchema,
     valueSchema,
-    NoPrefixKeyStateEncoderSpec(keySchema),
+    keyEncoder,
     session.sessionState,
     Some(session.streams.stateStoreCoordinator)
   )((store, rows) => f(new CellStore(store), rows))
@@ -98,7 +107,7 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
       keySchema,
       valueSchemaId = 0,
       valueSchema,
-      Some(NoPrefixKeyStateEncoderSpec(keySchema))
+      Some(keyEncoder)
     )
     List(StateSchemaCompatibilityChecker.validateAndMaybeEvolveStateSchema(
       getStateInfo,

@@ -1,0 +1,149 @@
+package io.joinless.engine.algebra
+
+import java.io.{DataInput, DataOutput}
+import java.math.BigInteger
+
+/** A sum without rounding: `mantissa · 2^exponent`, of integers (whose exponent is 0) or of finite doubles.
+  *
+  * Addition is that of a group: what was added can be taken away again, in any order, and an empty sum is 0. Small mantissas
+  * are a long, larger ones a `BigInteger`. Memory: that of the digits between the largest and the smallest part added, at
+  * most 2,100 bits and those of the count.
+  */
+final class ExactSum {
+  private[this] var small = 0L
+  private[this] var large: BigInteger = null // instead of `small`
+  private[this] var exponent = 0
+
+  def isZero: Boolean = large == null && small == 0L
+
+  /** Adds `value · weight`. */
+  def add(value: Long, weight: Long): Unit = add(value, 0, weight)
+
+  /** Adds `value · weight`. */
+  def add(value: BigInteger, weight: Long): Unit =
+    if (value.bitLength < 64) add(value.longValue, 0, weight)
+    else addLarge(value.multiply(BigInteger.valueOf(weight)), 0)
+
+  /** Adds `value · weight`; `value` must be finite. */
+  def add(value: Double, weight: Long): Unit = {
+    val bits = java.lang.Double.doubleToRawLongBits(value)
+    val (field, fraction) = ((bits >>> 52).toInt & 0x7ff, bits & 0xfffffffffffffL)
+    val digits = if (field == 0) fraction else fraction | 1L << 52
+    if (digits != 0L) {
+      val zeros = java.lang.Long.numberOfTrailingZeros(digits)
+      val odd = digits >>> zeros
+      add(if (bits < 0) -odd else odd, math.max(field, 1) - 1075 + zeros, weight)
+    }
+  }
+
+  def add(that: ExactSum): Unit = that.addTo(this)
+
+  private def addTo(sum: ExactSum): Unit =
+    if (large == null) sum.add(small, exponent, 1L) else sum.addLarge(large, exponent)
+
+  private def add(digits: Long, at: Int, weight: Long): Unit = if (digits != 0L && weight != 0L) {
+    val high = Math.multiplyHigh(digits, weight)
+    val low = digits * weight
+    if (high == low >> 63) addSmall(low, at)
+    else addLarge(BigInteger.valueOf(digits).multiply(BigInteger.valueOf(weight)), at)
+  }
+
+  private def addSmall(digits: Long, at: Int): Unit =
+    if (isZero) { small = digits; exponent = at }
+    else {
+      val shift = at - exponent
+      val sum = if (shift >= 0) shifted(digits, shift) else digits
+      val own = if (shift >= 0) small else shifted(small, -shift)
+      val total = own + sum
+      // a shift that loses digits gives 0, which neither side is
+      if (large != null || sum == 0L || own == 0L || ((own ^ total) & (sum ^ total)) < 0L)
+        addLarge(BigInteger.valueOf(digits), at)
+      else {
+        small = total
+        exponent = math.min(exponent, at)
+        normalize()
+      }
+    }
+
+  /** `digits · 2^shift`, or 0 where that has no room. */
+  private def shifted(digits: Long, shift: Int): Long =
+    if (shift < 64 && (digits << shift) >> shift == digits) digits << shift else 0L
+
+  private def addLarge(digits: BigInteger, at: Int): Unit = {
+    val own = if (large == null) BigInteger.valueOf(small) else large
+    if (own.signum == 0) { large = digits; exponent = at }
+    else {
+      val shift = at - exponent
+      large = if (shift >= 0) own.add(digits.shiftLeft(shift)) else own.shiftLeft(-shift).add(digits)
+      exponent = math.min(exponent, at)
+    }
+    normalize()
+  }
+
+  /** No zeros behind the binary point; a long where it will do; 0 has the exponent 0. */
+  private def normalize(): Unit = {
+    if (large != null) {
+      val zeros = if (exponent < 0 && large.signum != 0) math.min(large.getLowestSetBit, -exponent) else 0
+      if (zeros > 0) { large = large.shiftRight(zeros); exponent += zeros }
+      if (large.bitLength < 64) { small = large.longValue; large = null }
+    } else if (exponent < 0 && small != 0L) {
+      val zeros = math.min(java.lang.Long.numberOfTrailingZeros(small), -exponent)
+      small >>= zeros
+      exponent += zeros
+    }
+    if (isZero) exponent = 0
+  }
+
+  /** The sum of integers. */
+  def toBigInteger: BigInteger = {
+    val digits = if (large == null) BigInteger.valueOf(small) else large
+    require(exponent >= 0, "the sum is no integer")
+    digits.shiftLeft(exponent)
+  }
+
+  /** The nearest double, ties to even; infinite where it is too large for one. */
+  def toDouble: Double =
+    if (large == null && math.abs(small) <= (1L << 53)) scaled(small.toDouble, exponent)
+    else {
+      val digits = if (large == null) BigInteger.valueOf(small) else large
+      // what is cut off shows in the lowest bit, so that it is rounded once; it has no part below the smallest double
+      val cut = digits.abs.bitLength - 62
+      if (cut <= 0) scaled(digits.doubleValue, exponent)
+      else {
+        val magnitude = digits.abs
+        val head = magnitude.shiftRight(cut)
+        val exact = magnitude.getLowestSetBit >= cut
+        val kept = if (exact) head.longValue else head.longValue | 1L
+        scaled((if (digits.signum < 0) -kept else kept).toDouble, exponent + cut)
+      }
+    }
+
+  private def scaled(value: Double, by: Int): Double = Math.scalb(value, by)
+
+  def write(out: DataOutput): Unit = {
+    out.writeShort(exponent)
+    if (large == null) { out.writeShort(0); out.writeLong(small) }
+    else {
+      val bytes = large.toByteArray
+      out.writeShort(bytes.length)
+      out.write(bytes)
+    }
+  }
+}
+
+object ExactSum {
+
+  /** A sum that was written. */
+  def read(in: DataInput): ExactSum = {
+    val exponent = in.readShort().toInt
+    val length = in.readUnsignedShort()
+    val sum = new ExactSum
+    if (length == 0) sum.add(in.readLong(), exponent, 1L)
+    else {
+      val bytes = new Array[Byte](length)
+      in.readFully(bytes)
+      sum.addLarge(new BigInteger(bytes), exponent)
+    }
+    sum
+  }
+}

@@ -1,0 +1,87 @@
+package io.joinless.engine
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+import java.math.{BigDecimal, BigInteger}
+
+import scala.util.Random
+
+import io.joinless.engine.algebra.ExactSum
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Sums against `BigDecimal`, which represents every double and long. */
+class ExactSumSpec extends AnyFunSuite {
+
+  private val seed = System.nanoTime()
+  private val rng = new Random(seed)
+
+  private def double(): Double = rng.nextInt(8) match {
+    case 0 => rng.nextInt(100).toDouble
+    case 1 => rng.nextInt(100000) / 100.0
+    case 2 => rng.nextDouble() * 1e300
+    case 3 =>
+      java.lang.Double.longBitsToDouble(rng.nextLong() & 0xfffffffffffffL) // smaller than the smallest normal one
+    case 4 => -rng.nextDouble()
+    case 5 => if (rng.nextBoolean()) Double.MaxValue else -Double.MaxValue
+    case 6 => if (rng.nextBoolean()) -0.0 else Double.MinPositiveValue
+    case _ =>
+      Iterator.continually(java.lang.Double.longBitsToDouble(rng.nextLong())).find(java.lang.Double.isFinite).get
+  }
+
+  private def weight(): Long = rng.nextInt(6) match {
+    case 0 => -1L
+    case 1 => rng.nextInt(1000) - 500L
+    case 2 => rng.nextLong()
+    case _ => 1L
+  }
+
+  private def copy(sum: ExactSum): ExactSum = {
+    val bytes = new ByteArrayOutputStream
+    sum.write(new DataOutputStream(bytes))
+    ExactSum.read(new DataInputStream(new ByteArrayInputStream(bytes.toByteArray)))
+  }
+
+  test("sums of doubles are the nearest double to the true sum, in every order, and go back to 0") {
+    for (round <- 0 until 20000) {
+      val parts = Seq.fill(rng.nextInt(12))((double(), weight()))
+      val sums = Seq(new ExactSum, new ExactSum, new ExactSum)
+      parts.foreach { case (x, w) => sums(0).add(x, w) }
+      rng.shuffle(parts).foreach { case (x, w) => sums(1).add(x, w) }
+      val (some, others) = parts.splitAt(parts.size / 2)
+      val half = new ExactSum
+      some.foreach { case (x, w) => half.add(x, w) }
+      others.foreach { case (x, w) => sums(2).add(x, w) }
+      sums(2).add(copy(half))
+      val expected =
+        parts.foldLeft(BigDecimal.ZERO) { case (sum, (x, w)) => sum.add(new BigDecimal(x).multiply(new BigDecimal(w))) }
+      val nearest = java.lang.Double.parseDouble(expected.toString)
+      sums.foreach(sum => assert(sum.toDouble == nearest, s"seed $seed, round $round: $parts"))
+      parts.foreach { case (x, w) => sums(0).add(-x, w) }
+      assert(sums(0).isZero && sums(0).toDouble == 0.0, s"seed $seed, round $round: $parts")
+    }
+  }
+
+  test("sums of integers are exact beyond 64 bits") {
+    for (round <- 0 until 20000) {
+      val sum = new ExactSum
+      var expected = BigInteger.ZERO
+      for (_ <- 0 until rng.nextInt(12)) {
+        val (value, w) = (new BigInteger(rng.nextInt(130), rng.self).subtract(new BigInteger(64, rng.self)), weight())
+        if (value.bitLength < 64 && rng.nextBoolean()) sum.add(value.longValue, w) else sum.add(value, w)
+        expected = expected.add(value.multiply(BigInteger.valueOf(w)))
+        assert(copy(sum).toBigInteger == expected, s"seed $seed, round $round")
+        assert(sum.toDouble == expected.doubleValue, s"seed $seed, round $round")
+      }
+    }
+  }
+
+  test("what is of no size stays small") {
+    val sum = new ExactSum
+    for (_ <- 0 until 1000; x <- Seq(0.1, 1e-300, 1e300, 7.0)) {
+      sum.add(x, 3)
+      sum.add(x, -3)
+    }
+    val bytes = new ByteArrayOutputStream
+    sum.write(new DataOutputStream(bytes))
+    assert(sum.isZero && bytes.size == 12)
+  }
+}

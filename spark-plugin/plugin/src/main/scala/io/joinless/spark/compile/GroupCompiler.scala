@@ -1,0 +1,146 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.{DeltaForm, GroupFunction, Groups, Reason}
+import io.joinless.spark.rules.{Names, WeightedRows}
+import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
+import org.apache.spark.sql.joinless.KeyBytes
+import org.apache.spark.sql.types._
+
+/** Turns a GROUP BY (or a DISTINCT) over weighted rows into a node that keeps groups ([[Groups]]).
+  *
+  * Arguments of functions become columns: a function counts or sums those that are not NULL, so a FILTER is a condition on the
+  * argument, and COUNT of several columns counts where none is NULL.
+  */
+private[compile] object GroupCompiler {
+
+  /** A GROUP BY that can be kept.
+    *
+    * @param keys the grouping columns
+    * @param results what the query selects, over `keys` and the functions' result attributes
+    */
+  final case class Grouping(
+      keys: Seq[NamedExpression],
+      functions: Seq[AggregateExpression],
+      results: Seq[NamedExpression],
+      child: LogicalPlan
+  ) {
+
+    /** What the node yields, but for the weight. */
+    val output: Seq[Attribute] = keys.map(_.toAttribute) ++ functions.map(_.resultAttribute)
+  }
+
+  def grouping(aggregate: Aggregate): Either[Reason, Grouping] = aggregate match {
+    case PhysicalAggregation(keys, functions, results, child) =>
+      val expressions = keys ++ functions.flatMap(_.children)
+      keys.find(key => !KeyBytes.groupable(key.dataType))
+        .map(key => Reason.of(Reason.UnsupportedGroupKey, "key" -> Names.of(key), "type" -> key.dataType.sql))
+        .orElse(functions.find(!supported(_)).map(f =>
+          Reason.of(Reason.UnsupportedAggregate, "function" -> Names.of(f))
+        ))
+        .orElse(DeltaScope.changing(expressions))
+        .toLeft(Grouping(keys, functions, results, child))
+    case _ =>
+      val what = aggregate.aggregateExpressions.map(Names.of).mkString(", ")
+      Left(Reason.of(Reason.UnsupportedAggregate, "function" -> what))
+  }
+
+  private def supported(f: Expression): Boolean = f match {
+    case AggregateExpression(function, Complete, distinct, _, _) =>
+      (!distinct || function.children.forall(c => KeyBytes.groupable(c.dataType))) && (function match {
+        case _: Count => true
+        case sum: Sum => summable(sum.child.dataType)
+        case average: Average => summable(average.child.dataType)
+        case _: Min | _: Max => KeyBytes.comparable(function.dataType)
+        case _ => false
+      })
+    case _ => false
+  }
+
+  private def summable(dataType: DataType): Boolean = dataType match {
+    case ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType => true
+    case _: DecimalType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
+    case _ => false
+  }
+
+  /** @param rows the changes of the grouping's child */
+  def groups(grouping: Grouping, rows: WeightedRows): Groups = {
+    val place = grouping.child.output.map(_.exprId).zip(rows.plan.output).toMap
+    def own(e: Expression): Expression = e.transform { case a: Attribute => place.getOrElse(a.exprId, a) }
+
+    val keys = grouping.keys.map { key =>
+      val value = key match { case Alias(child, _) => child; case other => other }
+      (rows.text(value), value)
+    }
+    val arguments = grouping.functions.map(argument)
+    val columns = keys.map { case (text, value) => Alias(own(KeyBytes.stored(value)), text)() } ++
+      arguments.flatten.map(value => Alias(own(value), rows.text(value))())
+    val places = arguments.scanLeft(keys.size)((at, argument) => at + argument.size).zip(arguments).map {
+      case (at, argument) => argument.map(_ => at)
+    }
+    val functions = grouping.functions.zip(places).map { case (f, at) => function(f, at) }
+    val specs = grouping.functions.zip(arguments).map { case (f, argument) =>
+      spec(f, argument, rows.text, rows.retractable)
+    }
+    val output = keys.zip(grouping.keys).map { case ((text, _), key) => column(text, key.dataType) } ++
+      specs.zip(grouping.functions).map { case (spec, f) => column(spec.text, f.dataType) } :+
+      AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
+    Groups(
+      Project(columns :+ rows.plan.output.last, rows.plan),
+      functions,
+      GroupShape(
+        keys.map { case (text, value) => ColumnSpec(text, KeyBytes.asNullable(value.dataType)) }.toIndexedSeq,
+        specs.toIndexedSeq
+      ),
+      output
+    )
+  }
+
+  private def column(name: String, dataType: DataType): Attribute = AttributeReference(name, dataType)()
+
+  /** The value of which those that are not NULL are counted, summed or compared; None where all rows count. */
+  private def argument(f: AggregateExpression): Option[Expression] = {
+    def where(value: Expression) = f.filter.fold(value)(If(_, value, Literal(null, value.dataType)))
+    def unlessNull(children: Seq[Expression], value: Expression) =
+      children.filter(_.nullable).map(IsNotNull(_): Expression).reduceOption(And(_, _)).fold(value)(
+        If(_, value, Literal(null, value.dataType))
+      )
+    val children = f.aggregateFunction.children
+    f.aggregateFunction match {
+      case _: Count if !f.isDistinct =>
+        if (children.forall(!_.nullable) && f.filter.isEmpty) None
+        else Some(where(unlessNull(children, Literal.TrueLiteral)))
+      case _ if f.isDistinct =>
+        val stored = children.map(KeyBytes.stored)
+        Some(where(if (stored.size == 1) stored.head else unlessNull(children, CreateStruct(stored))))
+      case _ => Some(where(children.head))
+    }
+  }
+
+  private def function(f: AggregateExpression, at: Option[Int]): GroupFunction = f.aggregateFunction match {
+    case count: Count => GroupFunction(count.copy(children = Seq(Literal(1))), at)
+    case other: DeclarativeAggregate =>
+      val bound = other.withNewChildren(other.children.map(c => BoundReference(at.get, c.dataType, nullable = true)))
+      GroupFunction(bound.asInstanceOf[DeclarativeAggregate], at)
+    case other => throw new IllegalStateException(s"${other.prettyName} is not supported")
+  }
+
+  /** @param retractable rows can go */
+  private def spec(
+      f: AggregateExpression,
+      argument: Option[Expression],
+      text: Expression => String,
+      retractable: Boolean
+  ): FunctionSpec = {
+    val (kind, leaves) = f.aggregateFunction match {
+      case _: Count => (FunctionKind.Counted, f.isDistinct)
+      case _: Min => (FunctionKind.Least, retractable)
+      case _: Max => (FunctionKind.Greatest, retractable)
+      case _ => (FunctionKind.Summed, f.isDistinct)
+    }
+    FunctionSpec(text(f), kind, argument.fold[DataType](BooleanType)(a => KeyBytes.asNullable(a.dataType)), leaves)
+  }
+}

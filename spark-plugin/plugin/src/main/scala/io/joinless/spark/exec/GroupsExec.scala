@@ -1,0 +1,199 @@
+package io.joinless.spark.exec
+
+import scala.jdk.CollectionConverters._
+
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.plans.{DeltaForm, GroupFunction}
+import io.joinless.spark.spec.{GroupFormat, GroupShape}
+import io.joinless.spark.state.{GroupArgument, GroupStore}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeReference,
+  AttributeSet,
+  BoundReference,
+  UnsafeProjection
+}
+import org.apache.spark.sql.catalyst.plans.physical.{
+  Distribution,
+  Partitioning,
+  UnknownPartitioning,
+  UnspecifiedDistribution
+}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.joinless.{GroupExchange, StateInfo, StatefulCells}
+import org.apache.spark.sql.streaming.StateOperatorProgress
+import org.apache.spark.sql.types.{BinaryType, DataType, StructType}
+import org.apache.spark.util.CollectionAccumulator
+
+/** A GROUP BY whose state is kept: totals of groups, as a batch changes them, in; changed groups out, the old values with weight −1,
+  * the new ones with weight 1.
+  * {{{
+  * weighted rows ─► PartialGroupsExec ─► exchange by group ─► GroupsExec ─► changed groups
+  *                  a row per group                           │    ▲
+  *                                                            ▼    │  group ─► totals
+  *                                                     state store of Spark
+  * }}}
+  * ''Invariants'': a group is in the store exactly where it has rows (without grouping columns: always); what goes was told, with
+  * the same bytes: both come from the same totals. A group whose values stay is not told.
+  *
+  * ''Cost'' of a batch: one read and one write of the store per group that it touches; memory linear in those. The store is linear
+  * in the groups, and need not be in memory (RocksDB).
+  */
+final case class GroupsExec(
+    shape: GroupShape,
+    functions: Seq[GroupFunction],
+    output: Seq[Attribute],
+    stateInfo: Option[StateInfo],
+    child: SparkPlan
+) extends StatefulCells with NetChanges with ReadInParts {
+
+  private def keys: Int = shape.columns.size
+
+  override def shortName: String = GroupFormat.OperatorName
+
+  override def producedAttributes: AttributeSet = AttributeSet(output)
+
+  override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
+
+  /** The exchange by group stands below already. */
+  override def requiredChildDistribution: Seq[Distribution] = Seq(UnspecifiedDistribution)
+
+  override protected def stringArgs: Iterator[Any] = Iterator(shape.text) ++ stateInfo
+
+  override protected def figures: Seq[(String, String)] = GroupsExec.Figures
+
+  override protected def keySchema: StructType = GroupStore.keySchema(shape.columns.map(_.dataType), shape.holdsValues)
+
+  override protected def keyPrefix: Option[Int] = Option.when(shape.holdsValues)(keys + 1)
+
+  override protected def valueSchema: StructType = GroupStore.ValueSchema
+
+  override protected def properties: String = GroupFormat.toJson(shape)
+
+  /** The strategy has compared both shapes before anything was written; this only makes sure. */
+  override protected def checkProperties(recorded: String, checkpoint: String): Unit =
+    GroupFormat.difference(GroupFormat.fromJson(recorded, checkpoint), shape).foreach { what =>
+      throw JoinlessErrors.stateMismatch(Mismatch.Query, checkpoint, what)
+    }
+
+  /** Where all columns show, different rows are of different groups or of different times of one; where the grouping columns do,
+    * equal rows are of one group.
+    */
+  override private[exec] def addition(form: DeltaForm, shown: Set[Int]): Addition =
+    if ((0 until keys + functions.size).forall(shown)) Addition.None
+    else if ((0 until keys).forall(shown)) Addition.Within
+    else Addition.Across
+
+  override private[exec] def retracts: Boolean = true
+
+  /** Partitions tell when they commit, once per action of a `foreachBatch`. */
+  private lazy val commits: CollectionAccumulator[GroupSizes] = sparkContext.collectionAccumulator[GroupSizes]
+
+  private def committed: Seq[GroupSizes] = commits.value.asScala.toSeq.groupBy(_.partition).values.map(_.last).toSeq
+
+  override def parts: Int = getStateInfo.numPartitions
+
+  override def partsLeft: Int = parts - committed.size
+
+  /** Sizes are those after the last action. */
+  override def getProgress(): StateOperatorProgress = {
+    val sizes = committed
+    longMetric("numTotalStateRows").set(sizes.map(_.groups).sum)
+    longMetric("stateMemory").set(sizes.map(_.bytes).sum)
+    super.getProgress()
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    metrics // made on the driver, like the accumulator
+    commits
+    mapCells(child.execute()) { (store, rows) =>
+      val started = System.nanoTime()
+      val task = new GroupsTask(
+        shape.columns.map(_.dataType),
+        functions,
+        GroupsExec.arguments(functions, shape).toArray,
+        store,
+        rows
+      )
+      longMetric("allUpdatesTimeMs") += (System.nanoTime() - started) / 1000000
+      task.changes ++ closing {
+        val begun = System.nanoTime()
+        store.commit()
+        longMetric("commitTimeMs") += (System.nanoTime() - begun) / 1000000
+        longMetric("numUpdatedStateRows") += task.changed
+        longMetric("numRemovedStateRows") += task.removed
+        longMetric("numOutputRows") += task.told
+        longMetric(GroupsExec.RowsOut) += task.told
+        longMetric(GroupsExec.GroupsTouched) += task.touched
+        val (rows, memory) = (longMetric("numTotalStateRows"), longMetric("stateMemory"))
+        val before = (rows.value, memory.value)
+        addStoreMetrics(store)
+        commits.add(GroupSizes(store.cell, rows.value - before._1, memory.value - before._2))
+        setOperatorMetrics()
+      }
+    }
+  }
+
+  /** No rows; `done` runs when they are asked for. */
+  private def closing(done: => Unit): Iterator[InternalRow] = new Iterator[InternalRow] {
+    private[this] var open = true
+    override def hasNext: Boolean = {
+      if (open) { open = false; done }
+      false
+    }
+    override def next(): InternalRow = throw new NoSuchElementException("no more groups")
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): GroupsExec = copy(child = newChild)
+}
+
+/** How many groups a partition has when it commits, and the memory of its store. */
+final case class GroupSizes(partition: Int, groups: Long, bytes: Long)
+
+object GroupsExec {
+  final val RowsOut = "rowsOut"
+  final val GroupsTouched = "groupsTouched"
+
+  /** Name and meaning of each figure, in the order of the documentation. */
+  val Figures: Seq[(String, String)] = Seq(
+    GroupsTouched -> "groups of which rows came or went",
+    RowsOut -> "rows of changed groups, old and new"
+  )
+
+  /** The first columns of a row, of these types. */
+  private[exec] def columns(types: Seq[DataType]): UnsafeProjection =
+    UnsafeProjection.create(types.zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) })
+
+  /** The rows of groups as changes: partial totals, an exchange by group, and the operator.
+    *
+    * @param drawn the operator's state; None where no query runs
+    */
+  def over(
+      rows: SparkPlan,
+      functions: Seq[GroupFunction],
+      shape: GroupShape,
+      output: Seq[Attribute],
+      partitions: Int,
+      drawn: Option[StateInfo]
+  ): SparkPlan = {
+    val keys = shape.columns.size
+    val sent = rows.output.take(keys).map(_.newInstance().withNullability(true)) :+
+      AttributeReference("totals", BinaryType, nullable = false)()
+    val partial = PartialGroupsExec(arguments(functions, shape), keys, sent, rows)
+    val parts = if (keys == 0) 1 else partitions
+    GroupsExec(
+      shape,
+      functions,
+      output,
+      drawn.map(_.copy(numPartitions = parts)),
+      GroupExchange(partial, sent.take(keys), parts)
+    )
+  }
+
+  private[exec] def arguments(functions: Seq[GroupFunction], shape: GroupShape): Seq[GroupArgument] =
+    functions.zip(shape.functions).flatMap { case (f, spec) =>
+      f.argument.map(GroupArgument(_, spec.argument, spec.kind, spec.values))
+    }
+}

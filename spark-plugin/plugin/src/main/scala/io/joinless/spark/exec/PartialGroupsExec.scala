@@ -1,0 +1,43 @@
+package io.joinless.spark.exec
+
+import io.joinless.spark.state.GroupArgument
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, JoinedRow, UnsafeProjection}
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.types.{BinaryType, DataType}
+
+/** How a batch changes each group, as far as one partition of its rows knows: weighted rows in; grouping columns and totals
+  * ([[io.joinless.spark.state.GroupTotals]]) out, a row per group. So what goes through the exchange are groups, not rows.
+  *
+  * Memory is linear in the groups of the partition.
+  */
+final case class PartialGroupsExec(
+    arguments: Seq[GroupArgument],
+    keys: Int,
+    output: Seq[Attribute],
+    child: SparkPlan
+) extends UnaryExecNode {
+
+  override def producedAttributes: AttributeSet = AttributeSet(output)
+
+  override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
+
+  override protected def stringArgs: Iterator[Any] = Iterator(output.take(keys))
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (types, kept, weight) = (child.output.take(keys).map(_.dataType), arguments.toArray, child.output.size - 1)
+    child.execute().mapPartitions { rows =>
+      val groups = new TouchedGroups(kept)
+      val key = GroupsExec.columns(types)
+      rows.foreach(row => TouchedGroups.adding(groups(key(row)).add(row, row.getLong(weight))))
+      val joined = UnsafeProjection.create((types :+ BinaryType).toArray[DataType])
+      groups.iterator.map { case (group, totals) =>
+        joined(new JoinedRow(group, InternalRow(totals.toBytes)))
+      }
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): PartialGroupsExec = copy(child = newChild)
+}

@@ -1,0 +1,37 @@
+package io.joinless.spark.plans
+
+import io.joinless.spark.spec.GroupShape
+import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+
+/** The changes of a GROUP BY: a group that changes goes with its old values and comes with its new ones.
+  *
+  * Everything is positional: `child` yields the `shape.columns.size` grouping columns, then the arguments of the functions, then
+  * the weight of the row (BIGINT, not NULL); `output` is the grouping columns, the values of the functions, and the weight of
+  * the change (1 or −1).
+  */
+final case class Groups(
+    child: LogicalPlan,
+    functions: Seq[GroupFunction],
+    shape: GroupShape,
+    output: Seq[Attribute]
+) extends UnaryNode {
+
+  /** All columns of the child are needed. */
+  override lazy val references: AttributeSet = child.outputSet
+
+  override def producedAttributes: AttributeSet = AttributeSet(output)
+
+  override protected def stringArgs: Iterator[Any] = Iterator(shape.text)
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): Groups = copy(child = newChild)
+}
+
+/** An aggregate function over the rows of a group.
+  *
+  * @param function Spark's function; its argument is a `BoundReference`, by which it has its types. It computes the value from what
+  *   the group keeps
+  * @param argument the column of the groups' input that it reads; None for COUNT(*)
+  */
+final case class GroupFunction(function: DeclarativeAggregate, argument: Option[Int])

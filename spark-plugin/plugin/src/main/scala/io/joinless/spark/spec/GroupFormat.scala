@@ -1,0 +1,104 @@
+package io.joinless.spark.spec
+
+import scala.util.control.NonFatal
+
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.spec.JsonFields._
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.json4s.JsonAST._
+import org.json4s.jackson.JsonMethods.{compact, parse, render}
+
+/** The shape of groups as it stands in the operator metadata of a checkpoint, for good.
+  *
+  * '''Durable format''' 1: one JSON object. What the stores hold is said at [[io.joinless.spark.state.GroupStore]].
+  */
+object GroupFormat {
+  private val Version = 1
+
+  /** What Spark calls the operator in metadata, progress and errors. */
+  val OperatorName = "joinFreeGroups"
+
+  def toJson(shape: GroupShape): String = {
+    val functions = shape.functions.map { f =>
+      JObject(
+        "text" -> JString(f.text),
+        "kind" -> JString(f.kind.name),
+        "argument" -> types(Seq("a" -> f.argument)),
+        "values" -> JBool(f.values)
+      )
+    }
+    val above = shape.above.map { rows =>
+      JObject("values" -> strings(rows.values), "filters" -> strings(rows.filters))
+    }
+    compact(render(JObject(
+      "groupsVersion" -> JInt(Version),
+      "engineVersion" -> JString(StateFormat.EngineVersion),
+      "columns" -> types(shape.columns.map(c => c.name -> c.dataType)),
+      "functions" -> JArray(functions.toList),
+      "above" -> above.getOrElse(JNull)
+    )))
+  }
+
+  /** @param checkpoint where the text was found, for the error */
+  def fromJson(json: String, checkpoint: String): GroupShape = {
+    def refuse(kind: Mismatch, what: String) = throw JoinlessErrors.stateMismatch(kind, checkpoint, what)
+    def unreadable(what: String) = refuse(Mismatch.Unreadable, s"Its recorded groups cannot be read: $what.")
+    try {
+      SpecBounds.checkText(json)
+      val o = parse(json)
+      val version = int(o, "groupsVersion")
+      if (version != Version)
+        refuse(
+          Mismatch.Format,
+          s"Its groups are recorded in format $version by release ${text(o, "engineVersion")}, this release reads the format $Version."
+        )
+      GroupShape(
+        columns(at(o, "columns")),
+        list(o, "functions").map(f =>
+          FunctionSpec(
+            text(f, "text"),
+            kind(text(f, "kind")),
+            columns(at(f, "argument")).head.dataType,
+            boolean(at(f, "values"))
+          )
+        ),
+        at(o, "above") match {
+          case JNull => None
+          case rows => Some(RowsSpec(texts(rows, "values"), texts(rows, "filters")))
+        }
+      )
+    } catch {
+      case refused: io.joinless.spark.errors.JoinlessAnalysisException => throw refused
+      case NonFatal(e) => unreadable(e.toString.linesIterator.next().take(300))
+      case _: StackOverflowError => unreadable("it is nested too deep")
+    }
+  }
+
+  /** Why state of `before` cannot go on as `now`, in a sentence. */
+  def difference(before: GroupShape, now: GroupShape): Option[String] = {
+    def types(shape: GroupShape) = shape.columns.map(_.dataType) ++ shape.functions.map(_.argument)
+    def rows(shape: GroupShape) = shape.above.fold("")(above => (above.values ++ above.filters).mkString(", "))
+    if (before.copy(above = None) != now.copy(above = None))
+      Some(
+        if (before.text != now.text) s"Its groups are those ${before.text}; the query groups ${now.text}."
+        else s"Its groups have the types ${types(before).map(_.sql).mkString(", ")}; those of the query have " +
+          s"${types(now).map(_.sql).mkString(", ")}."
+      )
+    else
+      Option.when(before.above != now.above)(
+        s"The query made of its groups: ${rows(before)}. Now it makes of them: ${rows(now)}. A group must go as what it came."
+      )
+  }
+
+  private def kind(name: String): FunctionKind = FunctionKind.all.find(_.name == name).getOrElse {
+    throw new IllegalArgumentException(s"nothing is kept of a group as ${name.take(100)}")
+  }
+
+  private def types(columns: Seq[(String, org.apache.spark.sql.types.DataType)]): JValue =
+    parse(StructType(columns.map { case (name, dataType) => StructField(name, dataType) }).json)
+
+  private def columns(json: JValue): IndexedSeq[ColumnSpec] =
+    RecordedTypes.schema(json).fields.toIndexedSeq.map(f => ColumnSpec(f.name, f.dataType))
+
+  private def strings(items: Seq[String]): JArray = JArray(items.map(JString(_)).toList)
+}

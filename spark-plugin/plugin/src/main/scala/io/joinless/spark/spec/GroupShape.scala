@@ -1,0 +1,59 @@
+package io.joinless.spark.spec
+
+import org.apache.spark.sql.types.DataType
+
+/** What a query says of a GROUP BY that keeps state: by what rows are grouped, and what is kept of each group.
+  *
+  * Names are texts over the names of sources, equal in every run of the same query.
+  *
+  * @param above what projections and conditions make of the groups, up to what keeps state next or to the end: a group must go as
+  *   what it came. None where a join is next, which records that itself
+  */
+final case class GroupShape(
+    columns: IndexedSeq[ColumnSpec],
+    functions: IndexedSeq[FunctionSpec],
+    above: Option[RowsSpec] = None
+) {
+
+  /** Some function holds values: they are entries of their own in the store. */
+  def holdsValues: Boolean = functions.exists(_.values)
+
+  def text: String = {
+    val keys = if (columns.isEmpty) "all rows in one group" else s"by ${columns.map(_.name).mkString(", ")}"
+    (keys +: functions.map(_.text)).mkString(", ")
+  }
+}
+
+/** @param text the function with its argument
+  * @param kind what a group keeps for it ([[FunctionKind]])
+  * @param argument the type of its argument
+  * @param values each different value is held with its number: for DISTINCT, and where the least value can leave
+  */
+final case class FunctionSpec(text: String, kind: FunctionKind, argument: DataType, values: Boolean) {
+
+  /** Each different value counts once. */
+  def isDistinct: Boolean = values && (kind == FunctionKind.Counted || kind == FunctionKind.Summed)
+}
+
+/** What a group keeps for a function.
+  *
+  * @param name stands in checkpoints
+  */
+sealed abstract class FunctionKind(val name: String)
+
+object FunctionKind {
+
+  /** How many arguments are not NULL. */
+  case object Counted extends FunctionKind("count")
+
+  /** How many arguments are not NULL, and their sum without rounding. */
+  case object Summed extends FunctionKind("sum")
+
+  /** The least of the arguments that are not NULL. */
+  case object Least extends FunctionKind("min")
+
+  /** The greatest of them. */
+  case object Greatest extends FunctionKind("max")
+
+  val all: Seq[FunctionKind] = Seq(Counted, Summed, Least, Greatest)
+}

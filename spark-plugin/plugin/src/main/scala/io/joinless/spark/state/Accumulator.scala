@@ -1,0 +1,231 @@
+package io.joinless.spark.state
+
+import java.io.{DataInput, DataOutput}
+
+import io.joinless.engine.algebra.{ExactSum, Weight}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.types._
+
+/** What a group keeps for an aggregate function of one argument, or how a batch changes that. NULLs do not count. */
+sealed abstract class Accumulator(ordinal: Int) {
+
+  /** How many arguments are not NULL. */
+  final var count = 0L
+
+  /** Adds the argument of a row, `weight` times. */
+  final def add(row: InternalRow, weight: Long): Unit = if (!row.isNullAt(ordinal)) {
+    count = Weight.add(count, weight)
+    addValue(row, weight)
+  }
+
+  protected def addValue(row: InternalRow, weight: Long): Unit
+
+  /** Adds another one, of the same kind. */
+  def add(that: Accumulator): Unit = count = Weight.add(count, that.count)
+
+  /** Adds what another one has written. */
+  def add(in: DataInput): Unit = count = Weight.add(count, in.readLong())
+
+  def write(out: DataOutput): Unit = out.writeLong(count)
+}
+
+final class CountOf(ordinal: Int) extends Accumulator(ordinal) {
+
+  override protected def addValue(row: InternalRow, weight: Long): Unit = ()
+}
+
+/** A sum of integers, of unscaled decimals, or of intervals. */
+final class IntegerSumOf(ordinal: Int, dataType: DataType) extends Accumulator(ordinal) {
+  val sum = new ExactSum
+
+  override protected def addValue(row: InternalRow, weight: Long): Unit = dataType match {
+    case ByteType => sum.add(row.getByte(ordinal).toLong, weight)
+    case ShortType => sum.add(row.getShort(ordinal).toLong, weight)
+    case IntegerType | _: YearMonthIntervalType => sum.add(row.getInt(ordinal).toLong, weight)
+    case LongType | _: DayTimeIntervalType => sum.add(row.getLong(ordinal), weight)
+    case d: DecimalType =>
+      val value = row.getDecimal(ordinal, d.precision, d.scale)
+      if (d.precision <= Decimal.MAX_LONG_DIGITS) sum.add(value.toUnscaledLong, weight)
+      else sum.add(value.toJavaBigDecimal.unscaledValue, weight)
+    case other => throw new IllegalStateException(s"no sum of ${other.sql}")
+  }
+
+  override def add(that: Accumulator): Unit = {
+    super.add(that)
+    sum.add(that.asInstanceOf[IntegerSumOf].sum)
+  }
+
+  override def add(in: DataInput): Unit = {
+    super.add(in)
+    sum.add(ExactSum.read(in))
+  }
+
+  override def write(out: DataOutput): Unit = {
+    super.write(out)
+    sum.write(out)
+  }
+}
+
+/** A sum of doubles; those that are not finite are counted. */
+final class DoubleSumOf(ordinal: Int, dataType: DataType) extends Accumulator(ordinal) {
+  private val finite = new ExactSum
+  private val others = new Array[Long](3) // NaN, infinity, -infinity
+
+  def sum: Double =
+    if (others(0) != 0L || others(1) != 0L && others(2) != 0L) Double.NaN
+    else if (others(1) != 0L) Double.PositiveInfinity
+    else if (others(2) != 0L) Double.NegativeInfinity
+    else finite.toDouble
+
+  override protected def addValue(row: InternalRow, weight: Long): Unit = {
+    val value = if (dataType == FloatType) row.getFloat(ordinal).toDouble else row.getDouble(ordinal)
+    if (java.lang.Double.isFinite(value)) finite.add(value, weight)
+    else addOther(if (value.isNaN) 0 else if (value > 0) 1 else 2, weight)
+  }
+
+  private def addOther(kind: Int, weight: Long): Unit = others(kind) = Weight.add(others(kind), weight)
+
+  override def add(that: Accumulator): Unit = {
+    super.add(that)
+    val doubles = that.asInstanceOf[DoubleSumOf]
+    finite.add(doubles.finite)
+    others.indices.foreach(kind => addOther(kind, doubles.others(kind)))
+  }
+
+  override def add(in: DataInput): Unit = {
+    super.add(in)
+    finite.add(ExactSum.read(in))
+    others.indices.foreach(addOther(_, in.readLong()))
+  }
+
+  override def write(out: DataOutput): Unit = {
+    super.write(out)
+    finite.write(out)
+    others.foreach(out.writeLong)
+  }
+}
+
+/** The least value, or the greatest.
+  *
+  * Of rows that only come it is all that is kept. Where values leave, they are held one by one beside it, it counts each different one
+  * once, and is found anew ([[find]]) where it has left.
+  *
+  * @param sign 1 for the greatest, −1 for the least
+  */
+final class ExtremeOf(ordinal: Int, dataType: DataType, sign: Int) extends Accumulator(ordinal) {
+  private[this] val ordering = TypeUtils.getInterpretedOrdering(dataType)
+  private[this] val projection = UnsafeProjection.create(Seq(BoundReference(ordinal, dataType, nullable = true)))
+  private var value: UnsafeRow = null
+  private[this] var left = false
+
+  /** The value, in a row of one column; null where there is none. */
+  def extreme: UnsafeRow = value
+
+  /** It has left, so that it must be found among the values that are there. */
+  def isLost: Boolean = left
+
+  override protected def addValue(row: InternalRow, weight: Long): Unit =
+    if (weight > 0) {
+      if (value == null || compare(row.get(ordinal, dataType)) > 0) value = projection(row).copy()
+    } else if (value != null && compare(row.get(ordinal, dataType)) == 0) left = true
+
+  /** Chooses among all values, rows of one column. */
+  def find(values: Iterator[UnsafeRow]): Unit = {
+    value = null
+    left = false
+    values.foreach(row => if (value == null || compare(row.get(0, dataType)) > 0) value = row.copy())
+  }
+
+  /** Positive where `that` is to be taken instead. */
+  private def compare(that: Any): Int = sign * ordering.compare(that, value.get(0, dataType))
+
+  override def add(that: Accumulator): Unit = {
+    super.add(that)
+    val other = that.asInstanceOf[ExtremeOf].value
+    if (other != null && (value == null || compare(other.get(0, dataType)) > 0)) value = other
+  }
+
+  override def add(in: DataInput): Unit = {
+    super.add(in)
+    val length = in.readInt()
+    if (length > 0) {
+      val bytes = new Array[Byte](length)
+      in.readFully(bytes)
+      val row = new UnsafeRow(1)
+      row.pointTo(bytes, length)
+      if (value == null || compare(row.get(0, dataType)) > 0) value = row
+    }
+  }
+
+  override def write(out: DataOutput): Unit = {
+    super.write(out)
+    if (value == null) out.writeInt(0)
+    else {
+      out.writeInt(value.getSizeInBytes)
+      out.write(value.getBytes)
+    }
+  }
+}
+
+/** How a batch changes the values that a group holds: each different one with its weight. */
+final class ValueChanges(ordinal: Int, dataType: DataType) extends Accumulator(ordinal) {
+  private[this] val projection = UnsafeProjection.create(Seq(BoundReference(ordinal, dataType, nullable = true)))
+  private[this] val weights = new java.util.LinkedHashMap[UnsafeRow, java.lang.Long]
+
+  override protected def addValue(row: InternalRow, weight: Long): Unit = addValue(projection(row), weight)
+
+  private def addValue(value: UnsafeRow, weight: Long): Unit = {
+    val before = weights.get(value)
+    if (before == null) weights.put(value.copy(), weight)
+    else {
+      val sum = Weight.add(before, weight)
+      if (sum == 0L) weights.remove(value) else weights.put(value, sum)
+    }
+    ()
+  }
+
+  /** Changes the values, and what is kept of them beside: values that are new, and those that are there no more. */
+  def applyTo(kept: Accumulator, values: GroupValuesKept): Unit = {
+    weights.forEach { (value, weight) =>
+      val (before, after) = values.change(value, weight)
+      if (before == 0L) kept.add(value, 1L) else if (after == 0L) kept.add(value, -1L)
+    }
+    kept match {
+      case extreme: ExtremeOf if extreme.isLost => values.read(extreme.find)
+      case _ =>
+    }
+  }
+
+  override def add(in: DataInput): Unit = {
+    super.add(in)
+    for (_ <- 0 until in.readInt()) {
+      val bytes = new Array[Byte](in.readInt())
+      in.readFully(bytes)
+      val value = new UnsafeRow(1)
+      value.pointTo(bytes, bytes.length)
+      addValue(value, in.readLong())
+    }
+  }
+
+  override def write(out: DataOutput): Unit = {
+    super.write(out)
+    out.writeInt(weights.size)
+    weights.forEach { (value, weight) =>
+      out.writeInt(value.getSizeInBytes)
+      out.write(value.getBytes)
+      out.writeLong(weight)
+    }
+  }
+}
+
+/** The values that a group holds for one function, each with its number: rows of one column. */
+trait GroupValuesKept {
+
+  /** Adds to the number of a value; gives the numbers before and after. */
+  def change(value: UnsafeRow, by: Long): (Long, Long)
+
+  /** Calls `read` with all values; each holds until the next. */
+  def read(read: Iterator[UnsafeRow] => Unit): Unit
+}

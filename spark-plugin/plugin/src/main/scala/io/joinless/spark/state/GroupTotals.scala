@@ -1,0 +1,92 @@
+package io.joinless.spark.state
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+
+import io.joinless.engine.algebra.Weight
+import io.joinless.spark.spec.FunctionKind
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
+
+/** What is kept of one group, or how a batch changes it: the number of its rows, and for each aggregate function with an argument an
+  * [[Accumulator]].
+  *
+  * Changes are added, in any order; those by some rows and by the same rows with the opposite weights add up to nothing.
+  *
+  * '''Durable format''' ([[io.joinless.spark.spec.GroupFormat]] 1): the number of rows as a long, then each accumulator as
+  * it writes itself.
+  */
+final class GroupTotals private (val accumulators: Array[Accumulator]) {
+  private[this] var count = 0L
+
+  /** How many rows the group has; it exists where this is not 0. */
+  def rows: Long = count
+
+  /** Adds a row of the groups' input, `weight` times. */
+  def add(row: InternalRow, weight: Long): Unit = {
+    count = Weight.add(count, weight)
+    var i = 0
+    while (i < accumulators.length) {
+      accumulators(i).add(row, weight)
+      i += 1
+    }
+  }
+
+  /** Adds what a batch changes.
+    *
+    * @param values for the accumulator of that number, the values that the group holds
+    */
+  def change(batch: GroupTotals, values: Int => GroupValuesKept): Unit = {
+    count = Weight.add(count, batch.rows)
+    for (i <- accumulators.indices) batch.accumulators(i) match {
+      case changes: ValueChanges => changes.applyTo(accumulators(i), values(i))
+      case other => accumulators(i).add(other)
+    }
+  }
+
+  /** Adds totals that were written, of the same form. */
+  def add(bytes: Array[Byte]): Unit = {
+    val in = new DataInputStream(new ByteArrayInputStream(bytes))
+    count = Weight.add(count, in.readLong())
+    accumulators.foreach(_.add(in))
+    if (in.available() > 0) throw new IllegalStateException(s"${in.available()} bytes behind the totals of a group")
+  }
+
+  def toBytes: Array[Byte] = {
+    val bytes = new ByteArrayOutputStream(8 + 24 * accumulators.length)
+    val out = new DataOutputStream(bytes)
+    out.writeLong(count)
+    accumulators.foreach(_.write(out))
+    bytes.toByteArray
+  }
+}
+
+object GroupTotals {
+
+  /** What is stored of a group. */
+  def kept(arguments: Array[GroupArgument]): GroupTotals = new GroupTotals(arguments.map(_.kept()))
+
+  /** How a batch changes a group. */
+  def changes(arguments: Array[GroupArgument]): GroupTotals = new GroupTotals(arguments.map(_.changes()))
+}
+
+/** An argument of aggregate functions: where it stands in a row of the groups' input, its type, and what is kept of it.
+  *
+  * @param values the group holds each different value with its number, so that values can leave, and count once
+  */
+final case class GroupArgument(ordinal: Int, dataType: DataType, kind: FunctionKind, values: Boolean) {
+
+  def changes(): Accumulator = if (values) new ValueChanges(ordinal, dataType) else of(ordinal)
+
+  /** Of values that the group holds, what is kept beside them is of the values, each once. */
+  def kept(): Accumulator = of(if (values) 0 else ordinal)
+
+  private def of(ordinal: Int): Accumulator = kind match {
+    case FunctionKind.Counted => new CountOf(ordinal)
+    case FunctionKind.Summed => dataType match {
+        case FloatType | DoubleType => new DoubleSumOf(ordinal, dataType)
+        case _ => new IntegerSumOf(ordinal, dataType)
+      }
+    case FunctionKind.Least => new ExtremeOf(ordinal, dataType, -1)
+    case FunctionKind.Greatest => new ExtremeOf(ordinal, dataType, 1)
+  }
+}

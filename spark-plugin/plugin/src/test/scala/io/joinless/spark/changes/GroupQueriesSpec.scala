@@ -1,0 +1,312 @@
+package io.joinless.spark.changes
+
+import scala.collection.mutable
+import scala.util.Random
+
+import io.joinless.spark.api._
+import io.joinless.spark.errors.JoinlessAnalysisException
+import io.joinless.spark.{SharedSpark, TestFolders}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row, classic}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Queries with GROUP BY and DISTINCT: after every batch their changes add up to what batch SQL has. */
+class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
+  import GroupQueriesSpec._
+
+  private val session = spark.asInstanceOf[classic.SparkSession]
+
+  /** Changes of `t(k, g, x, d)`, and rows that only come of `a(k, y)`. */
+  final private class Tables {
+    val changes = MemoryStream[Change](change, session)
+    val rows = MemoryStream[Appended](appended, session)
+    private val present = mutable.ArrayBuffer.empty[Now]
+    private val came = mutable.ArrayBuffer.empty[Appended]
+    private val checkpoint = TestFolders.create("groups").resolve("cp").toString
+    private val sums = mutable.Map.empty[Seq[Any], Long].withDefaultValue(0L)
+    var running: StreamingQuery = null
+
+    def streams(): Unit = {
+      changes.toDF().toDF("_change_type", "k", "g", "x", "d").changelog().createOrReplaceTempView("t")
+      rows.toDF().toDF("k", "y").createOrReplaceTempView("a")
+    }
+
+    def tables(): Unit = {
+      session.createDataset(present.toSeq)(row).toDF("k", "g", "x", "d").createOrReplaceTempView("t")
+      session.createDataset(came.toSeq)(appended).toDF("k", "y").createOrReplaceTempView("a")
+    }
+
+    def start(sql: String, form: String = "change_type"): Unit = {
+      streams()
+      val take: (org.apache.spark.sql.Dataset[Row], Long) => Unit = (batch, _) => {
+        val told = batch.collect().toSeq.map(row => (row.toSeq.init, weight(row.toSeq.last)))
+        told.groupBy(_._1).foreach { case (row, changes) =>
+          assert(changes.map(_._2.sign).distinct.size == 1, s"$row comes and goes")
+        }
+        told.foreach { case (row, w) =>
+          sums(row) += w
+          if (sums(row) == 0) sums -= row
+        }
+        val _ = assert(sums.values.forall(_ > 0), s"$sql deletes what is not there: $sums")
+      }
+      running = spark.sql(sql).incrementalEnumerate(form).writeStream.option("checkpointLocation", checkpoint)
+        .foreachBatch(take).start()
+    }
+
+    def insert(k: Integer, g: Integer, x: java.lang.Long, d: java.lang.Double): Unit = {
+      present += ((k, g, x, d))
+      begun = true
+      val _ = changes.addData(("insert", k, g, x, d))
+    }
+
+    def append(k: Integer, y: Integer): Unit = {
+      came += ((k, y))
+      begun = true
+      val _ = rows.addData((k, y))
+    }
+
+    def delete(at: Int): Unit = {
+      val (k, g, x, d) = present.remove(at)
+      val _ = changes.addData(("delete", k, g, x, d))
+    }
+
+    def random(rng: Random): Unit = {
+      def some[A](values: A*): A = values(rng.nextInt(values.size))
+      def int(n: Int): Integer = if (rng.nextInt(8) == 0) null else rng.nextInt(n)
+      for (_ <- 0 until rng.nextInt(12)) {
+        val x: java.lang.Long =
+          if (rng.nextInt(6) == 0) null else some[Long](1, -1, 7, 1L << 40, rng.nextInt(50).toLong)
+        val d: java.lang.Double = if (rng.nextInt(6) == 0) null else some(0.5, -0.25, 3.0, rng.nextInt(64) / 8.0)
+        insert(int(4), int(3), x, d)
+      }
+      for (_ <- 0 until rng.nextInt(8) if present.nonEmpty) delete(rng.nextInt(present.size))
+      for (_ <- 0 until rng.nextInt(5)) append(int(4), int(3))
+      if (rng.nextInt(6) == 0) while (present.nonEmpty) delete(0)
+    }
+
+    /** Something came, so that there was a batch. */
+    var begun = false
+
+    def result: Map[Seq[Any], Long] = sums.toMap
+
+    def full(sql: String): Map[Seq[Any], Long] = {
+      streams()
+      bag(spark.sql(sql).enumerateFull(checkpoint))
+    }
+
+    def expected(sql: String): Map[Seq[Any], Long] = {
+      tables()
+      bag(spark.sql(sql))
+    }
+  }
+
+  private def weight(told: Any): Long = told match {
+    case "insert" => 1L
+    case "delete" => -1L
+    case w: Long => w
+    case other => throw new IllegalArgumentException(s"$other is no change")
+  }
+
+  private def bag(df: DataFrame): Map[Seq[Any], Long] =
+    df.collect().toSeq.groupBy(_.toSeq).map { case (row, copies) => row -> copies.size.toLong }
+
+  private val queries = Seq(
+    "SELECT g, COUNT(*) AS n FROM t GROUP BY g",
+    "SELECT g, COUNT(x) AS n, SUM(x) AS s, AVG(x) AS m, SUM(d) AS sd, AVG(d) AS md FROM t GROUP BY g",
+    "SELECT COUNT(*) AS n, SUM(x) AS s FROM t",
+    "SELECT DISTINCT g FROM t",
+    "SELECT DISTINCT t.g, a.y FROM t JOIN a ON t.k = a.k",
+    "SELECT t.g, COUNT(*) AS n, SUM(t.x * a.y) AS s FROM t JOIN a ON t.k = a.k GROUP BY t.g",
+    "SELECT a.y, SUM(x) FILTER (WHERE d > 0) AS s, COUNT(x, d) AS n FROM t JOIN a ON t.k = a.k GROUP BY a.y",
+    "SELECT g, COUNT(*) AS n FROM t GROUP BY g HAVING COUNT(*) > 2 AND SUM(x) IS NOT NULL",
+    "SELECT n, COUNT(*) AS groups FROM (SELECT g, COUNT(*) AS n FROM t GROUP BY g) GROUP BY n",
+    "SELECT s.n, a.y FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) s JOIN a ON s.k = a.k",
+    "SELECT a.y, SUM(s.n) AS n FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) s JOIN a ON s.k = a.k GROUP BY a.y",
+    "SELECT p.n, q.n AS m FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) p " +
+      "JOIN (SELECT k, COUNT(y) AS n FROM a GROUP BY k) q ON p.k = q.k",
+    "SELECT COUNT(*) > 3 AS many FROM t GROUP BY g",
+    "SELECT g % 2 AS odd, SUM(CAST(x AS DECIMAL(30, 2)) + 0.25) AS s, AVG(CAST(x AS DECIMAL(20, 1))) AS m FROM t GROUP BY 1",
+    "SELECT y, COUNT(*) AS n FROM a GROUP BY y",
+    "SELECT DISTINCT y FROM (SELECT y FROM a UNION ALL SELECT k FROM a)",
+    "SELECT t.k, t.g FROM t JOIN (SELECT AVG(x) AS m FROM t) all ON t.x > all.m JOIN a ON a.k = t.k"
+  )
+
+  private val unions = Seq(
+    "SELECT t.g, a.y FROM t JOIN a ON t.k = a.k UNION ALL SELECT k, y FROM a",
+    "SELECT t.g AS v, COUNT(*) AS n FROM t GROUP BY t.g UNION ALL SELECT y, COUNT(*) FROM a GROUP BY y",
+    "SELECT v, COUNT(*) AS n FROM (SELECT t.g AS v FROM t JOIN a ON t.k = a.k UNION ALL SELECT y FROM a WHERE y > 0) GROUP BY v",
+    "SELECT t.g FROM t JOIN a ON t.k = a.k UNION SELECT k FROM t",
+    "SELECT v + 1 AS w FROM (SELECT p.k AS v FROM a p JOIN a q ON p.k = q.y UNION ALL SELECT y FROM a) WHERE v < 3"
+  )
+
+  private val valueQueries = Seq(
+    "SELECT g, MIN(x) AS a, MAX(x) AS b, MIN(d) AS c, MAX(d) AS e FROM t GROUP BY g",
+    "SELECT MIN(x) AS a, MAX(d) AS b, COUNT(DISTINCT g) AS n FROM t",
+    "SELECT k, COUNT(DISTINCT x) AS n, SUM(DISTINCT x) AS s, AVG(DISTINCT d) AS m, COUNT(*) AS c FROM t GROUP BY k",
+    "SELECT y, MIN(k) AS a, MAX(k) AS b, COUNT(DISTINCT k) AS n FROM a GROUP BY y",
+    "SELECT a.y, MAX(t.x) AS b, COUNT(DISTINCT t.g, t.k) AS n FROM t JOIN a ON t.k = a.k GROUP BY a.y",
+    "SELECT p.y, MAX(q.k) AS b, BOOL_OR(p.y > q.y) AS o FROM a p JOIN a q ON p.k = q.k GROUP BY p.y",
+    "SELECT g, MAX(CAST(x AS STRING)) AS b, MIN(NAMED_STRUCT('d', d, 'x', x)) AS c FROM t GROUP BY g",
+    "SELECT n, MAX(s) AS b FROM (SELECT g, k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY g, k) GROUP BY n",
+    "SELECT g, COUNT(DISTINCT x) FILTER (WHERE d > 0) AS n, MAX(x) FILTER (WHERE d < 1) AS b FROM t GROUP BY g",
+    "SELECT t.g, t.x FROM t JOIN (SELECT g, MAX(x) AS x FROM t GROUP BY g) m ON t.g = m.g AND t.x = m.x"
+  )
+
+  private def check(sql: String, seed: Long, form: String): Unit = {
+    val rng = new Random(seed)
+    val tables = new Tables
+    val batches = 4
+    tables.start(sql, form)
+    try
+      for (batch <- 0 until batches) {
+        if (batch == 2) {
+          tables.running.stop()
+          tables.start(sql, form)
+        }
+        tables.random(rng)
+        tables.running.processAllAvailable()
+        // before anything came there was no batch
+        if (tables.begun) assert(tables.result == tables.expected(sql), s"seed $seed, batch $batch, $form: $sql")
+      }
+    finally tables.running.stop()
+  }
+
+  for ((sql, i) <- (queries ++ valueQueries ++ unions).zipWithIndex) test(s"changes of groups: $sql") {
+    val seed = System.nanoTime()
+    val form = if (i % 2 == 0) "change_type" else "weight"
+    val store = "org.apache.spark.sql.execution.streaming.state." +
+      (if (i % 3 == 0) "RocksDBStateStoreProvider" else "HDFSBackedStateStoreProvider")
+    withConf(
+      "spark.sql.streaming.stateStore.providerClass" -> store,
+      "spark.joinless.crossProducts.enabled" -> "true"
+    )(check(sql, seed, form))
+  }
+
+  test("the complete result is that of the changes, where a join or a changelog is below") {
+    val below =
+      Seq(queries(1), queries(2), queries(5), queries(8), queries(10), valueQueries(2), valueQueries(4), unions(0))
+    for ((sql, seed) <- below.zipWithIndex) {
+      val (rng, tables) = (new Random(seed.toLong), new Tables)
+      tables.start(sql)
+      try for (_ <- 0 until 2) { tables.random(rng); tables.running.processAllAvailable() }
+      finally tables.running.stop()
+      assert(tables.full(sql) == tables.expected(sql), sql)
+    }
+    val tables = new Tables
+    val appended = "SELECT y, COUNT(*) AS n FROM a GROUP BY y"
+    tables.start(appended)
+    tables.append(1, 2)
+    tables.running.processAllAvailable()
+    tables.running.stop()
+    assert(intercept[JoinlessAnalysisException](tables.full(appended)).getCondition == "JOINLESS_ROWS_NOT_STORED")
+  }
+
+  /** What a restart as `after` of a query begun as `before` is refused with; None where it goes on. */
+  private def restarted(before: String, after: String): Option[String] = {
+    val tables = new Tables
+    tables.start(before)
+    tables.insert(1, 1, 5L, 0.5)
+    tables.insert(1, 2, 6L, 1.5)
+    tables.append(1, 1)
+    tables.running.processAllAvailable()
+    tables.running.stop()
+    val refused =
+      try {
+        tables.start(after)
+        tables.insert(2, 2, 7L, 0.25)
+        tables.append(1, 0)
+        tables.running.processAllAvailable()
+        None
+      } catch {
+        case e: StreamingQueryException =>
+          Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).collectFirst {
+            case refused: JoinlessAnalysisException => refused.getMessage
+          }
+        case refused: JoinlessAnalysisException => Some(refused.getMessage)
+      } finally tables.running.stop()
+    // the query as it was goes on, whatever was tried
+    tables.start(before)
+    tables.running.processAllAvailable()
+    tables.running.stop()
+    if (refused.isDefined) assert(tables.result == tables.expected(before), s"$before, after $after")
+    refused
+  }
+
+  test("a restart with other groups is refused by name, and nothing is lost") {
+    val before = "SELECT g, SUM(x) AS s FROM t GROUP BY g HAVING SUM(x) > 2"
+    val others = Seq(
+      "SELECT g, SUM(x + 1) AS s FROM t GROUP BY g HAVING SUM(x + 1) > 2" -> "sum",
+      "SELECT k, SUM(x) AS s FROM t GROUP BY k HAVING SUM(x) > 2" -> "k",
+      "SELECT g, MAX(x) AS s FROM t GROUP BY g HAVING MAX(x) > 2" -> "max(",
+      "SELECT g, SUM(x) AS s FROM t GROUP BY g HAVING SUM(x) > 3" -> "3",
+      "SELECT g, SUM(x) + 1 AS s FROM t GROUP BY g HAVING SUM(x) > 2" -> "+ 1",
+      "SELECT g, SUM(CAST(x AS INT)) AS s FROM t GROUP BY g HAVING SUM(CAST(x AS INT)) > 2" -> "CAST",
+      "SELECT g, x FROM t WHERE x > 2" -> "JOINLESS_STATE_MISMATCH"
+    )
+    for ((after, named) <- others) {
+      val refused = restarted(before, after)
+      assert(
+        refused.exists(text => text.contains("JOINLESS_STATE_MISMATCH") && text.contains(named)),
+        s"$after: $refused"
+      )
+    }
+    assert(restarted(before, "SELECT g AS h, SUM(x) AS total FROM t GROUP BY g HAVING SUM(x) > 2").isEmpty)
+  }
+
+  test("groups of a stream that only comes: another filter goes on, as in Spark; other groups do not") {
+    val before = "SELECT y, COUNT(*) AS n FROM a GROUP BY y"
+    assert(restarted(before, "SELECT y, SUM(k) AS n FROM a GROUP BY y").exists(_.contains("JOINLESS_STATE_MISMATCH")))
+  }
+
+  test("a sum may be larger on the way, and fails where it does not fit at the end") {
+    val tables = new Tables
+    tables.start("SELECT g, SUM(x) AS s FROM t GROUP BY g")
+    tables.insert(1, 1, Long.MaxValue, 0.0)
+    tables.insert(2, 1, Long.MaxValue, 0.0)
+    tables.delete(0)
+    tables.running.processAllAvailable()
+    assert(tables.result == Map(Seq(1, Long.MaxValue) -> 1L))
+    tables.insert(3, 1, 1L, 0.0)
+    val error = intercept[StreamingQueryException](tables.running.processAllAvailable())
+    val texts = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString("\n")
+    assert(texts.contains("ARITHMETIC_OVERFLOW"), texts)
+  }
+
+  test("a batch of groups of which some were read is not marked as done") {
+    val tables = new Tables
+    tables.streams()
+    val checkpoint = TestFolders.create("groups").resolve("cp").toString
+    var rows = Seq.empty[Row]
+    def run(sql: String, form: String)(each: DataFrame => Any): Unit = {
+      val write: (org.apache.spark.sql.Dataset[Row], Long) => Unit = (batch, _) => { val _ = each(batch) }
+      tables.running = spark.sql(sql).incrementalEnumerate(form).writeStream.option("checkpointLocation", checkpoint)
+        .foreachBatch(write).start()
+      try tables.running.processAllAvailable()
+      finally tables.running.stop()
+    }
+    val sql = "SELECT g, COUNT(*) AS n FROM t GROUP BY g"
+    for (g <- 0 until 20) tables.insert(g, g, 1L, 0.5)
+    val error = intercept[StreamingQueryException](run(sql, "weight")(_.take(1)))
+    assert(error.getMessage.contains("JOINLESS_BATCH_NOT_READ"), error.getMessage)
+    run(sql, "weight") { batch =>
+      assert(!batch.isEmpty)
+      rows ++= batch.collect()
+    }
+    assert(rows.size == 20)
+  }
+
+}
+
+private object GroupQueriesSpec {
+  type Change = (String, Integer, Integer, java.lang.Long, java.lang.Double)
+  type Now = (Integer, Integer, java.lang.Long, java.lang.Double)
+  type Appended = (Integer, Integer)
+
+  val change: Encoder[Change] =
+    Encoders.tuple(Encoders.STRING, Encoders.INT, Encoders.INT, Encoders.LONG, Encoders.DOUBLE)
+
+  val row: Encoder[Now] = Encoders.tuple(Encoders.INT, Encoders.INT, Encoders.LONG, Encoders.DOUBLE)
+
+  val appended: Encoder[Appended] = Encoders.tuple(Encoders.INT, Encoders.INT)
+}

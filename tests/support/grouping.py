@@ -1,0 +1,66 @@
+"""Random GROUP BY and DISTINCT around the random joins of `support.generate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from random import Random
+
+from support import oracles
+from support.cases import Case, Column
+from support.values import FAMILY
+
+#: DuckDB's names of types, where they differ from Spark's.
+_TYPES = {"integer": "int", "varchar": "string", "blob": "binary"}
+
+
+def grouped(case: Case, seed: int) -> Case:
+    """The case with its rows in groups: some in groups of groups, some with conditions, some in one group."""
+    rng = Random(seed * 13 + 5)
+    columns = [column for column in _columns(case) if FAMILY.get(column.type) not in (None, "floating")]
+    rng.shuffle(columns)
+    # Spark and DuckDB show either of two zeros, and add doubles in any order
+    keys = columns[: rng.choice((0, 1, 1, 1, 2, 3))]
+    if keys and rng.random() < 0.2:
+        sql = f"SELECT DISTINCT {_list(key.name for key in keys)} FROM ({case.sql}) q"
+    else:
+        sql = _group_by(rng, case.sql, keys, columns)
+        if keys and rng.random() < 0.25:
+            sql = f"SELECT n, COUNT(*) AS m, SUM(CAST(n AS decimal(20,0))) AS s FROM ({sql}) g GROUP BY n"
+    return replace(case, name=f"grouped-{case.name}", sql=sql)
+
+
+def _group_by(rng: Random, sql: str, keys: Sequence[Column], columns: Sequence[Column]) -> str:
+    items = [key.name for key in keys if rng.random() < 0.8] + ["COUNT(*) AS n"]
+    for i in range(rng.choice((0, 1, 1, 2, 3))):
+        items.append(f"{_aggregate(rng, columns)} AS a{i}")
+    rng.shuffle(items)
+    by = f" GROUP BY {_list(key.name for key in keys)}" if keys else ""
+    having = rng.choice(("", "", " HAVING COUNT(*) > 1", " HAVING COUNT(*) % 2 = 0")) if keys else ""
+    return f"SELECT {', '.join(items)} FROM ({sql}) q{by}{having}"
+
+
+def _aggregate(rng: Random, columns: Sequence[Column]) -> str:
+    column = rng.choice(columns) if columns else Column("1", "int")
+    where = f" FILTER (WHERE {rng.choice(columns).name} IS NOT NULL)" if columns and rng.random() < 0.3 else ""
+    name = column.name
+    match FAMILY[column.type]:
+        case "integer":
+            return rng.choice(
+                (f"SUM({name} % 1000){where}", f"COUNT({name}){where}", f"SUM(CAST({name} AS decimal(20,0))){where}")
+            )
+        case "decimal":
+            return rng.choice((f"SUM({name}){where}", f"COUNT({name}){where}"))
+        case _:
+            return f"COUNT({name}){where}"
+
+
+def _list(items: Iterable[str]) -> str:
+    return ", ".join(items)
+
+
+def _columns(case: Case) -> list[Column]:
+    """Names and types of the columns of the query."""
+    connection = oracles.DuckDb(case).connection
+    rows = connection.execute(f"DESCRIBE {oracles.dialect(case.sql)}").fetchall()
+    return [Column(name, _TYPES.get(type_.lower(), type_.lower())) for name, type_, *_ in rows]
