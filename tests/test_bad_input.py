@@ -138,12 +138,6 @@ CASES = [
         "SELECT collate(string(id), 'UNICODE_CI') AS c FROM orders GROUP BY 1",
     ),
     untold("LIMIT", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders LIMIT 3"),
-    untold(
-        "a union of joins",
-        "UNSUPPORTED_OPERATOR",
-        "SELECT o.id FROM orders o JOIN orders p ON o.id = p.customer UNION ALL SELECT id FROM orders",
-        "UNION of joins",
-    ),
     untold("an outer join", "OUTER_JOIN", "SELECT o.id FROM orders o LEFT JOIN orders p ON o.id = p.customer"),
     untold("a random filter", "NONDETERMINISTIC_EXPRESSION", "SELECT id FROM orders WHERE rand() < 0.5", "rand"),
     untold("a random column", "NONDETERMINISTIC_EXPRESSION", "SELECT id, uuid() AS u FROM orders", "uuid"),

@@ -67,7 +67,7 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
     [Row(src=1, dst=3, _change_type='insert')]
 
     Args:
-        df: inner equi-joins, filters, projections and unions of streams.
+        df: inner equi-joins, filters, projections, unions, GROUP BY and DISTINCT over streams.
         output: ``"change_type"``: the columns of the query and ``_change_type`` (``insert`` or ``delete``), one row per
             copy. ``"weight"``: the columns of the query and ``_weight BIGINT``, one row for all copies.
 
@@ -97,7 +97,8 @@ def enumerate_full(
 
     Exactly one committed batch is seen, whatever the running query does meanwhile. Rows are enumerated while they are
     read, with constant delay, one Spark partition per cell; filters, projections and limits on top work, and so do
-    ORDER BY and LIMIT in the query. Without the query, ``spark.read.format("joinless")`` reads the same.
+    ORDER BY and LIMIT in the query. Groups are computed from the rows that joins have stored. Without the query,
+    ``spark.read.format("joinless")`` reads the result of the join.
 
     >>> joinless.enumerate_full(pairs, query=query).limit(10).collect()
     [Row(src=1, dst=3)]

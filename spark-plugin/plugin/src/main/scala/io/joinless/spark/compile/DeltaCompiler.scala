@@ -27,6 +27,7 @@ import io.joinless.spark.rules.{
   RelationNames,
   RewriteBlock,
   StaticSides,
+  TimeZones,
   WeightedRows
 }
 import io.joinless.spark.spec.{NodeId, RowsSpec, SqlTexts}
@@ -34,6 +35,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
   AttributeReference,
+  AttributeSet,
   Expression,
   Literal,
   NamedExpression,
@@ -42,8 +44,11 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
+  Deduplicate,
   EventTimeWatermark,
+  Expand,
   Filter,
+  Generate,
   LogicalPlan,
   Project,
   Union,
@@ -96,7 +101,7 @@ final class DeltaCompiler(
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
       val streams = new Streams
-      val template = DeltaCompiler.hideTime(streams.taken(query))
+      val template = DeltaCompiler.distinct(DeltaCompiler.hideTime(streams.taken(query)))
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).toLeft(())
@@ -126,25 +131,31 @@ final class DeltaCompiler(
     */
   private def rows(plan: LogicalPlan, streams: Streams, root: Boolean): Either[Reason, WeightedRows] =
     passing(plan, streams, root).map(Right(_)).getOrElse(plan match {
-      case union: Union if isUnited(union, streams) => united(union, streams, root)
-      case Project(list, child) if isUnited(child, streams) =>
+      case union: Union if isRowWise(union, streams) => united(union, streams, root)
+      case expand: Expand if isRowWise(expand, streams) => rows(expand.child, streams, root).map(_.expand(expand))
+      case generate: Generate if isRowWise(generate, streams) =>
+        rows(generate.child, streams, root).map(_.generate(generate))
+      case Project(list, child) if isRowWise(child, streams) =>
         rows(child, streams, root).map(_.project(list, child))
-      case Filter(condition, child) if isUnited(child, streams) =>
+      case Filter(condition, child) if isRowWise(child, streams) =>
         rows(child, streams, root).map(_.filter(condition, child))
       case _ => block(plan, streams)
     })
 
-  /** Whether a plan is a union, or what is made of one, of which a part joins or groups; a union of streams is a stream. */
-  private def isUnited(plan: LogicalPlan, streams: Streams): Boolean = plan match {
+  /** Whether a plan treats rows one by one above what joins or groups: a union of which a part does so, ROLLUP and the like, explode, or
+    * what is made of these. A union of streams is a stream.
+    */
+  private def isRowWise(plan: LogicalPlan, streams: Streams): Boolean = plan match {
     case union: Union =>
       union.children.exists(part =>
-        isUnited(part, streams) || ExtractJoinBlock.holdsBlock(part) || part.exists {
+        isRowWise(part, streams) || ExtractJoinBlock.holdsBlock(part) || part.exists {
           case ref: StreamRef => streams.isGroups(ref)
           case _ => false
         }
       )
-    case Project(list, child) => DeltaScope.changing(list).isEmpty && isUnited(child, streams)
-    case Filter(condition, child) => DeltaScope.changing(Seq(condition)).isEmpty && isUnited(child, streams)
+    case _: Expand | _: Generate => plan.isStreaming && DeltaScope.changing(plan.expressions).isEmpty
+    case Project(list, child) => DeltaScope.changing(list).isEmpty && isRowWise(child, streams)
+    case Filter(condition, child) => DeltaScope.changing(Seq(condition)).isEmpty && isRowWise(child, streams)
     case _ => false
   }
 
@@ -164,7 +175,7 @@ final class DeltaCompiler(
     if (!linear || !DeltaScope.passes(plan)) None
     else {
       val source = LeafSource(plan)
-      groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty)))
+      groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty), TimeZones.in(plan)))
       val shown = plan.output.map(source.resolve(_)).map {
         case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
         case _ => -1
@@ -214,9 +225,10 @@ final class DeltaCompiler(
     }
 
     /** Takes down what is made of groups above them. */
-    def note(ref: StreamRef, above: RowsSpec): Unit = all(ref.number) match {
+    def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = all(ref.number) match {
       case changelog @ Changelog(groups: Groups, _, _) =>
-        all(ref.number) = changelog.copy(child = groups.copy(shape = groups.shape.copy(above = Some(above))))
+        val shape = groups.shape.copy(above = Some(above), zone = TimeZones.both(groups.shape.zone, zone))
+        all(ref.number) = changelog.copy(child = groups.copy(shape = shape))
       case _ =>
     }
 
@@ -302,6 +314,12 @@ object DeltaCompiler {
         list.collectFirst { case Alias(ChangeColumn(form), _) => form }.map((query, _, list.map(_.toAttribute)))
       case _ => None
     }
+  }
+
+  /** `dropDuplicates` of all columns is DISTINCT. */
+  private def distinct(plan: LogicalPlan): LogicalPlan = plan.transform {
+    case Deduplicate(keys, child) if child.isStreaming && AttributeSet(keys) == child.outputSet =>
+      Aggregate(child.output, child.output, child)
   }
 
   private def hideTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressionsWithSubqueries {

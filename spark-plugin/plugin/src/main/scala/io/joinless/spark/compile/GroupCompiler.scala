@@ -1,7 +1,7 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.plans.{DeltaForm, GroupFunction, Groups, Reason}
-import io.joinless.spark.rules.{Names, WeightedRows}
+import io.joinless.spark.rules.{Names, TimeZones, WeightedRows}
 import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -93,7 +93,8 @@ private[compile] object GroupCompiler {
       functions,
       GroupShape(
         keys.map { case (text, value) => ColumnSpec(text, KeyBytes.asNullable(value.dataType)) }.toIndexedSeq,
-        specs.toIndexedSeq
+        specs.toIndexedSeq,
+        zone = TimeZones.of(columns)
       ),
       output
     )

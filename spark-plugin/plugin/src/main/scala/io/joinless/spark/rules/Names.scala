@@ -29,7 +29,10 @@ private[spark] object Names {
   /** An operator as users know it. */
   def called(plan: LogicalPlan): String = EliminateSubqueryAliases(plan) match {
     case Project(_, child) => called(child)
-    case _: Distinct | _: Deduplicate => "DISTINCT"
+    case _: Distinct => "DISTINCT"
+    case _: Deduplicate => "dropDuplicates of some columns"
+    case _: Expand => "ROLLUP, CUBE, GROUPING SETS or a window that slides"
+    case generate: Generate => generate.generator.prettyName
     case _: Aggregate => "GROUP BY or DISTINCT"
     case union: Union => if (union.children.exists(_.exists(_.isInstanceOf[Join]))) "UNION of joins" else "UNION"
     case leaf: LeafNode => leaf.output.map(_.name).mkString("(", ", ", ")")

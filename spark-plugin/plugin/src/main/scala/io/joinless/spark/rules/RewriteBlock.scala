@@ -59,7 +59,13 @@ final class RewriteBlock(layout: BlockLayout) {
         Option.when(layout.changelogs(i))(MeaningTexts.ofRows(scan(i, layout.block.leaves(i).plan), layout.keysOf(i)))
       ),
       MeaningTexts.ofConditions(layout.residuals ++ layout.late, layout.block.leaves),
-      layout.output.map { case (_, value) => MeaningTexts.of(value, layout.block.leaves) }
+      layout.output.map { case (_, value) => MeaningTexts.of(value, layout.block.leaves) },
+      TimeZones.both(
+        TimeZones.of(layout.residuals ++ layout.late ++ layout.output.map(_._2)),
+        leaves.filter(layout.changelogs).map(i => TimeZones.in(scan(i, layout.block.leaves(i).plan))).reduce(
+          TimeZones.both
+        )
+      )
     )
   }
 

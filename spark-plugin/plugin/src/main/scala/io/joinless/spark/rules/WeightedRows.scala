@@ -1,7 +1,9 @@
 package io.joinless.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Union}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin}
+import io.joinless.spark.spec.RowsSpec
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, Generator, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, LogicalPlan, Project, Union}
 
 /** Changes of a query's rows, with what is known of them.
   *
@@ -22,11 +24,51 @@ final case class WeightedRows(plan: LogicalPlan, shown: Seq[Int], text: Expressi
       Project(columns :+ plan.output.last, plan),
       values.map { case a: Attribute => shown(query.output.indexWhere(_.exprId == a.exprId)); case _ => -1 },
       e => text(OuterScope.replace(e)(a => meaning.getOrElse(a.exprId, a)))
-    )
+    ).noted(values.map(text))
   }
 
   /** The rows of `query` for which a condition holds. */
-  def filter(condition: Expression, query: LogicalPlan): WeightedRows = copy(Filter(own(condition, query), plan))
+  def filter(condition: Expression, query: LogicalPlan): WeightedRows =
+    copy(Filter(own(condition, query), plan)).noted(Seq(text(condition)))
+
+  /** Each row several times, as each of `expand`'s projections has it. */
+  def expand(expand: Expand): WeightedRows = {
+    val output = expand.output.map(_.newInstance()) :+ plan.output.last.newInstance()
+    val projections = expand.projections.map(_.map(own(_, expand.child)) :+ plan.output.last)
+    val texts = expand.output.indices.map(i => expand.projections.map(list => text(list(i))).mkString("(", " OR ", ")"))
+    copy(Expand(projections, output, plan), output.init.map(_ => -1), WeightedRows.named(expand.output, texts)).noted(
+      texts
+    )
+  }
+
+  /** Each row with each of the rows that `generate` makes of it. */
+  def generate(generate: Generate): WeightedRows = {
+    val made = generate.generatorOutput.map(_.newInstance())
+    val generator = own(generate.generator, generate.child).asInstanceOf[Generator]
+    val all = Generate(generator, Nil, generate.outer, generate.qualifier, made, plan)
+    val kept = generate.requiredChildOutput.map(a => own(a, generate.child).asInstanceOf[Attribute])
+    val texts = generate.requiredChildOutput.map(text) ++ made.map(a => s"${text(generate.generator)}.${a.name}")
+    copy(
+      Project((kept ++ made).map(a => Alias(a, "result")()) :+ plan.output.last, all),
+      kept.map(_ => -1) ++ made.map(_ => -1),
+      WeightedRows.named(generate.output, texts)
+    ).noted(texts)
+  }
+
+  /** Takes down with what keeps state next below what is made of its rows: a row must go as what it came. */
+  private def noted(texts: Seq[String]): WeightedRows = {
+    def note(below: LogicalPlan): LogicalPlan = below match {
+      case join: JoinFreeJoin =>
+        val meaning = join.shape.meaning.map(m => m.copy(conditions = (m.conditions ++ texts).sorted))
+        join.copy(shape = join.shape.copy(meaning = meaning))
+      case groups: Groups =>
+        val above = groups.shape.above.getOrElse(RowsSpec(IndexedSeq.empty, IndexedSeq.empty))
+        val all = above.copy(filters = (above.filters ++ texts).sorted)
+        groups.copy(shape = groups.shape.copy(above = Some(all)))
+      case other => other.withNewChildren(other.children.map(note))
+    }
+    if (retractable) copy(note(plan)) else this
+  }
 
   private def own(e: Expression, query: LogicalPlan): Expression =
     OuterScope.replace(e)(a => plan.output(query.output.indexWhere(_.exprId == a.exprId)))
@@ -43,15 +85,18 @@ object WeightedRows {
         ")"
       )
     }
-    def text(e: Expression) = OuterScope.replace(e) { a =>
-      val i = union.output.indexWhere(_.exprId == a.exprId)
-      if (i < 0) a else a.withName(names(i)).withQualifier(Nil)
-    }
     WeightedRows(
       Union(parts.map(_.plan)),
       union.output.map(_ => -1),
-      e => MeaningTexts.plain(text(e)),
+      named(union.output, names),
       parts.exists(_.retractable)
     )
   }
+
+  /** Texts of expressions over columns that have these texts. */
+  private def named(columns: Seq[Attribute], texts: Seq[String]): Expression => String = e =>
+    MeaningTexts.plain(OuterScope.replace(e) { a =>
+      val i = columns.indexWhere(_.exprId == a.exprId)
+      if (i < 0) a else a.withName(texts(i)).withQualifier(Nil)
+    })
 }

@@ -14,11 +14,8 @@ final class CommittedState(session: SparkSession, checkpoint: String) {
   /** Batches whose commit is there, ascending. */
   def batches: Seq[Long] = logs.batches
 
-  /** Our join blocks as of a batch, and whether there are stateful operators of Spark. */
-  def blocks(batch: Long): (Seq[Recorded], Boolean) = {
-    val found = OperatorMetadata.read(session, logs.state, batch)
-    (found.ours, found.sparkOperators)
-  }
+  /** Our join blocks as of a batch, and what else has state. */
+  def operators(batch: Long): OperatorMetadata.Found = OperatorMetadata.read(session, logs.state, batch)
 
   /** The logs of an operator's cells as of a committed batch; None where they are gone. */
   def cells(batch: Long, operator: Long): Option[CommittedLogs] =

@@ -12,7 +12,9 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, C
 import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
+  Expand,
   Filter,
+  Generate,
   GlobalLimit,
   LocalLimit,
   LogicalPlan,
@@ -62,6 +64,9 @@ object FullResult {
     case join: JoinFreeJoin =>
       ResultTable.relation(fitting(join.shape), join.shape, join.residuals, join.output.init, conditions(join))
     case union: Union => union.withNewChildren(union.children.map(complete(_, fitting)))
+    case expand: Expand =>
+      Expand(expand.projections.map(_.init), expand.output.init, complete(expand.child, fitting))
+    case generate: Generate => generate.withNewChildren(Seq(complete(generate.child, fitting)))
     case groups: Groups => grouped(groups, complete(groups.child, fitting))
     case other => throw JoinlessErrors.rowsNotStored(SourceNames.of(other))
   }

@@ -47,7 +47,7 @@ object Snapshot {
   ): Snapshot =
     of(session, checkpoint, batch) { (state, at) =>
       def difference(block: Recorded) = SpecComparison.difference(block.spec.shape, planned)
-      val blocks = state.blocks(at)._1
+      val blocks = state.operators(at).ours
       blocks.filter(difference(_).isEmpty) match {
         case Seq(only) if operator.isEmpty => only
         case several if operator.isEmpty && several.size > 1 =>
@@ -90,11 +90,14 @@ object Snapshot {
       batch: Long,
       operator: Option[Long]
   ): Recorded = {
-    val (blocks, sparkOperators) = state.blocks(batch)
+    val found = state.operators(batch)
+    val blocks = found.ours
     (blocks, operator) match {
       case (Seq(), _) =>
         val what =
-          if (sparkOperators) "Its stateful operators are Spark's own." else "Its query has no stateful operator."
+          if (found.groups.nonEmpty) "Its query groups rows that no join stores."
+          else if (found.sparkOperators) "Its stateful operators are Spark's own."
+          else "Its query has no stateful operator."
         throw JoinlessErrors.noJoin(checkpoint, what)
       case (_, Some(number)) =>
         blocks.find(_.operator == number).getOrElse(

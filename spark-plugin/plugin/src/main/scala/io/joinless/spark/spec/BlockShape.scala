@@ -69,11 +69,13 @@ final case class ResultSpec(
   * @param rows per relation, for a changelog
   * @param conditions those on results, sorted; `r1`, `r2`, … are the relations
   * @param values the result's columns
+  * @param zone the session's time zone, where one of these depends on it
   */
 final case class MeaningSpec(
     rows: IndexedSeq[Option[RowsSpec]],
     conditions: IndexedSeq[String],
-    values: IndexedSeq[String]
+    values: IndexedSeq[String],
+    zone: Option[String] = None
 )
 
 /** @param values the stored columns

@@ -35,7 +35,8 @@ object GroupFormat {
       "engineVersion" -> JString(StateFormat.EngineVersion),
       "columns" -> types(shape.columns.map(c => c.name -> c.dataType)),
       "functions" -> JArray(functions.toList),
-      "above" -> above.getOrElse(JNull)
+      "above" -> above.getOrElse(JNull),
+      "zone" -> shape.zone.fold[JValue](JNull)(JString(_))
     )))
   }
 
@@ -65,6 +66,10 @@ object GroupFormat {
         at(o, "above") match {
           case JNull => None
           case rows => Some(RowsSpec(texts(rows, "values"), texts(rows, "filters")))
+        },
+        at(o, "zone") match {
+          case JNull => None
+          case _ => Some(text(o, "zone"))
         }
       )
     } catch {
@@ -78,7 +83,7 @@ object GroupFormat {
   def difference(before: GroupShape, now: GroupShape): Option[String] = {
     def types(shape: GroupShape) = shape.columns.map(_.dataType) ++ shape.functions.map(_.argument)
     def rows(shape: GroupShape) = shape.above.fold("")(above => (above.values ++ above.filters).mkString(", "))
-    if (before.copy(above = None) != now.copy(above = None))
+    if (before.columns != now.columns || before.functions != now.functions)
       Some(
         if (before.text != now.text) s"Its groups are those ${before.text}; the query groups ${now.text}."
         else s"Its groups have the types ${types(before).map(_.sql).mkString(", ")}; those of the query have " +
@@ -87,7 +92,7 @@ object GroupFormat {
     else
       Option.when(before.above != now.above)(
         s"The query made of its groups: ${rows(before)}. Now it makes of them: ${rows(now)}. A group must go as what it came."
-      )
+      ).orElse(MeaningComparison.zones(before.zone, now.zone))
   }
 
   private def kind(name: String): FunctionKind = FunctionKind.all.find(_.name == name).getOrElse {

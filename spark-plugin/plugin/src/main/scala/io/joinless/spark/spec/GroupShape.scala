@@ -8,11 +8,13 @@ import org.apache.spark.sql.types.DataType
   *
   * @param above what projections and conditions make of the groups, up to what keeps state next or to the end: a group must go as
   *   what it came. None where a join is next, which records that itself
+  * @param zone the time zone, where a grouping column, an argument or what is made of the groups depends on it
   */
 final case class GroupShape(
     columns: IndexedSeq[ColumnSpec],
     functions: IndexedSeq[FunctionSpec],
-    above: Option[RowsSpec] = None
+    above: Option[RowsSpec] = None,
+    zone: Option[String] = None
 ) {
 
   /** Some function holds values: they are entries of their own in the store. */

@@ -16,6 +16,13 @@ object MeaningComparison {
         s"Its results were the columns $before, and the query's are $now (${relations(names)}): it would report deletes of " +
           "rows that it never reported as inserted."
       })
+      .orElse(zones(was.zone, is.zone))
+
+  /** Earlier releases recorded none. */
+  def zones(was: Option[String], is: Option[String]): Option[String] =
+    for (before <- was; now <- is; if before != now)
+      yield s"It was begun in the time zone $before, and the query has values in the time zone $now: rows would not go as what they " +
+        "came. Set spark.sql.session.timeZone as it was."
 
   private def rows(was: RowsSpec, is: RowsSpec, name: String): Option[String] =
     parts(was.filters, is.filters).map { case (before, now) =>

@@ -80,7 +80,11 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
       case rows => Some(RowsSpec(texts(rows, "values"), texts(rows, "filters")))
     },
     texts(json, "conditions"),
-    texts(json, "values")
+    texts(json, "values"),
+    json \ "zone" match {
+      case JNothing => None
+      case _ => Some(text(json, "zone"))
+    }
   )
 
   private def result(json: JValue): ResultSpec = ResultSpec(

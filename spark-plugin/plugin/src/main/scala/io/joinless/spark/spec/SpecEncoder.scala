@@ -44,13 +44,13 @@ private[spec] object SpecEncoder {
       shape.constants.map(texts => "constants" -> array(texts)(JString(_))))
   }
 
-  private def encode(meaning: MeaningSpec): JObject = JObject(
+  private def encode(meaning: MeaningSpec): JObject = JObject(List(
     "rows" -> array(meaning.rows)(_.fold[JValue](JNull) { rows =>
       JObject("values" -> array(rows.values)(JString(_)), "filters" -> array(rows.filters)(JString(_)))
     }),
     "conditions" -> array(meaning.conditions)(JString(_)),
     "values" -> array(meaning.values)(JString(_))
-  )
+  ) ++ meaning.zone.map(zone => "zone" -> JString(zone)))
 
   private def encode(result: ResultSpec): JObject = JObject(
     "columns" -> schema(result.columns),

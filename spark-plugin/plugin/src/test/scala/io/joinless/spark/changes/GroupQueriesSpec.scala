@@ -4,9 +4,12 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.spark.api._
+import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.JoinlessAnalysisException
+import io.joinless.spark.plans.{DeltaForm, Groups}
 import io.joinless.spark.{SharedSpark, TestFolders}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
 import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row, classic}
 import org.scalatest.funsuite.AnyFunSuite
@@ -140,6 +143,13 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
     "SELECT v + 1 AS w FROM (SELECT p.k AS v FROM a p JOIN a q ON p.k = q.y UNION ALL SELECT y FROM a) WHERE v < 3"
   )
 
+  private val rowWise = Seq(
+    "SELECT t.g, a.y, COUNT(*) AS n, GROUPING(a.y) AS all FROM t JOIN a ON t.k = a.k GROUP BY ROLLUP (t.g, a.y)",
+    "SELECT g, k, SUM(x) AS s FROM t GROUP BY GROUPING SETS ((g), (k), ())",
+    "SELECT v, COUNT(*) AS n FROM (SELECT EXPLODE(ARRAY(t.k, a.y)) AS v FROM t JOIN a ON t.k = a.k) GROUP BY v",
+    "SELECT y, EXPLODE(SEQUENCE(0, y)) AS z FROM a"
+  )
+
   private val valueQueries = Seq(
     "SELECT g, MIN(x) AS a, MAX(x) AS b, MIN(d) AS c, MAX(d) AS e FROM t GROUP BY g",
     "SELECT MIN(x) AS a, MAX(d) AS b, COUNT(DISTINCT g) AS n FROM t",
@@ -172,7 +182,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
     finally tables.running.stop()
   }
 
-  for ((sql, i) <- (queries ++ valueQueries ++ unions).zipWithIndex) test(s"changes of groups: $sql") {
+  for ((sql, i) <- (queries ++ valueQueries ++ unions ++ rowWise).zipWithIndex) test(s"changes of groups: $sql") {
     val seed = System.nanoTime()
     val form = if (i % 2 == 0) "change_type" else "weight"
     val store = "org.apache.spark.sql.execution.streaming.state." +
@@ -185,7 +195,18 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
 
   test("the complete result is that of the changes, where a join or a changelog is below") {
     val below =
-      Seq(queries(1), queries(2), queries(5), queries(8), queries(10), valueQueries(2), valueQueries(4), unions(0))
+      Seq(
+        queries(1),
+        queries(2),
+        queries(5),
+        queries(8),
+        queries(10),
+        valueQueries(2),
+        valueQueries(4),
+        unions(0),
+        rowWise(0),
+        rowWise(2)
+      )
     for ((sql, seed) <- below.zipWithIndex) {
       val (rng, tables) = (new Random(seed.toLong), new Tables)
       tables.start(sql)
@@ -203,7 +224,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
   }
 
   /** What a restart as `after` of a query begun as `before` is refused with; None where it goes on. */
-  private def restarted(before: String, after: String): Option[String] = {
+  private def restarted(before: String, after: String, between: () => Unit = () => ()): Option[String] = {
     val tables = new Tables
     tables.start(before)
     tables.insert(1, 1, 5L, 0.5)
@@ -211,6 +232,8 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
     tables.append(1, 1)
     tables.running.processAllAvailable()
     tables.running.stop()
+    val zone = spark.conf.get("spark.sql.session.timeZone")
+    between()
     val refused =
       try {
         tables.start(after)
@@ -225,6 +248,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
           }
         case refused: JoinlessAnalysisException => Some(refused.getMessage)
       } finally tables.running.stop()
+    spark.conf.set("spark.sql.session.timeZone", zone)
     // the query as it was goes on, whatever was tried
     tables.start(before)
     tables.running.processAllAvailable()
@@ -252,6 +276,41 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
       )
     }
     assert(restarted(before, "SELECT g AS h, SUM(x) AS total FROM t GROUP BY g HAVING SUM(x) > 2").isEmpty)
+  }
+
+  test("dropDuplicates of all columns is DISTINCT, of some it is refused by name") {
+    val tables = new Tables
+    tables.streams()
+    def told(df: DataFrame) = DeltaCompilation(spark, Changes.markedUnchecked(Plans.analyzed(df), DeltaForm.Weight))
+    val t = spark.table("t").select("g", "x")
+    for (df <- Seq(t.distinct(), t.dropDuplicates(), t.dropDuplicates("x", "g")))
+      assert(told(df).collect { case groups: Groups => groups.shape } ==
+        told(spark.sql("SELECT DISTINCT g, x FROM t")).collect { case groups: Groups => groups.shape })
+    val refused = intercept[JoinlessAnalysisException](told(t.dropDuplicates("g")))
+    assert(refused.getMessage.contains("dropDuplicates of some columns"), refused.getMessage)
+  }
+
+  test("a restart with another explode or union above what comes and goes is refused by name") {
+    val exploded = "SELECT t.g, EXPLODE(SEQUENCE(0, t.k)) AS i FROM t JOIN a ON t.k = a.k"
+    val other = restarted(exploded, exploded.replace("0, t.k", "1, t.k"))
+    assert(other.exists(_.contains("sequence(1")), other)
+    val groups = "SELECT EXPLODE(ARRAY(n, g)) AS v FROM (SELECT g, COUNT(*) AS n FROM t GROUP BY g)"
+    assert(restarted(groups, groups.replace("n, g", "g, n")).exists(_.contains("JOINLESS_STATE_MISMATCH")))
+    val union = "SELECT t.g FROM t JOIN a ON t.k = a.k UNION ALL SELECT g FROM t WHERE k > 0"
+    assert(restarted(union, union.replace("k > 0", "k > 1")).exists(_.contains("JOINLESS_STATE_MISMATCH")))
+    assert(restarted(exploded, exploded).isEmpty && restarted(union, union).isEmpty)
+  }
+
+  test("a restart in another time zone is refused where a value depends on it") {
+    val zoned = "SELECT DATE_FORMAT(TIMESTAMP_SECONDS(x), 'dd') AS day, COUNT(*) AS n FROM t GROUP BY 1"
+    val above = "SELECT g, CAST(TIMESTAMP_SECONDS(SUM(x)) AS STRING) AS at FROM t GROUP BY g"
+    val below = "SELECT t.g, DATE_FORMAT(TIMESTAMP_SECONDS(t.x), 'HH') AS hour FROM t JOIN a ON t.k = a.k"
+    for ((sql, refused) <- Seq(zoned -> true, above -> true, below -> true, queries.head -> false)) {
+      val found = withConf("spark.sql.session.timeZone" -> "UTC") {
+        restarted(sql, sql, () => spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo"))
+      }
+      assert(found.exists(_.contains("time zone")) == refused, s"$sql: $found")
+    }
   }
 
   test("groups of a stream that only comes: another filter goes on, as in Spark; other groups do not") {
