@@ -24,12 +24,12 @@ final case class WeightedRows(plan: LogicalPlan, shown: Seq[Int], text: Expressi
       Project(columns :+ plan.output.last, plan),
       values.map { case a: Attribute => shown(query.output.indexWhere(_.exprId == a.exprId)); case _ => -1 },
       e => text(OuterScope.replace(e)(a => meaning.getOrElse(a.exprId, a)))
-    ).noted(values.map(text))
+    ).noted(values.map(text), values)
   }
 
   /** The rows of `query` for which a condition holds. */
   def filter(condition: Expression, query: LogicalPlan): WeightedRows =
-    copy(Filter(own(condition, query), plan)).noted(Seq(text(condition)))
+    copy(Filter(own(condition, query), plan)).noted(Seq(text(condition)), Seq(condition))
 
   /** Each row several times, as each of `expand`'s projections has it. */
   def expand(expand: Expand): WeightedRows = {
@@ -37,7 +37,8 @@ final case class WeightedRows(plan: LogicalPlan, shown: Seq[Int], text: Expressi
     val projections = expand.projections.map(_.map(own(_, expand.child)) :+ plan.output.last)
     val texts = expand.output.indices.map(i => expand.projections.map(list => text(list(i))).mkString("(", " OR ", ")"))
     copy(Expand(projections, output, plan), output.init.map(_ => -1), WeightedRows.named(expand.output, texts)).noted(
-      texts
+      texts,
+      expand.projections.flatten
     )
   }
 
@@ -52,19 +53,22 @@ final case class WeightedRows(plan: LogicalPlan, shown: Seq[Int], text: Expressi
       Project((kept ++ made).map(a => Alias(a, "result")()) :+ plan.output.last, all),
       kept.map(_ => -1) ++ made.map(_ => -1),
       WeightedRows.named(generate.output, texts)
-    ).noted(texts)
+    ).noted(texts, Seq(generate.generator))
   }
 
   /** Takes down with what keeps state next below what is made of its rows: a row must go as what it came. */
-  private def noted(texts: Seq[String]): WeightedRows = {
+  private def noted(texts: Seq[String], of: Seq[Expression]): WeightedRows = {
+    val zone = TimeZones.of(of)
     def note(below: LogicalPlan): LogicalPlan = below match {
       case join: JoinFreeJoin =>
-        val meaning = join.shape.meaning.map(m => m.copy(conditions = (m.conditions ++ texts).sorted))
+        val meaning = join.shape.meaning.map(m =>
+          m.copy(conditions = (m.conditions ++ texts).sorted, zone = TimeZones.both(m.zone, zone))
+        )
         join.copy(shape = join.shape.copy(meaning = meaning))
       case groups: Groups =>
         val above = groups.shape.above.getOrElse(RowsSpec(IndexedSeq.empty, IndexedSeq.empty))
         val all = above.copy(filters = (above.filters ++ texts).sorted)
-        groups.copy(shape = groups.shape.copy(above = Some(all)))
+        groups.copy(shape = groups.shape.copy(above = Some(all), zone = TimeZones.both(groups.shape.zone, zone)))
       case other => other.withNewChildren(other.children.map(note))
     }
     if (retractable) copy(note(plan)) else this
