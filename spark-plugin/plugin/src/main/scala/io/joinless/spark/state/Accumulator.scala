@@ -107,6 +107,24 @@ final class DoubleSumOf(ordinal: Int, dataType: DataType) extends Accumulator(or
   }
 }
 
+/** Takes a column of a row as a row of its own, and compares its values. Made once per task: it is made of generated code. */
+final class ValueReader(val ordinal: Int, dataType: DataType) {
+  private[this] lazy val ordering = TypeUtils.getInterpretedOrdering(dataType)
+  private[this] lazy val projection = UnsafeProjection.create(Seq(BoundReference(ordinal, dataType, nullable = true)))
+
+  /** The column alone: the same row each time. */
+  def apply(row: InternalRow): UnsafeRow = projection(row)
+
+  /** Compares the column of a row with the value in a row of one column. */
+  def compare(row: InternalRow, value: UnsafeRow): Int = compareAt(row, ordinal, value)
+
+  /** Compares the values in rows of one column. */
+  def compareValues(a: UnsafeRow, b: UnsafeRow): Int = compareAt(a, 0, b)
+
+  private def compareAt(row: InternalRow, at: Int, value: UnsafeRow): Int =
+    ordering.compare(row.get(at, dataType), value.get(0, dataType))
+}
+
 /** The least value, or the greatest.
   *
   * Of rows that only come it is all that is kept. Where values leave, they are held one by one beside it, it counts each different one
@@ -114,9 +132,7 @@ final class DoubleSumOf(ordinal: Int, dataType: DataType) extends Accumulator(or
   *
   * @param sign 1 for the greatest, −1 for the least
   */
-final class ExtremeOf(ordinal: Int, dataType: DataType, sign: Int) extends Accumulator(ordinal) {
-  private[this] val ordering = TypeUtils.getInterpretedOrdering(dataType)
-  private[this] val projection = UnsafeProjection.create(Seq(BoundReference(ordinal, dataType, nullable = true)))
+final class ExtremeOf(reader: ValueReader, sign: Int) extends Accumulator(reader.ordinal) {
   private var value: UnsafeRow = null
   private[this] var left = false
 
@@ -128,23 +144,22 @@ final class ExtremeOf(ordinal: Int, dataType: DataType, sign: Int) extends Accum
 
   override protected def addValue(row: InternalRow, weight: Long): Unit =
     if (weight > 0) {
-      if (value == null || compare(row.get(ordinal, dataType)) > 0) value = projection(row).copy()
-    } else if (value != null && compare(row.get(ordinal, dataType)) == 0) left = true
+      if (value == null || sign * reader.compare(row, value) > 0) value = reader(row).copy()
+    } else if (value != null && reader.compare(row, value) == 0) left = true
 
   /** Chooses among all values, rows of one column. */
   def find(values: Iterator[UnsafeRow]): Unit = {
     value = null
     left = false
-    values.foreach(row => if (value == null || compare(row.get(0, dataType)) > 0) value = row.copy())
+    values.foreach(row => if (isBetter(row)) value = row.copy())
   }
 
-  /** Positive where `that` is to be taken instead. */
-  private def compare(that: Any): Int = sign * ordering.compare(that, value.get(0, dataType))
+  private def isBetter(that: UnsafeRow): Boolean = value == null || sign * reader.compareValues(that, value) > 0
 
   override def add(that: Accumulator): Unit = {
     super.add(that)
     val other = that.asInstanceOf[ExtremeOf].value
-    if (other != null && (value == null || compare(other.get(0, dataType)) > 0)) value = other
+    if (other != null && isBetter(other)) value = other
   }
 
   override def add(in: DataInput): Unit = {
@@ -155,7 +170,7 @@ final class ExtremeOf(ordinal: Int, dataType: DataType, sign: Int) extends Accum
       in.readFully(bytes)
       val row = new UnsafeRow(1)
       row.pointTo(bytes, length)
-      if (value == null || compare(row.get(0, dataType)) > 0) value = row
+      if (isBetter(row)) value = row
     }
   }
 
@@ -170,11 +185,10 @@ final class ExtremeOf(ordinal: Int, dataType: DataType, sign: Int) extends Accum
 }
 
 /** How a batch changes the values that a group holds: each different one with its weight. */
-final class ValueChanges(ordinal: Int, dataType: DataType) extends Accumulator(ordinal) {
-  private[this] val projection = UnsafeProjection.create(Seq(BoundReference(ordinal, dataType, nullable = true)))
+final class ValueChanges(reader: ValueReader) extends Accumulator(reader.ordinal) {
   private[this] val weights = new java.util.LinkedHashMap[UnsafeRow, java.lang.Long]
 
-  override protected def addValue(row: InternalRow, weight: Long): Unit = addValue(projection(row), weight)
+  override protected def addValue(row: InternalRow, weight: Long): Unit = addValue(reader(row), weight)
 
   private def addValue(value: UnsafeRow, weight: Long): Unit = {
     val before = weights.get(value)

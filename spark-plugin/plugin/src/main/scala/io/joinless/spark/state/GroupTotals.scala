@@ -69,24 +69,30 @@ object GroupTotals {
   def changes(arguments: Array[GroupArgument]): GroupTotals = new GroupTotals(arguments.map(_.changes()))
 }
 
-/** An argument of aggregate functions: where it stands in a row of the groups' input, its type, and what is kept of it.
+/** An argument of aggregate functions: where it stands in a row of the groups' input, its type, and what is kept of it. Its readers are
+  * those of one task.
   *
   * @param values the group holds each different value with its number, so that values can leave, and count once
   */
 final case class GroupArgument(ordinal: Int, dataType: DataType, kind: FunctionKind, values: Boolean) {
 
-  def changes(): Accumulator = if (values) new ValueChanges(ordinal, dataType) else of(ordinal)
+  @transient private lazy val inRow = new ValueReader(ordinal, dataType)
+
+  /** A value that a group holds is a row of one column. */
+  @transient private lazy val inValue = new ValueReader(0, dataType)
+
+  def changes(): Accumulator = if (values) new ValueChanges(inRow) else of(inRow)
 
   /** Of values that the group holds, what is kept beside them is of the values, each once. */
-  def kept(): Accumulator = of(if (values) 0 else ordinal)
+  def kept(): Accumulator = of(if (values) inValue else inRow)
 
-  private def of(ordinal: Int): Accumulator = kind match {
-    case FunctionKind.Counted => new CountOf(ordinal)
+  private def of(reader: ValueReader): Accumulator = kind match {
+    case FunctionKind.Counted => new CountOf(reader.ordinal)
     case FunctionKind.Summed => dataType match {
-        case FloatType | DoubleType => new DoubleSumOf(ordinal, dataType)
-        case _ => new IntegerSumOf(ordinal, dataType)
+        case FloatType | DoubleType => new DoubleSumOf(reader.ordinal, dataType)
+        case _ => new IntegerSumOf(reader.ordinal, dataType)
       }
-    case FunctionKind.Least => new ExtremeOf(ordinal, dataType, -1)
-    case FunctionKind.Greatest => new ExtremeOf(ordinal, dataType, 1)
+    case FunctionKind.Least => new ExtremeOf(reader, -1)
+    case FunctionKind.Greatest => new ExtremeOf(reader, 1)
   }
 }
