@@ -70,7 +70,7 @@ final class ExactSum {
     if (shift < 64 && (digits << shift) >> shift == digits) digits << shift else 0L
 
   private def addLarge(digits: BigInteger, at: Int): Unit = {
-    val own = if (large == null) BigInteger.valueOf(small) else large
+    val own = mantissa
     if (own.signum == 0) { large = digits; exponent = at }
     else {
       val shift = at - exponent
@@ -96,29 +96,23 @@ final class ExactSum {
 
   /** The sum of integers. */
   def toBigInteger: BigInteger = {
-    val digits = if (large == null) BigInteger.valueOf(small) else large
     require(exponent >= 0, "the sum is no integer")
-    digits.shiftLeft(exponent)
+    mantissa.shiftLeft(exponent)
   }
 
   /** The nearest double, ties to even; infinite where it is too large for one. */
   def toDouble: Double =
-    if (large == null && math.abs(small) <= (1L << 53)) scaled(small.toDouble, exponent)
+    if (large == null && math.abs(small) < (1L << 62)) Math.scalb(small.toDouble, exponent)
     else {
-      val digits = if (large == null) BigInteger.valueOf(small) else large
+      val magnitude = mantissa.abs
+      val cut = magnitude.bitLength - 62
       // what is cut off shows in the lowest bit, so that it is rounded once; it has no part below the smallest double
-      val cut = digits.abs.bitLength - 62
-      if (cut <= 0) scaled(digits.doubleValue, exponent)
-      else {
-        val magnitude = digits.abs
-        val head = magnitude.shiftRight(cut)
-        val exact = magnitude.getLowestSetBit >= cut
-        val kept = if (exact) head.longValue else head.longValue | 1L
-        scaled((if (digits.signum < 0) -kept else kept).toDouble, exponent + cut)
-      }
+      val head = magnitude.shiftRight(cut).longValue
+      val kept = if (magnitude.getLowestSetBit >= cut) head else head | 1L
+      Math.scalb((if (mantissa.signum < 0) -kept else kept).toDouble, exponent + cut)
     }
 
-  private def scaled(value: Double, by: Int): Double = Math.scalb(value, by)
+  private def mantissa: BigInteger = if (large == null) BigInteger.valueOf(small) else large
 
   def write(out: DataOutput): Unit = {
     out.writeShort(exponent)

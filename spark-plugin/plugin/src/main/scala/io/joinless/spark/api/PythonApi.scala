@@ -113,6 +113,12 @@ object PythonApi {
     case Right(plan) => look(session, plan)
   }
 
+  /** The topmost nodes with state of a plan. */
+  private def keepers(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
+    case keeps @ (_: JoinFreeJoin | _: Groups) => Seq(keeps)
+    case other => other.children.flatMap(keepers)
+  }
+
   private def look(session: SparkSession, plan: LogicalPlan): Look = {
     val optimized = Inspection.optimized(session, plan)
     val conf = Inspection.conf(session)
@@ -122,7 +128,10 @@ object PythonApi {
       ChosenShares(join.shape, partitions, ExecutorCores.known(session), conf)
     }
     val told = nodes.collect { case rows: DeltaRows =>
-      rows.collectFirst { case keeps @ (_: JoinFreeJoin | _: Groups) => keeps -> rows }
+      keepers(rows) match {
+        case Seq(only) => Some(only -> rows)
+        case _ => None // parts of a union, whose changes are told together
+      }
     }.flatten
     val deltas = told.collect { case (join: JoinFreeJoin, rows) => join.shape.id -> rows }.toMap
     val groups = nodes.collect { case groups: Groups =>

@@ -19,7 +19,7 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
     val expressions = block.filters.flatten ++ block.residuals ++ block.late ++ block.output.map(_._2)
     leaves.flatMap(unsupported(_)).headOption
       .orElse(watermark(leaves))
-      .orElse(if (leaves.exists(changes)) above(expressions ++ leaves.flatMap(below)) else None)
+      .orElse(if (leaves.exists(changes)) DeltaScope.changing(expressions ++ leaves.flatMap(below)) else None)
       .orElse(leaves.filter(changes).flatMap(staticSide).headOption)
   }
 
@@ -48,8 +48,6 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
       .map(column => Reason.of(Reason.WatermarkOnChangelog, "column" -> column.name))
 
   private def below(leaf: LogicalPlan): Seq[Expression] = leaf.collect { case node => node.expressions }.flatten
-
-  private def above(expressions: Seq[Expression]): Option[Reason] = DeltaScope.changing(expressions)
 
   private def staticSide(leaf: LogicalPlan): Option[Reason] = leaf.collectFirst {
     case join: Join if !Conditions.joinsStreams(join) => join.children.find(!_.isStreaming).getOrElse(join)

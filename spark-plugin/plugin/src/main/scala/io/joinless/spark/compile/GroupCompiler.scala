@@ -68,8 +68,7 @@ private[compile] object GroupCompiler {
 
   /** @param rows the changes of the grouping's child */
   def groups(grouping: Grouping, rows: WeightedRows): Groups = {
-    val place = grouping.child.output.map(_.exprId).zip(rows.plan.output).toMap
-    def own(e: Expression): Expression = e.transform { case a: Attribute => place.getOrElse(a.exprId, a) }
+    def own(e: Expression): Expression = rows.own(e, grouping.child)
 
     val keys = grouping.keys.map { key =>
       val value = key match { case Alias(child, _) => child; case other => other }

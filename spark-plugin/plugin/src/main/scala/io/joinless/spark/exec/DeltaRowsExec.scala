@@ -1,9 +1,9 @@
 package io.joinless.spark.exec
 
-import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.plans.{Addition, DeltaForm}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
@@ -13,15 +13,15 @@ import org.apache.spark.sql.joinless.KeyBytes
   *
   * The operator's changes are net in each cell, over the block's columns. That is not enough where rows of several cells,
   * or rows that differ in the block's columns only, are equal here (algorithms A44), and where the form wants one row
-  * for all copies; then this stage adds up weights ([[DeltaRows.addsUp]]), in memory linear in the changes. Where cells
-  * can yield equal rows ([[DeltaRows.hidden]]), one exchange by the result's columns comes first.
+  * for all copies; then this stage adds up weights ([[NetChanges.addition]]), in memory linear in the changes. Where cells
+  * can yield equal rows ([[io.joinless.spark.plans.DeltaRows.hidden]]), one exchange by the result's columns comes first.
   *
   * Otherwise rows stream through. The stage keeps no state: changes of different batches never meet.
   */
 final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: Seq[Attribute], child: SparkPlan)
     extends UnaryExecNode with ReadInParts {
 
-  private lazy val addition: Addition = NetChanges.addition(child, form, shownColumns.filter(_ >= 0).toSet)
+  private lazy val addition: Addition = NetChanges.addition(child, form, shownColumns)
 
   private def addsUp: Boolean = addition != Addition.None
 
@@ -59,9 +59,7 @@ final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: 
     val watch = if (sum) { partitions = changes.getNumPartitions; Some(read) }
     else None
     changes.mapPartitionsWithIndex { (partition, rows) =>
-      val result = UnsafeProjection.create(types.zipWithIndex.map { case (t, i) =>
-        BoundReference(i, t, nullable = true)
-      })
+      val result = UnsafeProjection.create(types.toArray)
       val changes = rows.map(row => (result(row), row.getLong(types.size)))
       val net = if (sum) DeltaRowsExec.addedUp(changes, types.size) else changes
       val out = new TellChanges(told, types)(net).map { row =>

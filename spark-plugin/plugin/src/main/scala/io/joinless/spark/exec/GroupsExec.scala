@@ -3,18 +3,12 @@ package io.joinless.spark.exec
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{DeltaForm, GroupFunction}
+import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
 import io.joinless.spark.state.{GroupArgument, GroupStore}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  AttributeReference,
-  AttributeSet,
-  BoundReference,
-  UnsafeProjection
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.physical.{
   Distribution,
   Partitioning,
@@ -24,7 +18,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.joinless.{GroupExchange, StateInfo, StatefulCells}
 import org.apache.spark.sql.streaming.StateOperatorProgress
-import org.apache.spark.sql.types.{BinaryType, DataType, StructType}
+import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.util.CollectionAccumulator
 
 /** A GROUP BY whose state is kept: totals of groups, as a batch changes them, in; changed groups out, the old values with weight −1,
@@ -78,13 +72,7 @@ final case class GroupsExec(
       throw JoinlessErrors.stateMismatch(Mismatch.Query, checkpoint, what)
     }
 
-  /** Where all columns show, different rows are of different groups or of different times of one; where the grouping columns do,
-    * equal rows are of one group.
-    */
-  override private[exec] def addition(form: DeltaForm, shown: Set[Int]): Addition =
-    if ((0 until keys + functions.size).forall(shown)) Addition.None
-    else if ((0 until keys).forall(shown)) Addition.Within
-    else Addition.Across
+  override private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition = DeltaRows.addition(shape, shown)
 
   override private[exec] def retracts: Boolean = true
 
@@ -109,41 +97,28 @@ final case class GroupsExec(
     metrics // made on the driver, like the accumulator
     commits
     mapCells(child.execute()) { (store, rows) =>
-      val started = System.nanoTime()
-      val task = new GroupsTask(
-        shape.columns.map(_.dataType),
-        functions,
-        GroupsExec.arguments(functions, shape).toArray,
-        store,
-        rows
-      )
-      longMetric("allUpdatesTimeMs") += (System.nanoTime() - started) / 1000000
-      task.changes ++ closing {
-        val begun = System.nanoTime()
-        store.commit()
-        longMetric("commitTimeMs") += (System.nanoTime() - begun) / 1000000
+      var task: GroupsTask = null
+      longMetric("allUpdatesTimeMs") += timeTakenMs {
+        task = new GroupsTask(
+          shape.columns.map(_.dataType),
+          functions,
+          GroupsExec.arguments(functions, shape).toArray,
+          store,
+          rows
+        )
+      }
+      AtEnd(task.changes) {
+        longMetric("commitTimeMs") += timeTakenMs(store.commit())
         longMetric("numUpdatedStateRows") += task.changed
         longMetric("numRemovedStateRows") += task.removed
         longMetric("numOutputRows") += task.told
         longMetric(GroupsExec.RowsOut) += task.told
         longMetric(GroupsExec.GroupsTouched) += task.touched
-        val (rows, memory) = (longMetric("numTotalStateRows"), longMetric("stateMemory"))
-        val before = (rows.value, memory.value)
-        addStoreMetrics(store)
-        commits.add(GroupSizes(store.cell, rows.value - before._1, memory.value - before._2))
+        val (groups, bytes) = addStoreMetrics(store)
+        commits.add(GroupSizes(store.cell, groups, bytes))
         setOperatorMetrics()
       }
     }
-  }
-
-  /** No rows; `done` runs when they are asked for. */
-  private def closing(done: => Unit): Iterator[InternalRow] = new Iterator[InternalRow] {
-    private[this] var open = true
-    override def hasNext: Boolean = {
-      if (open) { open = false; done }
-      false
-    }
-    override def next(): InternalRow = throw new NoSuchElementException("no more groups")
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): GroupsExec = copy(child = newChild)
@@ -161,10 +136,6 @@ object GroupsExec {
     GroupsTouched -> "groups of which rows came or went",
     RowsOut -> "rows of changed groups, old and new"
   )
-
-  /** The first columns of a row, of these types. */
-  private[exec] def columns(types: Seq[DataType]): UnsafeProjection =
-    UnsafeProjection.create(types.zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) })
 
   /** The rows of groups as changes: partial totals, an exchange by group, and the operator.
     *

@@ -30,7 +30,7 @@ final private class GroupsTask(
   private[this] val groups = new TouchedGroups(arguments)
   private[this] val values = new GroupValues(functions)
   private[this] val columns = (keys ++ functions.map(_.function.dataType) :+ LongType).toArray[DataType]
-  private[this] val (before, after) = (new Row, new Row)
+  private[this] val (before, after) = (new Row(-1L), new Row(1L))
   private[this] val groupStore = new GroupStore(keys, arguments.exists(_.values), store)
 
   var changed = 0L
@@ -42,8 +42,8 @@ final private class GroupsTask(
   def touched: Long = groups.size.toLong
 
   private def read(): Unit = {
-    val key = GroupsExec.columns(keys)
-    rows.foreach(row => TouchedGroups.adding(groups(key(row)).add(row.getBinary(keys.size))))
+    val key = UnsafeProjection.create(keys.toArray)
+    TouchedGroups.adding(rows.foreach(row => groups(key(row)).add(row.getBinary(keys.size))))
     if (keys.isEmpty) { val _ = groups(key(InternalRow.empty)) }
   }
 
@@ -59,14 +59,14 @@ final private class GroupsTask(
     val exists = stored.isDefined
     val now = GroupTotals.kept(arguments)
     stored.foreach(now.add)
-    if (exists) before.set(group, now, -1L)
+    if (exists) before.set(group, now)
     TouchedGroups.adding(now.change(batch, groupStore.values(group, _)))
     if (now.rows < 0) throw new IllegalStateException(s"A group has ${now.rows} rows: more were deleted than inserted.")
     val remains = now.rows > 0 || keys.isEmpty
     if (remains) {
       groupStore.put(group, now.toBytes)
       changed += 1
-      after.set(group, now, 1L)
+      after.set(group, now)
     } else if (exists) {
       groupStore.remove(group)
       removed += 1
@@ -75,27 +75,29 @@ final private class GroupsTask(
     else Iterator(Option.when(exists)(before.row), Option.when(remains)(after.row)).flatten
   }
 
-  /** A changed group as it is told. */
-  final private class Row {
+  /** A group as it is told with a weight. */
+  final private class Row(weight: Long) {
     private[this] val projection = UnsafeProjection.create(columns)
     private[this] val own = new GenericInternalRow(functions.size + 1)
     private[this] val joined = new JoinedRow
+    private[this] val weightAt = columns.length - 1
     private[this] var projected: UnsafeRow = null
 
-    def row: InternalRow = projected
+    own.setLong(functions.size, weight)
 
-    def set(group: UnsafeRow, totals: GroupTotals, weight: Long): Unit = {
+    def row: UnsafeRow = projected
+
+    def set(group: UnsafeRow, totals: GroupTotals): Unit = {
       values.write(totals, own)
-      own.setLong(functions.size, weight)
       projected = projection(joined(group, own))
     }
 
     /** Both rows are of one group; their weights do not count. */
     def sameValues(that: Row): Boolean = {
-      val (a, b) = (projected.copy(), that.row.asInstanceOf[UnsafeRow].copy())
-      a.setLong(columns.length - 1, 0L)
-      b.setLong(columns.length - 1, 0L)
-      a == b
+      projected.setLong(weightAt, that.row.getLong(weightAt))
+      val same = projected == that.row
+      projected.setLong(weightAt, weight)
+      same
     }
   }
 }

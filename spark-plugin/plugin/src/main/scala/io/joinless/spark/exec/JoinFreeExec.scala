@@ -6,7 +6,7 @@ import io.joinless.engine.view.ViewTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ViewTreePlan
-import io.joinless.spark.plans.{DeltaForm, DeltaRows}
+import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows}
 import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
 import io.joinless.spark.state.{
   CacheSweeper,
@@ -135,12 +135,8 @@ final case class JoinFreeExec(
 
   override private[exec] def retracts: Boolean = spec.retractable
 
-  override private[exec] def addition(form: DeltaForm, shown: Set[Int]): Addition = {
-    val columns = spec.output.indices.filter(shown)
-    if (!DeltaRows.addsUp(spec, form, columns)) Addition.None
-    else if (DeltaRows.hidden(spec, columns).isEmpty) Addition.Within
-    else Addition.Across
-  }
+  override private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition =
+    DeltaRows.addition(spec, form, shown)
 
   /** Sizes are those after the last action, other figures those of all actions. Late rows are dropped where they are scanned;
     * users look for them at the operator.
@@ -235,14 +231,12 @@ final case class JoinFreeExec(
     longMetric("numRemovedStateRows") += measured.rowsRemoved
     longMetric("allUpdatesTimeMs") += (measured.propagate.nanos + measured.enumerate.nanos) / 1000000
     longMetric("commitTimeMs") += measured.commitNanos / 1000000
-    val (stateRows, stateMemory) = (longMetric("numTotalStateRows"), longMetric("stateMemory"))
-    val (rows, memory) = (stateRows.value, stateMemory.value)
-    addStoreMetrics(store)
-    val sizes = CellSizes(cell, tree, bytes, stateMemory.value - memory, measured)
+    val (entries, storeBytes) = addStoreMetrics(store)
+    val sizes = CellSizes(cell, tree, bytes, storeBytes, measured)
     commits.add(sizes)
     CellSizes.figures(Seq(sizes)).foreach { case (name, size) => longMetric(name) += size }
-    stateRows += sizes.rows - (stateRows.value - rows)
-    stateMemory += bytes
+    longMetric("numTotalStateRows") += sizes.rows - entries
+    longMetric("stateMemory") += bytes
     setOperatorMetrics()
   }
 

@@ -1,13 +1,13 @@
 package io.joinless.spark.exec
 
-import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.plans.{Addition, DeltaForm}
 import org.apache.spark.sql.execution.SparkPlan
 
 /** An operator that tells changes which are net over all of its own columns, within each of its partitions. */
 private[exec] trait NetChanges {
 
   /** What is left to add up where only the columns `shown` come out, told in `form`. */
-  private[exec] def addition(form: DeltaForm, shown: Set[Int]): Addition
+  private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition
 
   /** Rows can go. */
   private[exec] def retracts: Boolean
@@ -22,24 +22,9 @@ private[exec] object NetChanges {
   }
 
   /** What is left to add up of the changes of a plan, of which the columns `shown` come out. Parts of a union can yield equal rows. */
-  def addition(plan: SparkPlan, form: DeltaForm, shown: Set[Int]): Addition = nearest(plan) match {
+  def addition(plan: SparkPlan, form: DeltaForm, shown: Seq[Int]): Addition = nearest(plan) match {
     case Seq(one) => one.addition(form, shown)
     case several if form == DeltaForm.ChangeType && !several.exists(_.retracts) => Addition.None
     case _ => Addition.Across
   }
-}
-
-/** Where changes of equal rows must be added up. */
-sealed private[exec] trait Addition
-
-private[exec] object Addition {
-
-  /** Nowhere: no changes of equal rows come, or the form wants each of them. */
-  case object None extends Addition
-
-  /** In each partition. */
-  case object Within extends Addition
-
-  /** Over partitions. */
-  case object Across extends Addition
 }

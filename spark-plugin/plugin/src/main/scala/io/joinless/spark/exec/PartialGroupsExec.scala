@@ -30,8 +30,8 @@ final case class PartialGroupsExec(
     val (types, kept, weight) = (child.output.take(keys).map(_.dataType), arguments.toArray, child.output.size - 1)
     child.execute().mapPartitions { rows =>
       val groups = new TouchedGroups(kept)
-      val key = GroupsExec.columns(types)
-      rows.foreach(row => TouchedGroups.adding(groups(key(row)).add(row, row.getLong(weight))))
+      val key = UnsafeProjection.create(types.toArray)
+      TouchedGroups.adding(rows.foreach(row => groups(key(row)).add(row, row.getLong(weight))))
       val joined = UnsafeProjection.create((types :+ BinaryType).toArray[DataType])
       groups.iterator.map { case (group, totals) =>
         joined(new JoinedRow(group, InternalRow(totals.toBytes)))

@@ -22,18 +22,7 @@ final private[exec] class PartsRead(told: CollectionAccumulator[Integer]) extend
   def size: Int = told.value.asScala.toSet.size
 
   /** The rows of a partition; it tells of itself when there are no more. */
-  def watched[A](part: Int, rows: Iterator[A]): Iterator[A] = new Iterator[A] {
-    private[this] var open = true
-    override def hasNext: Boolean = {
-      val more = rows.hasNext
-      if (!more && open) {
-        open = false
-        told.add(part)
-      }
-      more
-    }
-    override def next(): A = rows.next()
-  }
+  def watched[A](part: Int, rows: Iterator[A]): Iterator[A] = AtEnd(rows)(told.add(part))
 }
 
 private[exec] object PartsRead {

@@ -1,6 +1,6 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.DeltaRows
+import io.joinless.spark.plans.{Addition, DeltaRows}
 import io.joinless.spark.spec.BlockSpec
 
 /** How the changes of a block's result are told, as a line for people. */
@@ -9,10 +9,12 @@ object DeltasText {
   /** @param spec the block below, with its shares */
   def apply(spec: BlockSpec, deltas: DeltaRows): String = {
     val hidden = DeltaRows.hidden(spec, deltas.shownColumns).map(spec.attributes(_).name)
-    val sum =
-      if (!DeltaRows.addsUp(spec, deltas.form, deltas.shownColumns)) "handed out as they are found"
-      else if (hidden.isEmpty) "equal rows added up within each cell"
-      else s"equal rows added up over all cells, because the result does not show ${hidden.mkString(", ")}"
+    val sum = DeltaRows.addition(spec, deltas.form, deltas.shownColumns) match {
+      case Addition.None => "handed out as they are found"
+      case Addition.Within => "equal rows added up within each cell"
+      case Addition.Across =>
+        s"equal rows added up over all cells, because the result does not show ${hidden.mkString(", ")}"
+    }
     s"  changes: in ${deltas.form.column}, $sum"
   }
 }

@@ -1,6 +1,6 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups}
+import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, Groups}
 
 /** A GROUP BY that keeps state, as lines for people: what is grouped, what is stored, how changes are told. */
 object GroupsText {
@@ -9,16 +9,16 @@ object GroupsText {
 
   /** @param deltas what tells the changes of the groups themselves, if nothing with state is between */
   def apply(groups: Groups, deltas: Option[DeltaRows]): String = {
-    val keys = groups.shape.columns.size
     val stored =
-      if (keys == 0) "one row in Spark's state store"
+      if (groups.shape.columns.isEmpty) "one row in Spark's state store"
       else "one row per group in Spark's state store, by the group's key"
     val told = deltas.map { d =>
-      val all = (0 until keys + groups.functions.size).forall(d.shownColumns.contains)
-      val sum =
-        if (all) "handed out as they are found"
-        else if ((0 until keys).forall(d.shownColumns.contains)) "equal rows added up within each partition"
-        else "equal rows added up over all partitions, because the result does not show every grouping column"
+      val sum = DeltaRows.addition(groups.shape, d.shownColumns) match {
+        case Addition.None => "handed out as they are found"
+        case Addition.Within => "equal rows added up within each partition"
+        case Addition.Across =>
+          "equal rows added up over all partitions, because the result does not show every grouping column"
+      }
       val goes = if (d.form == DeltaForm.Weight) "weight -1" else "delete"
       s"  changes: in ${d.form.column}; a group that changes goes with its old values ($goes) and comes with its new ones; $sum"
     }

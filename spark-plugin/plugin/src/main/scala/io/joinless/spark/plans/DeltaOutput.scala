@@ -1,6 +1,6 @@
 package io.joinless.spark.plans
 
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, GroupShape}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression, LeafExpression, Unevaluable}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.types.DataType
@@ -70,12 +70,40 @@ object DeltaRows {
     }
   }
 
-  /** Whether changes of equal rows must be added up: some can cancel others out, or the form wants one row for all. */
-  def addsUp(spec: BlockSpec, form: DeltaForm, shownColumns: Seq[Int]): Boolean = {
+  /** Changes of a block's result must be added up where some can cancel others out, or the form wants one row for all. */
+  def addition(spec: BlockSpec, form: DeltaForm, shownColumns: Seq[Int]): Addition = {
     val cancel = spec.inputs.exists(_.retractable)
-    def differ = hidden(spec, shownColumns).nonEmpty || spec.output.indices.exists(!shownColumns.contains(_))
-    form == DeltaForm.Weight || cancel && differ
+    val crosses = hidden(spec, shownColumns).nonEmpty
+    def differ = crosses || spec.output.indices.exists(!shownColumns.contains(_))
+    if (form != DeltaForm.Weight && !(cancel && differ)) Addition.None
+    else if (crosses) Addition.Across
+    else Addition.Within
   }
+
+  /** Where all columns of groups show, different rows are of different groups or of different times of one; where the grouping columns
+    * do, equal rows are of one group.
+    */
+  def addition(groups: GroupShape, shownColumns: Seq[Int]): Addition = {
+    val keys = groups.columns.size
+    if ((0 until keys + groups.functions.size).forall(shownColumns.contains)) Addition.None
+    else if ((0 until keys).forall(shownColumns.contains)) Addition.Within
+    else Addition.Across
+  }
+}
+
+/** Where changes of equal rows must be added up. */
+sealed trait Addition
+
+object Addition {
+
+  /** Nowhere: no changes of equal rows come, or the form wants each of them. */
+  case object None extends Addition
+
+  /** In each partition. */
+  case object Within extends Addition
+
+  /** Over partitions. */
+  case object Across extends Addition
 }
 
 /** An expression that an optimizer must not look into, because it means something else in every batch. */

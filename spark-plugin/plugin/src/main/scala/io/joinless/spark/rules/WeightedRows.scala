@@ -74,7 +74,8 @@ final case class WeightedRows(plan: LogicalPlan, shown: Seq[Int], text: Expressi
     if (retractable) copy(note(plan)) else this
   }
 
-  private def own(e: Expression, query: LogicalPlan): Expression =
+  /** An expression over the columns of `query`, which these are the rows of, over those of the plan. */
+  def own(e: Expression, query: LogicalPlan): Expression =
     OuterScope.replace(e)(a => plan.output(query.output.indexWhere(_.exprId == a.exprId)))
 }
 

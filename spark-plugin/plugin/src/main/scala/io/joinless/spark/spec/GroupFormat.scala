@@ -2,9 +2,8 @@ package io.joinless.spark.spec
 
 import scala.util.control.NonFatal
 
-import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors, Mismatch}
 import io.joinless.spark.spec.JsonFields._
-import org.apache.spark.sql.types.{StructField, StructType}
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
@@ -23,19 +22,16 @@ object GroupFormat {
       JObject(
         "text" -> JString(f.text),
         "kind" -> JString(f.kind.name),
-        "argument" -> types(Seq("a" -> f.argument)),
+        "argument" -> SpecEncoder.schema(Seq(ColumnSpec("a", f.argument))),
         "values" -> JBool(f.values)
       )
-    }
-    val above = shape.above.map { rows =>
-      JObject("values" -> strings(rows.values), "filters" -> strings(rows.filters))
     }
     compact(render(JObject(
       "groupsVersion" -> JInt(Version),
       "engineVersion" -> JString(StateFormat.EngineVersion),
-      "columns" -> types(shape.columns.map(c => c.name -> c.dataType)),
+      "columns" -> SpecEncoder.schema(shape.columns),
       "functions" -> JArray(functions.toList),
-      "above" -> above.getOrElse(JNull),
+      "above" -> shape.above.fold[JValue](JNull)(SpecEncoder.rows),
       "zone" -> shape.zone.fold[JValue](JNull)(JString(_))
     )))
   }
@@ -63,17 +59,11 @@ object GroupFormat {
             boolean(at(f, "values"))
           )
         ),
-        at(o, "above") match {
-          case JNull => None
-          case rows => Some(RowsSpec(texts(rows, "values"), texts(rows, "filters")))
-        },
-        at(o, "zone") match {
-          case JNull => None
-          case _ => Some(text(o, "zone"))
-        }
+        nullable(at(o, "above"))(rows),
+        nullable(at(o, "zone"))(_ => text(o, "zone"))
       )
     } catch {
-      case refused: io.joinless.spark.errors.JoinlessAnalysisException => throw refused
+      case refused: JoinlessAnalysisException => throw refused
       case NonFatal(e) => unreadable(e.toString.linesIterator.next().take(300))
       case _: StackOverflowError => unreadable("it is nested too deep")
     }
@@ -98,12 +88,4 @@ object GroupFormat {
   private def kind(name: String): FunctionKind = FunctionKind.all.find(_.name == name).getOrElse {
     throw new IllegalArgumentException(s"nothing is kept of a group as ${name.take(100)}")
   }
-
-  private def types(columns: Seq[(String, org.apache.spark.sql.types.DataType)]): JValue =
-    parse(StructType(columns.map { case (name, dataType) => StructField(name, dataType) }).json)
-
-  private def columns(json: JValue): IndexedSeq[ColumnSpec] =
-    RecordedTypes.schema(json).fields.toIndexedSeq.map(f => ColumnSpec(f.name, f.dataType))
-
-  private def strings(items: Seq[String]): JArray = JArray(items.map(JString(_)).toList)
 }

@@ -55,6 +55,17 @@ private[spec] object JsonFields {
     case other => throw new IllegalArgumentException(s"${compact(render(other))} is no text")
   }
 
+  def columns(json: JValue): IndexedSeq[ColumnSpec] =
+    RecordedTypes.schema(json).fields.toIndexedSeq.map(f => ColumnSpec(f.name, f.dataType))
+
+  def rows(json: JValue): RowsSpec = RowsSpec(texts(json, "values"), texts(json, "filters"))
+
+  /** A value in whose place NULL may stand. */
+  def nullable[A](json: JValue)(read: JValue => A): Option[A] = json match {
+    case JNull => None
+    case value => Some(read(value))
+  }
+
   /** A field that may be missing. */
   def optional(json: JObject, field: String): Option[JValue] = json.obj.collectFirst { case (`field`, value) => value }
 }

@@ -75,10 +75,7 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
   }
 
   private def meaning(json: JValue): MeaningSpec = MeaningSpec(
-    list(json, "rows").map {
-      case JNull => None
-      case rows => Some(RowsSpec(texts(rows, "values"), texts(rows, "filters")))
-    },
+    list(json, "rows").map(nullable(_)(rows)),
     texts(json, "conditions"),
     texts(json, "values"),
     json \ "zone" match {
@@ -115,9 +112,6 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
       case r => RelationNode(number(r), attributes, children)
     }
   }
-
-  private def columns(json: JValue): IndexedSeq[ColumnSpec] =
-    RecordedTypes.schema(json).fields.toIndexedSeq.map(f => ColumnSpec(f.name, f.dataType))
 }
 
 private[spec] object SpecDecoder {

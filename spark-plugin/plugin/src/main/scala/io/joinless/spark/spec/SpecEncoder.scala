@@ -45,12 +45,13 @@ private[spec] object SpecEncoder {
   }
 
   private def encode(meaning: MeaningSpec): JObject = JObject(List(
-    "rows" -> array(meaning.rows)(_.fold[JValue](JNull) { rows =>
-      JObject("values" -> array(rows.values)(JString(_)), "filters" -> array(rows.filters)(JString(_)))
-    }),
+    "rows" -> array(meaning.rows)(_.fold[JValue](JNull)(rows)),
     "conditions" -> array(meaning.conditions)(JString(_)),
     "values" -> array(meaning.values)(JString(_))
   ) ++ meaning.zone.map(zone => "zone" -> JString(zone)))
+
+  def rows(rows: RowsSpec): JObject =
+    JObject("values" -> array(rows.values)(JString(_)), "filters" -> array(rows.filters)(JString(_)))
 
   private def encode(result: ResultSpec): JObject = JObject(
     "columns" -> schema(result.columns),
@@ -74,7 +75,7 @@ private[spec] object SpecEncoder {
     )
   }
 
-  private def schema(columns: Seq[ColumnSpec]): JValue =
+  def schema(columns: Seq[ColumnSpec]): JValue =
     parse(StructType(columns.map(c => StructField(c.name, c.dataType))).json)
 
   private def array[A](items: Seq[A])(encode: A => JValue): JArray = JArray(items.map(encode).toList)

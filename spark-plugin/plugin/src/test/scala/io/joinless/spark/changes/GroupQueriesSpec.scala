@@ -43,6 +43,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
     def start(sql: String, form: String = "change_type"): Unit = {
       streams()
       val take: (org.apache.spark.sql.Dataset[Row], Long) => Unit = (batch, _) => {
+        begun = true
         val told = batch.collect().toSeq.map(row => (row.toSeq.init, weight(row.toSeq.last)))
         told.groupBy(_._1).foreach { case (row, changes) =>
           assert(changes.map(_._2.sign).distinct.size == 1, s"$row comes and goes")
@@ -59,13 +60,11 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
 
     def insert(k: Integer, g: Integer, x: java.lang.Long, d: java.lang.Double): Unit = {
       present += ((k, g, x, d))
-      begun = true
       val _ = changes.addData(("insert", k, g, x, d))
     }
 
     def append(k: Integer, y: Integer): Unit = {
       came += ((k, y))
-      begun = true
       val _ = rows.addData((k, y))
     }
 
@@ -88,7 +87,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark {
       if (rng.nextInt(6) == 0) while (present.nonEmpty) delete(0)
     }
 
-    /** Something came, so that there was a batch. */
+    /** There was a batch: something came that the query reads. */
     var begun = false
 
     def result: Map[Seq[Any], Long] = sums.toMap

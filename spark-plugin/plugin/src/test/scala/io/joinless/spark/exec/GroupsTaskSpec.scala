@@ -29,7 +29,7 @@ class GroupsTaskSpec extends AnyFunSuite {
   private def partial(changes: Seq[(Row, Long)], keys: Int, retracts: Boolean): Iterator[InternalRow] =
     rng.shuffle(changes).grouped(changes.size / 2 + 1).flatMap { part =>
       val groups = new TouchedGroups(arguments(keys, retracts))
-      val key = GroupsExec.columns(Seq.fill(keys)(LongType))
+      val key = UnsafeProjection.create(Array.fill[DataType](keys)(LongType))
       part.foreach { case (row, weight) => groups(key(row.input(keys))).add(row.input(keys), weight) }
       groups.iterator.map { case (group, totals) => new JoinedRow(group, InternalRow(totals.toBytes)).copy() }
     }

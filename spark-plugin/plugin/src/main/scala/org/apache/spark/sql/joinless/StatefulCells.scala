@@ -64,8 +64,13 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
     Some(session.streams.stateStoreCoordinator)
   )((store, rows) => f(new CellStore(store), rows))
 
-  /** Adds what Spark's store says of itself to the operator's metrics. */
-  final protected def addStoreMetrics(store: CellStore): Unit = setStoreMetrics(store.store)
+  /** Adds what Spark's store says of itself to the operator's metrics; gives how many entries and bytes it says it has. */
+  final protected def addStoreMetrics(store: CellStore): (Long, Long) = {
+    val (rows, memory) = (longMetric("numTotalStateRows"), longMetric("stateMemory"))
+    val before = (rows.value, memory.value)
+    setStoreMetrics(store.store)
+    (rows.value - before._1, memory.value - before._2)
+  }
 
   final override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] =
     figures.map { case (name, meaning) => StatefulOperatorCustomSumMetric(name, meaning) }
