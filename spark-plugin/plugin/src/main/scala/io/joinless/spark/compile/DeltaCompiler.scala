@@ -49,6 +49,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Expand,
   Filter,
   Generate,
+  Join,
   LogicalPlan,
   Project,
   Union,
@@ -105,20 +106,41 @@ final class DeltaCompiler(
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).toLeft(())
-        plan <- grouped(optimize(template), streams)
+        inner <- PartnerJoins.inner(optimize(template))
+        plan <- inputs(inner, streams)
         rows <- rows(plan, streams, root = true)
       } yield DeltaCompiler.showTime(DeltaRows(rows.plan, form, rows.shown, output))
     }
 
-  /** The plan with a stream of changes in the place of each GROUP BY. */
-  private def grouped(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
+  /** The plan with a stream of changes in the place of each GROUP BY, and of what stands below a join and is no rows of a stream. */
+  private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
+    def replaced(part: LogicalPlan)(stream: Either[Reason, LogicalPlan]): LogicalPlan =
+      stream.fold(r => { reason = reason.orElse(Some(r)); part }, identity)
+    def side(plan: LogicalPlan): LogicalPlan = plan match {
+      case _: Project | _: Filter => plan.withNewChildren(plan.children.map(side))
+      case _: Union | _: Expand | _: Generate if isNoStream(plan, streams) => replaced(plan)(stored(plan, streams))
+      case other => other
+    }
     val changed = plan.transformUp {
-      case aggregate: Aggregate if aggregate.isStreaming && reason.isEmpty =>
-        groups(aggregate, streams).fold(r => { reason = Some(r); aggregate }, identity)
+      case aggregate: Aggregate if aggregate.isStreaming && reason.isEmpty => replaced(aggregate)(groups(aggregate, streams))
+      case StoredInput(child) if reason.isEmpty => replaced(child)(stored(child, streams))
+      case join: Join if Conditions.joinsStreams(join) && reason.isEmpty => join.withNewChildren(join.children.map(side))
     }
     reason.toLeft(changed)
   }
+
+  /** A union with joins in it, explode, ROLLUP and the like. */
+  private def isNoStream(plan: LogicalPlan, streams: Streams): Boolean = plan match {
+    case union: Union => union.children.exists(part => ExtractJoinBlock.holdsBlock(part) || isNoStream(part, streams))
+    case Project(_, child) => isNoStream(child, streams)
+    case Filter(_, child) => isNoStream(child, streams)
+    case _: Expand | _: Generate => isRowWise(plan, streams)
+    case _ => false
+  }
+
+  private def stored(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] =
+    rows(plan, streams, root = false).map(streams.addRows(_, plan.output))
 
   private def groups(aggregate: Aggregate, streams: Streams): Either[Reason, LogicalPlan] = for {
     grouping <- GroupCompiler.grouping(aggregate)
@@ -189,7 +211,7 @@ final class DeltaCompiler(
     _ <- new DeltaScope(streams.isChangelog)(block).toLeft(())
     changelogs = streams.changelogs(block.leaves.map(_.plan))
     layout = BlockLayout(block, AttributeClasses(block), changelogs, conf.keyErrorsAreNull)
-    tree <- new Eligibility(conf, None, compiled = true, begun)(layout)
+    tree <- new Eligibility(conf, None, compiled = true, begun, streams.single(block.leaves.map(_.plan)))(layout)
   } yield {
     val rewrite = new RewriteBlock(layout)
     val scans = block.leaves.indices.map { i =>
@@ -223,6 +245,23 @@ final class DeltaCompiler(
         }
       )
     }
+
+    /** The changes of the rows of a plan as a stream. */
+    def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
+      val weight = rows.plan.output.last
+      all += Changelog(rows.plan, weight, Seq(weight))
+      StreamRef(all.size - 1, output.map(a => AttributeReference(rows.text(a), a.dataType)(a.exprId)))
+    }
+
+    /** Leaves that have one row at most: groups of all rows. */
+    def single(leaves: IndexedSeq[LogicalPlan]): Set[Int] = leaves.indices.filter { i =>
+      DeltaCompiler.isLinear(leaves(i)) && !leaves(i).exists(_.isInstanceOf[Union]) && leaves(i).collect {
+        case ref: StreamRef => all(ref.number) match {
+            case Changelog(groups: Groups, _, _) => groups.shape.columns.isEmpty
+            case _ => false
+          }
+      }.forall(identity)
+    }.toSet
 
     /** Takes down what is made of groups above them. */
     def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = all(ref.number) match {

@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{DeltaForm, GroupFunction, Groups, Reason}
+import io.joinless.spark.plans.{AnyOf, DeltaForm, GroupFunction, Groups, Reason}
 import io.joinless.spark.rules.{Names, TimeZones, WeightedRows}
 import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
@@ -51,7 +51,7 @@ private[compile] object GroupCompiler {
   private def supported(f: Expression): Boolean = f match {
     case AggregateExpression(function, Complete, distinct, _, _) =>
       (!distinct || function.children.forall(c => KeyBytes.groupable(c.dataType))) && (function match {
-        case _: Count => true
+        case _: Count | _: AnyOf => true
         case sum: Sum => summable(sum.child.dataType)
         case average: Average => summable(average.child.dataType)
         case _: Min | _: Max => KeyBytes.comparable(function.dataType)
@@ -136,7 +136,7 @@ private[compile] object GroupCompiler {
       retractable: Boolean
   ): FunctionSpec = {
     val (kind, leaves) = f.aggregateFunction match {
-      case _: Count => (FunctionKind.Counted, f.isDistinct)
+      case _: Count | _: AnyOf => (FunctionKind.Counted, f.isDistinct)
       case _: Min => (FunctionKind.Least, retractable)
       case _: Max => (FunctionKind.Greatest, retractable)
       case _ => (FunctionKind.Summed, f.isDistinct)

@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import java.math.{BigDecimal, BigInteger}
 
-import io.joinless.spark.plans.GroupFunction
+import io.joinless.spark.plans.{AnyOf, GroupFunction}
 import io.joinless.spark.state.{Accumulator, DoubleSumOf, ExtremeOf, GroupTotals, IntegerSumOf}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count, Max, Min, Sum}
@@ -38,6 +38,7 @@ private object GroupValues {
   private def evaluation(f: GroupFunction, at: Int): GroupTotals => Any = f.function match {
     case _: Count if at < 0 => _.rows
     case _: Count => _.accumulators(at).count
+    case _: AnyOf => _.accumulators(at).count > 0
     case _: Min | _: Max =>
       totals =>
         Option(totals.accumulators(at).asInstanceOf[ExtremeOf].extreme).map(_.get(0, f.function.dataType)).orNull

@@ -14,12 +14,14 @@ import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
   * @param compiled the block was asked for, and Spark cannot run it: no block is too small, and all of its conditions are
   *   evaluated here
   * @param begun the block was rewritten before, and its tree will be taken from what is recorded: settings do not count
+  * @param single leaves of one row at most: nothing needs to link them with the others
   */
 final class Eligibility(
     conf: JoinlessConf,
     recorded: Option[BlockShape],
     compiled: Boolean = false,
-    begun: => Boolean = false
+    begun: => Boolean = false,
+    single: Set[Int] = Set.empty
 ) {
 
   def apply(layout: BlockLayout)(implicit statics: StaticSides): Either[Reason, JoinTree] =
@@ -97,7 +99,7 @@ final class Eligibility(
     * equation of more relations, by which it joins what it has joined before; and cross products can be switched off.
     */
   private def unlinked(layout: BlockLayout): Option[Reason] = {
-    val components = Components(layout.block)
+    val components = Components(layout.block).filterNot(_.subsetOf(single))
     val links =
       layout.block.residuals.filter(residual =>
         !components.exists(Components.leavesOf(layout.block, residual).subsetOf)

@@ -1,0 +1,286 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.{AnyOf, Reason}
+import io.joinless.spark.rules.{Conditions, Names}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.joinless.KeyBytes
+import org.apache.spark.sql.types.BooleanType
+
+/** Joins that ask whether a row has a partner, as inner joins with groups: what follows needs no other kind of join.
+  *
+  * Let `L` and `R` be joined by the key `k`. A group per value of `k` knows whether `L` has rows of it and whether `R` has:
+  * {{{ P = SELECT k, ANY(of L), ANY(of R) FROM (the keys of L UNION ALL the keys of R) GROUP BY k }}}
+  *   - LEFT SEMI, EXISTS, IN: `L` joins the different keys of `R`;
+  *   - LEFT ANTI, NOT EXISTS: `L` joins those keys of `P` that `R` has not;
+  *   - EXISTS as a value: `L` joins `P`, and what it knows of `R` is the value;
+  *   - LEFT OUTER: `L` joins `R` and, for each key of `P` that `R` has not, a row of NULLs;
+  *   - NOT IN: as NOT EXISTS, and a second group knows whether `R` has rows and whether it has NULLs.
+  *
+  * A condition beyond equations makes the columns of `L` that it reads part of the key: the keys of `R` are then those of the
+  * different keys of `L` joined with `R`. So state stays linear in `L` and `R`: rows of `L` and `R` once, and a group per key.
+  *
+  * The joins by `P` are null-safe, as each row of `L` has its key in it. More keys than those of `L` do no harm, so the keys are
+  * taken from the relation that has them, below the joins of `L`. Where `L` has them of several relations, its result is
+  * an input ([[StoredInput]]): the join would be a cycle.
+  */
+private[compile] object PartnerJoins {
+
+  /** The plan without other joins of streams than inner ones. */
+  def inner(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
+    var reason: Option[Reason] = None
+    val changed = plan.transformUp {
+      case join: Join if reason.isEmpty && Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike] =>
+        rewritten(join).fold(r => { reason = Some(r); join }, identity)
+    }
+    reason.toLeft(changed)
+  }
+
+  private def rewritten(join: Join): Either[Reason, LogicalPlan] = {
+    // both sides are read twice, and must be the same twice
+    val expressions = join.condition.toSeq ++ Seq(join.left, join.right).flatMap(_.collect {
+      case node => node.expressions
+    }.flatten)
+    DeltaScope.changing(expressions).map(Left(_)).getOrElse(join.joinType match {
+      case LeftSemi => Right(semi(Sides(join.left, join.right, join.condition)))
+      case LeftAnti => Right(anti(Sides(join.left, join.right, join.condition)))
+      case ExistenceJoin(exists) => Right(flag(Sides(join.left, join.right, join.condition), exists))
+      case LeftOuter => Right(outer(join.left, join.right, join.condition))
+      case RightOuter => Right(Project(join.output, outer(join.right, join.left, join.condition)))
+      case FullOuter => Right(fullOuter(join))
+      case other => Left(Reason.of(Reason.OuterJoin, "type" -> other.sql))
+    })
+  }
+
+  /** `left = right`, each over its side; `<=>` where `nullSafe`. */
+  final private case class Key(left: Expression, right: Expression, nullSafe: Boolean) {
+
+    def equals(a: Expression, b: Expression): Expression = if (nullSafe) EqualNullSafe(a, b) else EqualTo(a, b)
+  }
+
+  /** What a join condition says of two sides.
+    *
+    * @param right without the rows that no row can match
+    * @param residual conditions on both sides that are no equations
+    */
+  final private case class Sides(left: LogicalPlan, right: LogicalPlan, keys: Seq[Key], residual: Seq[Expression]) {
+
+    /** The columns of the left side that the residual conditions read. */
+    val read: Seq[Attribute] = AttributeSet(residual).filter(left.outputSet.contains).toSeq.sortBy(left.output.indexOf)
+
+    /** By what a row of the left side finds whether it has partners. */
+    val wanted: Seq[Expression] = keys.map(_.left) ++ read
+  }
+
+  private object Sides {
+    def apply(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides = {
+      def of(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
+      val conditions = condition.toSeq.flatMap(Conditions.conjuncts)
+      val all = right match {
+        // Spark looks for one row where any will do
+        case LocalLimit(IntegerLiteral(limit), child) if limit > 0 && conditions.isEmpty => child
+        case other => other
+      }
+      val (ofRight, others) = conditions.partition(of(_, right))
+      val (ofBoth, ofLeft) = others.partition(_.references.exists(right.outputSet.contains))
+      val split = ofBoth.map {
+        case e @ Equality(a, b) =>
+          val (l, r) = KeyBytes.unwrapped(a, b)
+          val nullSafe = e.isInstanceOf[EqualNullSafe]
+          if (of(l, left) && of(r, right)) Right(Key(l, r, nullSafe))
+          else if (of(r, left) && of(l, right)) Right(Key(r, l, nullSafe))
+          else Left(e)
+        case other => Left(other)
+      }
+      // a condition on the left side alone is a key that must be true
+      val keys = split.collect { case Right(key) => key } ++ ofLeft.map(Key(_, Literal.TrueLiteral, nullSafe = false))
+      val noNulls = keys.filter(key => !key.nullSafe && key.right.nullable).map(key => IsNotNull(key.right))
+      Sides(left, where(ofRight ++ noNulls, all), keys, split.collect { case Left(e) => e })
+    }
+  }
+
+  private def where(conditions: Seq[Expression], plan: LogicalPlan): LogicalPlan =
+    conditions.reduceOption(And(_, _)).fold(plan)(Filter(_, plan))
+
+  private def named(values: Seq[Expression]): Seq[Alias] = values.map(value => Alias(value, Names.of(value))())
+
+  private def attributes(columns: Seq[NamedExpression]): Seq[Attribute] = columns.map(_.toAttribute)
+
+  private def joined(left: LogicalPlan, right: LogicalPlan, conditions: Seq[Expression]): LogicalPlan =
+    Join(left, right, Inner, conditions.reduceOption(And(_, _)), JoinHint.NONE)
+
+  private def same(left: Seq[Expression], right: Seq[Expression]): Seq[Expression] =
+    left.zip(right).map { case (l, r) => EqualNullSafe(l, r) }
+
+  private def distinct(columns: Seq[NamedExpression], plan: LogicalPlan): Aggregate = {
+    val project = Project(columns, plan)
+    Aggregate(project.output, project.output, project)
+  }
+
+  /** The keys of the right side, as those of the left side that match them: an attribute per wanted value. */
+  private def matched(sides: Sides): LogicalPlan =
+    if (sides.residual.isEmpty) Project(named(sides.keys.map(_.right)), sides.right)
+    else {
+      val (plan, values) = KeySource(sides.left, sides.wanted)
+      val keys = distinct(named(values), plan)
+      val own = sides.read.zip(keys.output.drop(sides.keys.size)).map { case (a, b) => a.exprId -> b }.toMap
+      val residual = sides.residual.map(_.transform { case a: Attribute => own.getOrElse(a.exprId, a) })
+      val equations = sides.keys.zip(keys.output).map { case (key, k) => key.equals(k, key.right) }
+      Project(keys.output.map(a => Alias(a, a.name)()), joined(keys, sides.right, equations ++ residual))
+    }
+
+  /** The left side as it can be joined by its wanted values. */
+  private def reachable(sides: Sides): LogicalPlan =
+    if (KeySource.isOneRelation(sides.left, sides.wanted)) sides.left else StoredInput(sides.left)
+
+  private def semi(sides: Sides): LogicalPlan = {
+    val rows = matched(sides)
+    val by =
+      if (sides.wanted.isEmpty) present(rows)
+      else if (isDistinct(rows)) rows
+      else Aggregate(rows.output, rows.output, rows)
+    val (keys, read) = by.output.splitAt(sides.keys.size)
+    val equations = sides.keys.zip(keys).map { case (key, k) => key.equals(key.left, k) }
+    Project(sides.left.output, joined(reachable(sides), by, equations ++ same(sides.read, read)))
+  }
+
+  private def isDistinct(rows: LogicalPlan): Boolean = rows.distinctKeys.exists(_.subsetOf(ExpressionSet(rows.output)))
+
+  /** One row without columns, if there are rows. */
+  private def present(rows: LogicalPlan): LogicalPlan = {
+    val any = Alias(AnyOf(Literal.TrueLiteral).toAggregateExpression(), "any")()
+    Project(Nil, Filter(any.toAttribute, Aggregate(Nil, Seq(any), rows)))
+  }
+
+  /** Groups by the wanted values of the left side.
+    *
+    * @param keys their attributes
+    * @param flags whether the right side has a row of which each of `of` holds
+    */
+  final private case class Presence(plan: LogicalPlan, keys: Seq[Attribute], flags: Seq[Attribute])
+
+  /** @param right the keys of the right side, and behind them columns that are true or NULL */
+  private def presence(left: LogicalPlan, wanted: Seq[Expression], right: LogicalPlan): Presence = {
+    val count = wanted.size
+    val nothing = Literal(null, BooleanType)
+    def flag(a: Attribute) = Alias(AnyOf(a).toAggregateExpression(), a.name)()
+    if (count == 0) {
+      val flags = right.output.map(flag)
+      Presence(Aggregate(Nil, flags, right), Nil, attributes(flags))
+    } else {
+      val (plan, values) = KeySource(left, wanted)
+      val flags = right.output.drop(count)
+      val ofLeft = Project(
+        named(values) ++ flags.map(f => Alias(nothing, f.name)()) :+ Alias(Literal.TrueLiteral, "left")(),
+        plan
+      )
+      val union = Union(ofLeft, Project(right.output :+ Alias(nothing, "left")(), right))
+      val (keys, others) = union.output.splitAt(count)
+      val all = others.map(flag)
+      val groups = Aggregate(keys, keys ++ all, union)
+      val known = Filter(all.last.toAttribute, groups)
+      Presence(known, keys, attributes(all.init))
+    }
+  }
+
+  /** Groups that know whether the right side has a partner. */
+  private def partners(sides: Sides): Presence = {
+    val rows = matched(sides)
+    presence(sides.left, sides.wanted, Project(rows.output :+ Alias(Literal.TrueLiteral, "right")(), rows))
+  }
+
+  private def anti(sides: Sides): LogicalPlan = sides match {
+    case NotIn(value, among, others) => notIn(others, value, among)
+    case _ =>
+      val partner = partners(sides)
+      val absent = Project(partner.keys, Filter(Not(partner.flags.head), partner.plan))
+      Project(sides.left.output, joined(reachable(sides), absent, same(sides.wanted, partner.keys)))
+  }
+
+  private def flag(sides: Sides, exists: Attribute): LogicalPlan = {
+    val partner = partners(sides)
+    val rows = joined(reachable(sides), partner.plan, same(sides.wanted, partner.keys))
+    Project(sides.left.output :+ Alias(partner.flags.head, exists.name)(exists.exprId), rows)
+  }
+
+  private def nulls(columns: Seq[Attribute]): Seq[NamedExpression] =
+    columns.map(a => Alias(Literal(null, a.dataType), a.name)(a.exprId, a.qualifier))
+
+  private def outer(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): LogicalPlan = {
+    val sides = Sides(left, right, condition)
+    if (holdsJoin(right)) {
+      val pairs = Project(left.output ++ right.output, Join(left, right, Inner, condition, JoinHint.NONE))
+      Union(pairs, Project(left.output ++ nulls(right.output), anti(sides)))
+    } else {
+      val partner = partners(sides)
+      val absent = Filter(Not(partner.flags.head), partner.plan)
+      val (keys, read) = partner.keys.splitAt(sides.keys.size)
+      val filled = Alias(Literal.FalseLiteral, "filled")()
+      val real = Project(
+        named(sides.keys.map(_.right)) ++ nulls(read).map(a => Alias(a.children.head, a.name)()) ++ (filled +: right.output),
+        sides.right
+      )
+      val padded = Project(keys ++ read ++ (Alias(Literal.TrueLiteral, "filled")() +: nulls(right.output)), absent)
+      val rows = Union(real, padded)
+      val (k, others) = rows.output.splitAt(keys.size)
+      val (c, isFilled) = (others.take(read.size), others(read.size))
+      val residual = sides.residual.reduceOption(And(_, _)).map(e => If(isFilled, same(sides.read, c).reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral), e))
+      Project(
+        left.output ++ right.output,
+        joined(reachable(sides), rows, same(sides.keys.map(_.left), k) ++ residual)
+      )
+    }
+  }
+
+  private def fullOuter(join: Join): LogicalPlan = {
+    val alone = anti(Sides(join.right, join.left, join.condition))
+    Union(
+      outer(join.left, join.right, join.condition),
+      Project(nulls(join.left.output) ++ join.right.output, alone)
+    )
+  }
+
+  /** Whether the result is that of a join, not stored anywhere. */
+  private def holdsJoin(plan: LogicalPlan): Boolean = plan match {
+    case _: Join => true
+    case Project(_, child) => holdsJoin(child)
+    case Filter(_, child) => holdsJoin(child)
+    case _ => false
+  }
+
+  /** `value NOT IN (SELECT among ...)`: neither equal, nor unknown whether equal. */
+  private object NotIn {
+    def unapply(sides: Sides): Option[(Expression, Expression, Sides)] = sides.residual match {
+      case Seq(Or(EqualTo(a, b), IsNull(EqualTo(c, d)))) if a.semanticEquals(c) && b.semanticEquals(d) =>
+        def of(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
+        val rest = sides.copy(residual = Nil)
+        if (of(a, sides.left) && of(b, sides.right)) Some((a, b, rest))
+        else if (of(b, sides.left) && of(a, sides.right)) Some((b, a, rest))
+        else None
+      case _ => None
+    }
+  }
+
+  private def notIn(sides: Sides, value: Expression, among: Expression): LogicalPlan = {
+    val equal = sides.copy(
+      right = Filter(IsNotNull(among), sides.right),
+      keys = sides.keys :+ Key(value, among, nullSafe = false)
+    )
+    val partner = partners(equal)
+    val absent = Project(partner.keys, Filter(Not(partner.flags.head), partner.plan))
+    val all = presence(
+      sides.left,
+      sides.wanted,
+      Project(
+        named(sides.keys.map(_.right)) :+ Alias(Literal.TrueLiteral, "right")() :+
+          Alias(If(IsNull(among), Literal.TrueLiteral, Literal(null, BooleanType)), "null")(),
+        sides.right
+      )
+    )
+    val Seq(some, someNull) = all.flags: @unchecked
+    val known = Or(Not(some), And(Not(someNull), IsNotNull(value)))
+    val left = joined(reachable(equal), absent, same(equal.wanted, partner.keys))
+    Project(sides.left.output, Filter(known, joined(left, all.plan, same(sides.wanted, all.keys))))
+  }
+}
