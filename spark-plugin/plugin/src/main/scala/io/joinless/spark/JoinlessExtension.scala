@@ -1,6 +1,6 @@
 package io.joinless.spark
 
-import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, ResolveDeltaOutput}
+import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, MaskStreams, ResolveDeltaOutput}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.planner.JoinFreeStrategy
@@ -28,6 +28,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectHintResolutionRule(_ => IncrementalHint)
     extensions.injectHintResolutionRule(new CompileDeltas(_))
     extensions.injectResolutionRule(_ => ResolveDeltaOutput)
+    extensions.injectPostHocResolutionRule(new MaskStreams(_))
     extensions.injectPostHocResolutionRule(new StartCheck(_))
     extensions.injectPostHocResolutionRule(new ShareSources(_))
     extensions.injectPostHocResolutionRule(new WholeBatches(_))

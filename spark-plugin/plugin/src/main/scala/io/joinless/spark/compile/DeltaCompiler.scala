@@ -1,8 +1,8 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.InPlaceOf
 import scala.collection.mutable.ArrayBuffer
 
+import io.joinless.engine.query.GyoReduction
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{
@@ -13,6 +13,8 @@ import io.joinless.spark.plans.{
   DeltaOutput,
   DeltaRows,
   Groups,
+  InPlaceOf,
+  MaskedStream,
   Reason,
   StreamRef
 }
@@ -28,6 +30,7 @@ import io.joinless.spark.rules.{
   RewriteBlock,
   StaticSides,
   TimeZones,
+  WaysOutOfCycles,
   WeightedRows
 }
 import io.joinless.spark.spec.{NodeId, RowsSpec, SqlTexts}
@@ -39,7 +42,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   Literal,
   NamedExpression,
-  SessionWindow
+  SessionWindow,
+  SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -106,11 +110,17 @@ final class DeltaCompiler(
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).toLeft(())
-        inner <- PartnerJoins.inner(optimize(template))
+        inner <- PartnerJoins.inner(Subqueries.named(optimized(template)))
         plan <- inputs(inner, streams)
         rows <- rows(plan, streams, root = true)
       } yield DeltaCompiler.showTime(DeltaRows(rows.plan, form, rows.shown, output))
     }
+
+  /** The optimized template; what joins bring that stand in the place of subqueries is optimized, too. */
+  private def optimized(template: LogicalPlan): LogicalPlan = {
+    val first = optimize(template)
+    if (Subqueries.has(first)) optimize(Subqueries.joined(first)) else first
+  }
 
   /** The plan with a stream of changes in the place of each GROUP BY, and of what stands below a join and is no rows of a stream. */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
@@ -207,9 +217,12 @@ final class DeltaCompiler(
   }
 
   private def block(plan: LogicalPlan, streams: Streams): Either[Reason, WeightedRows] = for {
-    block <- ExtractJoinBlock(plan, plan.outputSet)
-    _ <- new DeltaScope(streams.isChangelog)(block).toLeft(())
-    changelogs = streams.changelogs(block.leaves.map(_.plan))
+    asWritten <- ExtractJoinBlock(plan, plan.outputSet)
+    _ <- new DeltaScope(streams.isChangelog)(asWritten).toLeft(())
+    changelogs = streams.changelogs(asWritten.leaves.map(_.plan))
+    closed = BlockLayout(asWritten, AttributeClasses(asWritten), changelogs, conf.keyErrorsAreNull)
+    // Spark cannot run it either: a cycle is opened, and what closes it is checked on each result
+    block = GyoReduction.reduce(closed.hypergraph).left.toOption.fold(asWritten)(WaysOutOfCycles.opened(asWritten, _))
     layout = BlockLayout(block, AttributeClasses(block), changelogs, conf.keyErrorsAreNull)
     tree <- new Eligibility(conf, None, compiled = true, begun, streams.single(block.leaves.map(_.plan)))(layout)
   } yield {
@@ -278,9 +291,14 @@ final class DeltaCompiler(
     /** The plan with references in the place of its streams, each under fresh attributes. */
     def taken(plan: LogicalPlan): LogicalPlan = plan match {
       case _: Changelog | _: EventTimeWatermark | _: DeltaRows => reference(plan)
-      case leaf if leaf.children.isEmpty => if (leaf.isStreaming) reference(leaf) else leaf
-      case other => other.mapChildren(taken)
+      case MaskedStream(child) => taken(child)
+      case leaf if leaf.children.isEmpty => if (leaf.isStreaming) reference(leaf) else takenBelow(leaf)
+      case other => takenBelow(other.mapChildren(taken))
     }
+
+    private def takenBelow(plan: LogicalPlan): LogicalPlan =
+      if (plan.subqueries.isEmpty) plan
+      else plan.transformExpressions { case s: SubqueryExpression => s.withNewPlan(taken(s.plan)) }
 
     private def reference(stream: LogicalPlan): LogicalPlan = {
       all += stream
@@ -341,7 +359,7 @@ object DeltaCompiler {
 
   /** Sessions of rows that are close in time are no groups of equal rows. */
   private def sessions(plan: LogicalPlan): Option[Reason] =
-    plan.collectFirst {
+    plan.collectFirstWithSubqueries {
       case node if node.output.exists(_.metadata.contains(SessionWindow.marker)) =>
         Reason.of(Reason.UnsupportedAggregate, "function" -> "session_window")
     }
@@ -356,7 +374,7 @@ object DeltaCompiler {
   }
 
   /** `dropDuplicates` of all columns is DISTINCT. */
-  private def distinct(plan: LogicalPlan): LogicalPlan = plan.transform {
+  private def distinct(plan: LogicalPlan): LogicalPlan = plan.transformDownWithSubqueries {
     case Deduplicate(keys, child) if child.isStreaming && AttributeSet(keys) == child.outputSet =>
       Aggregate(child.output, child.output, child)
   }

@@ -49,6 +49,7 @@ private[compile] object PartnerJoins {
       case LeftOuter => Right(outer(join.left, join.right, join.condition))
       case RightOuter => Right(Project(join.output, outer(join.right, join.left, join.condition)))
       case FullOuter => Right(fullOuter(join))
+      case LeftSingle => Subqueries.single(join).flatMap(inner)
       case other => Left(Reason.of(Reason.OuterJoin, "type" -> other.sql))
     })
   }

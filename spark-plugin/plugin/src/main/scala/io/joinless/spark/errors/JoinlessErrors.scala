@@ -92,6 +92,10 @@ object JoinlessErrors {
   /** @param text what stands where `change_type` or `weight` is expected */
   def deltaForm(text: String): JoinlessAnalysisException = analysis("JOINLESS_DELTA_FORM", "given" -> text)
 
+  /** @param stream what a subquery reads */
+  def streamInSubquery(stream: String): JoinlessAnalysisException =
+    analysis("JOINLESS_STREAM_IN_SUBQUERY", "stream" -> stream)
+
   /** @param what the plan's marks, in words */
   def streamNotStarted(what: String): JoinlessAnalysisException =
     analysis("JOINLESS_STREAM_NOT_STARTED", "what" -> what)

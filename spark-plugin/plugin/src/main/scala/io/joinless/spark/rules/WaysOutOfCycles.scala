@@ -22,6 +22,15 @@ private[spark] object WaysOutOfCycles {
     )
   }
 
+  /** The block with the equations that close the cycle as conditions on each result of the others. */
+  def opened(block: JoinBlock, core: CyclicCore): JoinBlock = {
+    val open = equations(block, block.equations, core)
+    block.copy(
+      equations = block.equations.filterNot(e => open.exists(_ eq e)),
+      residuals = block.residuals ++ open.map(plain)
+    )
+  }
+
   private def equations(block: JoinBlock, all: Seq[Equation], core: CyclicCore): Seq[Equation] = {
     val classes = AttributeClasses(block.copy(equations = all.toIndexedSeq)).attributes
     def closes(e: Equation) =

@@ -1,7 +1,9 @@
 package io.joinless.spark.start
 
+import io.joinless.spark.changes.SourceNames
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
-import io.joinless.spark.plans.Reason
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.plans.{MaskedStream, Reason}
 import io.joinless.spark.run.StreamContext
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -24,8 +26,13 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
         throw DeltaCompilation.refused(Reason.of(Reason.UnsupportedOutputMode, "mode" -> "complete"))
       lazy val begun = hasBegun(write)
       AnalysisHelper.allowInvokingTransformsInAnalyzer {
-        write.withNewChildren(Seq(DeltaCompilation(session, write.inputQuery, begun)))
+        val compiled = DeltaCompilation(session, write.inputQuery, begun)
+        CompileDeltas.refuseMasked(compiled)
+        write.withNewChildren(Seq(compiled))
       }
+    case write: WriteToStreamStatement =>
+      CompileDeltas.refuseMasked(write.inputQuery)
+      plan
     case _ => plan
   }
 
@@ -35,4 +42,11 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
       yield new Path(folder, name).toString
     write.userSpecifiedCheckpointLocation.orElse(ofName).exists(StreamContext.stateAt(session, _).blocks.nonEmpty)
   }
+}
+
+private[spark] object CompileDeltas {
+
+  /** Refuses a plan of which a subquery reads a stream: that was for a query whose changes are asked. */
+  def refuseMasked(plan: LogicalPlan): Unit =
+    MaskedStream.in(plan).foreach(stream => throw JoinlessErrors.streamInSubquery(SourceNames.of(stream)))
 }

@@ -2,7 +2,7 @@ package io.joinless.spark.start
 
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{Changelog, DeltaOutput}
+import io.joinless.spark.plans.{Changelog, DeltaOutput, MaskedStream}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -19,10 +19,10 @@ import org.apache.spark.sql.execution.SQLExecution
 final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!DeltaCompiler.hasMarks(plan)) plan
+    if (!DeltaCompiler.hasMarks(plan)) AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(plan))
     else if (session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null)
       throw JoinlessErrors.streamNotStarted(LookAtDeltas.told(plan))
-    else AnalysisHelper.allowInvokingTransformsInAnalyzer(DeltaCompilation.shown(session, plan))
+    else AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(DeltaCompilation.shown(session, plan)))
 }
 
 object LookAtDeltas {

@@ -37,6 +37,36 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     "SELECT t.k, t.x FROM t LEFT SEMI JOIN u ON t.g < u.g"
   )
 
+  private val subqueries = Seq(
+    "SELECT k, x FROM t WHERE k IN (SELECT k FROM u)",
+    "SELECT k, x FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND u.g > t.g)",
+    "SELECT k, x FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.k = t.k)",
+    "SELECT k, x FROM t WHERE k NOT IN (SELECT g FROM u)",
+    "SELECT k, x FROM t WHERE k NOT IN (SELECT g FROM u WHERE u.k = t.g)",
+    "SELECT k, x FROM t WHERE (k, g) NOT IN (SELECT k, g FROM u)",
+    "SELECT k, x FROM t WHERE k IN (SELECT k FROM u) OR x > 5",
+    "SELECT k, x, g IN (SELECT k FROM u WHERE k IS NOT NULL) AS has FROM t",
+    "SELECT k, x FROM t WHERE x > (SELECT AVG(x) FROM t)",
+    "SELECT k, x FROM t WHERE k = (SELECT MAX(k) FROM u)",
+    "SELECT k, x - (SELECT MIN(g) FROM u) AS d, (SELECT COUNT(*) FROM a) AS n FROM t",
+    "SELECT k, (SELECT COUNT(*) FROM u WHERE u.k = t.k) AS n FROM t",
+    "SELECT k, x FROM t WHERE x > (SELECT AVG(s.x) FROM t s WHERE s.k = t.k)",
+    "SELECT k, x FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.g > 1)",
+    "SELECT k, x FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.g > 1)",
+    "SELECT g, SUM(x) AS s FROM t GROUP BY g HAVING SUM(x) > (SELECT 2 * AVG(x) FROM t)",
+    "SELECT g, SUM(x) + (SELECT COUNT(*) FROM u) AS s FROM t GROUP BY g",
+    "SELECT g, SUM(x + (SELECT COUNT(*) FROM u)) AS s FROM t WHERE k IN (SELECT k FROM a) GROUP BY g",
+    "SELECT k, (SELECT g FROM (SELECT k, MAX(g) AS g FROM u GROUP BY k) v WHERE v.k = t.k) AS g FROM t",
+    "WITH big AS (SELECT g, COUNT(*) AS n FROM t GROUP BY g) SELECT * FROM big WHERE n = (SELECT MAX(n) FROM big)",
+    "SELECT t.k, a.y FROM t JOIN a ON t.k = a.k WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.g AND EXISTS (SELECT 1 FROM a b WHERE b.k = u.g))",
+    "SELECT t.k, a.y FROM t JOIN a ON t.k = a.k WHERE t.x + a.y > (SELECT AVG(g) FROM u)",
+    "SELECT a.k, a.y FROM a WHERE a.y >= ALL (SELECT b.y FROM a b)".replace(">= ALL (SELECT b.y", "> (SELECT MIN(b.y)")
+  )
+
+  for ((sql, i) <- subqueries.zipWithIndex) test(s"changes of subqueries: $sql") {
+    check(sql, System.nanoTime(), if (i % 2 == 0) "change_type" else "weight")
+  }
+
   for ((sql, i) <- queries.zipWithIndex) test(s"changes of partners: $sql") {
     withConf("spark.joinless.crossProducts.enabled" -> "true")(check(sql, System.nanoTime(), if (i % 2 == 0) "change_type" else "weight"))
   }

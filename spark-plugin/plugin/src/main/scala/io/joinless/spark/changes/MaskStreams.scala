@@ -1,0 +1,38 @@
+package io.joinless.spark.changes
+
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.{Changelog, DeltaOutput, MaskedStream}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis.AnalysisContext
+import org.apache.spark.sql.catalyst.expressions.{FunctionTableSubqueryArgumentExpression, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, EventTimeWatermark, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
+
+/** Masks the streams inside the subqueries of a streaming query, before Spark checks the analyzed plan.
+  *
+  * A post-hoc resolution rule. Spark refuses a stream in a subquery in `spark.sql()` already, when nobody can know that changes of the
+  * result will be asked. Streams are masked, not subqueries, of which Spark checks the topmost node. Where changes are not
+  * asked, the start of the query is refused.
+  */
+final class MaskStreams(session: SparkSession) extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!plan.isStreaming || AnalysisContext.get.outerPlan.isDefined || !Inspection.conf(session).enabled) plan
+    else AnalysisHelper.allowInvokingTransformsInAnalyzer(inSubqueries(plan))
+
+  private def inSubqueries(plan: LogicalPlan): LogicalPlan =
+    plan.transformAllExpressionsWithPruning(_.containsPattern(PLAN_EXPRESSION)) {
+      case argument: FunctionTableSubqueryArgumentExpression => argument
+      case subquery: SubqueryExpression =>
+        val plan = masked(subquery.plan)
+        if (plan.fastEquals(subquery.plan)) subquery else subquery.withNewPlan(plan)
+    }
+
+  private def masked(plan: LogicalPlan): LogicalPlan = plan match {
+    case masked: MaskedStream => masked
+    case _: Changelog | _: EventTimeWatermark | _: DeltaOutput if plan.isStreaming => MaskedStream(plan)
+    case leaf if leaf.children.isEmpty => if (leaf.isStreaming) MaskedStream(leaf) else inSubqueries(leaf)
+    case other => inSubqueries(other.mapChildren(masked))
+  }
+}

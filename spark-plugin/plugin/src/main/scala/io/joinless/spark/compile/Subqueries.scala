@@ -1,0 +1,151 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.{AnyOf, Reason, SingleValue}
+import io.joinless.spark.rules.Names
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count, Max}
+import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreePattern.SCALAR_SUBQUERY
+
+/** Subqueries over streams as joins.
+  *
+  * Spark's own rules make joins of IN, EXISTS and what is correlated. A scalar subquery that stands by itself is one row, with which each
+  * row is joined; where it is no GROUP BY of all rows, it is the greatest value of its rows, and their number is checked.
+  */
+private[compile] object Subqueries {
+
+  /** Whether a subquery of the plan has a stream. */
+  def has(plan: LogicalPlan): Boolean = plan.subqueriesAll.exists(_.isStreaming)
+
+  /** An optimized plan with joins in the place of its subqueries; columns may be left that nothing needs. */
+  def joined(plan: LogicalPlan): LogicalPlan =
+    RewritePredicateSubquery(plan).transformUp {
+      case node if node.containsPattern(SCALAR_SUBQUERY) && scalars(node.expressions).nonEmpty => withScalars(node)
+    }
+
+  /** The plan with names that are equal in every run: Spark puts ids into those of columns by which a subquery is correlated. */
+  def named(plan: LogicalPlan): LogicalPlan = {
+    def own(name: String) = name.replaceFirst("#[0-9]+$", "")
+    plan.transformAllExpressions {
+      case alias: Alias if own(alias.name) != alias.name => alias.withName(own(alias.name))
+      case a: AttributeReference if own(a.name) != a.name => a.withName(own(a.name))
+    }
+  }
+
+  private def scalars(expressions: Seq[Expression]): Seq[ScalarSubquery] =
+    expressions.flatMap(_.collect { case s: ScalarSubquery if s.plan.isStreaming && !s.isCorrelated => s })
+
+  private def withScalars(node: LogicalPlan): LogicalPlan = node match {
+    case Filter(condition, child) =>
+      val found = new Scalars(Seq(condition))
+      Project(child.output, Filter(found.replaced(condition), found.besides(child)))
+    case Project(list, child) =>
+      val found = new Scalars(list)
+      Project(list.map(found.in), found.besides(child))
+    case Join(left, right, kind: InnerLike, Some(condition), hint) =>
+      val found = new Scalars(Seq(condition))
+      val all = found.besides(Join(left, right, kind, None, hint))
+      Project(node.output, Filter(found.replaced(condition), all))
+    case aggregate @ Aggregate(keys, results, child, hint) =>
+      val inside = keys ++ results.flatMap(_.collect { case f: AggregateExpression => f })
+      if (scalars(inside).nonEmpty) {
+        val found = new Scalars(inside)
+        withScalars(Aggregate(
+          keys.map(found.replaced),
+          results.map(_.transform {
+            case f: AggregateExpression => found.replaced(f)
+            case e if keys.exists(_.semanticEquals(e)) => found.replaced(e)
+          }.asInstanceOf[NamedExpression]),
+          found.besides(child),
+          hint
+        ))
+      } else if (scalars(results).isEmpty) aggregate
+      else {
+        val parts = results.flatMap(_.collect { case f: AggregateExpression => f }).distinctBy(_.canonicalized)
+        val values = (keys ++ parts).map {
+          case a: Attribute => a
+          case value => Alias(value, Names.of(value))()
+        }
+        def above(e: Expression): Expression = e.transformDown {
+          case part if (keys ++ parts).exists(_.semanticEquals(part)) =>
+            values((keys ++ parts).indexWhere(_.semanticEquals(part))).toAttribute
+        }
+        withScalars(Project(
+          results.map {
+            case a: Alias => a.withNewChildren(Seq(above(a.child))).asInstanceOf[NamedExpression]
+            case column => column
+          },
+          Aggregate(keys, values, child, hint)
+        ))
+      }
+    case other => other
+  }
+
+  /** Scalar subqueries as columns of rows that stand beside others. */
+  final private class Scalars(expressions: Seq[Expression]) {
+    private val found = scalars(expressions).distinctBy(_.canonicalized)
+    private val rows = found.map(row)
+
+    def replaced(e: Expression): Expression = e.transform {
+      case s: ScalarSubquery if found.exists(_.semanticEquals(s)) =>
+        rows(found.indexWhere(_.semanticEquals(s))).output.head
+    }
+
+    def in(column: NamedExpression): NamedExpression = replaced(column).asInstanceOf[NamedExpression]
+
+    def besides(child: LogicalPlan): LogicalPlan =
+      rows.foldLeft(child)(Join(_, _, Inner, None, JoinHint.NONE))
+  }
+
+  /** One row of one column: the value. */
+  private def row(subquery: ScalarSubquery): LogicalPlan = joined(subquery.plan) match {
+    case plan if isOneRow(plan) => Project(Seq(Alias(plan.output.head, plan.output.head.name)()), plan)
+    case AnyRow(value, child) =>
+      val any = Alias(AnyOf(Literal.TrueLiteral).toAggregateExpression(), "any")()
+      val rows = Aggregate(Nil, Seq(any), child)
+      Project(Seq(Alias(If(any.toAttribute, value, Literal(null, value.dataType)), "value")()), rows)
+    case plan =>
+      val value = Alias(Max(plan.output.head).toAggregateExpression(), "value")()
+      val count = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
+      val single = SingleValue(value.toAttribute, count.toAttribute)
+      Project(Seq(Alias(single, plan.output.head.name)()), Aggregate(Nil, Seq(value, count), plan))
+  }
+
+  private def isOneRow(plan: LogicalPlan): Boolean = plan match {
+    case Project(_, child) => isOneRow(child)
+    case Aggregate(keys, _, _, _) => keys.isEmpty
+    case _ => false
+  }
+
+  /** What Spark makes of EXISTS where nothing is correlated: a constant for the first row that there is. */
+  private object AnyRow {
+    def unapply(plan: LogicalPlan): Option[(Expression, LogicalPlan)] = plan match {
+      case Limit(IntegerLiteral(1), Project(Seq(Alias(value, _)), child)) if value.foldable => Some((value, child))
+      case LocalLimit(IntegerLiteral(1), Project(Seq(Alias(value, _)), child)) if value.foldable => Some((value, child))
+      case Project(Seq(Alias(value, _)), Limit(IntegerLiteral(1), child)) if value.foldable => Some((value, child))
+      case Project(Seq(Alias(value, _)), LocalLimit(IntegerLiteral(1), child)) if value.foldable => Some((value, child))
+      case _ => None
+    }
+  }
+
+  /** The right side of a join of which each row may have one partner, with one row per key that knows how many there are.
+    *
+    * @param right the side, by the columns that the condition reads
+    */
+  def single(join: Join): Either[Reason, LogicalPlan] = {
+    val (keys, values) = join.right.output.partition(join.condition.toSeq.flatMap(_.references).contains)
+    if (keys.isEmpty) Left(Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql))
+    else {
+      val count = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
+      val greatest = values.map(a => Alias(Max(a).toAggregateExpression(), a.name)())
+      val groups = Aggregate(keys, keys ++ greatest :+ count, join.right)
+      val checked = values.zip(greatest).map { case (a, value) =>
+        Alias(SingleValue(value.toAttribute, count.toAttribute), a.name)(a.exprId, a.qualifier)
+      }
+      val outer = Join(join.left, groups, LeftOuter, join.condition, join.hint)
+      Right(Project(join.left.output ++ keys ++ checked, outer))
+    }
+  }
+}
