@@ -53,9 +53,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Expand,
   Filter,
   Generate,
+  GlobalLimit,
   Join,
+  LocalLimit,
   LogicalPlan,
+  Offset,
   Project,
+  Sort,
+  Tail,
   Union,
   WithCTE
 }
@@ -119,7 +124,14 @@ final class DeltaCompiler(
   /** The optimized template; what joins bring that stand in the place of subqueries is optimized, too. */
   private def optimized(template: LogicalPlan): LogicalPlan = {
     val first = optimize(template)
-    if (Subqueries.has(first)) optimize(Subqueries.joined(first)) else first
+    unordered(if (Subqueries.has(first)) optimize(Subqueries.joined(first)) else first)
+  }
+
+  /** An order that decides on no rows says nothing of changes. */
+  private def unordered(plan: LogicalPlan): LogicalPlan = plan match {
+    case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail => plan
+    case Sort(_, _, child, _) => unordered(child)
+    case other => other.mapChildren(unordered)
   }
 
   /** The plan with a stream of changes in the place of each GROUP BY, and of what stands below a join and is no rows of a stream. */
