@@ -138,7 +138,19 @@ CASES = [
         "SELECT collate(string(id), 'UNICODE_CI') AS c FROM orders GROUP BY 1",
     ),
     untold("LIMIT", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders LIMIT 3"),
-    untold("an outer join", "OUTER_JOIN", "SELECT o.id FROM orders o LEFT JOIN orders p ON o.id = p.customer"),
+    untold(
+        "an outer join with a static side",
+        "STATIC_SIDE_OF_CHANGELOG",
+        "SELECT o.id, k.class FROM orders o LEFT JOIN classes k ON o.customer = k.customer",
+        "static side classes|static side k",
+    ),
+    Bad(
+        "a stream in a subquery, and no changes asked",
+        "JOINLESS_STREAM_IN_SUBQUERY",
+        "0A000",
+        "incrementalEnumerate",
+        lambda w: w.run(w.session.sql("SELECT src FROM e WHERE dst IN (SELECT src FROM e)")),
+    ),
     untold("a random filter", "NONDETERMINISTIC_EXPRESSION", "SELECT id FROM orders WHERE rand() < 0.5", "rand"),
     untold("a random column", "NONDETERMINISTIC_EXPRESSION", "SELECT id, uuid() AS u FROM orders", "uuid"),
     untold(
@@ -159,7 +171,6 @@ CASES = [
         "static side k",
     ),
     untold("a watermark", "WATERMARK_ON_CHANGELOG", "SELECT id, at FROM late", "at"),
-    untold("a cycle", "CYCLIC_JOIN_GRAPH", TRIANGLE),
     Bad(
         "changes: complete mode",
         "JOINLESS_NOT_REWRITTEN",

@@ -22,6 +22,7 @@ from support.cases import Case, Column, Table
 from support.changes import KINDS, check_at_once, check_change_batches, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
 from support.grouping import grouped
+from support.partners import asking_for_partners
 
 #: How many seeds always run.
 SEEDS = 12
@@ -44,7 +45,7 @@ def ahead(
     def run(seed: int) -> None:
         case = random_case(seed, relations=(1, 5))
         form: Form = "change_type" if seed % 4 else "weight"
-        for query, in_groups in ((case, False), (grouped(case, seed), True)):
+        for query, in_groups in ((case, False), (grouped(case, seed), True), (asking_for_partners(case, seed), True)):
             if seed % 3 == 0:
                 check_changes(spark, query, seed, folder / query.name, form, in_groups)
             else:

@@ -17,7 +17,7 @@ _TYPES = {"integer": "int", "varchar": "string", "blob": "binary"}
 def grouped(case: Case, seed: int) -> Case:
     """The case with its rows in groups: some in groups of groups, some with conditions, some in one group."""
     rng = Random(seed * 13 + 5)
-    columns = [column for column in _columns(case) if FAMILY.get(column.type) not in (None, "floating")]
+    columns = [column for column in columns_of(case) if FAMILY.get(column.type) not in (None, "floating")]
     rng.shuffle(columns)
     # Spark and DuckDB show either of two zeros, and add doubles in any order
     keys = columns[: rng.choice((0, 1, 1, 1, 2, 3))]
@@ -59,7 +59,7 @@ def _list(items: Iterable[str]) -> str:
     return ", ".join(items)
 
 
-def _columns(case: Case) -> list[Column]:
+def columns_of(case: Case) -> list[Column]:
     """Names and types of the columns of the query."""
     connection = oracles.DuckDb(case).connection
     rows = connection.execute(f"DESCRIBE {oracles.dialect(case.sql)}").fetchall()

@@ -145,9 +145,11 @@ final class DeltaCompiler(
       case other => other
     }
     val changed = plan.transformUp {
-      case aggregate: Aggregate if aggregate.isStreaming && reason.isEmpty => replaced(aggregate)(groups(aggregate, streams))
+      case aggregate: Aggregate if aggregate.isStreaming && reason.isEmpty =>
+        replaced(aggregate)(groups(aggregate, streams))
       case StoredInput(child) if reason.isEmpty => replaced(child)(stored(child, streams))
-      case join: Join if Conditions.joinsStreams(join) && reason.isEmpty => join.withNewChildren(join.children.map(side))
+      case join: Join if Conditions.joinsStreams(join) && reason.isEmpty =>
+        join.withNewChildren(join.children.map(side))
     }
     reason.toLeft(changed)
   }
@@ -167,7 +169,10 @@ final class DeltaCompiler(
   private def groups(aggregate: Aggregate, streams: Streams): Either[Reason, LogicalPlan] = for {
     grouping <- GroupCompiler.grouping(aggregate)
     rows <- rows(grouping.child, streams, root = false)
-  } yield Project(grouping.results, streams.addGroups(GroupCompiler.groups(grouping, rows), grouping.output))
+  } yield {
+    val groups = GroupCompiler.groups(grouping, rows).copy(purpose = aggregate.getTagValue(PartnerJoins.purpose))
+    Project(grouping.results, streams.addGroups(groups, grouping.output))
+  }
 
   /** The changes of the rows of a plan without groups.
     *
@@ -263,19 +268,24 @@ final class DeltaCompiler(
     /** The changes of groups as a stream; its columns are `output`. Times of events among them bound nothing any more. */
     def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
       all += Changelog(groups, groups.output.last, Seq(groups.output.last))
-      StreamRef(
-        all.size - 1,
-        output.zip(groups.output).map { case (a, named) =>
-          AttributeReference(named.name, a.dataType)(a.exprId)
-        }
-      )
+      val columns = output.zip(groups.output).map { case (a, named) =>
+        AttributeReference(named.name, a.dataType)(a.exprId)
+      }
+      val called = if (groups.purpose.isDefined) "partners" else if (groups.shape.columns.isEmpty) "total" else "groups"
+      named(StreamRef(all.size - 1, columns), called)
     }
 
     /** The changes of the rows of a plan as a stream. */
     def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
       val weight = rows.plan.output.last
       all += Changelog(rows.plan, weight, Seq(weight))
-      StreamRef(all.size - 1, output.map(a => AttributeReference(rows.text(a), a.dataType)(a.exprId)))
+      val columns = output.map(a => AttributeReference(rows.text(a), a.dataType)(a.exprId))
+      named(StreamRef(all.size - 1, columns), "rows")
+    }
+
+    private def named(ref: StreamRef, name: String): StreamRef = {
+      RelationNames.call(ref, name)
+      ref
     }
 
     /** Leaves that have one row at most: groups of all rows. */

@@ -37,7 +37,10 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
     case _: Project | _: Filter | _: Union if !leaf.children.exists(ExtractJoinBlock.holdsBlock(_)) =>
       leaf.children.flatMap(unsupported(_)).headOption
     case join: Join if !join.joinType.isInstanceOf[InnerLike] =>
-      Some(Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql))
+      Some(
+        if (join.children.exists(changes)) DeltaScope.static(join.children.find(!_.isStreaming).getOrElse(join))
+        else Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql)
+      )
     case join: Join if !Conditions.joinsStreams(join) => join.children.flatMap(unsupported(_)).headOption
     case other => Some(Reason.of(Reason.UnsupportedOperator, "operator" -> Names.called(other)))
   }
@@ -71,6 +74,6 @@ private[compile] object DeltaScope {
       .orElse(currentTime.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
   }
 
-  private def static(side: LogicalPlan): Reason =
+  private[compile] def static(side: LogicalPlan): Reason =
     Reason.of(Reason.StaticSideOfChangelog, "static" -> Names.ofTable(side))
 }

@@ -17,13 +17,17 @@ private[compile] object KeySource {
       apply(child, values.map(_.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) }))
     case Filter(_, child) => apply(child, values)
     case Join(left, right, _: InnerLike, _, _) if Conditions.joinsStreams(plan.asInstanceOf[Join]) =>
-      Seq(left, right).find(side => AttributeSet(values).subsetOf(side.outputSet)).fold((plan, values))(apply(_, values))
+      Seq(left, right).find(side => AttributeSet(values).subsetOf(side.outputSet)).fold((plan, values))(apply(
+        _,
+        values
+      ))
     case StoredInput(child) => apply(child, values)
     case Aggregate(keys, results, child, _) if keys.nonEmpty =>
       val meaning = results.collect { case a: Alias => a.exprId -> a.child }.toMap
       val own = values.map(_.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) })
       val columns = AttributeSet(keys.filter(_.isInstanceOf[Attribute]))
-      if (own.forall(e => e.references.subsetOf(columns) && !e.exists(_.isInstanceOf[AggregateExpression]))) apply(child, own)
+      if (own.forall(e => e.references.subsetOf(columns) && !e.exists(_.isInstanceOf[AggregateExpression])))
+        apply(child, own)
       else (plan, values)
     case _ => (plan, values)
   }

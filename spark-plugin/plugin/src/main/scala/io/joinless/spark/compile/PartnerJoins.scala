@@ -5,6 +5,7 @@ import io.joinless.spark.rules.{Conditions, Names}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.BooleanType
 
@@ -26,6 +27,9 @@ import org.apache.spark.sql.types.BooleanType
   * an input ([[StoredInput]]): the join would be a cycle.
   */
 private[compile] object PartnerJoins {
+
+  /** What an [[Aggregate]] that was put here is for. */
+  val purpose: TreeNodeTag[String] = TreeNodeTag[String]("joinless.purpose")
 
   /** The plan without other joins of streams than inner ones. */
   def inner(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
@@ -168,7 +172,9 @@ private[compile] object PartnerJoins {
     def flag(a: Attribute) = Alias(AnyOf(a).toAggregateExpression(), a.name)()
     if (count == 0) {
       val flags = right.output.map(flag)
-      Presence(Aggregate(Nil, flags, right), Nil, attributes(flags))
+      val one = Aggregate(Nil, flags, right)
+      one.setTagValue(purpose, "all rows in one group, whether there are any")
+      Presence(one, Nil, attributes(flags))
     } else {
       val (plan, values) = KeySource(left, wanted)
       val flags = right.output.drop(count)
@@ -180,6 +186,10 @@ private[compile] object PartnerJoins {
       val (keys, others) = union.output.splitAt(count)
       val all = others.map(flag)
       val groups = Aggregate(keys, keys ++ all, union)
+      groups.setTagValue(
+        purpose,
+        s"by ${keys.map(_.name).mkString(", ")}, whether the other side of the join has such rows"
+      )
       val known = Filter(all.last.toAttribute, groups)
       Presence(known, keys, attributes(all.init))
     }
@@ -219,14 +229,17 @@ private[compile] object PartnerJoins {
       val (keys, read) = partner.keys.splitAt(sides.keys.size)
       val filled = Alias(Literal.FalseLiteral, "filled")()
       val real = Project(
-        named(sides.keys.map(_.right)) ++ nulls(read).map(a => Alias(a.children.head, a.name)()) ++ (filled +: right.output),
+        named(sides.keys.map(_.right)) ++ nulls(read)
+          .map(a => Alias(a.children.head, a.name)()) ++ (filled +: right.output),
         sides.right
       )
       val padded = Project(keys ++ read ++ (Alias(Literal.TrueLiteral, "filled")() +: nulls(right.output)), absent)
       val rows = Union(real, padded)
       val (k, others) = rows.output.splitAt(keys.size)
       val (c, isFilled) = (others.take(read.size), others(read.size))
-      val residual = sides.residual.reduceOption(And(_, _)).map(e => If(isFilled, same(sides.read, c).reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral), e))
+      val residual = sides.residual.reduceOption(And(_, _)).map(e =>
+        If(isFilled, same(sides.read, c).reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral), e)
+      )
       Project(
         left.output ++ right.output,
         joined(reachable(sides), rows, same(sides.keys.map(_.left), k) ++ residual)

@@ -5,7 +5,7 @@ import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, Groups}
 /** A GROUP BY that keeps state, as lines for people: what is grouped, what is stored, how changes are told. */
 object GroupsText {
 
-  def heading(groups: Groups): String = s"Groups: ${groups.shape.text}"
+  def heading(groups: Groups): String = s"Groups: ${groups.title}"
 
   /** @param deltas what tells the changes of the groups themselves, if nothing with state is between */
   def apply(groups: Groups, deltas: Option[DeltaRows]): String = {

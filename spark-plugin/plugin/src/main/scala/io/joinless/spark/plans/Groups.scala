@@ -10,12 +10,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   * Everything is positional: `child` yields the `shape.columns.size` grouping columns, then the arguments of the functions, then
   * the weight of the row (BIGINT, not NULL); `output` is the grouping columns, the values of the functions, and the weight of
   * the change (1 or −1).
+  *
+  * @param purpose what the groups are for, where the query has no GROUP BY for them; for explain
   */
 final case class Groups(
     child: LogicalPlan,
     functions: Seq[GroupFunction],
     shape: GroupShape,
-    output: Seq[Attribute]
+    output: Seq[Attribute],
+    purpose: Option[String] = None
 ) extends UnaryNode {
 
   /** All columns of the child are needed. */
@@ -23,7 +26,10 @@ final case class Groups(
 
   override def producedAttributes: AttributeSet = AttributeSet(output)
 
-  override protected def stringArgs: Iterator[Any] = Iterator(shape.text)
+  /** What is grouped, for people. */
+  def title: String = purpose.getOrElse(shape.text)
+
+  override protected def stringArgs: Iterator[Any] = Iterator(title)
 
   override protected def withNewChildInternal(newChild: LogicalPlan): Groups = copy(child = newChild)
 }

@@ -67,7 +67,8 @@ object Reason {
   val OuterJoin: Code = Code(
     "OUTER_JOIN",
     "A join of type <type> is not an inner join.",
-    "Write an inner join where unmatched rows are not wanted."
+    "Ask for the changes of the result, by incrementalEnumerate(), where both sides are streams. Or write an inner join, where " +
+      "unmatched rows are not wanted."
   )
   val TooFewRelations: Code = Code(
     "TOO_FEW_RELATIONS",
@@ -125,8 +126,8 @@ object Reason {
   )
   val UnsupportedOperator: Code = Code(
     "UNSUPPORTED_OPERATOR",
-    "The operator <operator> stands in the query, and changes of a result are told of inner joins, filters, projections, " +
-      "unions, GROUP BY and DISTINCT.",
+    "The operator <operator> stands in the query, and changes of a result are told of joins, subqueries, filters, " +
+      "projections, unions, GROUP BY and DISTINCT.",
     "Leave it out. What treats rows one by one may follow incrementalEnumerate()."
   )
   val UnsupportedAggregate: Code = Code(

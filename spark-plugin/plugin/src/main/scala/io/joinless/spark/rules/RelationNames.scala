@@ -19,6 +19,9 @@ private[spark] object RelationNames {
       case (Identity(source), _) => source.unsetTagValue(tag)
     }
 
+  /** A source that no alias of the query names. */
+  def call(source: LogicalPlan, name: String): Unit = source.setTagValue(tag, name)
+
   private def names(plan: LogicalPlan, alias: Option[String]): Seq[(LogicalPlan, String)] = plan match {
     case SubqueryAlias(name, child) => names(child, alias.orElse(Some(name.name)))
     case join: Join => join.children.flatMap(names(_, None))

@@ -44,6 +44,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.deleteOfAbsentRow("orders", "id=7, name=NULL", 0, -1),
     JoinlessErrors.weightOverflow(),
     JoinlessErrors.twoChangeColumns("n", "_change_type", "orders"),
+    JoinlessErrors.streamInSubquery("b"),
     JoinlessErrors.streamNotStarted("it tells the changes of a result"),
     JoinlessErrors.queryNotActive("totals", Seq("paths")),
     JoinlessErrors.queryAmbiguous("totals", Seq("1", "2")),
