@@ -45,11 +45,15 @@ def ahead(
     def run(seed: int) -> None:
         case = random_case(seed, relations=(1, 5))
         form: Form = "change_type" if seed % 4 else "weight"
-        for query, in_groups in ((case, False), (grouped(case, seed), True), (asking_for_partners(case, seed), True)):
+        for query, in_groups, one_block in (
+            (case, False, True),
+            (grouped(case, seed), True, True),
+            (asking_for_partners(case, seed), True, False),
+        ):
             if seed % 3 == 0:
                 check_changes(spark, query, seed, folder / query.name, form, in_groups)
             else:
-                check_change_batches(spark, query, seed, folder / query.name, form)
+                check_change_batches(spark, query, seed, folder / query.name, form, one_block)
 
     yield from run_ahead(request, "change_seed", run)
 

@@ -320,7 +320,7 @@ final class DeltaCompiler(
 
     private def takenBelow(plan: LogicalPlan): LogicalPlan =
       if (plan.subqueries.isEmpty) plan
-      else plan.transformExpressions { case s: SubqueryExpression => s.withNewPlan(taken(s.plan)) }
+      else plan.transformExpressions { case s: SubqueryExpression => s.withNewPlan(Subqueries.renewed(taken(s.plan))) }
 
     private def reference(stream: LogicalPlan): LogicalPlan = {
       all += stream

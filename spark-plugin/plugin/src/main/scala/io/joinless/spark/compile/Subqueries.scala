@@ -1,7 +1,7 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.plans.{AnyOf, Reason, SingleValue}
-import io.joinless.spark.rules.Names
+import io.joinless.spark.rules.{Names, OuterScope}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count, Max}
 import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery
@@ -18,6 +18,28 @@ private[compile] object Subqueries {
 
   /** Whether a subquery of the plan has a stream. */
   def has(plan: LogicalPlan): Boolean = plan.subqueriesAll.exists(_.isStreaming)
+
+  /** The plan of a subquery under ids of its own. Spark gives them to tables, but not to a stream that the query around it reads, too:
+    * there `a = outer(b)` could become `a = a`.
+    */
+  def renewed(plan: LogicalPlan): LogicalPlan = {
+    val defined = plan.collect { case node =>
+      node.expressions.flatMap(_.collect { case alias: Alias => alias.toAttribute }) ++ node.producedAttributes
+    }.flatten ++ plan.collectLeaves().flatMap(_.output)
+    val fresh = defined.map(_.exprId).distinct.map(_ -> NamedExpression.newExprId).toMap
+    def own(a: Attribute): Attribute = fresh.get(a.exprId).fold(a)(a.withExprId)
+    plan.transformUp { case node =>
+      OuterScope.replaceIn(node)(own).transformExpressions {
+        case alias: Alias if fresh.contains(alias.exprId) =>
+          Alias(alias.child, alias.name)(
+            fresh(alias.exprId),
+            alias.qualifier,
+            alias.explicitMetadata,
+            alias.nonInheritableMetadataKeys
+          )
+      }
+    }
+  }
 
   /** An optimized plan with joins in the place of its subqueries; columns may be left that nothing needs. */
   def joined(plan: LogicalPlan): LogicalPlan =

@@ -67,6 +67,8 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     "SELECT t.k, a.y FROM t JOIN a ON t.k = a.k WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.g AND EXISTS (SELECT 1 FROM a b WHERE b.k = u.g))",
     "SELECT t.k, a.y FROM t JOIN a ON t.k = a.k WHERE t.x + a.y > (SELECT AVG(g) FROM u)",
     "SELECT a.k, a.y FROM a WHERE a.y > (SELECT MIN(b.y) FROM a b)",
+    "SELECT q.*, (SELECT COUNT(*) FROM t r WHERE r.k = q.v AND r.k >= q.w) AS n FROM (SELECT k AS v, k AS w FROM t) q",
+    "SELECT v FROM (SELECT k AS v, g FROM t) q WHERE EXISTS (SELECT 1 FROM t WHERE t.g = q.v AND t.k <> q.g)",
     "SELECT t.k, p.y, q.y AS z FROM t JOIN a p ON t.k = p.k JOIN a q ON p.y = q.k AND q.y = t.g"
   )
 
