@@ -1,0 +1,128 @@
+"""TPC-H as changing tables: data and query texts from DuckDB's extension, in an environment of its own.
+
+The extension is made for an older DuckDB than the tests use, so a virtual environment below `.build` holds both.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+
+_ROOT = Path(__file__).parents[2]
+_PACKAGES = ("duckdb==1.5.5", "duckdb-extension-tpch==1.5.5")
+
+#: Per table, what an update changes; the other tables are told by insertions and deletions alone.
+UPDATES = {
+    "lineitem": "l_quantity = l_quantity + 1",
+    "orders": "o_totalprice = o_totalprice + 1, o_comment = 'special requests' || o_comment",
+    "customer": "c_acctbal = c_acctbal + 500",
+    "supplier": "s_acctbal = s_acctbal + 1",
+    "part": "p_size = p_size % 50 + 1",
+    "partsupp": "ps_availqty = ps_availqty + 100",
+}
+
+_GENERATE = """
+import glob, json, os, sys
+import duckdb, duckdb_extension_tpch
+folder, scale = sys.argv[1], sys.argv[2]
+(extension,) = glob.glob(os.path.join(os.path.dirname(duckdb_extension_tpch.__file__), "extensions", "*", "*"))
+connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+connection.execute(f"LOAD '{extension}'")
+connection.execute(f"CALL dbgen(sf={scale})")
+for (table,) in connection.execute("SHOW TABLES").fetchall():
+    connection.execute(f"COPY {table} TO '{folder}/{table}.parquet' (FORMAT parquet)")
+queries = dict(connection.execute("SELECT query_nr, query FROM tpch_queries()").fetchall())
+with open(os.path.join(folder, "queries.json"), "w") as file:
+    json.dump(queries, file)
+"""
+
+
+class Unavailable(Exception):
+    """The packages cannot be installed here."""
+
+
+def generated(scale: str) -> Path:
+    """The folder with a file per table, and `queries.json`; made once."""
+    folder = _ROOT / ".build" / f"tpch-{scale}"
+    if not (folder / "queries.json").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        python = _environment()
+        subprocess.run([python, "-c", _GENERATE, str(folder), scale], check=True, capture_output=True, timeout=600)
+    return folder
+
+
+def _environment() -> str:
+    home = _ROOT / ".build" / "tpch-env"
+    python = home / "bin" / "python"
+    try:
+        if not python.exists():
+            subprocess.run([sys.executable, "-m", "venv", str(home)], check=True, capture_output=True, timeout=120)
+        subprocess.run([python, "-m", "pip", "install", "-q", *_PACKAGES], check=True, capture_output=True, timeout=300)
+    except (subprocess.SubprocessError, OSError) as e:
+        raise Unavailable(str(e)) from e
+    return str(python)
+
+
+def queries(folder: Path) -> dict[int, str]:
+    """The texts, by number, without a LIMIT at the end: ties would make the answer ambiguous."""
+    texts = json.loads((folder / "queries.json").read_text())
+    return {int(n): re.sub(r"\bLIMIT\s+\d+\s*;?\s*$", "", text).strip().rstrip(";") for n, text in texts.items()}
+
+
+class ChangingTables:
+    """The tables in batches: most rows come in the first one; then rows come, go, are updated, and come again.
+
+    Each batch is a folder `changes/N` with a file per table, and a folder `now/N` with the tables after it.
+    """
+
+    def __init__(self, source: Path, folder: Path, batches: int) -> None:
+        self.folder, self.batches = folder, batches
+        self.tables = sorted(file.stem for file in source.glob("*.parquet"))
+        self.connection = duckdb.connect()
+        for table in self.tables:
+            self._split(table, source / f"{table}.parquet")
+
+    def _split(self, table: str, file: Path) -> None:
+        run = self.connection.execute
+        run(f"CREATE TABLE now AS SELECT * FROM '{file}' LIMIT 0")
+        run(f"CREATE TABLE rest AS SELECT *, row_number() OVER () AS place FROM '{file}'")
+        (size,) = run("SELECT count(*) FROM rest").fetchone() or (0,)
+        columns = ", ".join(row[0] for row in run("DESCRIBE now").fetchall())
+        for batch in range(self.batches):
+            # tables of a few rows are there from the start
+            come = f"hash(place) % 100 < {80 if size > 200 else 100}" if batch == 0 else f"hash(place) % 20 = {batch}"
+            run("CREATE TABLE told AS SELECT '' AS _change_type, * FROM now LIMIT 0")
+            if batch > 0:
+                self._go(table, batch, columns)
+            run(f"INSERT INTO told SELECT 'insert', {columns} FROM rest WHERE {come}")
+            run(f"INSERT INTO now SELECT {columns} FROM rest WHERE {come}")
+            run(f"DELETE FROM rest WHERE {come}")
+            for what, rows in (("changes", "told"), ("now", "now")):
+                path = self.folder / what / str(batch)
+                path.mkdir(parents=True, exist_ok=True)
+                run(f"COPY {rows} TO '{path}/{table}.parquet' (FORMAT parquet)")
+            run("DROP TABLE told")
+        run("DROP TABLE now")
+        run("DROP TABLE rest")
+
+    def _go(self, table: str, batch: int, columns: str) -> None:
+        """A twenty-fifth of the rows goes, to come again later; as many are updated."""
+        run = self.connection.execute
+        for what in ("gone", "updated"):
+            most = "greatest((SELECT count(*) FROM now) // 25, 1)"
+            some = f"SELECT rowid FROM now ORDER BY hash(rowid, {batch}, '{what}') LIMIT {most}"
+            run(f"CREATE TEMP TABLE chosen AS {some}")
+            if what == "gone":
+                run(f"INSERT INTO told SELECT 'delete', {columns} FROM now WHERE rowid IN (FROM chosen)")
+                run(f"INSERT INTO rest SELECT {columns}, hash(rowid, {batch}) // 2 FROM now WHERE rowid IN (FROM chosen)")
+                run("DELETE FROM now WHERE rowid IN (FROM chosen)")
+            elif table in UPDATES:
+                run(f"INSERT INTO told SELECT 'update_preimage', {columns} FROM now WHERE rowid IN (FROM chosen)")
+                run(f"UPDATE now SET {UPDATES[table]} WHERE rowid IN (FROM chosen)")
+                run(f"INSERT INTO told SELECT 'update_postimage', {columns} FROM now WHERE rowid IN (FROM chosen)")
+            run("DROP TABLE chosen")
