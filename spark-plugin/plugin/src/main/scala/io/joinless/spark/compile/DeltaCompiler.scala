@@ -269,7 +269,7 @@ final class DeltaCompiler(
     def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
       all += Changelog(groups, groups.output.last, Seq(groups.output.last))
       val columns = output.zip(groups.output).map { case (a, named) =>
-        AttributeReference(named.name, a.dataType)(a.exprId)
+        AttributeReference(MeaningTexts.asName(named.name), a.dataType)(a.exprId)
       }
       val called = if (groups.purpose.isDefined) "partners" else if (groups.shape.columns.isEmpty) "total" else "groups"
       named(StreamRef(all.size - 1, columns), called)
@@ -279,7 +279,7 @@ final class DeltaCompiler(
     def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
       val weight = rows.plan.output.last
       all += Changelog(rows.plan, weight, Seq(weight))
-      val columns = output.map(a => AttributeReference(rows.text(a), a.dataType)(a.exprId))
+      val columns = output.map(a => AttributeReference(MeaningTexts.asName(rows.text(a)), a.dataType)(a.exprId))
       named(StreamRef(all.size - 1, columns), "rows")
     }
 

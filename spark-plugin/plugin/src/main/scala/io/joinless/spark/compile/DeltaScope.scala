@@ -29,6 +29,8 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
   private def unsupported(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case _: StreamRef => None
     case static if !static.isStreaming => None
+    case union: Union if union.exists(changes) && union.children.exists(!_.isStreaming) =>
+      union.children.find(!_.isStreaming).map(DeltaScope.static)
     case _ =>
       BlockEnds(leaf).map(end => if (changes(leaf)) staticSide(leaf).getOrElse(end) else end).orElse(operator(leaf))
   }

@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{AnyOf, Reason}
+import io.joinless.spark.plans.{AnyOf, CanThrow, Reason}
 import io.joinless.spark.rules.{Conditions, Names}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans._
@@ -76,6 +76,10 @@ private[compile] object PartnerJoins {
 
     /** By what a row of the left side finds whether it has partners. */
     val wanted: Seq[Expression] = keys.map(_.left) ++ read
+
+    /** What has all wanted values of the left side, and what they are there: not more of them where one could fail. */
+    def source: (LogicalPlan, Seq[Expression]) =
+      if ((wanted ++ residual).exists(CanThrow(_))) (left, wanted) else KeySource(left, wanted)
   }
 
   private object Sides {
@@ -88,7 +92,8 @@ private[compile] object PartnerJoins {
         case other => other
       }
       val (ofRight, others) = conditions.partition(of(_, right))
-      val (ofBoth, ofLeft) = others.partition(_.references.exists(right.outputSet.contains))
+      // what can fail is evaluated where equations hold, as Spark does
+      val (ofBoth, ofLeft) = others.partition(e => e.references.exists(right.outputSet.contains) || CanThrow(e))
       val split = ofBoth.map {
         case e @ Equality(a, b) =>
           val (l, r) = KeyBytes.unwrapped(a, b)
@@ -127,7 +132,7 @@ private[compile] object PartnerJoins {
   private def matched(sides: Sides): LogicalPlan =
     if (sides.residual.isEmpty) Project(named(sides.keys.map(_.right)), sides.right)
     else {
-      val (plan, values) = KeySource(sides.left, sides.wanted)
+      val (plan, values) = sides.source
       val keys = distinct(named(values), plan)
       val own = sides.read.zip(keys.output.drop(sides.keys.size)).map { case (a, b) => a.exprId -> b }.toMap
       val residual = sides.residual.map(_.transform { case a: Attribute => own.getOrElse(a.exprId, a) })
@@ -166,8 +171,8 @@ private[compile] object PartnerJoins {
   final private case class Presence(plan: LogicalPlan, keys: Seq[Attribute], flags: Seq[Attribute])
 
   /** @param right the keys of the right side, and behind them columns that are true or NULL */
-  private def presence(left: LogicalPlan, wanted: Seq[Expression], right: LogicalPlan): Presence = {
-    val count = wanted.size
+  private def presence(sides: Sides, right: LogicalPlan): Presence = {
+    val count = sides.wanted.size
     val nothing = Literal(null, BooleanType)
     def flag(a: Attribute) = Alias(AnyOf(a).toAggregateExpression(), a.name)()
     if (count == 0) {
@@ -176,7 +181,7 @@ private[compile] object PartnerJoins {
       one.setTagValue(purpose, "all rows in one group, whether there are any")
       Presence(one, Nil, attributes(flags))
     } else {
-      val (plan, values) = KeySource(left, wanted)
+      val (plan, values) = sides.source
       val flags = right.output.drop(count)
       val ofLeft = Project(
         named(values) ++ flags.map(f => Alias(nothing, f.name)()) :+ Alias(Literal.TrueLiteral, "left")(),
@@ -198,7 +203,7 @@ private[compile] object PartnerJoins {
   /** Groups that know whether the right side has a partner. */
   private def partners(sides: Sides): Presence = {
     val rows = matched(sides)
-    presence(sides.left, sides.wanted, Project(rows.output :+ Alias(Literal.TrueLiteral, "right")(), rows))
+    presence(sides, Project(rows.output :+ Alias(Literal.TrueLiteral, "right")(), rows))
   }
 
   private def anti(sides: Sides): LogicalPlan = sides match {
@@ -284,8 +289,7 @@ private[compile] object PartnerJoins {
     val partner = partners(equal)
     val absent = Project(partner.keys, Filter(Not(partner.flags.head), partner.plan))
     val all = presence(
-      sides.left,
-      sides.wanted,
+      sides,
       Project(
         named(sides.keys.map(_.right)) :+ Alias(Literal.TrueLiteral, "right")() :+
           Alias(If(IsNull(among), Literal.TrueLiteral, Literal(null, BooleanType)), "null")(),

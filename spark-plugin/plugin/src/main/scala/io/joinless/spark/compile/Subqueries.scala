@@ -3,7 +3,7 @@ package io.joinless.spark.compile
 import io.joinless.spark.plans.{AnyOf, Reason, SingleValue}
 import io.joinless.spark.rules.{Names, OuterScope}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count, Max}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count, First, Max}
 import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -43,7 +43,7 @@ private[compile] object Subqueries {
 
   /** An optimized plan with joins in the place of its subqueries; columns may be left that nothing needs. */
   def joined(plan: LogicalPlan): LogicalPlan =
-    RewritePredicateSubquery(plan).transformUp {
+    anyOfGroup(RewritePredicateSubquery(plan)).transformUp {
       case node if node.containsPattern(SCALAR_SUBQUERY) && scalars(node.expressions).nonEmpty => withScalars(node)
     }
 
@@ -53,6 +53,14 @@ private[compile] object Subqueries {
     plan.transformAllExpressions {
       case alias: Alias if own(alias.name) != alias.name => alias.withName(own(alias.name))
       case a: AttributeReference if own(a.name) != a.name => a.withName(own(a.name))
+    }
+  }
+
+  /** Spark takes the first of a group's EXISTS where the group decides what is made of it: any of them will do. */
+  private def anyOfGroup(plan: LogicalPlan): LogicalPlan = {
+    val flags = plan.collect { case Join(_, _, ExistenceJoin(exists), _, _) => exists.exprId }.toSet
+    plan.transformAllExpressions {
+      case First(flag: Attribute, _) if flags(flag.exprId) => Max(flag)
     }
   }
 
@@ -70,6 +78,11 @@ private[compile] object Subqueries {
       val found = new Scalars(Seq(condition))
       val all = found.besides(Join(left, right, kind, None, hint))
       Project(node.output, Filter(found.replaced(condition), all))
+    case join @ Join(left, right, kind, Some(condition), hint) =>
+      // the one row is beside each row of the side that keeps its rows
+      val found = new Scalars(Seq(condition))
+      val (l, r) = if (kind == RightOuter) (left, found.besides(right)) else (found.besides(left), right)
+      Project(join.output, Join(l, r, kind, Some(found.replaced(condition)), hint))
     case aggregate @ Aggregate(keys, results, child, hint) =>
       val inside = keys ++ results.flatMap(_.collect { case f: AggregateExpression => f })
       if (scalars(inside).nonEmpty) {
@@ -144,11 +157,24 @@ private[compile] object Subqueries {
   /** What Spark makes of EXISTS where nothing is correlated: a constant for the first row that there is. */
   private object AnyRow {
     def unapply(plan: LogicalPlan): Option[(Expression, LogicalPlan)] = plan match {
-      case Limit(IntegerLiteral(1), Project(Seq(Alias(value, _)), child)) if value.foldable => Some((value, child))
-      case LocalLimit(IntegerLiteral(1), Project(Seq(Alias(value, _)), child)) if value.foldable => Some((value, child))
-      case Project(Seq(Alias(value, _)), Limit(IntegerLiteral(1), child)) if value.foldable => Some((value, child))
-      case Project(Seq(Alias(value, _)), LocalLimit(IntegerLiteral(1), child)) if value.foldable => Some((value, child))
+      case Project(Seq(Alias(value, _)), child) if value.foldable => limited(child).map((value, _))
+      case GlobalLimit(IntegerLiteral(1), AnyConstant(value, child)) => Some((value, child))
+      case LocalLimit(IntegerLiteral(1), AnyConstant(value, child)) => Some((value, child))
       case _ => None
+    }
+
+    private def limited(plan: LogicalPlan): Option[LogicalPlan] = plan match {
+      case GlobalLimit(IntegerLiteral(1), child) => Some(limited(child).getOrElse(child))
+      case LocalLimit(IntegerLiteral(1), child) => Some(limited(child).getOrElse(child))
+      case Project(_, child) => limited(child)
+      case _ => None
+    }
+
+    private object AnyConstant {
+      def unapply(plan: LogicalPlan): Option[(Expression, LogicalPlan)] = plan match {
+        case Project(Seq(Alias(value, _)), child) if value.foldable => Some((value, limited(child).getOrElse(child)))
+        case other => AnyRow.unapply(other)
+      }
     }
   }
 

@@ -26,8 +26,11 @@ private[spark] object LeafSource {
       below.copy(conditions = below.conditions ++ Conditions.conjuncts(condition).map(below.resolve))
     case union: Union =>
       val parts = union.children.map(child => MeaningTexts.ofRows(child, Set.empty))
-      val texts = parts.map(p => s"SELECT ${p.values.mkString(", ")} WHERE ${p.filters.mkString(" AND ")}")
-      columns(union, name => s"$name of (${texts.mkString(" UNION ALL ")})")
+      val texts = parts.map { p =>
+        val where = if (p.filters.isEmpty) "" else p.filters.mkString(" WHERE ", " AND ", "")
+        s"SELECT ${p.values.mkString(", ")}$where"
+      }
+      columns(union, name => MeaningTexts.asName(s"$name of (${texts.mkString(" UNION ALL ")})"))
     case leaf => columns(leaf, identity)
   }
 

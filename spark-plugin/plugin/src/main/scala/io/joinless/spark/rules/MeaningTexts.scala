@@ -45,6 +45,9 @@ private[spark] object MeaningTexts {
   /** An expression whose columns have their texts as names. */
   def plain(expression: Expression): String = sql(expression)
 
+  /** A text as the name of a column in other texts: quotes would be quoted again in each. */
+  def asName(text: String): String = text.replace("`", "")
+
   private def text(expression: Expression): String =
     sql(OuterScope.replace(expression)(_.withQualifier(Nil)))
 

@@ -102,6 +102,6 @@ object WeightedRows {
   private def named(columns: Seq[Attribute], texts: Seq[String]): Expression => String = e =>
     MeaningTexts.plain(OuterScope.replace(e) { a =>
       val i = columns.indexWhere(_.exprId == a.exprId)
-      if (i < 0) a else a.withName(texts(i)).withQualifier(Nil)
+      if (i < 0) a else a.withName(MeaningTexts.asName(texts(i))).withQualifier(Nil)
     })
 }

@@ -19,10 +19,13 @@ import org.apache.spark.sql.execution.SQLExecution
 final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!DeltaCompiler.hasMarks(plan)) AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(plan))
-    else if (session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null)
-      throw JoinlessErrors.streamNotStarted(LookAtDeltas.told(plan))
+    if (!DeltaCompiler.hasMarks(plan)) {
+      if (isAction) CompileDeltas.refuseMasked(plan)
+      AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(plan))
+    } else if (isAction) throw JoinlessErrors.streamNotStarted(LookAtDeltas.told(plan))
     else AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(DeltaCompilation.shown(session, plan)))
+
+  private def isAction: Boolean = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null
 }
 
 object LookAtDeltas {

@@ -67,6 +67,10 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     "SELECT t.k, a.y FROM t JOIN a ON t.k = a.k WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.g AND EXISTS (SELECT 1 FROM a b WHERE b.k = u.g))",
     "SELECT t.k, a.y FROM t JOIN a ON t.k = a.k WHERE t.x + a.y > (SELECT AVG(g) FROM u)",
     "SELECT a.k, a.y FROM a WHERE a.y > (SELECT MIN(b.y) FROM a b)",
+    "SELECT t.k, u.g FROM t LEFT JOIN u ON u.k = t.k + (SELECT MIN(y) FROM a)",
+    "SELECT q.v FROM (SELECT (SELECT MIN(y) FROM a) AS v FROM t) q WHERE EXISTS (SELECT 1 FROM u WHERE q.v = u.k)",
+    "SELECT k, NOT EXISTS (SELECT 1 FROM u WHERE g > 0) OR x IS NULL AS none FROM t",
+    "SELECT CASE WHEN EXISTS (SELECT 1 FROM u WHERE u.k = t.k) THEN 'y' ELSE 'n' END AS has, COUNT(*) AS n FROM t GROUP BY 1",
     "SELECT q.*, (SELECT COUNT(*) FROM t r WHERE r.k = q.v AND r.k >= q.w) AS n FROM (SELECT k AS v, k AS w FROM t) q",
     "SELECT v FROM (SELECT k AS v, g FROM t) q WHERE EXISTS (SELECT 1 FROM t WHERE t.g = q.v AND t.k <> q.g)",
     "SELECT t.k, p.y, q.y AS z FROM t JOIN a p ON t.k = p.k JOIN a q ON p.y = q.k AND q.y = t.g"
@@ -96,6 +100,26 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     }
   }
 
+  test("a condition that can fail is evaluated on the pairs that equations leave, as in Spark") {
+    for (
+      sql <- Seq(
+        "SELECT t.k, u.g FROM t LEFT JOIN u ON t.k = u.k AND 6 DIV t.g > 1",
+        "SELECT t.k FROM t LEFT ANTI JOIN u ON t.k = u.k AND 6 DIV t.g > u.g"
+      )
+    ) {
+      val tables = new Tables
+      tables.start(sql)
+      tables.insert(1, 2, 5L, 0.5)
+      tables.insert(9, 0, 6L, 0.5)
+      tables.append(1, 1)
+      tables.append(9, 0)
+      tables.insertPair(1, 1)
+      tables.running.processAllAvailable()
+      assert(tables.result == tables.expected(sql), sql)
+      tables.running.stop()
+    }
+  }
+
   test("a scalar subquery of two rows fails its batch as in Spark, and nothing is lost") {
     val sql = "SELECT k, (SELECT g FROM u) AS one FROM t"
     val tables = new Tables
@@ -118,6 +142,7 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     val refused = intercept[JoinlessAnalysisException](query.writeStream.format("noop").start())
     assert(refused.getCondition == "JOINLESS_STREAM_IN_SUBQUERY", refused.getMessage)
     assert(Plans.analyzed(query).isStreaming)
+    assert(intercept[JoinlessAnalysisException](query.show()).getCondition == "JOINLESS_STREAM_IN_SUBQUERY")
     withConf("spark.joinless.enabled" -> "false") {
       val spark = intercept[AnalysisException](this.spark.sql("SELECT k FROM a WHERE y IN (SELECT b.y FROM a b)"))
       assert(spark.getCondition == "INVALID_SUBQUERY_EXPRESSION.STREAMING_QUERY", spark.getMessage)
