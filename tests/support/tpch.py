@@ -119,7 +119,8 @@ class ChangingTables:
             run(f"CREATE TEMP TABLE chosen AS {some}")
             if what == "gone":
                 run(f"INSERT INTO told SELECT 'delete', {columns} FROM now WHERE rowid IN (FROM chosen)")
-                run(f"INSERT INTO rest SELECT {columns}, hash(rowid, {batch}) // 2 FROM now WHERE rowid IN (FROM chosen)")
+                again = f"hash(rowid, {batch}) // 2"
+                run(f"INSERT INTO rest SELECT {columns}, {again} FROM now WHERE rowid IN (FROM chosen)")
                 run("DELETE FROM now WHERE rowid IN (FROM chosen)")
             elif table in UPDATES:
                 run(f"INSERT INTO told SELECT 'update_preimage', {columns} FROM now WHERE rowid IN (FROM chosen)")
