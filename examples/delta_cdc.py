@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from delta import configure_spark_with_delta_pip
@@ -69,8 +70,7 @@ def main() -> int:
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
         spark = start_session(folder)
-        for table, columns in TABLES.items():
-            spark.sql(f"CREATE TABLE {table} ({columns}) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+        create_tables(spark, TABLES)
         spark.sql("CREATE TABLE result (order_id INT, city STRING, name STRING, pieces INT) USING delta")
         for words, statements in ROUNDS.items():
             for statement in statements:
@@ -93,14 +93,26 @@ def main() -> int:
 
 def bring_up_to_date(spark: SparkSession, folder: str) -> None:
     """Runs the streaming query over the commits since the last round. Without the trigger it would run for ever."""
-    streams = spark.newSession()
-    for table in TABLES:
-        changes = streams.readStream.option("readChangeFeed", "true").option("startingVersion", 0).table(table)
-        joinless.changelog(changes).createOrReplaceTempView(table)
+    streams = streams_of(spark, TABLES)
     deltas = joinless.enumerate_deltas(streams.sql(QUERY))
     writer = deltas.writeStream.foreachBatch(joinless.apply_changes("result", key="order_id"))
     writer = writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True)
     writer.start().awaitTermination()
+
+
+def create_tables(spark: SparkSession, tables: dict[str, str]) -> None:
+    """Makes tables that tell their changes, from their names and columns."""
+    for table, columns in tables.items():
+        spark.sql(f"CREATE TABLE {table} ({columns}) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
+
+
+def streams_of(spark: SparkSession, tables: Iterable[str]) -> SparkSession:
+    """A session where the names of the tables are the streams of their changes."""
+    streams = spark.newSession()
+    for table in tables:
+        changes = streams.readStream.option("readChangeFeed", "true").option("startingVersion", 0).table(table)
+        joinless.changelog(changes).createOrReplaceTempView(table)
+    return streams
 
 
 def rows(df: DataFrame) -> list[tuple[object, ...]]:

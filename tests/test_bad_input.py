@@ -131,13 +131,18 @@ CASES = [
         "bounds event time",
         **TWO,
     ),
-    untold("a function", "UNSUPPORTED_AGGREGATE", "SELECT mode(id) AS m FROM orders GROUP BY customer", r"mode\(id\)"),
+    untold(
+        "sessions",
+        "UNSUPPORTED_AGGREGATE",
+        "SELECT COUNT(*) AS n FROM orders GROUP BY session_window(timestamp_seconds(id), '1 minute')",
+        "session_window",
+    ),
     untold(
         "a collated group",
         "UNSUPPORTED_GROUP_KEY",
         "SELECT collate(string(id), 'UNICODE_CI') AS c FROM orders GROUP BY 1",
     ),
-    untold("LIMIT", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders LIMIT 3"),
+    untold("a sample", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)"),
     untold(
         "an outer join with a static side",
         "STATIC_SIDE_OF_CHANGELOG",

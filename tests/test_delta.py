@@ -41,11 +41,11 @@ def test_after_random_commits_the_targets_are_the_batch_result(shop: Shop) -> No
 
 #: Runs in a process of its own, with the extensions in the other order, and kills it when the batch is in the target.
 KILLED = """
-import os, signal, sys
+import sys
 from pathlib import Path
 import joinless
 from conftest import quiet_builder, set_permissions_without_processes, with_delta
-from support.shop import BY_ORDER, Shop
+from support.shop import BY_ORDER, Shop, dying
 
 spark = with_delta(joinless.configure(quiet_builder())).getOrCreate()
 set_permissions_without_processes(spark)
@@ -54,16 +54,9 @@ assert "joinless" in first and "delta" in second
 shop = Shop(spark, Path(sys.argv[1]))
 apply = joinless.apply_changes(shop.at("by_order"), "order_id")
 
-def apply_and_die(df, batch_id):
-    apply(df, batch_id)
-    if batch_id == 1:
-        print("applied", flush=True)
-        os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
-        os._exit(9)
-
 shop.run("by_order", BY_ORDER, "order_id")
 shop.commit("orders", "DELETE FROM {t} WHERE id IN (1, 2)")
-writer = shop.deltas(BY_ORDER).writeStream.foreachBatch(apply_and_die)
+writer = shop.deltas(BY_ORDER).writeStream.foreachBatch(dying(apply, spark))
 writer.option("checkpointLocation", str(shop.folder / "by_order-checkpoint")).start().awaitTermination()
 """
 

@@ -22,6 +22,7 @@ from support.cases import Case, Column, Table
 from support.changes import KINDS, check_at_once, check_change_batches, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
 from support.grouping import grouped
+from support.ordered import ordered
 from support.partners import asking_for_partners
 
 #: How many seeds always run.
@@ -49,6 +50,7 @@ def ahead(
             (case, False, True),
             (grouped(case, seed), True, True),
             (asking_for_partners(case, seed), True, False),
+            (ordered(case, seed), True, False),
         ):
             if seed % 3 == 0:
                 check_changes(spark, query, seed, folder / query.name, form, in_groups)

@@ -103,17 +103,20 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
     run = 0
     for function in (
         joinless.changelog,
+        joinless.latest,
         joinless.enumerate_deltas,
         joinless.enumerate_full,
         joinless.explain,
         joinless.apply_changes,
+        joinless.materialize,
     ):
         for example in finder.find(function, globs=names):
             example.globs = names
             run += runner.run(example, clear_globs=False).attempted
     for query in spark.streams.active + names["spark"].streams.active:  # type: ignore[attr-defined]
         query.stop()
-    spark.sql("DROP TABLE reached")
+    for table in ("reached", "per_src"):
+        spark.sql(f"DROP TABLE {table}")
     assert run > 12
     assert runner.failures == 0
 

@@ -5,7 +5,10 @@ Orders name a customer and an item; customers move, items are renamed, orders ar
 
 from __future__ import annotations
 
+import os
 import random
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +38,19 @@ SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+
+
+def dying(apply: Callable[[DataFrame, int], None], spark: SparkSession) -> Callable[[DataFrame, int], None]:
+    """The function, after whose second batch this process and Spark's are killed."""
+
+    def apply_and_die(df: DataFrame, batch_id: int) -> None:
+        apply(df, batch_id)
+        if batch_id == 1:
+            print("applied", flush=True)
+            os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)  # type: ignore[union-attr]
+            os._exit(9)
+
+    return apply_and_die
 
 
 class Shop:
@@ -114,11 +130,15 @@ class Shop:
 
     def deltas(self, sql: str) -> DataFrame:
         """The result's changes, as a stream."""
+        self.streams()
+        return joinless.enumerate_deltas(self.session.sql(sql))
+
+    def streams(self) -> None:
+        """The tables under their names, as changelogs."""
         for table in TABLES:
             reader = self.session.readStream.format("delta").option("readChangeFeed", "true")
             changes = reader.option("startingVersion", 0).load(str(self.folder / table))
             joinless.changelog(changes).createOrReplaceTempView(table)
-        return joinless.enumerate_deltas(self.session.sql(sql))
 
     def create_target(self, target: str, sql: str) -> None:
         """An empty table for the result."""

@@ -6,7 +6,7 @@ show what becomes of a query, ``progress`` and ``error`` what a running one does
 
 from joinless import changes as _changes
 from joinless.apply import apply_changes
-from joinless.changes import changelog, enumerate_deltas, enumerate_full
+from joinless.changes import changelog, enumerate_deltas, enumerate_full, latest
 from joinless.errors import (
     ApplyChangesError,
     ConnectUnsupportedError,
@@ -17,6 +17,7 @@ from joinless.errors import (
 from joinless.plan import Explanation, Reason, explain, why_not
 from joinless.running import Progress, Totals, error, progress
 from joinless.session import configure
+from joinless.view import materialize
 
 __version__ = "0.1.0"
 
@@ -37,6 +38,8 @@ __all__ = [
     "enumerate_full",
     "error",
     "explain",
+    "latest",
+    "materialize",
     "progress",
     "why_not",
 ]

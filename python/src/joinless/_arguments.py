@@ -17,6 +17,14 @@ def text(function: str, name: str, value: Any, optional: bool = False) -> None:
         raise ValueError(f"{function} takes a string as {name}, and got {value!r}, which is blank")
 
 
+def some_columns(function: str, name: str, value: Any) -> list[str]:
+    """Column names, given as one or as several. Raises where it is neither."""
+    columns = as_columns(function, name, value)
+    if columns is None:
+        raise TypeError(f"{function} takes a column name or a list of them as {name}, and got None")
+    return columns
+
+
 def as_columns(function: str, name: str, value: Any) -> list[str] | None:
     """Column names, given as one or as several; None where there is no such argument. Raises where it is neither."""
     if value is None:

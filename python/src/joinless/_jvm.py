@@ -48,6 +48,11 @@ def deltas(df: DataFrame, form: str) -> DataFrame:
     return DataFrame(_api(df, "incrementalEnumerate").deltas(df._jdf, form), df.sparkSession)
 
 
+def result_key(df: DataFrame) -> list[str]:
+    """Columns by which all rows of the result of `df` differ; none where the query does not say so."""
+    return list(_api(df, "joinless.materialize").resultKey(df._jdf))
+
+
 def full(df: DataFrame, checkpoint: str, batch_id: int | None, operator: int | None) -> DataFrame:
     """The complete result of the query `df` as of a committed batch."""
     return DataFrame(_api(df, "joinless.enumerate_full").full(df._jdf, checkpoint, batch_id, operator), df.sparkSession)

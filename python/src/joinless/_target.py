@@ -28,6 +28,20 @@ class Target:
         """An error about this table."""
         return ApplyChangesError(what, {"target": self.name, **parameters})
 
+    def create(self, df: DataFrame, checkpoint: str) -> None:
+        """Makes the table with the columns of a query, where it is not there and its checkpoint has not begun."""
+        session = df.sparkSession
+        if not self._exists(session) and _has_batches(session, checkpoint):
+            raise self.error("TARGET_GONE", checkpoint=checkpoint)
+        columns = _ddl([(field.name, field.dataType) for field in df.schema.fields])
+        session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({columns}) USING delta")
+
+    def _exists(self, session: SparkSession) -> bool:
+        try:
+            return bool(session.table(self.name).columns)
+        except AnalysisException:
+            return False
+
     def columns_of(self, df: DataFrame) -> dict[str, DataType]:
         """The columns of a batch by the target's names, in the order of the batch."""
         marks = [name for name in (CHANGE_TYPE, WEIGHT) if name in df.columns]
@@ -81,6 +95,14 @@ class Target:
         except AnalysisException as error:
             columns = _ddl([(f.name, f.dataType) for f in df.schema.fields if f.name not in (CHANGE_TYPE, WEIGHT)])
             raise self.error("TARGET_NOT_FOUND", columns=columns) from error
+
+
+def _has_batches(session: SparkSession, checkpoint: str) -> bool:
+    """Whether a query has done batches with this checkpoint."""
+    try:
+        return not session.read.text(f"{checkpoint}/commits").isEmpty()
+    except AnalysisException:  # there is no such folder
+        return False
 
 
 def _fold(session: SparkSession) -> Callable[[str], str]:

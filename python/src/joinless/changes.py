@@ -6,14 +6,19 @@ Importing ``joinless`` gives every classic ``DataFrame`` the method `incremental
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Literal, overload
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from joinless import _arguments, _jvm, running
 
 Form = Literal["change_type", "weight"]
+
+#: A column that numbers the rows of a key.
+_NUMBER = "_joinless_row_number"
 
 
 def changelog(df: DataFrame, change_type: str | None = None, weight: str | None = None) -> DataFrame:
@@ -53,6 +58,40 @@ def changelog(df: DataFrame, change_type: str | None = None, weight: str | None 
     return _jvm.changelog(df, change_type, weight)
 
 
+def latest(df: DataFrame, key: str | Sequence[str], order: str | Sequence[str]) -> DataFrame:
+    """The newest row of each key, of a stream that tells a row anew with every change: a compacted topic, or a feed
+    without old values.
+
+    It is the SQL pattern ``ROW_NUMBER() OVER (PARTITION BY key ORDER BY order DESC NULLS LAST) = 1``. A row that
+    comes late does not replace a newer one. Where the stream marks a deleted key, filter the marked rows out of the
+    result.
+
+    >>> told = spark.readStream.schema("id INT, city STRING, at BIGINT, gone BOOLEAN").json(folder)
+    >>> customers = joinless.latest(told, key="id", order="at").where("gone IS NOT TRUE").drop("gone")
+
+    Args:
+        df: rows, each the state of its key at some time. Append-only streams keep one row per key, changelogs all rows.
+        key: columns that name the row.
+        order: columns of which the greatest value is the newest; later ones decide where earlier ones are equal. Of
+            rows that are equal in all of them it is one, always the same.
+
+    Returns:
+        A DataFrame with the columns of `df`; streaming where `df` is. A query over it is written through
+        `incrementalEnumerate`.
+
+    Raises:
+        AnalysisException: ``UNRESOLVED_COLUMN`` where `df` has no such column.
+        TypeError, ValueError: an argument of another kind.
+    """
+    keys = _arguments.some_columns("joinless.latest", "key", key)
+    orders = _arguments.some_columns("joinless.latest", "order", order)
+    if not hasattr(df, "sparkSession"):
+        raise TypeError(f"joinless.latest takes a DataFrame, and got {df!r}")
+    newest = Window.partitionBy(*keys).orderBy(*[F.col(column).desc_nulls_last() for column in orders])
+    numbered = df.withColumn(_NUMBER, F.row_number().over(newest))
+    return numbered.where(F.col(_NUMBER) == 1).drop(_NUMBER)
+
+
 def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
     """The changes of a streaming query's result, batch by batch.
 
@@ -67,7 +106,8 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
     [Row(src=1, dst=3, _change_type='insert')]
 
     Args:
-        df: inner equi-joins, filters, projections, unions, GROUP BY and DISTINCT over streams.
+        df: joins of every kind, subqueries, filters, projections, unions, GROUP BY, DISTINCT, ORDER BY with LIMIT and
+            window functions over streams, nested as you like.
         output: ``"change_type"``: the columns of the query and ``_change_type`` (``insert`` or ``delete``), one row per
             copy. ``"weight"``: the columns of the query and ``_weight BIGINT``, one row for all copies.
 

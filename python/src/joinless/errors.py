@@ -143,6 +143,12 @@ APPLY_CHANGES = {
         "else has changed the target, or it is not of this checkpoint: fill it anew from an empty table and a new "
         "checkpoint.",
     ),
+    "JOINLESS_APPLY_CHANGES.TARGET_GONE": (
+        "55000",
+        "The target <target> is not there, and earlier batches of the checkpoint <checkpoint> went into it: a new "
+        "table would hold later changes only. Start with a new checkpoint to fill a new table, or bring the table "
+        "back.",
+    ),
     "JOINLESS_APPLY_CHANGES.TARGET_NOT_DELTA": (
         "0A000",
         "The target <target> is no Delta table (<format>). Write to a Delta table, or apply the changes in a function "

@@ -1,4 +1,4 @@
-"""What the join operator of a running query did in its last batch, and the error that stopped it."""
+"""What the operators of a running query did in its last batch, and the error that stopped it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,11 @@ class Progress:
         batch_id: the batch.
         duration_ms: how long the batch took, planning and sink included.
         input_rows: rows read from the sources.
-        memory_bytes: what the operator holds: its view trees, and what its state stores count as theirs.
+        memory_bytes: what the operators hold: view trees, and what state stores count as theirs.
+        group_entries: what the stores of groups hold after the batch: an entry per group, and one per value or row
+            that it needs.
+        groups_touched: groups of which rows came or went.
+        group_rows_out: changes of groups, old and new rows, those of inner queries included.
         rows_removed: stored rows that went: deletes of changelogs left no copy of them.
         rows_late: rows dropped because they came later than a watermark allows.
         rows_in: rows that came to cells; a row replicated to three cells counts three.
@@ -67,6 +71,9 @@ class Progress:
     duration_ms: int
     input_rows: int
     memory_bytes: int
+    group_entries: int
+    groups_touched: int
+    group_rows_out: int
     rows_removed: int
     rows_late: int
     rows_in: int
@@ -103,7 +110,7 @@ class Progress:
 
 
 def progress(query: StreamingQuery | str) -> Progress | None:
-    """Figures of a query's last batch; None before the first, or where no join of it is ours.
+    """Figures of a query's last batch; None before the first, or where neither joins nor groups of it are ours.
 
     They come from ``stateOperators[i].customMetrics`` of the batch's report in ``query.recentProgress``, where a
     listener finds them as well. Reports that Spark repeats while a query is idle are left out.
@@ -121,14 +128,17 @@ def progress(query: StreamingQuery | str) -> Progress | None:
         return None
     batches = _batches(recent)
     last = batches[-1] if batches else recent[-1]  # idle for so long that Spark has forgotten the batch
-    ours = _joinless_operators(last)
-    if not ours:
+    ours, groups = _joinless_operators(last), _groups(last)
+    if not ours and not groups:
         return None
     return Progress(
         batch_id=last.batchId if batches else last.batchId - 1,
         duration_ms=last.batchDuration,
         input_rows=last.numInputRows,
-        memory_bytes=sum(operator.memoryUsedBytes for operator in ours),
+        memory_bytes=sum(operator.memoryUsedBytes for operator in ours + groups),
+        group_entries=sum(operator.numRowsTotal for operator in groups),
+        groups_touched=_sum(groups, "groupsTouched"),
+        group_rows_out=_sum(groups, "rowsOut"),
         rows_removed=sum(operator.numRowsRemoved for operator in ours),
         rows_late=sum(operator.numRowsDroppedByWatermark for operator in ours),
         total=_totals(batches),
@@ -142,7 +152,7 @@ def _batches(recent: Sequence[StreamingQueryProgress]) -> list[StreamingQueryPro
 
 
 def _totals(reports: Sequence[StreamingQueryProgress]) -> Totals:
-    batches = [(batch, ours) for batch in reports if (ours := _joinless_operators(batch))]
+    batches = [(batch, ours) for batch in reports if (ours := _joinless_operators(batch)) or _groups(batch)]
     return Totals(
         batches=len(batches),
         duration_ms=sum(batch.batchDuration for batch, _ in batches),
@@ -153,6 +163,10 @@ def _totals(reports: Sequence[StreamingQueryProgress]) -> Totals:
 
 def _joinless_operators(batch: StreamingQueryProgress) -> list[StateOperatorProgress]:
     return [operator for operator in batch.stateOperators if "propagationSteps" in operator.customMetrics]
+
+
+def _groups(batch: StreamingQueryProgress) -> list[StateOperatorProgress]:
+    return [operator for operator in batch.stateOperators if "groupsTouched" in operator.customMetrics]
 
 
 def _sum(operators: Sequence[StateOperatorProgress], metric: str) -> int:
@@ -214,5 +228,6 @@ def _camel(name: str) -> str:
 
 
 _FROM_SPARK = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
-_METRICS = [field.name for field in fields(Progress) if field.name not in _FROM_SPARK]
+_OF_GROUPS = {"group_entries", "groups_touched", "group_rows_out"}
+_METRICS = [field.name for field in fields(Progress) if field.name not in _FROM_SPARK | _OF_GROUPS]
 _CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|$)")

@@ -62,6 +62,13 @@ object PythonApi {
   def deltas(df: Dataset[_], form: String): DataFrame =
     Changes.deltas(df.toDF(), DeltaForm.of(form).getOrElse(throw JoinlessErrors.deltaForm(form)))
 
+  /** The columns by which all rows of the result of `df` differ; none where the query does not say so. What has no changes is refused. */
+  def resultKey(df: Dataset[_]): Array[String] = {
+    val (session, analyzed) = (df.sparkSession, Plans.analyzed(df.toDF()))
+    val _ = DeltaCompilation(session, Changes.marked(analyzed, DeltaForm.Weight))
+    DeltaCompilation.key(session, analyzed).map(_.name).toArray
+  }
+
   /** The complete result of the query `df` as of a committed batch of a checkpoint.
     *
     * @param batch a number, or null for the last one

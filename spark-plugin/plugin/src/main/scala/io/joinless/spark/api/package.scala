@@ -5,9 +5,14 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.DeltaForm
 import io.joinless.spark.source.FullResult
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.expressions.Window
+import org.apache.spark.sql.functions.{col, row_number}
 
 /** What Scala users import: `import io.joinless.spark.api._`. */
 package object api {
+
+  /** A column that numbers the rows of a key. */
+  final private val Latest = "_joinless_row_number"
 
   /** Changes in, changes out. */
   implicit final class DataFrameSyntax(private val df: DataFrame) extends AnyVal {
@@ -21,6 +26,13 @@ package object api {
     /** The relation whose changes `df` tells by a column of signed counts (whole numbers). */
     def weightedChangelog(weight: String = DeltaForm.Weight.column): DataFrame =
       Changes.changelog(df, None, Some(weight))
+
+    /** The newest row of each key: that with the greatest `order`. Of rows that are equal in `order` it is one, always the same. */
+    def latest(key: Seq[String], order: Seq[String]): DataFrame = {
+      val newest = order.map(col(_).desc_nulls_last)
+      df.withColumn(Latest, row_number().over(Window.partitionBy(key.map(col): _*).orderBy(newest: _*)))
+        .where(col(Latest) === 1).drop(Latest)
+    }
 
     /** The net changes of the result, batch by batch: with a column `_change_type` (`insert` or `delete`, a row per copy),
       * or for `output = "weight"` with `_weight` (one row with the signed count).

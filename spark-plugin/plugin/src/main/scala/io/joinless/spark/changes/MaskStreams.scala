@@ -25,14 +25,14 @@ final class MaskStreams(session: SparkSession) extends Rule[LogicalPlan] {
     plan.transformAllExpressionsWithPruning(_.containsPattern(PLAN_EXPRESSION)) {
       case argument: FunctionTableSubqueryArgumentExpression => argument
       case subquery: SubqueryExpression =>
-        val plan = masked(subquery.plan)
+        val plan = inSubqueries(masked(subquery.plan))
         if (plan.fastEquals(subquery.plan)) subquery else subquery.withNewPlan(plan)
     }
 
   private def masked(plan: LogicalPlan): LogicalPlan = plan match {
     case masked: MaskedStream => masked
     case _: Changelog | _: EventTimeWatermark | _: DeltaOutput if plan.isStreaming => MaskedStream(plan)
-    case leaf if leaf.children.isEmpty => if (leaf.isStreaming) MaskedStream(leaf) else inSubqueries(leaf)
-    case other => inSubqueries(other.mapChildren(masked))
+    case leaf if leaf.children.isEmpty => if (leaf.isStreaming) MaskedStream(leaf) else leaf
+    case other => other.mapChildren(masked)
   }
 }

@@ -4,6 +4,7 @@ import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.plans.Reason
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.SparkMembers
 
@@ -31,8 +32,13 @@ object DeltaCompilation {
     else
       SparkMembers.missing match {
         case Some(member) => Left(Reason.unsupportedSpark(member))
-        case None =>
-          val template = Inspection.template(session, _: LogicalPlan)
-          new DeltaCompiler(Inspection.conf(session), new SqlText(session), begun, template)(analyzed)
+        case None => compiler(session, begun)(analyzed)
       }
+
+  /** The columns by which all rows of a query's result differ; none where the query does not say so. */
+  def key(session: SparkSession, analyzed: LogicalPlan): Seq[Attribute] =
+    compiler(session, begun = false).key(analyzed).getOrElse(Nil)
+
+  private def compiler(session: SparkSession, begun: => Boolean): DeltaCompiler =
+    new DeltaCompiler(Inspection.conf(session), new SqlText(session), begun, Inspection.template(session, _))
 }

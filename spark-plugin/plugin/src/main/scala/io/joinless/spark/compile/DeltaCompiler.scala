@@ -1,29 +1,16 @@
 package io.joinless.spark.compile
 
-import scala.collection.mutable.ArrayBuffer
-
 import io.joinless.engine.query.GyoReduction
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{
-  ChangeColumn,
-  Changelog,
-  Deferred,
-  DeltaForm,
-  DeltaOutput,
-  DeltaRows,
-  Groups,
-  InPlaceOf,
-  MaskedStream,
-  Reason,
-  StreamRef
-}
+import io.joinless.spark.plans.{ChangeColumn, Changelog, Deferred, DeltaForm, DeltaOutput, DeltaRows, Reason, StreamRef}
 import io.joinless.spark.rules.{
   AttributeClasses,
   BlockLayout,
   Conditions,
   Eligibility,
   ExtractJoinBlock,
+  JoinBlock,
   LeafSource,
   MeaningTexts,
   RelationNames,
@@ -33,35 +20,21 @@ import io.joinless.spark.rules.{
   WaysOutOfCycles,
   WeightedRows
 }
-import io.joinless.spark.spec.{NodeId, RowsSpec, SqlTexts}
-import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
-  Attribute,
-  AttributeReference,
-  AttributeSet,
-  Expression,
-  Literal,
-  NamedExpression,
-  SessionWindow,
-  SubqueryExpression
-}
+import io.joinless.spark.spec.{NodeId, SqlTexts}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
   Deduplicate,
-  EventTimeWatermark,
   Expand,
   Filter,
   Generate,
-  GlobalLimit,
   Join,
-  LocalLimit,
+  LocalRelation,
   LogicalPlan,
-  Offset,
   Project,
-  Sort,
-  Tail,
   Union,
+  Window,
   WithCTE
 }
 
@@ -91,9 +64,8 @@ final class DeltaCompiler(
 ) {
 
   def apply(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
-    val inlined = if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
     var reason: Option[Reason] = None
-    val compiled = inlined.transformUp {
+    val compiled = inlined(plan).transformUp {
       case mark @ DeltaCompiler.Mark(query, form, output) if reason.isEmpty =>
         compiledMark(query, form, output).fold(r => { reason = Some(r); mark }, identity)
     }
@@ -105,17 +77,30 @@ final class DeltaCompiler(
     }
   }
 
+  /** The columns by which all rows of a query's result differ, where the query says so ([[ResultKey]]). */
+  def key(query: LogicalPlan): Option[Seq[Attribute]] = {
+    val plan = optimize(FirstRows.in(templateOf(inlined(query), new Streams)))
+    ResultKey(plan).map(_.map(k => query.output(plan.output.indexWhere(_.exprId == k.exprId))))
+  }
+
+  private def inlined(plan: LogicalPlan): LogicalPlan =
+    if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
+
+  private def templateOf(query: LogicalPlan, streams: Streams): LogicalPlan =
+    DeltaCompiler.distinct(DeltaCompiler.hideTime(streams.taken(query)))
+
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 
   private def compiledMark(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
       val streams = new Streams
-      val template = DeltaCompiler.distinct(DeltaCompiler.hideTime(streams.taken(query)))
+      val template = templateOf(query, streams)
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).toLeft(())
-        inner <- PartnerJoins.inner(Subqueries.named(optimized(template)))
+        ordered <- new OrderedRows(streams.isChangelog).grouped(Subqueries.named(optimized(template)))
+        inner <- PartnerJoins.inner(ordered)
         plan <- inputs(inner, streams)
         rows <- rows(plan, streams, root = true)
       } yield DeltaCompiler.showTime(DeltaRows(rows.plan, form, rows.shown, output))
@@ -123,15 +108,8 @@ final class DeltaCompiler(
 
   /** The optimized template; what joins bring that stand in the place of subqueries is optimized, too. */
   private def optimized(template: LogicalPlan): LogicalPlan = {
-    val first = optimize(template)
-    unordered(if (Subqueries.has(first)) optimize(Subqueries.joined(first)) else first)
-  }
-
-  /** An order that decides on no rows says nothing of changes. */
-  private def unordered(plan: LogicalPlan): LogicalPlan = plan match {
-    case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail => plan
-    case Sort(_, _, child, _) => unordered(child)
-    case other => other.mapChildren(unordered)
+    val first = optimize(FirstRows.in(template))
+    FirstRows.in(if (Subqueries.has(first)) optimize(FirstRows.in(Subqueries.joined(first))) else first)
   }
 
   /** The plan with a stream of changes in the place of each GROUP BY, and of what stands below a join and is no rows of a stream. */
@@ -141,7 +119,8 @@ final class DeltaCompiler(
       stream.fold(r => { reason = reason.orElse(Some(r)); part }, identity)
     def side(plan: LogicalPlan): LogicalPlan = plan match {
       case _: Project | _: Filter => plan.withNewChildren(plan.children.map(side))
-      case _: Union | _: Expand | _: Generate if isNoStream(plan, streams) => replaced(plan)(stored(plan, streams))
+      case _: Union | _: Expand | _: Generate | _: Window if isNoStream(plan, streams) =>
+        replaced(plan)(stored(plan, streams))
       case other => other
     }
     val changed = plan.transformUp {
@@ -159,7 +138,7 @@ final class DeltaCompiler(
     case union: Union => union.children.exists(part => ExtractJoinBlock.holdsBlock(part) || isNoStream(part, streams))
     case Project(_, child) => isNoStream(child, streams)
     case Filter(_, child) => isNoStream(child, streams)
-    case _: Expand | _: Generate => isRowWise(plan, streams)
+    case _: Expand | _: Generate | _: Window => isRowWise(plan, streams)
     case _ => false
   }
 
@@ -170,7 +149,7 @@ final class DeltaCompiler(
     grouping <- GroupCompiler.grouping(aggregate)
     rows <- rows(grouping.child, streams, root = false)
   } yield {
-    val groups = GroupCompiler.groups(grouping, rows).copy(purpose = aggregate.getTagValue(PartnerJoins.purpose))
+    val groups = GroupCompiler.groups(grouping, rows).copy(purpose = aggregate.getTagValue(GroupCompiler.purpose))
     Project(grouping.results, streams.addGroups(groups, grouping.output))
   }
 
@@ -180,10 +159,12 @@ final class DeltaCompiler(
     */
   private def rows(plan: LogicalPlan, streams: Streams, root: Boolean): Either[Reason, WeightedRows] =
     passing(plan, streams, root).map(Right(_)).getOrElse(plan match {
+      case LocalRelation(output, Seq(), true, _) => Right(streams.none(output)) // all that LIMIT 0 leaves
       case union: Union if isRowWise(union, streams) => united(union, streams, root)
       case expand: Expand if isRowWise(expand, streams) => rows(expand.child, streams, root).map(_.expand(expand))
       case generate: Generate if isRowWise(generate, streams) =>
         rows(generate.child, streams, root).map(_.generate(generate))
+      case window: Window if isRowWise(window, streams) => rows(window.child, streams, root).map(_.windows(window))
       case Project(list, child) if isRowWise(child, streams) =>
         rows(child, streams, root).map(_.project(list, child))
       case Filter(condition, child) if isRowWise(child, streams) =>
@@ -202,6 +183,7 @@ final class DeltaCompiler(
           case _ => false
         }
       )
+    case Window(_, _, _, child, _) => isRowWise(child, streams)
     case _: Expand | _: Generate => plan.isStreaming && DeltaScope.changing(plan.expressions).isEmpty
     case Project(list, child) => DeltaScope.changing(list).isEmpty && isRowWise(child, streams)
     case Filter(condition, child) => DeltaScope.changing(Seq(condition)).isEmpty && isRowWise(child, streams)
@@ -220,7 +202,7 @@ final class DeltaCompiler(
     val refs = plan.collect { case ref: StreamRef => ref }
     val groups = refs.filter(streams.isGroups)
     def appended = !root && !refs.exists(ref => streams.isChangelog(ref) || streams.hasWatermark(ref))
-    val linear = DeltaCompiler.isLinear(plan) && (refs == groups && refs.size == 1 || groups.isEmpty && appended)
+    val linear = Streams.isLinear(plan) && (refs == groups && refs.size == 1 || groups.isEmpty && appended)
     if (!linear || !DeltaScope.passes(plan)) None
     else {
       val source = LeafSource(plan)
@@ -236,11 +218,13 @@ final class DeltaCompiler(
   private def block(plan: LogicalPlan, streams: Streams): Either[Reason, WeightedRows] = for {
     asWritten <- ExtractJoinBlock(plan, plan.outputSet)
     _ <- new DeltaScope(streams.isChangelog)(asWritten).toLeft(())
-    changelogs = streams.changelogs(asWritten.leaves.map(_.plan))
-    closed = BlockLayout(asWritten, AttributeClasses(asWritten), changelogs, conf.keyErrorsAreNull)
+    closed = layoutOf(asWritten, streams)
     // Spark cannot run it either: a cycle is opened, and what closes it is checked on each result
-    block = GyoReduction.reduce(closed.hypergraph).left.toOption.fold(asWritten)(WaysOutOfCycles.opened(asWritten, _))
-    layout = BlockLayout(block, AttributeClasses(block), changelogs, conf.keyErrorsAreNull)
+    layout = GyoReduction.reduce(closed.hypergraph).fold(
+      cycle => layoutOf(WaysOutOfCycles.opened(asWritten, cycle), streams),
+      _ => closed
+    )
+    block = layout.block
     tree <- new Eligibility(conf, None, compiled = true, begun, streams.single(block.leaves.map(_.plan)))(layout)
   } yield {
     val rewrite = new RewriteBlock(layout)
@@ -252,111 +236,8 @@ final class DeltaCompiler(
     rewrite.weighted(shape, scans)
   }
 
-  /** The streams of one query, by number. */
-  final private class Streams {
-    private val all = new ArrayBuffer[LogicalPlan]
-
-    def isChangelog(ref: StreamRef): Boolean = all(ref.number).isInstanceOf[Changelog]
-
-    def isGroups(ref: StreamRef): Boolean = all(ref.number) match {
-      case Changelog(_: Groups, _, _) => true
-      case _ => false
-    }
-
-    def hasWatermark(ref: StreamRef): Boolean = all(ref.number).exists(_.isInstanceOf[EventTimeWatermark])
-
-    /** The changes of groups as a stream; its columns are `output`. Times of events among them bound nothing any more. */
-    def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
-      all += Changelog(groups, groups.output.last, Seq(groups.output.last))
-      val columns = output.zip(groups.output).map { case (a, named) =>
-        AttributeReference(MeaningTexts.asName(named.name), a.dataType)(a.exprId)
-      }
-      val called = if (groups.purpose.isDefined) "partners" else if (groups.shape.columns.isEmpty) "total" else "groups"
-      named(StreamRef(all.size - 1, columns), called)
-    }
-
-    /** The changes of the rows of a plan as a stream. */
-    def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
-      val weight = rows.plan.output.last
-      all += Changelog(rows.plan, weight, Seq(weight))
-      val columns = output.map(a => AttributeReference(MeaningTexts.asName(rows.text(a)), a.dataType)(a.exprId))
-      named(StreamRef(all.size - 1, columns), "rows")
-    }
-
-    private def named(ref: StreamRef, name: String): StreamRef = {
-      RelationNames.call(ref, name)
-      ref
-    }
-
-    /** Leaves that have one row at most: groups of all rows. */
-    def single(leaves: IndexedSeq[LogicalPlan]): Set[Int] = leaves.indices.filter { i =>
-      DeltaCompiler.isLinear(leaves(i)) && !leaves(i).exists(_.isInstanceOf[Union]) && leaves(i).collect {
-        case ref: StreamRef => all(ref.number) match {
-            case Changelog(groups: Groups, _, _) => groups.shape.columns.isEmpty
-            case _ => false
-          }
-      }.forall(identity)
-    }.toSet
-
-    /** Takes down what is made of groups above them. */
-    def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = all(ref.number) match {
-      case changelog @ Changelog(groups: Groups, _, _) =>
-        val shape = groups.shape.copy(above = Some(above), zone = TimeZones.both(groups.shape.zone, zone))
-        all(ref.number) = changelog.copy(child = groups.copy(shape = shape))
-      case _ =>
-    }
-
-    /** The leaves in which a changelog takes part. */
-    def changelogs(leaves: IndexedSeq[LogicalPlan]): Set[Int] =
-      leaves.indices.filter(i => leaves(i).exists { case ref: StreamRef => isChangelog(ref); case _ => false }).toSet
-
-    /** The plan with references in the place of its streams, each under fresh attributes. */
-    def taken(plan: LogicalPlan): LogicalPlan = plan match {
-      case _: Changelog | _: EventTimeWatermark | _: DeltaRows => reference(plan)
-      case MaskedStream(child) => taken(child)
-      case leaf if leaf.children.isEmpty => if (leaf.isStreaming) reference(leaf) else takenBelow(leaf)
-      case other => takenBelow(other.mapChildren(taken))
-    }
-
-    private def takenBelow(plan: LogicalPlan): LogicalPlan =
-      if (plan.subqueries.isEmpty) plan
-      else plan.transformExpressions { case s: SubqueryExpression => s.withNewPlan(Subqueries.renewed(taken(s.plan))) }
-
-    private def reference(stream: LogicalPlan): LogicalPlan = {
-      all += stream
-      val ref = StreamRef(all.size - 1, stream.output.map(_.newInstance()))
-      Project(renamed(ref.output, stream.output), ref)
-    }
-
-    /** The plan with its streams. */
-    def restored(plan: LogicalPlan): LogicalPlan = plan.transform { case ref: StreamRef =>
-      Project(columns(ref), all(ref.number))
-    }
-
-    /** The plan with its streams, and behind its columns the weight of each row; rows of other streams than changelogs
-      * weigh 1.
-      */
-    def weighted(plan: LogicalPlan): LogicalPlan = plan match {
-      case ref: StreamRef =>
-        all(ref.number) match {
-          case Changelog(changes, weight, _) => Project(columns(ref) :+ named(weight), changes)
-          case other => Project(columns(ref) :+ named(Literal(1L)), other)
-        }
-      case Project(list, child) =>
-        val below = weighted(child)
-        Project(list :+ below.output.last, below)
-      case Filter(condition, child) => Filter(condition, weighted(child))
-      case union: Union => union.withNewChildren(union.children.map(weighted))
-      case other => throw new IllegalStateException(s"${other.nodeName} has no place above a changelog.")
-    }
-
-    private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()
-
-    private def columns(ref: StreamRef): Seq[NamedExpression] = renamed(all(ref.number).output, ref.output)
-
-    private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[NamedExpression] =
-      from.zip(to).map { case (f, t) => InPlaceOf(t, f) }
-  }
+  private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
+    BlockLayout(block, AttributeClasses(block), streams.changelogs(block.leaves.map(_.plan)), conf.keyErrorsAreNull)
 }
 
 object DeltaCompiler {
@@ -370,13 +251,6 @@ object DeltaCompiler {
     case _: Changelog => true
     case _: DeltaOutput => false
     case other => other.children.exists(reads)
-  }
-
-  /** Whether a plan of streams has projections, conditions and unions only. */
-  private def isLinear(plan: LogicalPlan): Boolean = plan match {
-    case _: StreamRef => true
-    case _: Project | _: Filter | _: Union => plan.children.forall(isLinear)
-    case _ => false
   }
 
   /** Sessions of rows that are close in time are no groups of equal rows. */

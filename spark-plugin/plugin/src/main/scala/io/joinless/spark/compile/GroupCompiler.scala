@@ -1,12 +1,13 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{AnyOf, DeltaForm, GroupFunction, Groups, Reason}
+import io.joinless.spark.plans.{AnyOf, BestRows, DeltaForm, FunctionOfRows, GroupFunction, Groups, Reason}
 import io.joinless.spark.rules.{Names, TimeZones, WeightedRows}
 import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types._
 
@@ -16,6 +17,9 @@ import org.apache.spark.sql.types._
   * argument, and COUNT of several columns counts where none is NULL.
   */
 private[compile] object GroupCompiler {
+
+  /** What an [[Aggregate]] that the query does not have is for; for explain. */
+  val purpose: TreeNodeTag[String] = TreeNodeTag[String]("joinless.purpose")
 
   /** A GROUP BY that can be kept.
     *
@@ -35,7 +39,8 @@ private[compile] object GroupCompiler {
 
   def grouping(aggregate: Aggregate): Either[Reason, Grouping] = aggregate match {
     case PhysicalAggregation(keys, functions, results, child) =>
-      val expressions = keys ++ functions.flatMap(_.children)
+      // of the function itself Spark says where it depends on the order of rows, which here is always the same
+      val expressions = keys ++ functions.flatMap(f => f.aggregateFunction.children ++ f.filter)
       keys.find(key => !KeyBytes.groupable(key.dataType))
         .map(key => Reason.of(Reason.UnsupportedGroupKey, "key" -> Names.of(key), "type" -> key.dataType.sql))
         .orElse(functions.find(!supported(_)).map(f =>
@@ -51,11 +56,11 @@ private[compile] object GroupCompiler {
   private def supported(f: Expression): Boolean = f match {
     case AggregateExpression(function, Complete, distinct, _, _) =>
       (!distinct || function.children.forall(c => KeyBytes.groupable(c.dataType))) && (function match {
-        case _: Count | _: AnyOf => true
+        case _: Count | _: AnyOf | _: BestRows => true
         case sum: Sum => summable(sum.child.dataType)
         case average: Average => summable(average.child.dataType)
         case _: Min | _: Max => KeyBytes.comparable(function.dataType)
-        case _ => false
+        case other => !other.exists(_.isInstanceOf[PythonFuncExpression])
       })
     case _ => false
   }
@@ -113,6 +118,9 @@ private[compile] object GroupCompiler {
       case _: Count if !f.isDistinct =>
         if (children.forall(!_.nullable) && f.filter.isEmpty) None
         else Some(where(unlessNull(children, Literal.TrueLiteral)))
+      case other if isRecomputed(other) =>
+        val read = recomputed(other).map(c => if (f.isDistinct) KeyBytes.stored(c) else c)
+        Some(where(CreateStruct(if (read.isEmpty) Seq(Literal.TrueLiteral) else read)))
       case _ if f.isDistinct =>
         val stored = children.map(KeyBytes.stored)
         Some(where(if (stored.size == 1) stored.head else unlessNull(children, CreateStruct(stored))))
@@ -120,12 +128,34 @@ private[compile] object GroupCompiler {
     }
   }
 
+  /** Nothing smaller than all arguments is kept for the function. */
+  private def isRecomputed(f: AggregateFunction): Boolean = f match {
+    case _: Count | _: AnyOf | _: Sum | _: Average | _: Min | _: Max | _: BestRows => false
+    case _ => true
+  }
+
+  /** What such a function reads; what is constant in it must stay so. */
+  private def recomputed(f: AggregateFunction): Seq[Expression] = f.children.map {
+    case SortOrder(value, _, _, _) => value
+    case value => value
+  }.filterNot(_.foldable)
+
   private def function(f: AggregateExpression, at: Option[Int]): GroupFunction = f.aggregateFunction match {
     case count: Count => GroupFunction(count.copy(children = Seq(Literal(1))), at)
-    case other: DeclarativeAggregate =>
-      val bound = other.withNewChildren(other.children.map(c => BoundReference(at.get, c.dataType, nullable = true)))
-      GroupFunction(bound.asInstanceOf[DeclarativeAggregate], at)
-    case other => throw new IllegalStateException(s"${other.prettyName} is not supported")
+    case other if isRecomputed(other) =>
+      val row = BoundReference(at.get, KeyBytes.asNullable(argument(f).get.dataType), nullable = true)
+      val fields = recomputed(other).indices.iterator.map(GetStructField(row.copy(ordinal = 0), _))
+      val ofRow = other.withNewChildren(other.children.map {
+        case constant if constant.foldable => constant
+        case order: SortOrder => order.copy(child = fields.next(), sameOrderExpressions = Nil)
+        case _ => fields.next()
+      })
+      GroupFunction(FunctionOfRows(row, ofRow.asInstanceOf[AggregateFunction], f.isDistinct), at)
+    case other =>
+      val bound = other.withNewChildren(other.children.map { c =>
+        BoundReference(at.get, KeyBytes.asNullable(c.dataType), nullable = true)
+      })
+      GroupFunction(bound.asInstanceOf[AggregateFunction], at)
   }
 
   /** @param retractable rows can go */
@@ -139,6 +169,8 @@ private[compile] object GroupCompiler {
       case _: Count | _: AnyOf => (FunctionKind.Counted, f.isDistinct)
       case _: Min => (FunctionKind.Least, retractable)
       case _: Max => (FunctionKind.Greatest, retractable)
+      case other if isRecomputed(other) => (FunctionKind.Recomputed, true)
+      case best: BestRows => (FunctionKind.Best, retractable || best.limit.isEmpty)
       case _ => (FunctionKind.Summed, f.isDistinct)
     }
     FunctionSpec(text(f), kind, argument.fold[DataType](BooleanType)(a => KeyBytes.asNullable(a.dataType)), leaves)

@@ -13,18 +13,12 @@ private[compile] object KeySource {
   def apply(plan: LogicalPlan, values: Seq[Expression]): (LogicalPlan, Seq[Expression]) = plan match {
     case _ if !plan.exists(node => node.isInstanceOf[Join] || node.isInstanceOf[Aggregate]) => (plan, values)
     case Project(list, child) if list.forall(_.deterministic) =>
-      val meaning = list.collect { case a: Alias => a.exprId -> a.child }.toMap
-      apply(child, values.map(_.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) }))
+      apply(child, below(list, values))
     case Filter(_, child) => apply(child, values)
-    case Join(left, right, _: InnerLike, _, _) if Conditions.joinsStreams(plan.asInstanceOf[Join]) =>
-      Seq(left, right).find(side => AttributeSet(values).subsetOf(side.outputSet)).fold((plan, values))(apply(
-        _,
-        values
-      ))
+    case Joined(sides) => sides.find(has(_, values)).fold((plan, values))(apply(_, values))
     case StoredInput(child) => apply(child, values)
     case Aggregate(keys, results, child, _) if keys.nonEmpty =>
-      val meaning = results.collect { case a: Alias => a.exprId -> a.child }.toMap
-      val own = values.map(_.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) })
+      val own = below(results, values)
       val columns = AttributeSet(keys.filter(_.isInstanceOf[Attribute]))
       if (own.forall(e => e.references.subsetOf(columns) && !e.exists(_.isInstanceOf[AggregateExpression])))
         apply(child, own)
@@ -34,12 +28,25 @@ private[compile] object KeySource {
 
   /** Whether the values come from one input of the joins in `plan`: joining by them makes no cycle. */
   def isOneRelation(plan: LogicalPlan, values: Seq[Expression]): Boolean = plan match {
-    case Project(list, child) =>
-      val meaning = list.collect { case a: Alias => a.exprId -> a.child }.toMap
-      isOneRelation(child, values.map(_.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) }))
+    case Project(list, child) => isOneRelation(child, below(list, values))
     case Filter(_, child) => isOneRelation(child, values)
-    case join @ Join(left, right, _: InnerLike, _, _) if Conditions.joinsStreams(join) =>
-      Seq(left, right).exists(side => AttributeSet(values).subsetOf(side.outputSet) && isOneRelation(side, values))
+    case Joined(sides) => sides.exists(side => has(side, values) && isOneRelation(side, values))
     case _ => true
+  }
+
+  /** Values over a projection, over what is projected. */
+  private def below(list: Seq[NamedExpression], values: Seq[Expression]): Seq[Expression] = {
+    val meaning = list.collect { case a: Alias => a.exprId -> a.child }.toMap
+    values.map(_.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) })
+  }
+
+  private def has(side: LogicalPlan, values: Seq[Expression]): Boolean =
+    AttributeSet(values).subsetOf(side.outputSet)
+
+  private object Joined {
+    def unapply(plan: LogicalPlan): Option[Seq[LogicalPlan]] = plan match {
+      case join @ Join(_, _, _: InnerLike, _, _) if Conditions.joinsStreams(join) => Some(join.children)
+      case _ => None
+    }
   }
 }

@@ -5,7 +5,6 @@ import io.joinless.spark.rules.{Conditions, Names}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.BooleanType
 
@@ -27,9 +26,6 @@ import org.apache.spark.sql.types.BooleanType
   * an input ([[StoredInput]]): the join would be a cycle.
   */
 private[compile] object PartnerJoins {
-
-  /** What an [[Aggregate]] that was put here is for. */
-  val purpose: TreeNodeTag[String] = TreeNodeTag[String]("joinless.purpose")
 
   /** The plan without other joins of streams than inner ones. */
   def inner(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
@@ -84,7 +80,6 @@ private[compile] object PartnerJoins {
 
   private object Sides {
     def apply(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides = {
-      def of(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
       val conditions = condition.toSeq.flatMap(Conditions.conjuncts)
       val all = right match {
         // Spark looks for one row where any will do
@@ -109,6 +104,9 @@ private[compile] object PartnerJoins {
       Sides(left, where(ofRight ++ noNulls, all), keys, split.collect { case Left(e) => e })
     }
   }
+
+  private def of(e: Expression, side: LogicalPlan): Boolean =
+    e.references.nonEmpty && e.references.subsetOf(side.outputSet)
 
   private def where(conditions: Seq[Expression], plan: LogicalPlan): LogicalPlan =
     conditions.reduceOption(And(_, _)).fold(plan)(Filter(_, plan))
@@ -159,7 +157,7 @@ private[compile] object PartnerJoins {
 
   /** One row without columns, if there are rows. */
   private def present(rows: LogicalPlan): LogicalPlan = {
-    val any = Alias(AnyOf(Literal.TrueLiteral).toAggregateExpression(), "any")()
+    val any = AnyOf.row
     Project(Nil, Filter(any.toAttribute, Aggregate(Nil, Seq(any), rows)))
   }
 
@@ -173,26 +171,25 @@ private[compile] object PartnerJoins {
   /** @param right the keys of the right side, and behind them columns that are true or NULL */
   private def presence(sides: Sides, right: LogicalPlan): Presence = {
     val count = sides.wanted.size
-    val nothing = Literal(null, BooleanType)
     def flag(a: Attribute) = Alias(AnyOf(a).toAggregateExpression(), a.name)()
     if (count == 0) {
       val flags = right.output.map(flag)
       val one = Aggregate(Nil, flags, right)
-      one.setTagValue(purpose, "all rows in one group, whether there are any")
+      one.setTagValue(GroupCompiler.purpose, "all rows in one group, whether there are any")
       Presence(one, Nil, attributes(flags))
     } else {
       val (plan, values) = sides.source
       val flags = right.output.drop(count)
       val ofLeft = Project(
-        named(values) ++ flags.map(f => Alias(nothing, f.name)()) :+ Alias(Literal.TrueLiteral, "left")(),
+        named(values) ++ flags.map(nothing) :+ isThere("left"),
         plan
       )
-      val union = Union(ofLeft, Project(right.output :+ Alias(nothing, "left")(), right))
+      val union = Union(ofLeft, Project(right.output :+ nothing(isThere("left")), right))
       val (keys, others) = union.output.splitAt(count)
       val all = others.map(flag)
       val groups = Aggregate(keys, keys ++ all, union)
       groups.setTagValue(
-        purpose,
+        GroupCompiler.purpose,
         s"by ${keys.map(_.name).mkString(", ")}, whether the other side of the join has such rows"
       )
       val known = Filter(all.last.toAttribute, groups)
@@ -203,7 +200,7 @@ private[compile] object PartnerJoins {
   /** Groups that know whether the right side has a partner. */
   private def partners(sides: Sides): Presence = {
     val rows = matched(sides)
-    presence(sides, Project(rows.output :+ Alias(Literal.TrueLiteral, "right")(), rows))
+    presence(sides, Project(rows.output :+ isThere("right"), rows))
   }
 
   private def anti(sides: Sides): LogicalPlan = sides match {
@@ -220,6 +217,12 @@ private[compile] object PartnerJoins {
     Project(sides.left.output :+ Alias(partner.flags.head, exists.name)(exists.exprId), rows)
   }
 
+  /** A column of the right rows that is true there; in rows that are none of them it is [[nothing]]. */
+  private def isThere(name: String): Alias = Alias(Literal.TrueLiteral, name)()
+
+  private def nothing(like: NamedExpression): Alias = Alias(Literal(null, like.dataType), like.name)()
+
+  /** NULLs in the place of columns. */
   private def nulls(columns: Seq[Attribute]): Seq[NamedExpression] =
     columns.map(a => Alias(Literal(null, a.dataType), a.name)(a.exprId, a.qualifier))
 
@@ -234,8 +237,7 @@ private[compile] object PartnerJoins {
       val (keys, read) = partner.keys.splitAt(sides.keys.size)
       val filled = Alias(Literal.FalseLiteral, "filled")()
       val real = Project(
-        named(sides.keys.map(_.right)) ++ nulls(read)
-          .map(a => Alias(a.children.head, a.name)()) ++ (filled +: right.output),
+        named(sides.keys.map(_.right)) ++ read.map(nothing) ++ (filled +: right.output),
         sides.right
       )
       val padded = Project(keys ++ read ++ (Alias(Literal.TrueLiteral, "filled")() +: nulls(right.output)), absent)
@@ -272,7 +274,6 @@ private[compile] object PartnerJoins {
   private object NotIn {
     def unapply(sides: Sides): Option[(Expression, Expression, Sides)] = sides.residual match {
       case Seq(Or(EqualTo(a, b), IsNull(EqualTo(c, d)))) if a.semanticEquals(c) && b.semanticEquals(d) =>
-        def of(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
         val rest = sides.copy(residual = Nil)
         if (of(a, sides.left) && of(b, sides.right)) Some((a, b, rest))
         else if (of(b, sides.left) && of(a, sides.right)) Some((b, a, rest))
@@ -291,7 +292,7 @@ private[compile] object PartnerJoins {
     val all = presence(
       sides,
       Project(
-        named(sides.keys.map(_.right)) :+ Alias(Literal.TrueLiteral, "right")() :+
+        named(sides.keys.map(_.right)) :+ isThere("right") :+
           Alias(If(IsNull(among), Literal.TrueLiteral, Literal(null, BooleanType)), "null")(),
         sides.right
       )

@@ -138,7 +138,7 @@ private[compile] object Subqueries {
   private def row(subquery: ScalarSubquery): LogicalPlan = joined(subquery.plan) match {
     case plan if isOneRow(plan) => Project(Seq(Alias(plan.output.head, plan.output.head.name)()), plan)
     case AnyRow(value, child) =>
-      val any = Alias(AnyOf(Literal.TrueLiteral).toAggregateExpression(), "any")()
+      val any = AnyOf.row
       val rows = Aggregate(Nil, Seq(any), child)
       Project(Seq(Alias(If(any.toAttribute, value, Literal(null, value.dataType)), "value")()), rows)
     case plan =>
@@ -154,26 +154,28 @@ private[compile] object Subqueries {
     case _ => false
   }
 
-  /** What Spark makes of EXISTS where nothing is correlated: a constant for the first row that there is. */
+  /** What Spark makes of EXISTS where nothing is correlated: a constant for the first row that there is. Limits and projections come in
+    * any order.
+    */
   private object AnyRow {
-    def unapply(plan: LogicalPlan): Option[(Expression, LogicalPlan)] = plan match {
-      case Project(Seq(Alias(value, _)), child) if value.foldable => limited(child).map((value, _))
-      case GlobalLimit(IntegerLiteral(1), AnyConstant(value, child)) => Some((value, child))
-      case LocalLimit(IntegerLiteral(1), AnyConstant(value, child)) => Some((value, child))
-      case _ => None
+    def unapply(plan: LogicalPlan): Option[(Expression, LogicalPlan)] = {
+      val (projections, limits) = steps(plan).partition(_.isInstanceOf[Project])
+      projections.headOption.collect {
+        case Project(Seq(Alias(value, _)), _) if value.foldable && limits.nonEmpty => (value, rows(plan))
+      }
     }
 
-    private def limited(plan: LogicalPlan): Option[LogicalPlan] = plan match {
-      case GlobalLimit(IntegerLiteral(1), child) => Some(limited(child).getOrElse(child))
-      case LocalLimit(IntegerLiteral(1), child) => Some(limited(child).getOrElse(child))
-      case Project(_, child) => limited(child)
-      case _ => None
-    }
+    private def steps(plan: LogicalPlan): List[LogicalPlan] =
+      Step.unapply(plan).fold(List.empty[LogicalPlan])(below => plan :: steps(below))
 
-    private object AnyConstant {
-      def unapply(plan: LogicalPlan): Option[(Expression, LogicalPlan)] = plan match {
-        case Project(Seq(Alias(value, _)), child) if value.foldable => Some((value, limited(child).getOrElse(child)))
-        case other => AnyRow.unapply(other)
+    private def rows(plan: LogicalPlan): LogicalPlan = Step.unapply(plan).fold(plan)(rows)
+
+    private object Step {
+      def unapply(plan: LogicalPlan): Option[LogicalPlan] = plan match {
+        case GlobalLimit(IntegerLiteral(1), child) => Some(child)
+        case LocalLimit(IntegerLiteral(1), child) => Some(child)
+        case Project(_, child) => Some(child)
+        case _ => None
       }
     }
   }

@@ -2,12 +2,12 @@ package io.joinless.spark.exec
 
 import java.math.{BigDecimal, BigInteger}
 
-import io.joinless.spark.plans.{AnyOf, GroupFunction}
-import io.joinless.spark.state.{Accumulator, DoubleSumOf, ExtremeOf, GroupTotals, IntegerSumOf}
+import io.joinless.spark.plans.{AnyOf, GroupFunction, RowsOfGroup}
+import io.joinless.spark.state.{Accumulator, BestOf, DoubleSumOf, ExtremeOf, GroupTotals, IntegerSumOf}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count, Max, Min, Sum}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count, DeclarativeAggregate, Max, Min, Sum}
 import org.apache.spark.sql.catalyst.expressions.{BindReferences, EvalMode, Expression, GenericInternalRow}
-import org.apache.spark.sql.joinless.SumOverflow
+import org.apache.spark.sql.joinless.ExecutionErrors
 import org.apache.spark.sql.types._
 
 /** The values of aggregate functions of a group, from what is kept of it.
@@ -39,12 +39,13 @@ private object GroupValues {
     case _: Count if at < 0 => _.rows
     case _: Count => _.accumulators(at).count
     case _: AnyOf => _.accumulators(at).count > 0
+    case rows: RowsOfGroup => totals => rows.value(totals.accumulators(at).asInstanceOf[BestOf].first)
     case _: Min | _: Max =>
       totals =>
         Option(totals.accumulators(at).asInstanceOf[ExtremeOf].extreme).map(_.get(0, f.function.dataType)).orNull
     case sum: Sum =>
       val buffer = sum.aggBufferAttributes.head.dataType
-      val evaluate = bound(f)
+      val evaluate = bound(sum)
       totals => {
         val accumulator = totals.accumulators(at)
         val value =
@@ -52,7 +53,7 @@ private object GroupValues {
         evaluate.eval(InternalRow(value, accumulator.count == 0))
       }
     case average: Average =>
-      val evaluate = bound(f)
+      val evaluate = bound(average)
       totals => {
         val accumulator = totals.accumulators(at)
         val sum = sumOf(accumulator, average.child.dataType, average.sumDataType, average.evalMode)
@@ -61,8 +62,8 @@ private object GroupValues {
     case other => throw new IllegalStateException(s"no values of ${other.prettyName}")
   }
 
-  private def bound(f: GroupFunction): Expression =
-    BindReferences.bindReference(f.function.evaluateExpression, f.function.aggBufferAttributes)
+  private def bound(f: DeclarativeAggregate): Expression =
+    BindReferences.bindReference(f.evaluateExpression, f.aggBufferAttributes)
 
   private def sumOf(accumulator: Accumulator, argument: DataType, buffer: DataType, mode: EvalMode.Value): Any =
     (accumulator, buffer) match {
@@ -73,10 +74,10 @@ private object GroupValues {
         if (digits.precision > d.precision) null else Decimal(digits, d.precision, d.scale)
       case (integers: IntegerSumOf, _: YearMonthIntervalType) =>
         val sum = integers.sum.toBigInteger
-        if (sum.bitLength < 32) sum.intValue else throw SumOverflow.ofIntervals()
+        if (sum.bitLength < 32) sum.intValue else throw ExecutionErrors.sumOfIntervals()
       case (integers: IntegerSumOf, _: DayTimeIntervalType) =>
         val sum = integers.sum.toBigInteger
-        if (sum.bitLength < 64) sum.longValue else throw SumOverflow.ofIntervals()
+        if (sum.bitLength < 64) sum.longValue else throw ExecutionErrors.sumOfIntervals()
       case (integers: IntegerSumOf, LongType) => long(integers.sum.toBigInteger, mode)
       case _ => throw new IllegalStateException(s"no sum of ${argument.sql} as ${buffer.sql}")
     }
@@ -84,7 +85,7 @@ private object GroupValues {
   private def long(sum: BigInteger, mode: EvalMode.Value): Any =
     if (sum.bitLength < 64 || mode == EvalMode.LEGACY) sum.longValue
     else if (mode == EvalMode.TRY) null
-    else throw SumOverflow.ofLongs()
+    else throw ExecutionErrors.sumOfLongs()
 
   private def scaleOf(argument: DataType): Int = argument match {
     case d: DecimalType => d.scale

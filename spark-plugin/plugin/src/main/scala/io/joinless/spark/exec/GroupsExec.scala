@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction}
+import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction, RowsOfGroup}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
 import io.joinless.spark.state.{GroupArgument, GroupStore}
 import org.apache.spark.rdd.RDD
@@ -165,6 +165,7 @@ object GroupsExec {
 
   private[exec] def arguments(functions: Seq[GroupFunction], shape: GroupShape): Seq[GroupArgument] =
     functions.zip(shape.functions).flatMap { case (f, spec) =>
-      f.argument.map(GroupArgument(_, spec.argument, spec.kind, spec.values))
+      val rows = f.function match { case rows: RowsOfGroup => Some(rows); case _ => None }
+      f.argument.map(GroupArgument(_, spec.argument, spec.kind, spec.values, rows))
     }
 }

@@ -58,9 +58,13 @@ final private class GroupsTask(
     val stored = groupStore.totals(group)
     val exists = stored.isDefined
     val now = GroupTotals.kept(arguments)
-    stored.foreach(now.add)
-    if (exists) before.set(group, now)
-    TouchedGroups.adding(now.change(batch, groupStore.values(group, _)))
+    val values = groupStore.values(group, _)
+    stored.foreach { totals =>
+      now.add(totals)
+      now.load(values)
+      before.set(group, now)
+    }
+    TouchedGroups.adding(now.change(batch, values))
     if (now.rows < 0) throw new IllegalStateException(s"A group has ${now.rows} rows: more were deleted than inserted.")
     val remains = now.rows > 0 || keys.isEmpty
     if (remains) {

@@ -2,9 +2,9 @@ package io.joinless.spark.planner
 
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.{DeltaRowsExec, GroupsExec, JoinFreeExec, MarkExec, RolesAndCellsExec}
+import io.joinless.spark.exec.{DeltaRowsExec, GroupsExec, JoinFreeExec, MarkExec, RolesAndCellsExec, RowWindowsExec}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{Changelog, DeltaOutput, DeltaRows, Groups, JoinFreeJoin, PlansJoinBlocks}
+import io.joinless.spark.plans.{Changelog, DeltaOutput, DeltaRows, Groups, JoinFreeJoin, PlansJoinBlocks, RowWindows}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
 import io.joinless.spark.run.{Recorded, StreamContext}
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, LateEvents, StateInfo}
@@ -25,6 +25,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case DeltaRows(child, form, shownColumns, output) =>
       DeltaRowsExec(form, shownColumns, output, planLater(child)) :: Nil
     case groups: Groups => planned(groups) :: Nil
+    case RowWindows(child, windows, output) => RowWindowsExec(windows, output, planLater(child)) :: Nil
     case Changelog(child, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
     case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
     case DeltaOutput(child) => MarkExec("DeltaOutput", plan.output, planLater(child)) :: Nil

@@ -1,7 +1,16 @@
 package io.joinless.spark.plans
 
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
-import org.apache.spark.sql.catalyst.expressions.{Add, AttributeReference, Expression, GreaterThan, If, IsNull, Literal}
+import org.apache.spark.sql.catalyst.expressions.{
+  Add,
+  Alias,
+  AttributeReference,
+  Expression,
+  GreaterThan,
+  If,
+  IsNull,
+  Literal
+}
 import org.apache.spark.sql.catalyst.trees.UnaryLike
 import org.apache.spark.sql.types.{BooleanType, DataType, LongType}
 
@@ -29,4 +38,10 @@ final case class AnyOf(child: Expression) extends DeclarativeAggregate with Unar
   override def prettyName: String = "any"
 
   override protected def withNewChildInternal(newChild: Expression): AnyOf = copy(child = newChild)
+}
+
+object AnyOf {
+
+  /** Whether a group has rows, as a column. */
+  def row: Alias = Alias(AnyOf(Literal.TrueLiteral).toAggregateExpression(), "any")()
 }

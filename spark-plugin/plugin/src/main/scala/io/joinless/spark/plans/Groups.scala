@@ -1,7 +1,7 @@
 package io.joinless.spark.plans
 
 import io.joinless.spark.spec.GroupShape
-import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
@@ -40,4 +40,4 @@ final case class Groups(
   *   the group keeps
   * @param argument the column of the groups' input that it reads; None for COUNT(*)
   */
-final case class GroupFunction(function: DeclarativeAggregate, argument: Option[Int])
+final case class GroupFunction(function: AggregateFunction, argument: Option[Int])

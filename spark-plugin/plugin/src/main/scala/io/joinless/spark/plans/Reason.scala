@@ -127,12 +127,12 @@ object Reason {
   val UnsupportedOperator: Code = Code(
     "UNSUPPORTED_OPERATOR",
     "The operator <operator> stands in the query, and changes of a result are told of joins, subqueries, filters, " +
-      "projections, unions, GROUP BY and DISTINCT.",
+      "projections, unions, GROUP BY, DISTINCT, LIMIT and window functions.",
     "Leave it out. What treats rows one by one may follow incrementalEnumerate()."
   )
   val UnsupportedAggregate: Code = Code(
     "UNSUPPORTED_AGGREGATE",
-    "The changes of groups are told of COUNT, SUM, AVG, MIN and MAX, and the query has <function>.",
+    "The changes of groups are told of functions that are Spark's own, and the query has <function>.",
     "Leave it out, or compute it from the complete result, incrementalEnumerate(\"full\")."
   )
   val UnsupportedGroupKey: Code = Code(

@@ -3,7 +3,7 @@ package io.joinless.spark.plans
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.expressions.{BinaryExpression, Expression}
-import org.apache.spark.sql.joinless.SeveralRows
+import org.apache.spark.sql.joinless.ExecutionErrors
 import org.apache.spark.sql.types.DataType
 
 /** The value of a scalar subquery: `value` where it has at most one row; Spark's error where it has several.
@@ -23,7 +23,7 @@ final case class SingleValue(value: Expression, rows: Expression) extends Binary
   override def eval(row: InternalRow): Any = {
     val count = rows.eval(row)
     if (count != null && count.asInstanceOf[Long] > 1)
-      throw SeveralRows.ofScalarSubquery(null)
+      throw ExecutionErrors.severalRows(null)
     value.eval(row)
   }
 

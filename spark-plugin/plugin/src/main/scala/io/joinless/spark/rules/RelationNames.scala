@@ -13,6 +13,9 @@ private[spark] object RelationNames {
 
   private val tag: TreeNodeTag[String] = TreeNodeTag[String]("joinless.relation")
 
+  /** Spark's own name of a subquery that has none. */
+  private val Unnamed = SubqueryAlias.generateSubqueryName()
+
   def note(plan: LogicalPlan): Unit =
     (plan +: plan.subqueriesAll).flatMap(names(_, None)).groupMap(found => Identity(found._1))(_._2).foreach {
       case (Identity(source), aliases) if aliases.distinct.size == 1 => source.setTagValue(tag, aliases.head)
@@ -23,6 +26,7 @@ private[spark] object RelationNames {
   def call(source: LogicalPlan, name: String): Unit = source.setTagValue(tag, name)
 
   private def names(plan: LogicalPlan, alias: Option[String]): Seq[(LogicalPlan, String)] = plan match {
+    case SubqueryAlias(name, child) if name.name == Unnamed => names(child, alias)
     case SubqueryAlias(name, child) => names(child, alias.orElse(Some(name.name)))
     case join: Join => join.children.flatMap(names(_, None))
     case source if source.children.isEmpty => alias.map(source -> _).toSeq

@@ -1,9 +1,17 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{Groups, JoinFreeJoin}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, RowWindows, WindowFunctions}
 import io.joinless.spark.spec.RowsSpec
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, Generator, NamedExpression}
-import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  BindReferences,
+  Expression,
+  Generator,
+  NamedExpression,
+  SortOrder
+}
+import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, LogicalPlan, Project, Union, Window}
 
 /** Changes of a query's rows, with what is known of them.
   *
@@ -54,6 +62,28 @@ final case class WeightedRows(plan: LogicalPlan, shown: Seq[Int], text: Expressi
       kept.map(_ => -1) ++ made.map(_ => -1),
       WeightedRows.named(generate.output, texts)
     ).noted(texts, Seq(generate.generator))
+  }
+
+  /** The rows of partitions that come one after the other, with the values of window functions. Old and new rows are apart. */
+  def windows(window: Window): WeightedRows = {
+    val made = window.windowExpressions.map(_.toAttribute.newInstance())
+    def bound(e: Expression) = BindReferences.bindReference(own(e, window.child), plan.output)
+    val partition = window.partitionSpec.map(own(_, window.child)).map { key =>
+      plan.output.indexWhere(_.semanticEquals(key))
+    }
+    val values = window.windowExpressions.map { case Alias(value, _) => value; case other => other }
+    val functions = WindowFunctions(
+      values.map(bound),
+      partition :+ plan.output.size - 1,
+      window.orderSpec.map(bound(_).asInstanceOf[SortOrder])
+    )
+    val all = RowWindows(plan, functions, plan.output ++ made)
+    val texts = values.map(text)
+    copy(
+      Project((plan.output.init ++ made).map(Alias(_, "result")()) :+ plan.output.last, all),
+      shown ++ made.map(_ => -1),
+      WeightedRows.named(window.output, window.child.output.map(text) ++ texts)
+    ).noted(texts, values)
   }
 
   /** Takes down with what keeps state next below what is made of its rows: a row must go as what it came. */

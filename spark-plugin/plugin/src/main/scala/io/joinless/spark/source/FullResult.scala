@@ -1,13 +1,13 @@
 package io.joinless.spark.source
 
-import io.joinless.spark.plans.InPlaceOf
 import io.joinless.spark.changes.{Changes, SourceNames}
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups, JoinFreeJoin}
+import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups, InPlaceOf, JoinFreeJoin, Reason, RowWindows}
 import io.joinless.spark.rules.StoredRows
-import io.joinless.spark.spec.BlockShape
+import io.joinless.spark.run.{RunState, StreamContext}
+import io.joinless.spark.spec.{BlockShape, GroupFormat, GroupShape}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Count}
 import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   GlobalLimit,
   LocalLimit,
   LogicalPlan,
+  Offset,
   Project,
   Sort,
   SubqueryAlias,
@@ -41,33 +42,71 @@ object FullResult {
     val session = df.sparkSession
     if (!Inspection.hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
-    Plans.dataFrame(df, full(session, Plans.analyzed(df), Snapshot.fitting(session, checkpoint, batch, _, operator)))
+    def recorded = StreamContext.stateAt(session, checkpoint) match {
+      case decided: RunState.Decided => decided.groups
+      case _ => Nil
+    }
+    val fitting = Snapshot.fitting(session, checkpoint, batch, _, _, operator)
+    Plans.dataFrame(df, new FullResult(session, fitting, recorded).full(Plans.analyzed(df)))
+  }
+}
+
+/** @param fitting the block's state in the checkpoint
+  * @param recorded the groups in the checkpoint; asked only where a query has a LIMIT
+  */
+final private class FullResult(
+    session: SparkSession,
+    fitting: (BlockShape, BlockPlace) => Snapshot,
+    recorded: => Seq[GroupShape]
+) {
+
+  /** What puts the rows in an order, or cuts them, is done to the batch result; unless the running query does it. */
+  def full(plan: LogicalPlan): LogicalPlan = plan match {
+    case _: GlobalLimit | _: Offset => kept(plan).fold(above(plan))(enumerated)
+    case _: Sort | _: LocalLimit | _: SubqueryAlias | Project(_, _: Sort) => above(plan)
+    case query => enumerated(compiled(query).fold(reason => throw DeltaCompilation.refused(reason), identity))
   }
 
-  private def full(session: SparkSession, plan: LogicalPlan, fitting: BlockShape => Snapshot): LogicalPlan =
-    plan match {
-      case _: Sort | _: GlobalLimit | _: LocalLimit | _: SubqueryAlias =>
-        plan.withNewChildren(plan.children.map(full(session, _, fitting)))
-      case query =>
-        DeltaCompilation(session, Changes.marked(query, DeltaForm.Weight), begun = true) match {
-          case DeltaRows(changes, _, _, output) =>
-            val rows = complete(changes, fitting)
-            Project(rows.output.zip(output).map { case (value, column) => renamed(value, column) }, rows)
-          case other => throw new IllegalStateException(s"not the changes of a query: ${other.nodeName}")
-        }
+  private def above(plan: LogicalPlan): LogicalPlan = plan.withNewChildren(plan.children.map(full))
+
+  private def compiled(query: LogicalPlan): Either[Reason, LogicalPlan] =
+    DeltaCompilation.attempt(session, Changes.marked(query, DeltaForm.Weight), begun = true)
+
+  /** The query compiled, where the checkpoint holds its first rows. */
+  private def kept(query: LogicalPlan): Option[LogicalPlan] = compiled(query).toOption.filter { plan =>
+    val before = recorded
+    plan.collect { case groups: Groups => groups.shape }.forall { shape =>
+      before.exists(GroupFormat.difference(_, shape).isEmpty)
+    }
+  }
+
+  private def enumerated(compiled: LogicalPlan): LogicalPlan =
+    compiled match {
+      case DeltaRows(changes, _, _, output) =>
+        val joins = changes.collect { case join: JoinFreeJoin => join }
+        val rows = complete(changes)(join => fitting(join.shape, BlockPlace(joins.indexWhere(_ eq join), joins.size)))
+        Project(rows.output.zip(output).map { case (value, column) => renamed(value, column) }, rows)
+      case other => throw new IllegalStateException(s"not the changes of a query: ${other.nodeName}")
     }
 
   /** The rows of which `changes` tells: all of its columns but the weight, the last one. */
-  private def complete(changes: LogicalPlan, fitting: BlockShape => Snapshot): LogicalPlan = changes match {
-    case Project(list, child) => Project(list.init, complete(child, fitting))
-    case Filter(condition, child) => Filter(condition, complete(child, fitting))
+  private def complete(changes: LogicalPlan)(state: JoinFreeJoin => Snapshot): LogicalPlan = changes match {
+    case Project(list, child) => Project(list.init, complete(child)(state))
+    case Filter(condition, child) => Filter(condition, complete(child)(state))
     case join: JoinFreeJoin =>
-      ResultTable.relation(fitting(join.shape), join.shape, join.residuals, join.output.init, conditions(join))
-    case union: Union => union.withNewChildren(union.children.map(complete(_, fitting)))
+      ResultTable.relation(state(join), join.shape, join.residuals, join.output.init, conditions(join))
+    case union: Union => union.withNewChildren(union.children.map(complete(_)(state)))
     case expand: Expand =>
-      Expand(expand.projections.map(_.init), expand.output.init, complete(expand.child, fitting))
-    case generate: Generate => generate.withNewChildren(Seq(complete(generate.child, fitting)))
-    case groups: Groups => grouped(groups, complete(groups.child, fitting))
+      Expand(expand.projections.map(_.init), expand.output.init, complete(expand.child)(state))
+    case generate: Generate => generate.withNewChildren(Seq(complete(generate.child)(state)))
+    case RowWindows(child, windows, output) =>
+      val weight = child.output.last.exprId
+      RowWindows(
+        complete(child)(state),
+        windows.copy(partition = windows.partition.init),
+        output.filter(_.exprId != weight)
+      )
+    case groups: Groups => grouped(groups, complete(groups.child)(state))
     case other => throw JoinlessErrors.rowsNotStored(SourceNames.of(other))
   }
 

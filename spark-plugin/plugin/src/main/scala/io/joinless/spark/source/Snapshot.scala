@@ -36,6 +36,8 @@ object Snapshot {
 
   /** The block that a query was compiled to: the one of the checkpoint that it can go on with.
     *
+    * @param place which block of the query it is, of all of them: where several blocks fit, it is the one at the same place, if that is of
+    *   the same relations
     * @param operator number of the block's stateful operator; needed only where several blocks fit
     */
   def fitting(
@@ -43,15 +45,20 @@ object Snapshot {
       checkpoint: String,
       batch: Option[Long],
       planned: BlockShape,
+      place: BlockPlace,
       operator: Option[Long]
   ): Snapshot =
     of(session, checkpoint, batch) { (state, at) =>
       def difference(block: Recorded) = SpecComparison.difference(block.spec.shape, planned)
-      val blocks = state.operators(at).ours
+      val blocks = state.operators(at).ours.sortBy(_.operator)
+      def names(shape: BlockShape) = shape.relations.map(_.name)
+      def atPlace(several: Seq[Recorded]) = blocks.lift(place.position).filter { block =>
+        blocks.size == place.blocks && several.contains(block) && names(block.spec.shape) == names(planned)
+      }
       blocks.filter(difference(_).isEmpty) match {
         case Seq(only) if operator.isEmpty => only
         case several if operator.isEmpty && several.size > 1 =>
-          throw JoinlessErrors.severalJoins(checkpoint, listed(several))
+          atPlace(several).getOrElse(throw JoinlessErrors.severalJoins(checkpoint, listed(several)))
         case Seq() if operator.isEmpty && blocks.size > 1 =>
           val differences = blocks.flatMap(block => difference(block).map { case (kind, what) => (kind, block, what) })
           val all = differences.map { case (_, block, what) => s"${listed(Seq(block))}: $what" }
@@ -111,3 +118,6 @@ object Snapshot {
   private def listed(blocks: Seq[Recorded]): String =
     blocks.map(b => s"${b.operator} (${b.spec.relations.map(_.name).mkString(", ")})").mkString(", ")
 }
+
+/** Which block of a query: blocks are planned, and so numbered, in the order in which they stand in the plan. */
+final private[source] case class BlockPlace(position: Int, blocks: Int)

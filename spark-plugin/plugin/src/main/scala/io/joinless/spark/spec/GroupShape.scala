@@ -57,5 +57,11 @@ object FunctionKind {
   /** The greatest of them. */
   case object Greatest extends FunctionKind("max")
 
-  val all: Seq[FunctionKind] = Seq(Counted, Summed, Least, Greatest)
+  /** The first of the arguments in an order, or all of them. */
+  case object Best extends FunctionKind("best")
+
+  /** All of the arguments, over which the function is computed anew. */
+  case object Recomputed extends FunctionKind("rows")
+
+  val all: Seq[FunctionKind] = Seq(Counted, Summed, Least, Greatest, Best, Recomputed)
 }

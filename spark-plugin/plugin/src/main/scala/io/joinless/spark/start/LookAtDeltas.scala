@@ -21,9 +21,12 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!DeltaCompiler.hasMarks(plan)) {
       if (isAction) CompileDeltas.refuseMasked(plan)
-      AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(plan))
+      unmasked(plan)
     } else if (isAction) throw JoinlessErrors.streamNotStarted(LookAtDeltas.told(plan))
-    else AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(DeltaCompilation.shown(session, plan)))
+    else unmasked(DeltaCompilation.shown(session, plan))
+
+  private def unmasked(plan: LogicalPlan): LogicalPlan =
+    AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(plan))
 
   private def isAction: Boolean = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null
 }

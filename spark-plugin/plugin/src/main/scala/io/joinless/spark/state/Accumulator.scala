@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types._
 
 /** What a group keeps for an aggregate function of one argument, or how a batch changes that. NULLs do not count. */
-sealed abstract class Accumulator(ordinal: Int) {
+abstract class Accumulator(ordinal: Int) {
 
   /** How many arguments are not NULL. */
   final var count = 0L
@@ -29,6 +29,34 @@ sealed abstract class Accumulator(ordinal: Int) {
   def add(in: DataInput): Unit = count = Weight.add(count, in.readLong())
 
   def write(out: DataOutput): Unit = out.writeLong(count)
+
+  /** Takes in that the group held a value so often, and now does so often. */
+  private[state] def changed(value: UnsafeRow, before: Long, after: Long): Unit =
+    if (before == 0L) add(value, 1L) else if (after == 0L) add(value, -1L)
+
+  /** Looks among the values that the group holds for what has left. */
+  private[state] def complete(values: GroupValuesKept): Unit = ()
+
+  /** Reads what is not written but taken from the values that the group holds. */
+  private[state] def load(values: GroupValuesKept): Unit = ()
+}
+
+private[state] object Accumulator {
+
+  /** A row of one column of so many bytes. */
+  def readValue(in: DataInput, length: Int): UnsafeRow = {
+    val bytes = new Array[Byte](length)
+    in.readFully(bytes)
+    val row = new UnsafeRow(1)
+    row.pointTo(bytes, length)
+    row
+  }
+
+  /** Its length, and the row. */
+  def writeValue(out: DataOutput, value: UnsafeRow): Unit = {
+    out.writeInt(value.getSizeInBytes)
+    out.write(value.getBytes)
+  }
 }
 
 final class CountOf(ordinal: Int) extends Accumulator(ordinal) {
@@ -128,7 +156,7 @@ final class ValueReader(val ordinal: Int, dataType: DataType) {
 /** The least value, or the greatest.
   *
   * Of rows that only come it is all that is kept. Where values leave, they are held one by one beside it, it counts each different one
-  * once, and is found anew ([[find]]) where it has left.
+  * once, and is found anew where it has left.
   *
   * @param sign 1 for the greatest, −1 for the least
   */
@@ -139,19 +167,15 @@ final class ExtremeOf(reader: ValueReader, sign: Int) extends Accumulator(reader
   /** The value, in a row of one column; null where there is none. */
   def extreme: UnsafeRow = value
 
-  /** It has left, so that it must be found among the values that are there. */
-  def isLost: Boolean = left
-
   override protected def addValue(row: InternalRow, weight: Long): Unit =
     if (weight > 0) {
       if (value == null || sign * reader.compare(row, value) > 0) value = reader(row).copy()
     } else if (value != null && reader.compare(row, value) == 0) left = true
 
-  /** Chooses among all values, rows of one column. */
-  def find(values: Iterator[UnsafeRow]): Unit = {
+  override private[state] def complete(values: GroupValuesKept): Unit = if (left) {
     value = null
     left = false
-    values.foreach(row => if (isBetter(row)) value = row.copy())
+    values.read(_.foreach { case (row, _) => if (isBetter(row)) value = row.copy() })
   }
 
   private def isBetter(that: UnsafeRow): Boolean = value == null || sign * reader.compareValues(that, value) > 0
@@ -166,21 +190,14 @@ final class ExtremeOf(reader: ValueReader, sign: Int) extends Accumulator(reader
     super.add(in)
     val length = in.readInt()
     if (length > 0) {
-      val bytes = new Array[Byte](length)
-      in.readFully(bytes)
-      val row = new UnsafeRow(1)
-      row.pointTo(bytes, length)
+      val row = Accumulator.readValue(in, length)
       if (isBetter(row)) value = row
     }
   }
 
   override def write(out: DataOutput): Unit = {
     super.write(out)
-    if (value == null) out.writeInt(0)
-    else {
-      out.writeInt(value.getSizeInBytes)
-      out.write(value.getBytes)
-    }
+    if (value == null) out.writeInt(0) else Accumulator.writeValue(out, value)
   }
 }
 
@@ -204,31 +221,21 @@ final class ValueChanges(reader: ValueReader) extends Accumulator(reader.ordinal
   def applyTo(kept: Accumulator, values: GroupValuesKept): Unit = {
     weights.forEach { (value, weight) =>
       val (before, after) = values.change(value, weight)
-      if (before == 0L) kept.add(value, 1L) else if (after == 0L) kept.add(value, -1L)
+      kept.changed(value, before, after)
     }
-    kept match {
-      case extreme: ExtremeOf if extreme.isLost => values.read(extreme.find)
-      case _ =>
-    }
+    kept.complete(values)
   }
 
   override def add(in: DataInput): Unit = {
     super.add(in)
-    for (_ <- 0 until in.readInt()) {
-      val bytes = new Array[Byte](in.readInt())
-      in.readFully(bytes)
-      val value = new UnsafeRow(1)
-      value.pointTo(bytes, bytes.length)
-      addValue(value, in.readLong())
-    }
+    for (_ <- 0 until in.readInt()) addValue(Accumulator.readValue(in, in.readInt()), in.readLong())
   }
 
   override def write(out: DataOutput): Unit = {
     super.write(out)
     out.writeInt(weights.size)
     weights.forEach { (value, weight) =>
-      out.writeInt(value.getSizeInBytes)
-      out.write(value.getBytes)
+      Accumulator.writeValue(out, value)
       out.writeLong(weight)
     }
   }
@@ -240,6 +247,6 @@ trait GroupValuesKept {
   /** Adds to the number of a value; gives the numbers before and after. */
   def change(value: UnsafeRow, by: Long): (Long, Long)
 
-  /** Calls `read` with all values; each holds until the next. */
-  def read(read: Iterator[UnsafeRow] => Unit): Unit
+  /** Calls `read` with all values and their numbers; each row holds until the next. */
+  def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit
 }

@@ -42,7 +42,7 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, store: PrefixS
 
     override def change(value: UnsafeRow, by: Long): (Long, Long) = {
       val key = entry(joined(group, InternalRow(function, value.getBytes)))
-      val before = Option(store.get(key)).fold(0L)(found => ByteBuffer.wrap(found.getBinary(0)).getLong)
+      val before = Option(store.get(key)).fold(0L)(GroupStore.number)
       val after = Weight.add(before, by)
       if (after < 0) throw new IllegalStateException(s"A group holds a value $after times.")
       if (after == 0L) store.remove(key)
@@ -50,13 +50,13 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, store: PrefixS
       (before, after)
     }
 
-    override def read(read: Iterator[UnsafeRow] => Unit): Unit = {
+    override def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = {
       val row = new UnsafeRow(1)
       store.scan(prefix(joined(group, InternalRow(function)))) { entries =>
-        read(entries.map { case (key, _) =>
+        read(entries.map { case (key, number) =>
           val bytes = key.getBinary(keys.size + 1)
           row.pointTo(bytes, bytes.length)
-          row
+          (row, GroupStore.number(number))
         })
       }
     }
@@ -64,6 +64,8 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, store: PrefixS
 }
 
 object GroupStore {
+
+  private def number(value: UnsafeRow): Long = ByteBuffer.wrap(value.getBinary(0)).getLong
 
   /** In the place of a function: what is kept of the group itself. */
   final private val OfGroup = -1

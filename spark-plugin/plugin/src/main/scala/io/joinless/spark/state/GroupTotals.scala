@@ -3,6 +3,7 @@ package io.joinless.spark.state
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 
 import io.joinless.engine.algebra.Weight
+import io.joinless.spark.plans.RowsOfGroup
 import io.joinless.spark.spec.FunctionKind
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
@@ -30,6 +31,12 @@ final class GroupTotals private (val accumulators: Array[Accumulator]) {
       i += 1
     }
   }
+
+  /** Reads what is not written with the totals.
+    *
+    * @param values for the accumulator of that number, the values that the group holds
+    */
+  def load(values: Int => GroupValuesKept): Unit = for (i <- accumulators.indices) accumulators(i).load(values(i))
 
   /** Adds what a batch changes.
     *
@@ -73,13 +80,22 @@ object GroupTotals {
   * those of one task.
   *
   * @param values the group holds each different value with its number, so that values can leave, and count once
+  * @param rows the function, where it is one of values in an order
   */
-final case class GroupArgument(ordinal: Int, dataType: DataType, kind: FunctionKind, values: Boolean) {
+final case class GroupArgument(
+    ordinal: Int,
+    dataType: DataType,
+    kind: FunctionKind,
+    values: Boolean,
+    rows: Option[RowsOfGroup] = None
+) {
 
   @transient private lazy val inRow = new ValueReader(ordinal, dataType)
 
   /** A value that a group holds is a row of one column. */
   @transient private lazy val inValue = new ValueReader(0, dataType)
+
+  @transient private lazy val ordering = rows.get.order.ordering
 
   def changes(): Accumulator = if (values) new ValueChanges(inRow) else of(inRow)
 
@@ -94,5 +110,6 @@ final case class GroupArgument(ordinal: Int, dataType: DataType, kind: FunctionK
       }
     case FunctionKind.Least => new ExtremeOf(reader, -1)
     case FunctionKind.Greatest => new ExtremeOf(reader, 1)
+    case FunctionKind.Best | FunctionKind.Recomputed => new BestOf(reader, ordering, rows.flatMap(_.limit), values)
   }
 }

@@ -1,6 +1,6 @@
-"""TPC-H as changing tables: data and query texts from DuckDB's extension, in an environment of its own.
+"""TPC-H and TPC-DS as changing tables: data and query texts from DuckDB's extensions, in an environment of their own.
 
-The extension is made for an older DuckDB than the tests use, so a virtual environment below `.build` holds both.
+The extensions are made for an older DuckDB than the tests use, so a virtual environment below `.build` holds them.
 """
 
 from __future__ import annotations
@@ -14,29 +14,40 @@ from pathlib import Path
 import duckdb
 
 _ROOT = Path(__file__).parents[2]
-_PACKAGES = ("duckdb==1.5.5", "duckdb-extension-tpch==1.5.5")
+_PACKAGES = ("duckdb==1.5.5", "duckdb-extension-tpch==1.5.5", "duckdb-extension-tpcds==1.5.5")
 
 #: Per table, what an update changes; the other tables are told by insertions and deletions alone.
 UPDATES = {
-    "lineitem": "l_quantity = l_quantity + 1",
-    "orders": "o_totalprice = o_totalprice + 1, o_comment = 'special requests' || o_comment",
-    "customer": "c_acctbal = c_acctbal + 500",
-    "supplier": "s_acctbal = s_acctbal + 1",
-    "part": "p_size = p_size % 50 + 1",
-    "partsupp": "ps_availqty = ps_availqty + 100",
+    "tpch": {
+        "lineitem": "l_quantity = l_quantity + 1",
+        "orders": "o_totalprice = o_totalprice + 1, o_comment = 'special requests' || o_comment",
+        "customer": "c_acctbal = c_acctbal + 500",
+        "supplier": "s_acctbal = s_acctbal + 1",
+        "part": "p_size = p_size % 50 + 1",
+        "partsupp": "ps_availqty = ps_availqty + 100",
+    },
+    "tpcds": {
+        "store_sales": "ss_quantity = ss_quantity + 1, ss_ext_sales_price = ss_ext_sales_price * 2",
+        "catalog_sales": "cs_quantity = cs_quantity + 1",
+        "web_sales": "ws_quantity = ws_quantity + 1, ws_ext_sales_price = ws_ext_sales_price * 2",
+        "item": "i_current_price = i_current_price + 1",
+        "customer_address": "ca_city = 'Midway'",
+        "customer": "c_preferred_cust_flag = 'Y'",
+    },
 }
 
 _GENERATE = """
-import glob, json, os, sys
-import duckdb, duckdb_extension_tpch
-folder, scale = sys.argv[1], sys.argv[2]
-(extension,) = glob.glob(os.path.join(os.path.dirname(duckdb_extension_tpch.__file__), "extensions", "*", "*"))
+import glob, importlib, json, os, sys
+import duckdb
+name, folder, scale = sys.argv[1:]
+package = importlib.import_module(f"duckdb_extension_{name}")
+(extension,) = glob.glob(os.path.join(os.path.dirname(package.__file__), "extensions", "*", "*"))
 connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
 connection.execute(f"LOAD '{extension}'")
-connection.execute(f"CALL dbgen(sf={scale})")
+connection.execute(f"CALL {'dbgen' if name == 'tpch' else 'dsdgen'}(sf={scale})")
 for (table,) in connection.execute("SHOW TABLES").fetchall():
     connection.execute(f"COPY {table} TO '{folder}/{table}.parquet' (FORMAT parquet)")
-queries = dict(connection.execute("SELECT query_nr, query FROM tpch_queries()").fetchall())
+queries = dict(connection.execute(f"SELECT query_nr, query FROM {name}_queries()").fetchall())
 with open(os.path.join(folder, "queries.json"), "w") as file:
     json.dump(queries, file)
 """
@@ -46,18 +57,20 @@ class Unavailable(Exception):
     """The packages cannot be installed here."""
 
 
-def generated(scale: str) -> Path:
-    """The folder with a file per table, and `queries.json`; made once."""
-    folder = _ROOT / ".build" / f"tpch-{scale}"
+def generated(name: str, scale: str) -> Path:
+    """The folder with a file per table of `tpch` or `tpcds`, and `queries.json`; made once."""
+    folder = _ROOT / ".build" / f"{name}-{scale}"
     if not (folder / "queries.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
         python = _environment()
-        subprocess.run([python, "-c", _GENERATE, str(folder), scale], check=True, capture_output=True, timeout=600)
+        subprocess.run(
+            [python, "-c", _GENERATE, name, str(folder), scale], check=True, capture_output=True, timeout=600
+        )
     return folder
 
 
 def _environment() -> str:
-    home = _ROOT / ".build" / "tpch-env"
+    home = _ROOT / ".build" / "tpc-env"
     python = home / "bin" / "python"
     try:
         if not python.exists():
@@ -69,9 +82,12 @@ def _environment() -> str:
 
 
 def queries(folder: Path) -> dict[int, str]:
-    """The texts, by number, without a LIMIT at the end: ties would make the answer ambiguous."""
+    """The texts, by number. No rows tie before a LIMIT of TPC-H at these scales; TPC-DS goes without the last LIMIT."""
     texts = json.loads((folder / "queries.json").read_text())
-    return {int(n): re.sub(r"\bLIMIT\s+\d+\s*;?\s*$", "", text).strip().rstrip(";") for n, text in texts.items()}
+    whole = {int(n): text.strip().rstrip(";").strip() for n, text in texts.items()}
+    if folder.name.startswith("tpch"):
+        return whole
+    return {n: re.sub(r"\bLIMIT\s+\d+$", "", text) for n, text in whole.items()}
 
 
 class ChangingTables:
@@ -80,8 +96,8 @@ class ChangingTables:
     Each batch is a folder `changes/N` with a file per table, and a folder `now/N` with the tables after it.
     """
 
-    def __init__(self, source: Path, folder: Path, batches: int) -> None:
-        self.folder, self.batches = folder, batches
+    def __init__(self, name: str, source: Path, folder: Path, batches: int) -> None:
+        self.folder, self.batches, self.updates = folder, batches, UPDATES[name]
         self.tables = sorted(file.stem for file in source.glob("*.parquet"))
         self.connection = duckdb.connect()
         for table in self.tables:
@@ -122,8 +138,8 @@ class ChangingTables:
                 again = f"hash(rowid, {batch}) // 2"
                 run(f"INSERT INTO rest SELECT {columns}, {again} FROM now WHERE rowid IN (FROM chosen)")
                 run("DELETE FROM now WHERE rowid IN (FROM chosen)")
-            elif table in UPDATES:
+            elif table in self.updates:
                 run(f"INSERT INTO told SELECT 'update_preimage', {columns} FROM now WHERE rowid IN (FROM chosen)")
-                run(f"UPDATE now SET {UPDATES[table]} WHERE rowid IN (FROM chosen)")
+                run(f"UPDATE now SET {self.updates[table]} WHERE rowid IN (FROM chosen)")
                 run(f"INSERT INTO told SELECT 'update_postimage', {columns} FROM now WHERE rowid IN (FROM chosen)")
             run("DROP TABLE chosen")

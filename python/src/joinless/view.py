@@ -1,0 +1,85 @@
+"""A table that stays equal to a query: what `materialize` starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from joinless import _arguments, _jvm
+from joinless._target import Target
+from joinless.apply import apply_changes
+from joinless.changes import enumerate_deltas
+
+#: The trigger that takes what is there and ends.
+_AVAILABLE = "availableNow"
+
+
+def materialize(
+    query: DataFrame | str,
+    into: str,
+    checkpoint: str | os.PathLike[str],
+    key: str | Sequence[str] | None = None,
+    trigger: str | None = None,
+) -> StreamingQuery:
+    """Keeps a Delta table equal to a query while its inputs change.
+
+    It is `incrementalEnumerate` and `apply_changes` in one: each batch is one commit to the table, or none where
+    nothing changes, and a batch that runs again after a failure changes nothing.
+
+    >>> per_src = spark.sql("SELECT src, COUNT(*) AS n FROM follows GROUP BY src")
+    >>> query = joinless.materialize(per_src, into="per_src", checkpoint=checkpoint + "-view")
+    >>> query.processAllAvailable()
+    >>> spark.table("per_src").sort("src").collect()
+    [Row(src=1, n=1), Row(src=2, n=1)]
+
+    Args:
+        query: a streaming DataFrame, or the text of a query in SQL for the active session.
+        into: the table: its name, or ``delta.`/path` `` in SQL's spelling. It is made with the columns of the query
+            where it does not exist. With a new checkpoint it must be empty. A name lasts longer than the process only
+            where the catalog does; a path always does.
+        checkpoint: folder that belongs to this view alone. With the same one, it goes on where it stopped.
+        key: columns that are unique in the result. Without them, the key is that of the query: the columns of its
+            GROUP BY, of DISTINCT, or of `latest`; where the query says none, the table is a bag.
+        trigger: how often a batch begins, as ``"10 seconds"``; ``"availableNow"`` takes what is there and ends. By
+            default each batch begins when the one before has ended.
+
+    Returns:
+        The query that runs. ``stop()`` it, wait for it, or ask it as any other.
+
+    Raises:
+        AnalysisException: ``JOINLESS_NOT_REWRITTEN`` with the reason where the changes of the query cannot be told,
+            and what `enumerate_deltas` raises; then no table is made.
+        ApplyChangesError: ``JOINLESS_APPLY_CHANGES.TARGET_GONE`` where the checkpoint has begun and the table is not
+            there: to make a view anew, remove both. What `apply_changes` raises comes from the first batch;
+            `joinless.error(query)` tells it.
+        TypeError, ValueError: an argument of another kind.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
+    """
+    _arguments.text("joinless.materialize", "into", into)
+    _arguments.text("joinless.materialize", "trigger", trigger, optional=True)
+    folder = _arguments.as_path("joinless.materialize", "checkpoint", checkpoint)
+    columns = _arguments.as_columns("joinless.materialize", "key", key)
+    df = _of_text(query) if isinstance(query, str) else query
+    if not hasattr(df, "sparkSession"):
+        raise TypeError(f"joinless.materialize takes a DataFrame or the text of a query as query, and got {query!r}")
+    deltas = enumerate_deltas(df, "weight")
+    found = _jvm.result_key(df)
+    Target(into).create(df, folder)
+    writer = deltas.writeStream.foreachBatch(apply_changes(into, columns or found or None))
+    if trigger == _AVAILABLE:
+        writer = writer.trigger(availableNow=True)
+    elif trigger is not None:
+        writer = writer.trigger(processingTime=trigger)
+    return writer.option("checkpointLocation", folder).start()
+
+
+def _of_text(query: str) -> DataFrame:
+    _arguments.text("joinless.materialize", "query", query)
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise ValueError("joinless.materialize takes a text only where a session is active; give a DataFrame")
+    return session.sql(query)

@@ -1,0 +1,89 @@
+package io.joinless.spark.compile
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** In a template: the rows of `child` in an order, without the first `skip` of them, and at most `most` of the others. It stands for LIMIT,
+  * OFFSET and ORDER BY, into which Spark's optimizer must not look: it moves a projection below a LIMIT, and makes a join of the subquery in
+  * it, below which it finds the order needless (seen on 4.2.0, where batch SQL returns other rows than the first ones).
+  */
+final private[compile] case class FirstRows(
+    order: Seq[SortOrder],
+    skip: Long,
+    most: Option[Long],
+    child: LogicalPlan
+) extends UnaryNode {
+
+  override def output: Seq[Attribute] = child.output
+
+  /** All rows come, and only their order matters. */
+  def isAll: Boolean = skip == 0 && most.isEmpty
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): FirstRows = copy(child = newChild)
+}
+
+private[compile] object FirstRows {
+
+  /** The plan with these nodes; without orders that decide on no rows. Not in correlated subqueries, which Spark must know. */
+  def in(plan: LogicalPlan): LogicalPlan = in(plan, ordered = false)
+
+  /** @param ordered what stands above relies on the order */
+  private def in(plan: LogicalPlan, ordered: Boolean): LogicalPlan = plan match {
+    case static if !static.isStreaming => static
+    case _: GlobalLimit | _: LocalLimit | _: Offset =>
+      val cut = of(plan)
+      val first = FirstRows(cut.order, cut.skip, cut.most, in(cut.rows))
+      inSubqueries(cut.lists.foldRight(if (first.isAll) first.child else first)(Project(_, _)))
+    case Sort(order, true, child, _) if ordered => FirstRows(order, 0L, None, in(child))
+    case Sort(_, _, child, _) => in(child)
+    case window: Window => inSubqueries(window.mapChildren(in(_, ordered = window.orderSpec.isEmpty)))
+    case _: Project | _: Filter | _: SubqueryAlias | _: View => inSubqueries(plan.mapChildren(in(_, ordered)))
+    case other => inSubqueries(other.mapChildren(c => in(c)))
+  }
+
+  private def inSubqueries(plan: LogicalPlan): LogicalPlan = plan.transformExpressions {
+    case s: SubqueryExpression if !s.isCorrelated && !s.isInstanceOf[LateralSubquery] => s.withNewPlan(in(s.plan))
+  }
+
+  /** Which rows of all come out.
+    *
+    * @param lists what is made of them, from the last projection on
+    */
+  final private case class Cut(
+      rows: LogicalPlan,
+      order: Seq[SortOrder] = Nil,
+      skip: Long = 0L,
+      most: Option[Long] = None,
+      lists: List[Seq[NamedExpression]] = Nil
+  )
+
+  /** Limits, offsets and projections come in any order above the rows, or above their order. Spark puts local limits where they do not
+    * decide on the rows.
+    */
+  private def of(plan: LogicalPlan): Cut = plan match {
+    case GlobalLimit(Number(n), child) =>
+      val below = of(child)
+      below.copy(most = Some(below.most.fold(n)(_.min(n))))
+    case LocalLimit(_, child) => of(child)
+    case Offset(Number(n), child) =>
+      val below = of(child)
+      below.copy(skip = below.skip + n, most = below.most.map(m => (m - n).max(0L)))
+    case Project(list, child) if isOrdered(child) =>
+      val below = of(child)
+      below.copy(lists = list :: below.lists)
+    case SubqueryAlias(_, child) if isOrdered(child) => of(child)
+    case Sort(order, true, child, _) => Cut(child, order)
+    case rows => Cut(rows)
+  }
+
+  /** Spark has checked that it is a constant of INT. */
+  private object Number {
+    def unapply(e: Expression): Option[Long] = Some(e.eval().asInstanceOf[Int].toLong)
+  }
+
+  private def isOrdered(plan: LogicalPlan): Boolean = plan match {
+    case _: Project | _: GlobalLimit | _: LocalLimit | _: Offset | _: SubqueryAlias => isOrdered(plan.children.head)
+    case Sort(_, global, _, _) => global
+    case _ => false
+  }
+}

@@ -1,0 +1,179 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.{BestRows, Reason, RowOrder, StreamRef}
+import io.joinless.spark.rules.{Conditions, Names}
+import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
+import org.apache.spark.sql.catalyst.plans.InnerLike
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.joinless.KeyBytes
+import org.apache.spark.sql.types.StructType
+
+/** LIMIT and window functions as groups that know their first rows, or all of them, in an order ([[BestRows]]): what follows needs no other
+  * node with state.
+  *   - LIMIT n OFFSET m: all rows are one group, of which the first n + m are known; the rows behind the m-th come out of it. Where rows
+  *     can go, which keeps all of them, they are in some groups first, each with its first n + m.
+  *   - Window functions: the groups are their partitions. A partition that changes goes with its old rows and comes with its new ones, and
+  *     Spark's own operator computes the functions over both.
+  *   - ROW_NUMBER() alone, and a condition that it is n at most: the first n rows of each partition will do.
+  *
+  * An order that decides on no rows says nothing of changes and is left out.
+  */
+final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean) {
+  import OrderedRows._
+
+  /** The plan without LIMIT, ORDER BY, and with windows over rows that come in order. */
+  def grouped(plan: LogicalPlan): Either[Reason, LogicalPlan] =
+    refused(plan).toLeft(rewritten(plan))
+
+  private def refused(plan: LogicalPlan): Option[Reason] = plan.collect {
+    case window: Window if window.isStreaming =>
+      window.windowExpressions.flatMap(_.collectFirst { case f: PythonFuncExpression =>
+        Reason.of(Reason.UnsupportedAggregate, "function" -> Names.of(f))
+      }).headOption.orElse(
+        DeltaScope.changing(window.partitionSpec ++ window.orderSpec ++ window.windowExpressions.flatMap(read))
+      )
+    case FirstRows(order, _, _, _) => DeltaScope.changing(order)
+  }.flatten.headOption
+
+  /** What a window function reads. Of the functions themselves Spark says that FIRST_VALUE and the like are random, as they depend on the
+    * order of rows, which here is always the same.
+    */
+  private def read(e: Expression): Seq[Expression] = e match {
+    case f: AggregateFunction => f.children
+    case other if other.exists(_.isInstanceOf[AggregateFunction]) => other.children.flatMap(read)
+    case other => Seq(other)
+  }
+
+  private def rewritten(plan: LogicalPlan): LogicalPlan = plan match {
+    case rows: FirstRows => if (rows.isAll) rewritten(rows.child) else first(rows)
+    case Filter(condition, window: Window) if window.isStreaming =>
+      Filter(condition, windowed(window, atMost(condition, window)))
+    case Filter(condition, Project(list, window: Window)) if window.isStreaming =>
+      Filter(condition, Project(list, windowed(window, atMost(condition, window))))
+    case window: Window if window.isStreaming => windowed(window, None)
+    // Spark repeats there what the filter above its window says
+    case WindowGroupLimit(_, _, _, _, child) if plan.isStreaming => rewritten(child)
+    case other => other.mapChildren(rewritten)
+  }
+
+  private def first(asked: FirstRows): LogicalPlan = {
+    val FirstRows(order, skip, most, child) = asked
+    val rows = withColumn(rewritten(child))
+    val limit = most.map(_ + skip).filter(_ <= Int.MaxValue).map(_.toInt.max(1))
+    val some = limit.filter(_ => canGo(rows)).fold(rows)(ofParts(rows, order, _))
+    val known = groups(Nil, some, order, limit, "")
+    val array = known.output.last
+    val from = Literal(skip.min(Int.MaxValue - 1L).toInt + 1)
+    val told =
+      if (skip == 0 && !most.contains(0L)) array else Slice(array, from, Literal(most.fold(Int.MaxValue)(_.toInt)))
+    Project(child.output, exploded(known, told, rows))
+  }
+
+  private def canGo(rows: LogicalPlan): Boolean = rows.exists {
+    case ref: StreamRef => isChangelog(ref)
+    case join: Join => !join.joinType.isInstanceOf[InnerLike]
+    case _: Aggregate => true
+    case _ => false
+  }
+
+  /** The first rows of parts of all rows, among which the first of all are. */
+  private def ofParts(rows: LogicalPlan, order: Seq[SortOrder], limit: Int): LogicalPlan = {
+    val columns = rows.output.filter(a => KeyBytes.hashable(a.dataType))
+    if (columns.isEmpty) rows
+    else {
+      val part = Pmod(new Murmur3Hash(columns), Literal(Parts))
+      val known = groups(Seq(Alias(part, "part")()), rows, order, Some(limit), s" of each of $Parts parts")
+      Project(rows.output, exploded(known, known.output.last, rows))
+    }
+  }
+
+  private def windowed(window: Window, limit: Option[Int]): LogicalPlan = {
+    val (rows, order) = inOrder(window)
+    val keys = window.partitionSpec.map(key => Alias(key, Names.of(key))())
+    val by = if (keys.isEmpty) "" else s" by ${names(keys.map(_.child))}"
+    val known = groups(keys, rows, order, limit, by)
+    val partitions = known.output.init
+    Project(window.output, window.copy(partitionSpec = partitions, child = exploded(known, known.output.last, rows)))
+  }
+
+  /** The rows below a window, and their order: its own, or that in which they come. On the latter Spark relies where it makes a window of a
+    * LIMIT in a correlated subquery.
+    */
+  private def inOrder(window: Window): (LogicalPlan, Seq[SortOrder]) = {
+    val asTheyCome = if (window.orderSpec.isEmpty) ordered(window.child) else None
+    asTheyCome.fold((withColumn(rewritten(window.child)), window.orderSpec)) { case (rows, order) =>
+      (rewritten(rows), order)
+    }
+  }
+
+  /** Rows in an order as rows, and the order over their columns. */
+  private def ordered(plan: LogicalPlan): Option[(LogicalPlan, Seq[SortOrder])] = plan match {
+    case FirstRows(order, 0L, None, child) => Some((child, order))
+    case Filter(condition, child) => ordered(child).map { case (rows, order) => (Filter(condition, rows), order) }
+    case Project(list, child) =>
+      ordered(child).map { case (rows, order) =>
+        val hidden = AttributeSet(order) -- AttributeSet(list.map(_.toAttribute))
+        (Project(list ++ rows.output.filter(hidden.contains), rows), order)
+      }
+    case _ => None
+  }
+}
+
+private[compile] object OrderedRows {
+
+  /** So many parts of the rows that a LIMIT is about. */
+  final private val Parts = 64
+
+  /** A row needs at least one column. */
+  private def withColumn(rows: LogicalPlan): LogicalPlan =
+    if (rows.output.nonEmpty) rows else Project(Seq(Alias(Literal.TrueLiteral, "present")()), rows)
+
+  private def names(expressions: Seq[Expression]): String = expressions.map(Names.of).mkString(", ")
+
+  /** Groups of rows by keys: the keys, and the rows in order.
+    *
+    * @param of which rows, in words
+    */
+  private def groups(
+      keys: Seq[Alias],
+      rows: LogicalPlan,
+      order: Seq[SortOrder],
+      limit: Option[Int],
+      of: String
+  ): Aggregate = {
+    val struct = CreateNamedStruct(rows.output.zipWithIndex.flatMap { case (a, i) => Seq(Literal(s"c$i"), a) })
+    val byFields = BindReferences.bindReferences(order, rows.output)
+    val best = BestRows(struct, RowOrder(byFields, struct.dataType.asInstanceOf[StructType]), limit)
+    val aggregate = Aggregate(keys.map(_.child), keys :+ Alias(best.toAggregateExpression(), "rows")(), rows)
+    val which = limit.fold("all rows")(n => if (n == 1) "the first row" else s"the first $n rows")
+    val ordered = if (order.isEmpty) "" else s", ordered by ${names(order)}"
+    aggregate.setTagValue(GroupCompiler.purpose, which + of + ordered)
+    aggregate
+  }
+
+  /** The rows of an array of groups: the columns of `rows`, and the groups' keys. */
+  private def exploded(groups: Aggregate, array: Expression, rows: LogicalPlan): LogicalPlan = Generate(
+    Inline(array),
+    unrequiredChildIndex = Seq(groups.output.size - 1),
+    outer = false,
+    qualifier = None,
+    generatorOutput = rows.output.map(_.withNullability(true)),
+    groups
+  )
+
+  /** How many rows of a partition a condition leaves, where the window has their numbers alone. */
+  def atMost(condition: Expression, window: Window): Option[Int] = window.windowExpressions match {
+    case Seq(number @ Alias(WindowExpression(_: RowNumber, _), _)) =>
+      def is(e: Expression) = e.semanticEquals(number.toAttribute)
+      Conditions.conjuncts(condition).collectFirst {
+        case EqualTo(e, IntegerLiteral(n)) if is(e) => n
+        case EqualTo(IntegerLiteral(n), e) if is(e) => n
+        case LessThanOrEqual(e, IntegerLiteral(n)) if is(e) => n
+        case GreaterThanOrEqual(IntegerLiteral(n), e) if is(e) => n
+        case LessThan(e, IntegerLiteral(n)) if is(e) => n - 1
+        case GreaterThan(IntegerLiteral(n), e) if is(e) => n - 1
+      }.map(_.max(1))
+    case _ => None
+  }
+}

@@ -1,0 +1,43 @@
+package io.joinless.spark.compile
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** The columns by which all rows of a result differ, where the query itself says so: those of a GROUP BY or a DISTINCT, and those of which
+  * the newest row is taken.
+  */
+private[compile] object ResultKey {
+
+  /** @param plan an optimized template */
+  def apply(plan: LogicalPlan): Option[Seq[Attribute]] = plan match {
+    case Project(list, child) => apply(child).flatMap(shown(list, _))
+    case Filter(condition, child) => first(condition, child).orElse(apply(child))
+    case rows: FirstRows => apply(rows.child)
+    case Window(_, _, _, child, _) => apply(child)
+    case Aggregate(keys, results, _, _) => shown(results, keys)
+    case other =>
+      other.distinctKeys.map(_.toSeq).collect {
+        case key if key.forall(_.isInstanceOf[Attribute]) => key.map(_.asInstanceOf[Attribute])
+      }.filter(_.nonEmpty).minByOption(_.size)
+  }
+
+  /** The partitions of a window, where a condition leaves one row of each. */
+  private def first(condition: Expression, child: LogicalPlan): Option[Seq[Attribute]] = child match {
+    case window: Window if OrderedRows.atMost(condition, window).contains(1) =>
+      shown(window.output, window.partitionSpec)
+    case Project(list, window: Window) =>
+      first(condition, window).flatMap(shown(list, _))
+    case _ => None
+  }
+
+  /** What a list shows of key columns, where it shows all of them. */
+  private def shown(list: Seq[NamedExpression], key: Seq[Expression]): Option[Seq[Attribute]] = {
+    val columns = key.map { k =>
+      list.find {
+        case Alias(value, _) => value.semanticEquals(k)
+        case column => column.semanticEquals(k)
+      }
+    }
+    Option.when(key.nonEmpty && columns.forall(_.isDefined))(columns.flatten.map(_.toAttribute))
+  }
+}

@@ -1,0 +1,159 @@
+package io.joinless.spark.compile
+
+import scala.collection.mutable.ArrayBuffer
+
+import io.joinless.spark.plans.{BestRows, Changelog, DeltaForm, DeltaRows, Groups, InPlaceOf, MaskedStream, StreamRef}
+import io.joinless.spark.rules.{MeaningTexts, RelationNames, TimeZones, WeightedRows}
+import io.joinless.spark.spec.RowsSpec
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  Expression,
+  LateralSubquery,
+  Literal,
+  NamedExpression,
+  SubqueryExpression
+}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, LogicalPlan, Project, Union}
+
+/** The streams of one query, by number: taken out of the template that Spark optimizes, and put back when it is compiled. A GROUP BY that is
+  * compiled is a stream of changes for what stands above it.
+  */
+final private[compile] class Streams {
+  private val all = new ArrayBuffer[LogicalPlan]
+
+  def isChangelog(ref: StreamRef): Boolean = all(ref.number).isInstanceOf[Changelog]
+
+  def isGroups(ref: StreamRef): Boolean = all(ref.number) match {
+    case Changelog(_: Groups, _, _) => true
+    case _ => false
+  }
+
+  def hasWatermark(ref: StreamRef): Boolean = all(ref.number).exists(_.isInstanceOf[EventTimeWatermark])
+
+  /** The changes of groups as a stream; its columns are `output`. Times of events among them bound nothing any more. */
+  def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
+    all += Changelog(groups, groups.output.last, Seq(groups.output.last))
+    val functions = groups.functions.map(_.function)
+    val columns = output.zip(groups.output).zipWithIndex.map { case ((a, named), i) =>
+      val name = functions.lift(i - groups.shape.columns.size) match {
+        case Some(_: BestRows) => "rows"
+        case _ => MeaningTexts.asName(named.name)
+      }
+      AttributeReference(name, a.dataType)(a.exprId)
+    }
+    val called = if (functions.exists(_.isInstanceOf[BestRows])) "rows"
+    else if (groups.purpose.isDefined) "partners" else if (groups.shape.columns.isEmpty) "total" else "groups"
+    named(StreamRef(all.size - 1, columns), called)
+  }
+
+  /** No rows of these columns, of the first stream of the query. */
+  def none(output: Seq[Attribute]): WeightedRows = {
+    val stream = all.head match {
+      case Changelog(changes, _, _) => changes
+      case other => other
+    }
+    val columns = output.map(a => Alias(Literal(null, a.dataType), "result")()) :+ named(Literal(1L))
+    val plan = Project(columns, Filter(Literal.FalseLiteral, stream))
+    WeightedRows(plan, output.map(_ => -1), MeaningTexts.plain, retractable = false)
+  }
+
+  /** The changes of the rows of a plan as a stream. */
+  def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
+    val weight = rows.plan.output.last
+    all += Changelog(rows.plan, weight, Seq(weight))
+    val columns = output.map(a => AttributeReference(MeaningTexts.asName(rows.text(a)), a.dataType)(a.exprId))
+    named(StreamRef(all.size - 1, columns), "rows")
+  }
+
+  private def named(ref: StreamRef, name: String): StreamRef = {
+    RelationNames.call(ref, name)
+    ref
+  }
+
+  /** Leaves that have one row at most: groups of all rows. */
+  def single(leaves: IndexedSeq[LogicalPlan]): Set[Int] = leaves.indices.filter { i =>
+    Streams.isLinear(leaves(i)) && !leaves(i).exists(_.isInstanceOf[Union]) && leaves(i).collect {
+      case ref: StreamRef => all(ref.number) match {
+          case Changelog(groups: Groups, _, _) => groups.shape.columns.isEmpty
+          case _ => false
+        }
+    }.forall(identity)
+  }.toSet
+
+  /** Takes down what is made of groups above them. */
+  def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = all(ref.number) match {
+    case changelog @ Changelog(groups: Groups, _, _) =>
+      val shape = groups.shape.copy(above = Some(above), zone = TimeZones.both(groups.shape.zone, zone))
+      all(ref.number) = changelog.copy(child = groups.copy(shape = shape))
+    case _ =>
+  }
+
+  /** The leaves in which a changelog takes part. */
+  def changelogs(leaves: IndexedSeq[LogicalPlan]): Set[Int] =
+    leaves.indices.filter(i => leaves(i).exists { case ref: StreamRef => isChangelog(ref); case _ => false }).toSet
+
+  /** The plan with references in the place of its streams, each under fresh attributes. */
+  def taken(plan: LogicalPlan): LogicalPlan = plan match {
+    case _: Changelog | _: EventTimeWatermark | _: DeltaRows => reference(plan)
+    case MaskedStream(child) => taken(child)
+    case leaf if leaf.children.isEmpty => if (leaf.isStreaming) reference(leaf) else takenBelow(leaf)
+    case other => takenBelow(other.mapChildren(taken))
+  }
+
+  private def takenBelow(plan: LogicalPlan): LogicalPlan =
+    if (plan.subqueries.isEmpty) plan
+    else plan.transformExpressions {
+      case s: LateralSubquery => s.withNewPlan(renamed(Subqueries.renewed(taken(s.plan)), s.plan.output))
+      case s: SubqueryExpression => s.withNewPlan(Subqueries.renewed(taken(s.plan)))
+    }
+
+  /** The columns of a lateral subquery are those of the rows around it. */
+  private def renamed(plan: LogicalPlan, as: Seq[Attribute]): LogicalPlan = Project(renamed(plan.output, as), plan)
+
+  private def reference(stream: LogicalPlan): LogicalPlan = {
+    all += stream
+    val ref = StreamRef(all.size - 1, stream.output.map(_.newInstance()))
+    Project(renamed(ref.output, stream.output), ref)
+  }
+
+  /** The plan with its streams. */
+  def restored(plan: LogicalPlan): LogicalPlan = plan.transform { case ref: StreamRef =>
+    Project(columns(ref), all(ref.number))
+  }
+
+  /** The plan with its streams, and behind its columns the weight of each row; rows of other streams than changelogs
+    * weigh 1.
+    */
+  def weighted(plan: LogicalPlan): LogicalPlan = plan match {
+    case ref: StreamRef =>
+      all(ref.number) match {
+        case Changelog(changes, weight, _) => Project(columns(ref) :+ named(weight), changes)
+        case other => Project(columns(ref) :+ named(Literal(1L)), other)
+      }
+    case Project(list, child) =>
+      val below = weighted(child)
+      Project(list :+ below.output.last, below)
+    case Filter(condition, child) => Filter(condition, weighted(child))
+    case union: Union => union.withNewChildren(union.children.map(weighted))
+    case other => throw new IllegalStateException(s"${other.nodeName} has no place above a changelog.")
+  }
+
+  private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()
+
+  private def columns(ref: StreamRef): Seq[NamedExpression] = renamed(all(ref.number).output, ref.output)
+
+  private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[NamedExpression] =
+    from.zip(to).map { case (f, t) => InPlaceOf(t, f) }
+}
+
+private[compile] object Streams {
+
+  /** Whether a plan of streams has projections, conditions and unions only. */
+  def isLinear(plan: LogicalPlan): Boolean = plan match {
+    case _: StreamRef => true
+    case _: Project | _: Filter | _: Union => plan.children.forall(isLinear)
+    case _ => false
+  }
+}

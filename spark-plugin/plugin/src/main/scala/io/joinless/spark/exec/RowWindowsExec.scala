@@ -1,0 +1,36 @@
+package io.joinless.spark.exec
+
+import io.joinless.spark.plans.WindowFunctions
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, BoundReference, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.window.WindowExec
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+
+/** Spark's own window operator over rows of which those of a partition come one after the other, in order: as the rows of a group do
+  * that are told as one array ([[io.joinless.spark.plans.BestRows]]). Nothing is exchanged and nothing is sorted.
+  */
+final case class RowWindowsExec(windows: WindowFunctions, output: Seq[Attribute], child: SparkPlan)
+    extends UnaryExecNode {
+
+  private def made: Seq[Attribute] = output.drop(child.output.size)
+
+  override def producedAttributes: AttributeSet = AttributeSet(made)
+
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+
+  override protected def stringArgs: Iterator[Any] = Iterator(made)
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val functions = windows.functions.zip(made).map { case (f, a) =>
+      Alias(own(f), a.name)(a.exprId)
+    }
+    val order = windows.order.map(own(_).asInstanceOf[SortOrder])
+    WindowExec(functions, windows.partition.map(child.output), order, child).execute()
+  }
+
+  private def own(e: Expression): Expression = e.transform { case BoundReference(i, _, _) => child.output(i) }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): RowWindowsExec = copy(child = newChild)
+}

@@ -1,0 +1,30 @@
+package io.joinless.spark.plans
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+
+/** Window functions over rows that come as windows need them: those of a partition one after the other, in order. Spark's own node
+  * would be refused over a stream.
+  *
+  * @param output the columns of the child, then the values of the functions
+  */
+final case class RowWindows(child: LogicalPlan, windows: WindowFunctions, output: Seq[Attribute]) extends UnaryNode {
+
+  private def made: Seq[Attribute] = output.drop(child.output.size)
+
+  /** All columns of the child are needed. */
+  override lazy val references: AttributeSet = child.outputSet
+
+  override def producedAttributes: AttributeSet = AttributeSet(made)
+
+  override protected def stringArgs: Iterator[Any] = Iterator(made)
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): RowWindows = copy(child = newChild)
+}
+
+/** Spark's window functions over columns by their positions.
+  *
+  * @param partition columns that rows of a partition have in common, by position
+  * @param order of the rows in a partition
+  */
+final case class WindowFunctions(functions: Seq[Expression], partition: Seq[Int], order: Seq[SortOrder])

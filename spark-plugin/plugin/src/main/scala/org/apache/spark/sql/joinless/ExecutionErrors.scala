@@ -1,0 +1,16 @@
+package org.apache.spark.sql.joinless
+
+import org.apache.spark.QueryContext
+import org.apache.spark.sql.errors.QueryExecutionErrors
+
+/** Spark's own errors of values. `QueryExecutionErrors` is private to Spark; checked on 4.2.0. */
+object ExecutionErrors {
+
+  def sumOfLongs(): ArithmeticException = QueryExecutionErrors.arithmeticOverflowError("long overflow", "try_sum")
+
+  def sumOfIntervals(): ArithmeticException =
+    QueryExecutionErrors.withoutSuggestionIntervalArithmeticOverflowError(null)
+
+  /** @param context the scalar subquery's place in the text of the query, or null */
+  def severalRows(context: QueryContext): Throwable = QueryExecutionErrors.multipleRowScalarSubqueryError(context)
+}

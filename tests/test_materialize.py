@@ -1,0 +1,210 @@
+"""`materialize`: a Delta table is made, and stays equal to a query; its key is that of the query."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import joinless
+from joinless import _jvm
+from support.process import run_python
+from support.shop import Shop
+
+FIRST_ORDERS = """SELECT id, customer FROM (
+                    SELECT *, ROW_NUMBER() OVER (PARTITION BY customer ORDER BY id) AS n FROM orders)"""
+PER_CITY = """SELECT c.city, COUNT(*) AS orders, SUM(o.pieces) AS pieces
+              FROM orders o LEFT JOIN customers c ON o.customer = c.id GROUP BY c.city"""
+BEST = f"SELECT city, pieces FROM ({PER_CITY}) ORDER BY pieces DESC, city LIMIT 2"
+BOUGHT = "SELECT c.city, i.name FROM orders o JOIN customers c ON o.customer = c.id JOIN items i ON o.item = i.id"
+
+
+@pytest.fixture
+def shop(spark: SparkSession, tmp_path: Path) -> Shop:
+    shop = Shop(spark.newSession(), tmp_path)
+    shop.create()
+    return shop
+
+
+def materialized(shop: Shop, sql: str, into: str, **options: Any) -> None:
+    """Brings a view up to date."""
+    shop.streams()
+    checkpoint = shop.folder / f"{into}-checkpoint"
+    query = joinless.materialize(shop.session.sql(sql), shop.at(into), checkpoint, trigger="availableNow", **options)
+    query.awaitTermination()
+
+
+def test_views_are_made_and_stay_equal_to_their_queries(shop: Shop) -> None:
+    rng = random.Random(17)
+    shop.fill(customers=5, items=4, orders=30)
+    views = {"per_city": PER_CITY, "best": BEST, "bought": BOUGHT}
+    told: list[str] = []
+    for _ in range(3):
+        for view, sql in views.items():
+            materialized(shop, sql, view)
+            shop.check(view, sql, "\n".join(told))
+        told += [shop.random_commit(rng) for _ in range(4)]
+    assert shop.version("per_city") > 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "key"),
+    [
+        (PER_CITY, ["city"]),
+        (BEST, ["city"]),
+        (BOUGHT, []),
+        (f"SELECT DISTINCT city AS place, name FROM ({BOUGHT})", ["place", "name"]),
+        (f"SELECT pieces FROM ({PER_CITY})", []),
+        ("SELECT COUNT(*) AS n FROM orders", []),
+        (f"SELECT upper(city) AS city, orders FROM ({PER_CITY})", []),
+        (f"SELECT city AS c, orders, RANK() OVER (ORDER BY orders) AS r FROM ({PER_CITY}) WHERE orders > 1", ["c"]),
+        ("SELECT id FROM customers INTERSECT SELECT customer FROM orders", ["id"]),
+        (f"WITH p AS ({PER_CITY}) SELECT pieces, city FROM p WHERE pieces > (SELECT AVG(pieces) FROM p)", ["city"]),
+        (FIRST_ORDERS + " WHERE n = 1", ["customer"]),
+        (FIRST_ORDERS + " WHERE n <= 2", []),
+    ],
+)
+def test_the_key_is_what_the_query_says(shop: Shop, sql: str, key: list[str]) -> None:
+    shop.streams()
+    assert sorted(_jvm.result_key(shop.session.sql(sql))) == sorted(key)
+
+
+def test_the_key_of_latest(shop: Shop) -> None:
+    shop.streams()
+    newest = joinless.latest(shop.session.table("orders"), key=["customer", "item"], order="id")
+    assert _jvm.result_key(newest.where("pieces > 0")) == ["customer", "item"]
+    assert _jvm.result_key(newest.drop("item")) == []
+
+
+def test_what_cannot_be_a_view_makes_no_table(shop: Shop) -> None:
+    shop.streams()
+    with pytest.raises(AnalysisException, match="NONDETERMINISTIC_EXPRESSION"):
+        materialized(shop, "SELECT id, rand() AS r FROM orders", "random")
+    assert not (shop.folder / "random").exists()
+
+
+def test_a_table_that_holds_rows_is_refused(shop: Shop) -> None:
+    shop.fill(customers=2, items=2, orders=3)
+    shop.session.sql(f"CREATE TABLE {shop.at('full')} USING delta AS SELECT 'Oslo' AS city, 1L AS orders, 2L AS pieces")
+    with pytest.raises(StreamingQueryException, match="TARGET_NOT_EMPTY"):
+        materialized(shop, PER_CITY, "full")
+
+
+def test_a_checkpoint_without_its_table_is_refused(shop: Shop) -> None:
+    shop.fill(customers=2, items=2, orders=3)
+    shop.streams()
+    checkpoint, query = shop.folder / "cp", shop.session.sql(PER_CITY)
+    joinless.materialize(query, shop.at("one"), checkpoint, trigger="availableNow").awaitTermination()
+    with pytest.raises(joinless.ApplyChangesError, match="is not there") as refused:
+        joinless.materialize(query, shop.at("other"), checkpoint, trigger="availableNow")
+    assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.TARGET_GONE"
+    assert not (shop.folder / "other").exists()
+
+
+def test_progress_tells_of_groups(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    session.createDataFrame([(i % 3, i) for i in range(9)], "k INT, x INT").write.json(str(tmp_path / "rows"))
+    rows = session.readStream.schema("k INT, x INT").json(str(tmp_path / "rows"))
+    view = joinless.materialize(
+        rows.groupBy("k").max("x").toDF("k", "x"), f"delta.`{tmp_path / 'top'}`", tmp_path / "cp"
+    )
+    view.processAllAvailable()
+    told = joinless.progress(view)
+    view.stop()
+    assert told is not None
+    assert (told.groups_touched, told.group_entries, told.group_rows_out, told.stored_rows) == (3, 3, 3, 0)
+    assert told.memory_bytes > 0
+    assert told.total.batches == 1
+
+
+def test_an_upsert_stream_kept_as_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    session = spark.newSession()
+    rng = random.Random(3)
+    folder, told = tmp_path / "told", []
+    schema = "id INT, city STRING, at BIGINT, gone BOOLEAN"
+    for batch in range(4):
+        rows = [
+            (
+                rng.randrange(6),
+                rng.choice(["Oslo", "Lima", None]),
+                rng.randrange(100) * 1000 + batch * 10 + i,
+                rng.random() < 0.2,
+            )
+            for i in range(8)
+        ]
+        told += rows
+        session.createDataFrame(rows, schema).coalesce(1).write.mode("append").json(str(folder))
+        stream = session.readStream.schema(schema).json(str(folder))
+        now = joinless.latest(stream, key="id", order="at").where("NOT gone").select("id", "city")
+        table = f"delta.`{tmp_path / 'customers'}`"
+        joinless.materialize(now, table, tmp_path / "cp", key="id", trigger="availableNow").awaitTermination()
+        newest = {row[0]: row for row in sorted(told, key=lambda row: row[2])}
+        expected = sorted((id_, city) for id_, city, _, gone in newest.values() if not gone)
+        assert sorted(map(tuple, session.table(table).collect()), key=lambda row: row[0]) == expected
+
+
+#: Customers as they are told, newest row first or last; orders and items are tables.
+BOUGHT_NOW = """SELECT o.id AS order_id, c.city, i.name, o.pieces
+                FROM orders o JOIN newest c ON o.customer = c.id JOIN items i ON o.item = i.id"""
+
+#: Keeps that join in a process of its own, which is killed when its second batch is in the table.
+KILLED = """
+import sys
+from pathlib import Path
+import joinless, joinless.view
+from conftest import quiet_builder, set_permissions_without_processes, with_delta
+from support.shop import Shop, dying
+from test_materialize import bought_now
+
+spark = with_delta(joinless.configure(quiet_builder())).getOrCreate()
+set_permissions_without_processes(spark)
+made = joinless.view.apply_changes
+
+joinless.view.apply_changes = lambda *arguments: dying(made(*arguments), spark)
+bought_now(Shop(spark, Path(sys.argv[1]))).awaitTermination()
+"""
+
+
+def bought_now(shop: Shop) -> StreamingQuery:
+    """The view over what is told of customers so far, one file per batch."""
+    shop.streams()
+    stream = shop.session.readStream.schema("id INT, city STRING, at BIGINT, gone BOOLEAN")
+    told = stream.option("maxFilesPerTrigger", 1).json(str(shop.folder / "told"))
+    joinless.latest(told, key="id", order="at").where("NOT gone").createOrReplaceTempView("newest")
+    into, checkpoint = shop.at("bought_now"), shop.folder / "bought-cp"
+    return joinless.materialize(shop.session.sql(BOUGHT_NOW), into, checkpoint, key="order_id", trigger="availableNow")
+
+
+def test_an_upsert_stream_joined_with_tables_is_killed_and_goes_on(shop: Shop) -> None:
+    rng = random.Random(11)
+    shop.fill(customers=6, items=4, orders=40)
+    told: list[tuple[int, str, int, bool]] = []
+    for batch in range(4):
+        rows = [
+            (
+                rng.randrange(7),
+                rng.choice(["Oslo", "Lima"]),
+                rng.randrange(90) * 100 + batch * 10 + i,
+                rng.random() < 0.2,
+            )
+            for i in range(9)
+        ]
+        told += rows
+        frame = shop.session.createDataFrame(rows, "id INT, city STRING, at BIGINT, gone BOOLEAN").coalesce(1)
+        frame.write.mode("append").json(str(shop.folder / "told"))
+    killed = run_python(KILLED, str(shop.folder))
+    assert killed.stdout.strip() == "applied", killed.stderr[-3000:]
+    bought_now(shop).awaitTermination()
+    newest = {row[0]: row for row in sorted(told, key=lambda row: row[2])}
+    now = [(id_, city) for id_, city, _, gone in newest.values() if not gone]
+    shop.now("SELECT 1")
+    shop.session.createDataFrame(now, "id INT, city STRING").createOrReplaceTempView("newest")
+    actual = shop.session.table(shop.at("bought_now")).collect()
+    assert sorted(actual) == sorted(shop.session.sql(BOUGHT_NOW).collect())
+    assert len(actual) > 5
+    assert shop.version("bought_now") > 2
