@@ -232,7 +232,8 @@ final class DeltaCompiler(
       val scan = rewrite.scan(i, block.leaves(i).plan)
       if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
     }
-    val shape = rewrite.shape(NodeId(0), tree, texts) // each batch puts the block's own id there
+    // each batch puts the block's own id there
+    val shape = rewrite.shape(NodeId(0), tree, texts).copy(filters = Some(rewrite.filters))
     rewrite.weighted(shape, scans)
   }
 

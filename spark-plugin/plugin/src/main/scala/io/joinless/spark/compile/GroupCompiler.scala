@@ -1,7 +1,7 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.plans.{AnyOf, BestRows, DeltaForm, FunctionOfRows, GroupFunction, Groups, Reason}
-import io.joinless.spark.rules.{Names, TimeZones, WeightedRows}
+import io.joinless.spark.rules.{Names, RowsDigest, TimeZones, WeightedRows}
 import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -92,13 +92,15 @@ private[compile] object GroupCompiler {
     val output = keys.zip(grouping.keys).map { case ((text, _), key) => column(text, key.dataType) } ++
       specs.zip(grouping.functions).map { case (spec, f) => column(spec.text, f.dataType) } :+
       AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
+    val grouped = Project(columns :+ rows.plan.output.last, rows.plan)
     Groups(
-      Project(columns :+ rows.plan.output.last, rows.plan),
+      grouped,
       functions,
       GroupShape(
         keys.map { case (text, value) => ColumnSpec(text, KeyBytes.asNullable(value.dataType)) }.toIndexedSeq,
         specs.toIndexedSeq,
-        zone = TimeZones.of(columns)
+        zone = TimeZones.of(columns),
+        rows = Some(RowsDigest(grouped))
       ),
       output
     )

@@ -120,7 +120,12 @@ final private[compile] class Streams {
 
   /** The plan with its streams. */
   def restored(plan: LogicalPlan): LogicalPlan = plan.transform { case ref: StreamRef =>
-    Project(columns(ref), all(ref.number))
+    sameName(ref, Project(columns(ref), all(ref.number)))
+  }
+
+  private def sameName(ref: StreamRef, source: LogicalPlan): LogicalPlan = {
+    RelationNames.called(ref).foreach(RelationNames.call(source, _))
+    source
   }
 
   /** The plan with its streams, and behind its columns the weight of each row; rows of other streams than changelogs
@@ -128,10 +133,13 @@ final private[compile] class Streams {
     */
   def weighted(plan: LogicalPlan): LogicalPlan = plan match {
     case ref: StreamRef =>
-      all(ref.number) match {
-        case Changelog(changes, weight, _) => Project(columns(ref) :+ named(weight), changes)
-        case other => Project(columns(ref) :+ named(Literal(1L)), other)
-      }
+      sameName(
+        ref,
+        all(ref.number) match {
+          case Changelog(changes, weight, _) => Project(columns(ref) :+ named(weight), changes)
+          case other => Project(columns(ref) :+ named(Literal(1L)), other)
+        }
+      )
     case Project(list, child) =>
       val below = weighted(child)
       Project(list :+ below.output.last, below)

@@ -16,7 +16,7 @@ import org.apache.spark.sql.types._
   * Spark's. Sums are those of all rows of the group, rounded once; a sum that does not fit its type fails, is NULL or wraps around as
   * Spark's does, but for the whole sum only, not for a part of it on the way.
   */
-final private class GroupValues(functions: Seq[GroupFunction]) {
+final private[spark] class GroupValues(functions: Seq[GroupFunction]) {
 
   private[this] val evaluations: Array[GroupTotals => Any] = {
     val arguments = functions.indices.filter(functions(_).argument.isDefined)

@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction, RowsOfGroup}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
-import io.joinless.spark.state.{GroupArgument, GroupStore}
+import io.joinless.spark.state.{GroupArgument, StoredGroups}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
@@ -43,8 +43,6 @@ final case class GroupsExec(
     child: SparkPlan
 ) extends StatefulCells with NetChanges with ReadInParts {
 
-  private def keys: Int = shape.columns.size
-
   override def shortName: String = GroupFormat.OperatorName
 
   override def producedAttributes: AttributeSet = AttributeSet(output)
@@ -58,11 +56,11 @@ final case class GroupsExec(
 
   override protected def figures: Seq[(String, String)] = GroupsExec.Figures
 
-  override protected def keySchema: StructType = GroupStore.keySchema(shape.columns.map(_.dataType), shape.holdsValues)
+  override protected def keySchema: StructType = StoredGroups.keySchema(shape)
 
-  override protected def keyPrefix: Option[Int] = Option.when(shape.holdsValues)(keys + 1)
+  override protected def keyPrefix: Option[Int] = StoredGroups.keyPrefix(shape)
 
-  override protected def valueSchema: StructType = GroupStore.ValueSchema
+  override protected def valueSchema: StructType = StoredGroups.ValueSchema
 
   override protected def properties: String = GroupFormat.toJson(shape)
 
@@ -163,7 +161,7 @@ object GroupsExec {
     )
   }
 
-  private[exec] def arguments(functions: Seq[GroupFunction], shape: GroupShape): Seq[GroupArgument] =
+  private[spark] def arguments(functions: Seq[GroupFunction], shape: GroupShape): Seq[GroupArgument] =
     functions.zip(shape.functions).flatMap { case (f, spec) =>
       val rows = f.function match { case rows: RowsOfGroup => Some(rows); case _ => None }
       f.argument.map(GroupArgument(_, spec.argument, spec.kind, spec.values, rows))

@@ -25,6 +25,9 @@ private[spark] object RelationNames {
   /** A source that no alias of the query names. */
   def call(source: LogicalPlan, name: String): Unit = source.setTagValue(tag, name)
 
+  /** What `note` or `call` took down of this very node. */
+  def called(plan: LogicalPlan): Option[String] = plan.getTagValue(tag)
+
   private def names(plan: LogicalPlan, alias: Option[String]): Seq[(LogicalPlan, String)] = plan match {
     case SubqueryAlias(name, child) if name.name == Unnamed => names(child, alias)
     case SubqueryAlias(name, child) => names(child, alias.orElse(Some(name.name)))

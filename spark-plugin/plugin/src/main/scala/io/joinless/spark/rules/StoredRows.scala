@@ -14,15 +14,31 @@ object StoredRows {
     *
     * @param columns how many of the scan's columns are stored
     */
-  def conditions(scan: LogicalPlan, columns: Int): Seq[Expression] = {
+  def conditions(scan: LogicalPlan, columns: Int): Seq[Expression] =
+    bound(scan, columns).map(_._2).filter(_.references.isEmpty)
+
+  /** The conditions of a scan, as they are recorded; but that a column is not NULL, which Spark derives, and those of chance. */
+  def filters(scan: LogicalPlan): IndexedSeq[String] =
+    LeafSource(scan).conditions.filter(c => c.deterministic && !c.isInstanceOf[IsNotNull]).map(MeaningTexts.plain)
+      .distinct.sorted.toIndexedSeq
+
+  /** Those of `filters` that are lasting, and not decided by the stored columns. */
+  def undecided(scan: LogicalPlan, columns: Int): Seq[String] =
+    bound(scan, columns).collect {
+      case (asWritten, bound) if bound.references.nonEmpty => MeaningTexts.plain(asWritten)
+    }
+
+  /** Each lasting condition, and what it is over the stored columns, as far as these have it. */
+  private def bound(scan: LogicalPlan, columns: Int): Seq[(Expression, Expression)] = {
     val source = LeafSource(scan)
     val stored = scan.output.take(columns).map(source.resolve)
-    def bound(e: Expression): Expression = e.transformDown {
-      case part if stored.exists(_.semanticEquals(part)) =>
-        val i = stored.indexWhere(_.semanticEquals(part))
-        BoundReference(i, stored(i).dataType, nullable = true)
+    source.conditions.filter(isLasting).map { condition =>
+      condition -> condition.transformDown {
+        case part if stored.exists(_.semanticEquals(part)) =>
+          val i = stored.indexWhere(_.semanticEquals(part))
+          BoundReference(i, stored(i).dataType, nullable = true)
+      }
     }
-    source.conditions.filter(isLasting).map(bound).filter(_.references.isEmpty)
   }
 
   private def isLasting(condition: Expression): Boolean = condition.deterministic && !condition.exists {

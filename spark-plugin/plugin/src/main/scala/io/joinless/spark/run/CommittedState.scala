@@ -1,29 +1,50 @@
 package io.joinless.spark.run
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.state.{ChangeLog, CommittedLogs}
+import io.joinless.spark.state.{ChangeLog, CommittedStores, StoredGroups}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.CheckpointLogs
+import org.apache.spark.sql.types.StructType
 
-/** What a checkpoint holds of ours, read from outside while its query may be running. Nothing is written. */
-final class CommittedState(session: SparkSession, checkpoint: String) {
-  private val logs = new CheckpointLogs(session, checkpoint)
+/** What a checkpoint holds of ours as of one committed batch, read from outside while its query may be running. Nothing is written. */
+final class CommittedState private (logs: CheckpointLogs, val checkpoint: String, val batch: Long) {
 
-  def exists: Boolean = logs.exists
+  /** Our join blocks and groups, and whether something else has state. */
+  lazy val operators: OperatorMetadata.Found = OperatorMetadata.read(logs.session, logs.state, batch)
 
-  /** Batches whose commit is there, ascending. */
-  def batches: Seq[Long] = logs.batches
+  /** The logs of a block's cells. */
+  def stores(block: Recorded): CommittedStores =
+    stores(block.operator, ChangeLog.KeySchema, None, ChangeLog.ValueSchema)
 
-  /** Our join blocks as of a batch, and what else has state. */
-  def operators(batch: Long): OperatorMetadata.Found = OperatorMetadata.read(session, logs.state, batch)
+  def stores(groups: RecordedGroups): CommittedStores = stores(
+    groups.operator,
+    StoredGroups.keySchema(groups.shape),
+    StoredGroups.keyPrefix(groups.shape),
+    StoredGroups.ValueSchema
+  )
 
-  /** The logs of an operator's cells as of a committed batch; None where they are gone. */
-  def cells(batch: Long, operator: Long): Option[CommittedLogs] =
-    logs.stores(batch, operator, ChangeLog.KeySchema, ChangeLog.ValueSchema) { (key, name) =>
+  private def stores(operator: Long, key: StructType, prefix: Option[Int], value: StructType): CommittedStores = {
+    val stores = logs.stores(batch, operator, key, prefix, value) { (conf, name) =>
       throw JoinlessErrors.stateMismatch(
         Mismatch.Unreadable,
         logs.path.toString,
-        s"Its query ran with $key=${name.take(200)}; to read it, set the same in the session, if you know that class."
+        s"Its query ran with $conf=${name.take(200)}; to read it, set the same in the session, if you know that class."
       )
-    }.map(new CommittedLogs(_))
+    }
+    new CommittedStores(stores.getOrElse(throw JoinlessErrors.batchNotAvailable(batch, checkpoint, logs.batches)))
+  }
+}
+
+object CommittedState {
+
+  /** @param batch the last committed one, if None */
+  def apply(session: SparkSession, checkpoint: String, batch: Option[Long]): CommittedState = {
+    val logs = new CheckpointLogs(session, checkpoint)
+    if (!logs.exists) throw JoinlessErrors.noCheckpoint(checkpoint)
+    val batches = logs.batches
+    if (batches.isEmpty) throw JoinlessErrors.noBatch(checkpoint)
+    val at = batch.getOrElse(batches.last)
+    if (!batches.contains(at)) throw JoinlessErrors.batchNotAvailable(at, checkpoint, batches)
+    new CommittedState(logs, checkpoint, at)
+  }
 }

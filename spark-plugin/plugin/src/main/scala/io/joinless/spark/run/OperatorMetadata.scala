@@ -6,7 +6,7 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors, Mismatch}
-import io.joinless.spark.spec.{GroupFormat, GroupShape, StateFormat}
+import io.joinless.spark.spec.{GroupFormat, StateFormat}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, OperatorRecord}
@@ -24,8 +24,8 @@ import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, Operato
   */
 private[spark] object OperatorMetadata {
 
-  /** @param groups shapes of groups by their operators */
-  final case class Found(ours: Seq[Recorded], groups: Map[Long, GroupShape], sparkOperators: Boolean)
+  /** @param groups in the order of their operators */
+  final case class Found(ours: Seq[Recorded], groups: Seq[RecordedGroups], sparkOperators: Boolean)
 
   /** @param state the folder of all operators' state
     * @param batch the batch that is being planned
@@ -41,7 +41,7 @@ private[spark] object OperatorMetadata {
     }
     Found(
       ours,
-      operators.collect { case OurGroups(operator, shape) => operator -> shape }.toMap,
+      operators.collect { case OurGroups(groups) => groups },
       operators.contains(Sparks)
     )
   }
@@ -63,7 +63,7 @@ private[spark] object OperatorMetadata {
 
   sealed trait Operator
   final case class Ours(block: Recorded) extends Operator
-  final case class OurGroups(operator: Long, shape: GroupShape) extends Operator
+  final case class OurGroups(groups: RecordedGroups) extends Operator
   case object Sparks extends Operator
   case object Stateless extends Operator
 }
@@ -105,7 +105,8 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
             unreadable(s"The metadata of operator ${operator.getName} is that of operator ${record.operator}.")
           Ours(Recorded(spec, record.operator, record.partitions))
         case Some(record) if record.name == GroupFormat.OperatorName =>
-          OurGroups(record.operator, GroupFormat.fromJson(record.properties, state.getParent.toString))
+          val shape = GroupFormat.fromJson(record.properties, state.getParent.toString)
+          OurGroups(RecordedGroups(shape, record.operator, record.partitions))
         case _ => Sparks
       }
     catch {

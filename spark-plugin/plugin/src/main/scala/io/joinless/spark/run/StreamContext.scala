@@ -21,7 +21,7 @@ object StreamContext {
     */
   final private class Run(
       val recorded: Map[NodeId, Recorded],
-      val groups: Map[Long, GroupShape],
+      val groups: Seq[RecordedGroups],
       val sparkOperators: Boolean
   ) {
     @volatile var placed: Map[NodeId, BlockSpec] = Map.empty
@@ -66,7 +66,7 @@ object StreamContext {
     run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(
       _,
       run.sparkOperators,
-      run.groups.toSeq.sortBy(_._1).map(_._2)
+      run.groups.map(_.shape)
     ))
 
   /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise they must be the
@@ -101,8 +101,8 @@ object StreamContext {
   def checkGroups(session: SparkSession, operator: Long, now: GroupShape): Unit = current(session).foreach { batch =>
     val run = runOf(session, batch)
     def refuse(what: String) = throw JoinlessErrors.stateMismatch(Mismatch.Query, batch.checkpoint, what)
-    run.groups.get(operator) match {
-      case Some(before) => GroupFormat.difference(before, now).foreach(refuse)
+    run.groups.find(_.operator == operator) match {
+      case Some(before) => GroupFormat.difference(before.shape, now).foreach(refuse)
       case None if batch.batch > 0 && (run.recorded.nonEmpty || run.groups.nonEmpty || run.sparkOperators) =>
         refuse(s"It was begun without the groups ${now.text} of the query, or with others before them.")
       case None =>

@@ -7,7 +7,7 @@ import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.exec.CellTask
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellId, ChangeLogReader, CommittedLogs, StateVersion, ViewTreeCache}
+import io.joinless.spark.state.{CellId, ChangeLogReader, CommittedStores, StateVersion, ViewTreeCache}
 import org.apache.spark.{TaskContext, TaskKilledException}
 
 /** The view tree of one cell for one reader, rebuilt from the cell's log, and the memory it takes.
@@ -16,7 +16,7 @@ import org.apache.spark.{TaskContext, TaskKilledException}
   * larger by itself is the error JOINLESS_STATE_TOO_LARGE. The tree is the reader's own; a running query's are not touched.
   * The store is open only while the log is read.
   */
-final private[source] class CellTree(spec: BlockSpec, stores: CommittedLogs, cell: Int, cacheMaxBytes: Long)
+final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, cell: Int, cacheMaxBytes: Long)
     extends AutoCloseable {
   private[this] val reading = UUID.randomUUID()
   // of a checkpoint that no query has

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import io.joinless.spark.placement.Cells
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.CommittedLogs
+import io.joinless.spark.state.CommittedStores
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
@@ -18,7 +18,7 @@ final private[source] case class InputsReaderFactory(
     relations: Seq[Int],
     asStruct: Boolean,
     timeZone: String,
-    stores: CommittedLogs,
+    stores: CommittedStores,
     cacheMaxBytes: Long
 ) extends PartitionReaderFactory {
 

@@ -5,7 +5,7 @@ import scala.collection.mutable.ArrayBuffer
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.CanThrow
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.CommittedLogs
+import io.joinless.spark.state.CommittedStores
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
 import org.apache.spark.sql.connector.read._
@@ -91,7 +91,7 @@ final private case class ResultReaderFactory(
     values: Seq[Expression],
     filters: Seq[Expression],
     taken: Seq[RelationFilter],
-    stores: CommittedLogs,
+    stores: CommittedStores,
     cacheMaxBytes: Long
 ) extends PartitionReaderFactory {
 

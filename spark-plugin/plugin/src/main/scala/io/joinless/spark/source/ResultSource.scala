@@ -5,6 +5,7 @@ import java.util
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
+import io.joinless.spark.run.CommittedState
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
@@ -57,7 +58,8 @@ final class ResultSource extends TableProvider with DataSourceRegister {
     val checkpoint = text(options, Checkpoint).orElse(text(options, "path")).getOrElse(
       throw JoinlessErrors.invalidOption(Checkpoint, "", "it must name the checkpoint of a streaming query")
     )
-    val snapshot = Snapshot(session, checkpoint, number(options, BatchId), number(options, Operator))
+    val state = CommittedState(session, checkpoint, number(options, BatchId))
+    val snapshot = Snapshot(state, number(options, Operator))
     text(options, Inputs).filterNot(_.equalsIgnoreCase("false")) match {
       case None => ResultTable.recorded(session, snapshot)
       case Some(all) if all.equalsIgnoreCase("true") => InputsTable(snapshot, None)

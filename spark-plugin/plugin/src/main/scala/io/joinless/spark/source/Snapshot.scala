@@ -3,23 +3,19 @@ package io.joinless.spark.source
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.run.{CommittedState, Recorded}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnSpec, SpecComparison}
-import io.joinless.spark.state.CommittedLogs
-import org.apache.spark.sql.SparkSession
+import io.joinless.spark.state.CommittedStores
 import org.apache.spark.sql.joinless.PythonTypes
 
 /** One join block of a checkpoint as of exactly one committed batch, found on the driver.
   *
   * Later batches do not change it; it can be read as long as the query's own retention keeps that batch.
   */
-final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec: BlockSpec, stores: CommittedLogs)
+final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec: BlockSpec, stores: CommittedStores)
 
 object Snapshot {
 
-  /** @param batch the last committed one, if None
-    * @param operator number of the block's stateful operator; needed only where the query has several blocks
-    */
-  def apply(session: SparkSession, checkpoint: String, batch: Option[Long], operator: Option[Long]): Snapshot =
-    shown(of(session, checkpoint, batch)(chosen(_, checkpoint, _, operator)))
+  /** @param operator number of the block's stateful operator; needed only where the query has several blocks */
+  def apply(state: CommittedState, operator: Option[Long]): Snapshot = shown(of(state, chosen(state, operator)))
 
   /** With types that say nothing of Python's classes: whoever shows such a type in Python unpickles what it brings. */
   private def shown(snapshot: Snapshot): Snapshot = {
@@ -40,64 +36,42 @@ object Snapshot {
     *   the same relations
     * @param operator number of the block's stateful operator; needed only where several blocks fit
     */
-  def fitting(
-      session: SparkSession,
-      checkpoint: String,
-      batch: Option[Long],
-      planned: BlockShape,
-      place: BlockPlace,
-      operator: Option[Long]
-  ): Snapshot =
-    of(session, checkpoint, batch) { (state, at) =>
-      def difference(block: Recorded) = SpecComparison.difference(block.spec.shape, planned)
-      val blocks = state.operators(at).ours.sortBy(_.operator)
-      def names(shape: BlockShape) = shape.relations.map(_.name)
-      def atPlace(several: Seq[Recorded]) = blocks.lift(place.position).filter { block =>
-        blocks.size == place.blocks && several.contains(block) && names(block.spec.shape) == names(planned)
-      }
-      blocks.filter(difference(_).isEmpty) match {
-        case Seq(only) if operator.isEmpty => only
-        case several if operator.isEmpty && several.size > 1 =>
-          atPlace(several).getOrElse(throw JoinlessErrors.severalJoins(checkpoint, listed(several)))
-        case Seq() if operator.isEmpty && blocks.size > 1 =>
-          val differences = blocks.flatMap(block => difference(block).map { case (kind, what) => (kind, block, what) })
-          val all = differences.map { case (_, block, what) => s"${listed(Seq(block))}: $what" }
-          throw JoinlessErrors.stateMismatch(
-            differences.head._1,
-            checkpoint,
-            s"None of its joins fits. ${all.mkString(" ")}"
-          )
-        case _ => chosen(state, checkpoint, at, operator)
-      }
+  def fitting(state: CommittedState, planned: BlockShape, place: BlockPlace, operator: Option[Long]): Snapshot = {
+    def difference(block: Recorded) = SpecComparison.difference(block.spec.shape, planned)
+    val blocks = state.operators.ours.sortBy(_.operator)
+    def names(shape: BlockShape) = shape.relations.map(_.name)
+    def atPlace(several: Seq[Recorded]) = blocks.lift(place.position).filter { block =>
+      blocks.size == place.blocks && several.contains(block) && names(block.spec.shape) == names(planned)
     }
-
-  private def of(session: SparkSession, checkpoint: String, batch: Option[Long])(
-      choose: (CommittedState, Long) => Recorded
-  ): Snapshot = {
-    val state = new CommittedState(session, checkpoint)
-    if (!state.exists) throw JoinlessErrors.noCheckpoint(checkpoint)
-    val batches = state.batches
-    if (batches.isEmpty) throw JoinlessErrors.noBatch(checkpoint)
-    val at = batch.getOrElse(batches.last)
-    def unavailable = JoinlessErrors.batchNotAvailable(at, checkpoint, batches)
-    if (!batches.contains(at)) throw unavailable
-    val block = choose(state, at)
-    if (block.partitions != block.spec.cells) throw JoinlessErrors.stateMismatch(
-      Mismatch.Unreadable,
-      checkpoint,
-      s"Operator ${block.operator} has ${block.spec.cells} cells and ${block.partitions} stores."
-    )
-    val stores = state.cells(at, block.operator).getOrElse(throw unavailable)
-    Snapshot(checkpoint, at, block.operator, block.spec, stores)
+    val block = blocks.filter(difference(_).isEmpty) match {
+      case Seq(only) if operator.isEmpty => only
+      case several if operator.isEmpty && several.size > 1 =>
+        atPlace(several).getOrElse(throw JoinlessErrors.severalJoins(state.checkpoint, listed(several)))
+      case Seq() if operator.isEmpty && blocks.size > 1 =>
+        val differences = blocks.flatMap(block => difference(block).map { case (kind, what) => (kind, block, what) })
+        val all = differences.map { case (_, block, what) => s"${listed(Seq(block))}: $what" }
+        throw JoinlessErrors.stateMismatch(
+          differences.head._1,
+          state.checkpoint,
+          s"None of its joins fits. ${all.mkString(" ")}"
+        )
+      case _ => chosen(state, operator)
+    }
+    of(state, block)
   }
 
-  private def chosen(
-      state: CommittedState,
-      checkpoint: String,
-      batch: Long,
-      operator: Option[Long]
-  ): Recorded = {
-    val found = state.operators(batch)
+  private def of(state: CommittedState, block: Recorded): Snapshot = {
+    if (block.partitions != block.spec.cells) throw JoinlessErrors.stateMismatch(
+      Mismatch.Unreadable,
+      state.checkpoint,
+      s"Operator ${block.operator} has ${block.spec.cells} cells and ${block.partitions} stores."
+    )
+    Snapshot(state.checkpoint, state.batch, block.operator, block.spec, state.stores(block))
+  }
+
+  private def chosen(state: CommittedState, operator: Option[Long]): Recorded = {
+    val checkpoint = state.checkpoint
+    val found = state.operators
     val blocks = found.ours
     (blocks, operator) match {
       case (Seq(), _) =>

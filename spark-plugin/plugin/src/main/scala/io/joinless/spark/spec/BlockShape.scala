@@ -27,7 +27,11 @@ final case class BlockShape(
     /** Equations that are no attributes, because filters fix both sides to one value: `relation 1.k = relation 2.k = 5L`. None
       * where the writing release recorded none.
       */
-    constants: Option[IndexedSeq[String]] = None
+    constants: Option[IndexedSeq[String]] = None,
+    /** Per relation, which rows of its source are stored: conditions as texts over names of columns, sorted. A complete result must ask
+      * for at least these. None where changes are not asked, or the writing release recorded none.
+      */
+    filters: Option[IndexedSeq[IndexedSeq[String]]] = None
 ) {
 
   /** Rows can disappear: weights travel with rows, and rows have an identity. */

@@ -32,7 +32,8 @@ object GroupFormat {
       "columns" -> SpecEncoder.schema(shape.columns),
       "functions" -> JArray(functions.toList),
       "above" -> shape.above.fold[JValue](JNull)(SpecEncoder.rows),
-      "zone" -> shape.zone.fold[JValue](JNull)(JString(_))
+      "zone" -> shape.zone.fold[JValue](JNull)(JString(_)),
+      "rows" -> shape.rows.fold[JValue](JNothing)(JString(_))
     )))
   }
 
@@ -60,7 +61,8 @@ object GroupFormat {
           )
         ),
         nullable(at(o, "above"))(rows),
-        nullable(at(o, "zone"))(_ => text(o, "zone"))
+        nullable(at(o, "zone"))(_ => text(o, "zone")),
+        optional(o, "rows").map(_ => text(o, "rows"))
       )
     } catch {
       case refused: JoinlessAnalysisException => throw refused
@@ -69,11 +71,15 @@ object GroupFormat {
     }
   }
 
+  /** Whether the same is kept, under the same keys. */
+  def holdsSame(before: GroupShape, now: GroupShape): Boolean =
+    before.columns == now.columns && before.functions == now.functions
+
   /** Why state of `before` cannot go on as `now`, in a sentence. */
   def difference(before: GroupShape, now: GroupShape): Option[String] = {
     def types(shape: GroupShape) = shape.columns.map(_.dataType) ++ shape.functions.map(_.argument)
     def rows(shape: GroupShape) = shape.above.fold("")(above => (above.values ++ above.filters).mkString(", "))
-    if (before.columns != now.columns || before.functions != now.functions)
+    if (!holdsSame(before, now))
       Some(
         if (before.text != now.text) s"Its groups are those ${before.text}; the query groups ${now.text}."
         else s"Its groups have the types ${types(before).map(_.sql).mkString(", ")}; those of the query have " +

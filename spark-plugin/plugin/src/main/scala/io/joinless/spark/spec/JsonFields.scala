@@ -16,6 +16,11 @@ private[spec] object JsonFields {
     case _ => throw new IllegalArgumentException(s"the field $field is no list")
   }
 
+  private def items(json: JValue): IndexedSeq[JValue] = json match {
+    case JArray(items) => items.toIndexedSeq
+    case other => throw new IllegalArgumentException(s"${shown(other)} is no list")
+  }
+
   def text(json: JValue, field: String): String = at(json, field) match {
     case JString(value) => value
     case _ => throw new IllegalArgumentException(s"the field $field is no text")
@@ -50,9 +55,11 @@ private[spec] object JsonFields {
   def column(json: JValue): ColumnRef =
     pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }
 
-  def texts(json: JValue, field: String): IndexedSeq[String] = list(json, field).map {
+  def texts(json: JValue, field: String): IndexedSeq[String] = texts(at(json, field))
+
+  def texts(json: JValue): IndexedSeq[String] = items(json).map {
     case JString(value) => value
-    case other => throw new IllegalArgumentException(s"${compact(render(other))} is no text")
+    case other => throw new IllegalArgumentException(s"${shown(other)} is no text")
   }
 
   def columns(json: JValue): IndexedSeq[ColumnSpec] =
@@ -67,5 +74,8 @@ private[spec] object JsonFields {
   }
 
   /** A field that may be missing. */
-  def optional(json: JObject, field: String): Option[JValue] = json.obj.collectFirst { case (`field`, value) => value }
+  def optional(json: JValue, field: String): Option[JValue] = json \ field match {
+    case JNothing => None
+    case value => Some(value)
+  }
 }

@@ -41,7 +41,8 @@ private[spec] object SpecEncoder {
       "output" -> array(spec.output)(encode),
       "statics" -> JString(if (shape.staticsAtArrival) AtArrival else AsSpark)
     ) ++ shape.result.map(r => "result" -> encode(r)) ++ shape.meaning.map(m => "meaning" -> encode(m)) ++
-      shape.constants.map(texts => "constants" -> array(texts)(JString(_))))
+      shape.constants.map(texts => "constants" -> array(texts)(JString(_))) ++
+      shape.filters.map(relations => "filters" -> array(relations)(texts => array(texts)(JString(_)))))
   }
 
   private def encode(meaning: MeaningSpec): JObject = JObject(List(

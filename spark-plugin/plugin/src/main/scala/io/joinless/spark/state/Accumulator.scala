@@ -35,10 +35,10 @@ abstract class Accumulator(ordinal: Int) {
     if (before == 0L) add(value, 1L) else if (after == 0L) add(value, -1L)
 
   /** Looks among the values that the group holds for what has left. */
-  private[state] def complete(values: GroupValuesKept): Unit = ()
+  private[state] def complete(values: HeldValues): Unit = ()
 
   /** Reads what is not written but taken from the values that the group holds. */
-  private[state] def load(values: GroupValuesKept): Unit = ()
+  private[state] def load(values: HeldValues): Unit = ()
 }
 
 private[state] object Accumulator {
@@ -172,7 +172,7 @@ final class ExtremeOf(reader: ValueReader, sign: Int) extends Accumulator(reader
       if (value == null || sign * reader.compare(row, value) > 0) value = reader(row).copy()
     } else if (value != null && reader.compare(row, value) == 0) left = true
 
-  override private[state] def complete(values: GroupValuesKept): Unit = if (left) {
+  override private[state] def complete(values: HeldValues): Unit = if (left) {
     value = null
     left = false
     values.read(_.foreach { case (row, _) => if (isBetter(row)) value = row.copy() })
@@ -242,11 +242,15 @@ final class ValueChanges(reader: ValueReader) extends Accumulator(reader.ordinal
 }
 
 /** The values that a group holds for one function, each with its number: rows of one column. */
-trait GroupValuesKept {
-
-  /** Adds to the number of a value; gives the numbers before and after. */
-  def change(value: UnsafeRow, by: Long): (Long, Long)
+trait HeldValues {
 
   /** Calls `read` with all values and their numbers; each row holds until the next. */
   def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit
+}
+
+/** Values that a batch changes. */
+trait GroupValuesKept extends HeldValues {
+
+  /** Adds to the number of a value; gives the numbers before and after. */
+  def change(value: UnsafeRow, by: Long): (Long, Long)
 }

@@ -72,12 +72,12 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
     }
   }
 
-  override private[state] def complete(values: GroupValuesKept): Unit =
+  override private[state] def complete(values: HeldValues): Unit =
     if (copies < count && wanted.forall(copies < _)) find(values)
 
-  override private[state] def load(values: GroupValuesKept): Unit = if (wanted.isEmpty) find(values)
+  override private[state] def load(values: HeldValues): Unit = if (wanted.isEmpty) find(values)
 
-  private def find(values: GroupValuesKept): Unit = {
+  private def find(values: HeldValues): Unit = {
     listed.clear()
     copies = 0L
     values.read(_.foreach { case (value, number) => list(value, number) })

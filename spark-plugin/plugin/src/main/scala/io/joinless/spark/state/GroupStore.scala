@@ -3,12 +3,13 @@ package io.joinless.spark.state
 import java.nio.ByteBuffer
 
 import io.joinless.engine.algebra.Weight
+import io.joinless.spark.spec.GroupShape
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.joinless.PrefixStore
+import org.apache.spark.sql.joinless.{PrefixScan, PrefixStore}
 import org.apache.spark.sql.types._
 
-/** The groups of one partition in its state store.
+/** The groups of one partition, as their state store holds them.
   *
   * '''Durable format''' ([[io.joinless.spark.spec.GroupFormat]] 1): key and value of an entry are
   * {{{
@@ -18,12 +19,62 @@ import org.apache.spark.sql.types._
   * }}}
   * where `function` is the number of its accumulator, and `value` are the bytes of an `UnsafeRow` of one column.
   */
-final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, store: PrefixStore) {
-  import GroupStore._
+class StoredGroups(keys: Seq[DataType], holdsValues: Boolean, store: PrefixScan) {
+  import StoredGroups._
+
+  private[this] val prefix = UnsafeProjection.create((keys :+ IntegerType).toArray[DataType])
+  private[this] val grouping = UnsafeProjection.create(keys.toArray)
+  private[this] val joined = new JoinedRow
+
+  /** The group of an entry with its totals; None where it is of a value that a group holds. The group is the same object each time. */
+  def group(entry: (UnsafeRow, UnsafeRow)): Option[(UnsafeRow, Array[Byte])] = {
+    val (key, value) = entry
+    Option.when(!holdsValues || key.getInt(keys.size) == OfGroup)((grouping(key), value.getBinary(0)))
+  }
+
+  /** The values that a group holds for a function. */
+  def values(group: UnsafeRow, function: Int): HeldValues = new HeldValues {
+    override def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = StoredGroups.this.read(group, function)(read)
+  }
+
+  final protected def read(group: UnsafeRow, function: Int)(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = {
+    val row = new UnsafeRow(1)
+    store.scan(prefix(joined(group, InternalRow(function)))) { entries =>
+      read(entries.map { case (key, number) =>
+        val bytes = key.getBinary(keys.size + 1)
+        row.pointTo(bytes, bytes.length)
+        (row, StoredGroups.number(number))
+      })
+    }
+  }
+}
+
+object StoredGroups {
+
+  /** In the place of a function: what is kept of the group itself. */
+  final private[state] val OfGroup = -1
+
+  private[state] def number(value: UnsafeRow): Long = ByteBuffer.wrap(value.getBinary(0)).getLong
+
+  val ValueSchema: StructType = StructType(Seq(StructField("totals", BinaryType, nullable = false)))
+
+  def keySchema(shape: GroupShape): StructType = {
+    val columns = shape.columns.zipWithIndex.map { case (column, i) => StructField(s"c$i", column.dataType) }
+    val value =
+      Seq(StructField("function", IntegerType, nullable = false), StructField("value", BinaryType, nullable = false))
+    StructType(if (shape.holdsValues) columns ++ value else columns)
+  }
+
+  /** Values of a group are found by the group and the function. */
+  def keyPrefix(shape: GroupShape): Option[Int] = Option.when(shape.holdsValues)(shape.columns.size + 1)
+}
+
+/** The groups of one partition in the store of a batch, which changes them. */
+final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, store: PrefixStore)
+    extends StoredGroups(keys, holdsValues, store) {
 
   private[this] val kept = UnsafeProjection.create(Array[DataType](BinaryType))
   private[this] val entry = UnsafeProjection.create((keys ++ Seq(IntegerType, BinaryType)).toArray[DataType])
-  private[this] val prefix = UnsafeProjection.create((keys :+ IntegerType).toArray[DataType])
   private[this] val joined = new JoinedRow
 
   /** What is kept of a group; None where there is no such group. */
@@ -35,14 +86,13 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, store: PrefixS
   def remove(group: UnsafeRow): Unit = store.remove(key(group))
 
   private def key(group: UnsafeRow): UnsafeRow =
-    if (holdsValues) entry(joined(group, InternalRow(OfGroup, Array.emptyByteArray))) else group
+    if (holdsValues) entry(joined(group, InternalRow(StoredGroups.OfGroup, Array.emptyByteArray))) else group
 
-  /** The values that a group holds for a function. */
-  def values(group: UnsafeRow, function: Int): GroupValuesKept = new GroupValuesKept {
+  override def values(group: UnsafeRow, function: Int): GroupValuesKept = new GroupValuesKept {
 
     override def change(value: UnsafeRow, by: Long): (Long, Long) = {
       val key = entry(joined(group, InternalRow(function, value.getBytes)))
-      val before = Option(store.get(key)).fold(0L)(GroupStore.number)
+      val before = Option(store.get(key)).fold(0L)(StoredGroups.number)
       val after = Weight.add(before, by)
       if (after < 0) throw new IllegalStateException(s"A group holds a value $after times.")
       if (after == 0L) store.remove(key)
@@ -50,32 +100,6 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, store: PrefixS
       (before, after)
     }
 
-    override def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = {
-      val row = new UnsafeRow(1)
-      store.scan(prefix(joined(group, InternalRow(function)))) { entries =>
-        read(entries.map { case (key, number) =>
-          val bytes = key.getBinary(keys.size + 1)
-          row.pointTo(bytes, bytes.length)
-          (row, GroupStore.number(number))
-        })
-      }
-    }
-  }
-}
-
-object GroupStore {
-
-  private def number(value: UnsafeRow): Long = ByteBuffer.wrap(value.getBinary(0)).getLong
-
-  /** In the place of a function: what is kept of the group itself. */
-  final private val OfGroup = -1
-
-  val ValueSchema: StructType = StructType(Seq(StructField("totals", BinaryType, nullable = false)))
-
-  def keySchema(keys: Seq[DataType], holdsValues: Boolean): StructType = {
-    val columns = keys.zipWithIndex.map { case (dataType, i) => StructField(s"c$i", dataType) }
-    val value =
-      Seq(StructField("function", IntegerType, nullable = false), StructField("value", BinaryType, nullable = false))
-    StructType(if (holdsValues) columns ++ value else columns)
+    override def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = GroupStore.this.read(group, function)(read)
   }
 }

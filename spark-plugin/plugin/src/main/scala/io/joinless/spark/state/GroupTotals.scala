@@ -36,7 +36,7 @@ final class GroupTotals private (val accumulators: Array[Accumulator]) {
     *
     * @param values for the accumulator of that number, the values that the group holds
     */
-  def load(values: Int => GroupValuesKept): Unit = for (i <- accumulators.indices) accumulators(i).load(values(i))
+  def load(values: Int => HeldValues): Unit = for (i <- accumulators.indices) accumulators(i).load(values(i))
 
   /** Adds what a batch changes.
     *

@@ -1,5 +1,7 @@
 package io.joinless.spark.changes
 
+import scala.util.Random
+
 import io.joinless.spark.api._
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.JoinlessAnalysisException
@@ -102,13 +104,76 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
         otherFunctions(5)
       )
     below.zipWithIndex.foreach { case (sql, seed) => checkFull(sql, seed.toLong) }
-    val tables = new Tables
+  }
+
+  test(
+    "the complete result of groups is what was told of them: it is read from their stores, not from the joins below"
+  ) {
+    val sums = queries(1).replace("FROM t", "FROM t JOIN a ON t.k = a.k")
+    val all = Seq(
+      queries(2),
+      queries(6),
+      queries(7),
+      queries(8),
+      queries(14),
+      valueQueries(3),
+      otherFunctions(5),
+      unions(1),
+      sums
+    )
+    for ((sql, i) <- all.zipWithIndex) {
+      val rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+      val confs =
+        if (i % 2 == 0) Nil
+        else Seq(
+          "spark.sql.streaming.stateStore.providerClass" -> rocks,
+          "spark.sql.streaming.stateStore.checkpointFormatVersion" -> (if (i % 4 == 1) "1" else "2")
+        )
+      withConf(confs: _*) {
+        val (tables, rng) = (new Tables, new Random(i.toLong))
+        tables.start(sql)
+        try for (_ <- 0 until 3) { tables.random(rng); tables.running.processAllAvailable() }
+        finally tables.running.stop()
+        assert(tables.full(sql) == tables.result, sql)
+        val leaves = tables.readFrom(sql)
+        assert(leaves.nonEmpty && leaves.forall(_.contains("groups")), s"$sql: $leaves")
+      }
+    }
+  }
+
+  test("the complete result of groups of other rows is not that of the groups in the store") {
+    def begun(sql: String): Tables = {
+      val tables = new Tables
+      tables.start(sql)
+      for (i <- 0 until 6) tables.append(i % 3, i)
+      for (i <- 0 until 6) tables.insert(i % 3, i % 2, i.toLong, 0.5)
+      tables.running.processAllAvailable()
+      tables.running.stop()
+      tables
+    }
     val appended = "SELECT y, COUNT(*) AS n FROM a GROUP BY y"
-    tables.start(appended)
-    tables.append(1, 2)
-    tables.running.processAllAvailable()
-    tables.running.stop()
-    assert(intercept[JoinlessAnalysisException](tables.full(appended)).getCondition == "JOINLESS_ROWS_NOT_STORED")
+    val tables = begun(appended)
+    assert(tables.full(appended.replace("y, COUNT(*) AS n", "y AS z, COUNT(*) AS m")) == tables.result)
+    for (
+      other <-
+        Seq("FROM a WHERE k > 1", "FROM (SELECT k AS y FROM a)", "FROM (SELECT y FROM a UNION ALL SELECT k FROM a)")
+    ) {
+      val refused = intercept[JoinlessAnalysisException](tables.full(appended.replace("FROM a", other)))
+      assert(refused.getCondition == "JOINLESS_ROWS_NOT_STORED", other)
+    }
+    val joined = begun("SELECT p.y, COUNT(*) AS n FROM a p JOIN a q ON p.k = q.k GROUP BY p.y")
+    def where(condition: String) = s"SELECT p.y, COUNT(*) AS n FROM a p JOIN a q ON p.k = q.k $condition GROUP BY p.y"
+    for (sql <- Seq(where("WHERE p.y > 2"), where(""))) assert(joined.full(sql) == joined.expected(sql), sql)
+    val unseen = intercept[JoinlessAnalysisException](joined.full(where("WHERE q.y > 2")))
+    assert(unseen.getMessage.contains("the rows of q where (_2 > 2)"), unseen.getMessage)
+    val filtered = begun(where("WHERE p.y > 2 AND t.x > 0").replace("p.k = q.k", "p.k = q.k JOIN t ON q.k = t.k"))
+    for (condition <- Seq("p.y > 3 AND t.x > 0", "t.x > 0")) {
+      val other = where(s"WHERE $condition").replace("p.k = q.k", "p.k = q.k JOIN t ON q.k = t.k")
+      assert(intercept[JoinlessAnalysisException](filtered.full(other)).getMessage.contains("(_2 > 2)"), other)
+    }
+    assert(joined.full(
+      "SELECT n FROM (SELECT p.y, COUNT(*) AS n FROM a p JOIN a q ON p.k = q.k GROUP BY p.y) WHERE y = 1"
+    ).size == 1)
   }
 
   /** What a restart as `after` of a query begun as `before` is refused with; None where it goes on. */

@@ -112,6 +112,9 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
 
     def result: Map[Seq[Any], Long] = sums.toMap
 
+    /** The sources and tables that the complete result is read from. */
+    def readFrom(sql: String): Seq[String] = fullRows(sql).queryExecution.optimizedPlan.collectLeaves().map(_.toString)
+
     def full(sql: String): Map[Seq[Any], Long] = bag(fullRows(sql))
 
     def fullRows(sql: String): DataFrame = {
@@ -160,6 +163,9 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
           assert(tables.result == tables.expected(oracle.getOrElse(sql)), s"seed $seed, batch $batch, $form: $sql")
       }
     finally tables.running.stop()
+    if (tables.begun && seed % 4 == 0) {
+      val _ = assert(tables.full(sql) == tables.result, s"seed $seed, the complete result of $sql")
+    }
   }
 
   /** The complete result after two batches. */

@@ -12,11 +12,14 @@ trait BlockStore {
   def remove(key: UnsafeRow): Unit
 }
 
-/** A store whose entries are found by the first columns of their keys, too. */
-trait PrefixStore extends BlockStore {
+/** Entries that are found by the first columns of their keys. */
+trait PrefixScan {
 
   /** Calls `read` with the entries whose keys begin with the columns of `prefix`, in any order; each pair holds until the next. Only
     * where the store was opened for prefixes of as many columns.
     */
   def scan[A](prefix: UnsafeRow)(read: Iterator[(UnsafeRow, UnsafeRow)] => A): A
 }
+
+/** A store whose entries are found by the first columns of their keys, too. */
+trait PrefixStore extends BlockStore with PrefixScan

@@ -21,6 +21,7 @@ final class CellStores private[joinless] (
     val batch: Long,
     ids: Option[IndexedSeq[String]],
     key: StructType,
+    keyPrefix: Option[Int],
     value: StructType,
     conf: StateStoreConf,
     hadoop: SerializableConfiguration
@@ -37,7 +38,7 @@ final class CellStores private[joinless] (
       StateStoreProviderId(StateStoreId(location, operator, cell), UUID.randomUUID()),
       key,
       value,
-      NoPrefixKeyStateEncoderSpec(key),
+      CellStores.keyEncoder(key, keyPrefix),
       useColumnFamilies = false,
       conf,
       hadoop.value,
@@ -54,11 +55,26 @@ final class CellStores private[joinless] (
   }
 }
 
-/** The blocks of one cell's log, in any order; each pair of rows holds until the next. */
-final class CellBlocks private[joinless] (provider: StateStoreProvider, store: ReadStateStore) extends AutoCloseable {
+private[joinless] object CellStores {
+
+  /** @param prefix entries are found by that many of the first columns of their keys, too */
+  def keyEncoder(key: StructType, prefix: Option[Int]): KeyStateEncoderSpec =
+    prefix.fold[KeyStateEncoderSpec](NoPrefixKeyStateEncoderSpec(key))(PrefixKeyScanStateEncoderSpec(key, _))
+}
+
+/** The entries of one cell's store. */
+final class CellBlocks private[joinless] (provider: StateStoreProvider, store: ReadStateStore)
+    extends PrefixScan with AutoCloseable {
   private val pairs = store.iterator()
 
+  /** All entries, in any order; each pair of rows holds until the next. */
   val blocks: Iterator[(UnsafeRow, UnsafeRow)] = pairs.map(pair => (pair.key, pair.value))
+
+  override def scan[A](prefix: UnsafeRow)(read: Iterator[(UnsafeRow, UnsafeRow)] => A): A = {
+    val pairs = store.prefixScan(prefix)
+    try read(pairs.map(pair => (pair.key, pair.value)))
+    finally pairs.close()
+  }
 
   override def close(): Unit =
     try {

@@ -15,7 +15,7 @@ import org.apache.spark.util.SerializableConfiguration
   *
   * Private to Spark: the logs, and the providers of state stores; checked on 4.2.0.
   */
-final class CheckpointLogs(session: SparkSession, checkpoint: String) {
+final class CheckpointLogs(val session: SparkSession, checkpoint: String) {
   private val own = classicOf(session)
   private val hadoop = own.sessionState.newHadoopConf()
 
@@ -36,10 +36,11 @@ final class CheckpointLogs(session: SparkSession, checkpoint: String) {
 
   /** The stores of an operator as of a committed batch; None where its logs are gone.
     *
+    * @param keyPrefix entries are found by that many of the first columns of their keys, too
     * @param refuse is told a setting of the query that names a class which neither Spark nor this session names, and the class:
     *   stores would make an instance of it
     */
-  def stores(batch: Long, operator: Long, key: StructType, value: StructType)(
+  def stores(batch: Long, operator: Long, key: StructType, keyPrefix: Option[Int], value: StructType)(
       refuse: (String, String) => Nothing
   ): Option[CellStores] =
     for (commit <- logs.commitLog.get(batch); offsets <- logs.offsetLog.get(batch)) yield {
@@ -57,6 +58,7 @@ final class CheckpointLogs(session: SparkSession, checkpoint: String) {
         batch,
         ids,
         key,
+        keyPrefix,
         value,
         new StateStoreConf(conf),
         new SerializableConfiguration(hadoop)

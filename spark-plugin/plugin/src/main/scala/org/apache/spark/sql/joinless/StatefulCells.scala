@@ -34,11 +34,7 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
   /** Entries are found by that many of the first columns of their keys, too; None: only by whole keys. */
   protected def keyPrefix: Option[Int] = None
 
-  private def keyEncoder: KeyStateEncoderSpec =
-    keyPrefix.fold[KeyStateEncoderSpec](NoPrefixKeyStateEncoderSpec(keySchema))(PrefixKeyScanStateEncoderSpec(
-      keySchema,
-      _
-    ))
+  private def keyEncoder: KeyStateEncoderSpec = CellStores.keyEncoder(keySchema, keyPrefix)
 
   /** Recorded when the first batch is planned. */
   protected def properties: String

@@ -46,7 +46,7 @@ class ExecutorCoresSpec extends AnyFunSuite with SharedSpark {
         PythonApi.explainText(paths).contains("cells: 4 (shares a.dst 2, b.dst 2), at most 4 rows stored per input row")
       )
       val _ = files.run(paths)
-      val recorded = new CommittedState(spark, files.path("cp")).operators(0).ours.map(_.spec.cells)
+      val recorded = CommittedState(spark, files.path("cp"), Some(0)).operators.ours.map(_.spec.cells)
       assert(recorded == Seq(4))
     }
   }

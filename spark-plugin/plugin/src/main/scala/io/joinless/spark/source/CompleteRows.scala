@@ -1,0 +1,109 @@
+package io.joinless.spark.source
+
+import io.joinless.spark.changes.SourceNames
+import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, RowWindows}
+import io.joinless.spark.rules.StoredRows
+import io.joinless.spark.run.{CommittedState, RecordedGroups}
+import io.joinless.spark.spec.{BlockShape, GroupFormat}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Count}
+import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, Expression, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Expand, Filter, Generate, LogicalPlan, Project, Union}
+
+/** All rows of which a compiled query tells the changes, from the state of one committed batch: the same plan without weights, in which
+  * reads of the state stand in the places of what keeps it. Nothing below such a read is needed.
+  *
+  * @param operator number of the join's stateful operator; needed only where the query fits several joins of the checkpoint
+  */
+final private class CompleteRows(changes: LogicalPlan, state: CommittedState, operator: Option[Long]) {
+  private val joins = changes.collect { case join: JoinFreeJoin => join }
+  private val all = changes.collect { case groups: Groups => groups }
+
+  def rows: LogicalPlan = complete(changes)
+
+  private def complete(changes: LogicalPlan): LogicalPlan = changes match {
+    case Project(list, child) => Project(list.init, complete(child))
+    case Filter(condition, child) => Filter(condition, complete(child))
+    case join: JoinFreeJoin =>
+      val place = BlockPlace(joins.indexWhere(_ eq join), joins.size)
+      val snapshot = Snapshot.fitting(state, join.shape, place, operator)
+      checkFilters(snapshot.spec.shape, join)
+      ResultTable.relation(snapshot, join.shape, join.residuals, join.output.init, conditions(join))
+    case union: Union => union.withNewChildren(union.children.map(complete))
+    case expand: Expand =>
+      Expand(expand.projections.map(_.init), expand.output.init, complete(expand.child))
+    case generate: Generate => generate.withNewChildren(Seq(complete(generate.child)))
+    case RowWindows(child, windows, output) =>
+      val weight = child.output.last.exprId
+      RowWindows(
+        complete(child),
+        windows.copy(partition = windows.partition.init),
+        output.filter(_.exprId != weight)
+      )
+    case groups: Groups =>
+      stored(groups).fold(grouped(groups, complete(groups.child)))(GroupsTable.relation(state, _, groups))
+    case other => throw JoinlessErrors.rowsNotStored(SourceNames.of(other))
+  }
+
+  /** The groups of the same rows in the checkpoint. */
+  private def stored(groups: Groups): Option[RecordedGroups] = {
+    val recorded = state.operators.groups
+    val same = recorded.filter { before =>
+      before.shape.rows.isDefined && before.shape.rows == groups.shape.rows &&
+      GroupFormat.holdsSame(before.shape, groups.shape)
+    }
+    val atPlace = recorded.lift(all.indexWhere(_ eq groups)).filter(recorded.size == all.size && same.contains(_))
+    atPlace.orElse(Option.when(same.size == 1)(same.head))
+  }
+
+  /** The groups of all rows, by Spark's own operator. */
+  private def grouped(groups: Groups, rows: LogicalPlan): LogicalPlan = {
+    val keys = rows.output.take(groups.shape.columns.size)
+    val values = groups.functions.map { f =>
+      f.function.transform { case BoundReference(i, _, _) => rows.output(i) } match {
+        case count: Count => count.copy(children = Seq(f.argument.fold[Expression](Literal(1))(rows.output)))
+        case other => other
+      }
+    }.zip(groups.shape.functions).map { case (f, spec) =>
+      f.asInstanceOf[AggregateFunction].toAggregateExpression(isDistinct = spec.isDistinct)
+    }
+    val selected = (keys ++ values).zip(groups.output).map { case (value, column) =>
+      Alias(value, column.name)(exprId = column.exprId)
+    }
+    Aggregate(keys, selected, rows)
+  }
+
+  /** Refuses a query that asks for rows which are not stored, or for fewer where what is stored does not say which. */
+  private def checkFilters(recorded: BlockShape, join: JoinFreeJoin): Unit =
+    for {
+      (was, is) <- recorded.filters.zip(join.shape.filters)
+      relation <- was.indices
+    } {
+      val missing = was(relation).diff(is(relation))
+      val undecided =
+        if (join.shape.retractable) is(relation)
+        else StoredRows.undecided(join.scans(relation), columns(join, relation))
+      val added = undecided.diff(was(relation))
+      val name = join.shape.relations(relation).name
+      def refuse(what: String) = throw JoinlessErrors.stateMismatch(Mismatch.Filter, state.checkpoint, what)
+      if (missing.nonEmpty)
+        refuse(s"It stores the rows of $name where ${missing.mkString(" and ")}; the query asks for others, too.")
+      if (added.nonEmpty)
+        refuse(
+          s"The query asks for the rows of $name where ${added.mkString(" and ")}; what is stored does not say which these are."
+        )
+    }
+
+  private def columns(join: JoinFreeJoin, relation: Int): Int =
+    join.shape.inputs(join.shape.relations(relation).input).columns.size
+
+  /** What the query asks of single rows, as far as it can be seen of what is stored. Where rows can be deleted, the query asks what the
+    * running one does.
+    */
+  private def conditions(join: JoinFreeJoin): Seq[RelationFilter] =
+    if (join.shape.retractable) Nil
+    else for {
+      (scan, relation) <- join.scans.zipWithIndex
+      condition <- StoredRows.conditions(scan, columns(join, relation))
+    } yield RelationFilter(relation, condition, condition.sql)
+}

@@ -1,0 +1,123 @@
+package io.joinless.spark.source
+
+import java.util
+
+import io.joinless.spark.exec.{GroupValues, GroupsExec}
+import io.joinless.spark.plans.{CommittedTable, GroupFunction, Groups, InPlaceOf}
+import io.joinless.spark.run.{CommittedState, RecordedGroups}
+import io.joinless.spark.spec.GroupShape
+import io.joinless.spark.state.{CommittedStores, GroupArgument, GroupTotals, StoredGroups}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.joinless.CellBlocks
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** All groups of a GROUP BY as of one committed batch, as its state stores hold them: the grouping columns, then the values of the
+  * functions. They are those that the running query told, sums to the last bit.
+  *
+  * One Spark partition per store. Nothing else is in memory than the group at hand; nothing below the groups is read.
+  */
+final private case class GroupsTable(
+    checkpoint: String,
+    batch: Long,
+    recorded: RecordedGroups,
+    functions: Seq[GroupFunction],
+    names: IndexedSeq[String],
+    stores: CommittedStores
+) extends SupportsRead with CommittedTable with ScanBuilder with Scan with Batch {
+
+  private def types: IndexedSeq[DataType] =
+    recorded.shape.columns.map(_.dataType) ++ functions.map(_.function.dataType)
+
+  override def name: String = s"joinless.`$checkpoint`.groups"
+
+  override def columns: Array[Column] =
+    names.zip(types).map { case (name, dataType) => Column.create(name, dataType, true) }.toArray
+
+  override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = this
+
+  override def build(): Scan = this
+
+  override def readSchema(): StructType =
+    names.zip(types).foldLeft(new StructType) { case (schema, (name, dataType)) => schema.add(name, dataType) }
+
+  override def description(): String =
+    s"joinless groups ${recorded.shape.text} as of batch $batch, ${recorded.partitions} stores, checkpoint: $checkpoint"
+
+  override def toBatch: Batch = this
+
+  override def planInputPartitions(): Array[InputPartition] = Array.tabulate(recorded.partitions)(CellPartition(_))
+
+  override def createReaderFactory(): PartitionReaderFactory =
+    GroupsReaderFactory(recorded.shape, functions, GroupsExec.arguments(functions, recorded.shape), stores)
+}
+
+private object GroupsTable {
+
+  /** The groups that a query keeps, as a plan with the attributes of `groups` but for the weight. */
+  def relation(state: CommittedState, recorded: RecordedGroups, groups: Groups): LogicalPlan = {
+    val output = groups.output.init
+    val names = ResultTable.distinct(output.map(_.name).toIndexedSeq)
+    val table =
+      GroupsTable(state.checkpoint, state.batch, recorded, groups.functions, names, state.stores(recorded))
+    val relation = DataSourceV2Relation.create(table, None, None, CaseInsensitiveStringMap.empty)
+    Project(output.zip(relation.output).map { case (wanted, column) => InPlaceOf(wanted, column) }, relation)
+  }
+}
+
+final private case class GroupsReaderFactory(
+    shape: GroupShape,
+    functions: Seq[GroupFunction],
+    arguments: Seq[GroupArgument],
+    stores: CommittedStores
+) extends PartitionReaderFactory {
+
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case CellPartition(store) => new GroupsReader(this, store)
+    case other => throw new IllegalArgumentException(s"no store: $other")
+  }
+}
+
+/** The groups of one store, one by one. The same row object each time. */
+final private class GroupsReader(scan: GroupsReaderFactory, partition: Int) extends PartitionReader[InternalRow] {
+  private[this] val keys = scan.shape.columns.map(_.dataType)
+  private[this] val arguments = scan.arguments.toArray
+  private[this] val values = new GroupValues(scan.functions)
+  private[this] val own = new GenericInternalRow(scan.functions.size)
+  private[this] val joined = new JoinedRow
+  private[this] val project = UnsafeProjection.create((keys ++ scan.functions.map(_.function.dataType)).toArray)
+  private[this] var store: CellBlocks = _
+  private[this] var groups: Iterator[(UnsafeRow, Array[Byte])] = _
+  private[this] var stored: StoredGroups = _
+  private[this] var current: InternalRow = _
+
+  override def next(): Boolean = {
+    if (store == null) {
+      store = scan.stores.open(partition)
+      stored = new StoredGroups(keys, scan.shape.holdsValues, store)
+      groups = store.blocks.flatMap(stored.group)
+    }
+    val more = groups.hasNext
+    current = if (more) row(groups.next()) else null
+    more
+  }
+
+  override def get(): InternalRow = current
+
+  override def close(): Unit = if (store != null) store.close()
+
+  private def row(group: (UnsafeRow, Array[Byte])): InternalRow = {
+    val totals = GroupTotals.kept(arguments)
+    totals.add(group._2)
+    totals.load(stored.values(group._1, _))
+    values.write(totals, own)
+    project(joined(group._1, own))
+  }
+}
