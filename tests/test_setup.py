@@ -25,7 +25,8 @@ mkdir -p "$ivy/jars" && echo jar >"$ivy/jars/delta.jar"
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout in which all but Delta's jars is there."""
-    for name in ("scripts/setup", "scripts/java", "project/build.properties", "python/requirements-dev.txt"):
+    connect = "python/requirements-connect.txt"
+    for name in ("scripts/setup", "scripts/java", "project/build.properties", "python/requirements-dev.txt", connect):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     binaries = tmp_path / ".venv" / "bin"
@@ -35,7 +36,8 @@ def checkout(tmp_path: Path) -> Path:
     (binaries / "spark-submit").write_text(SUBMIT)
     for program in binaries.iterdir():
         program.chmod(0o755)
-    (tmp_path / ".build").mkdir()
+    (tmp_path / ".build" / "connect").mkdir(parents=True)
+    shutil.copy(ROOT / connect, tmp_path / ".build" / "connect" / "installed.txt")
     version = (ROOT / "project/build.properties").read_text().split("=")[1].strip()
     (tmp_path / ".build" / f"sbt-launch-{version}.jar").write_text("launcher")
     return tmp_path

@@ -1,0 +1,106 @@
+"""Spark Connect: with the settings on its server, a client asks for changes in SQL, and reads the format."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from joinless import _jars
+from joinless.errors import EXTENSION_CLASS
+
+ROOT = Path(__file__).parents[1]
+
+#: A client with a server of its own. It has no package of ours, only Spark's.
+CLIENT = """
+import json, sys, warnings
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+warnings.simplefilter("ignore")
+settings, folder = json.loads(sys.argv[1]), sys.argv[2]
+builder = SparkSession.builder.remote("local[2]")
+for name, value in settings.items():
+    builder = builder.config(name, value)
+spark = builder.getOrCreate()
+rows = {"a": [(1, 2), (2, 3), (1, 5), (3, 1)], "b": [(1, 2), (2, 3), (1, 5)]}
+for table, values in rows.items():
+    spark.createDataFrame(values, "k INT, v INT").write.parquet(f"{folder}/{table}")
+    spark.readStream.schema("k INT, v INT").parquet(f"{folder}/{table}").createOrReplaceTempView(table)
+
+
+def told(sql, name):
+    writer = spark.sql(sql).writeStream.format("memory").queryName(name).trigger(availableNow=True)
+    writer.option("checkpointLocation", f"{folder}/{name}").start().awaitTermination()
+    return listed(spark.table(name))
+
+
+def listed(df):
+    return sorted([list(row) for row in df.collect()], key=str)
+
+
+def refused(sql):
+    try:
+        told(sql, "refused")
+    except PySparkException as e:
+        return [e.getCondition(), str(e)]
+
+
+print(json.dumps({
+    "hint": told("SELECT /*+ INCREMENTAL */ a.k, COUNT(b.v) AS n FROM a LEFT JOIN b ON a.k = b.k GROUP BY a.k", "hint"),
+    "function": told('''SELECT * FROM incremental_enumerate(TABLE(
+        SELECT k, MAX(v) AS m FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k)
+        GROUP BY k ORDER BY m DESC LIMIT 1), 'weight')''', "function"),
+    "join": told("SELECT a.k, a.v, b.v AS w FROM a JOIN b ON a.k = b.k JOIN b c ON b.k = c.k AND c.v = 3", "join"),
+    "changes": told("SELECT /*+ INCREMENTAL */ a.k, b.v FROM a JOIN b ON a.k = b.k WHERE a.v < 4", "changes"),
+    "format": listed(spark.read.format("joinless").load(f"{folder}/changes")),
+    "refused": refused("SELECT /*+ INCREMENTAL */ k, rand() AS r, COUNT(*) FROM a GROUP BY k, rand()"),
+    "not begun": refused("SELECT * FROM incremental_enumerate(TABLE(SELECT k FROM a), 'rows')"),
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    packages = ROOT / ".build" / "connect"
+    if not packages.exists():
+        pytest.skip("The packages for a client of Spark Connect are missing; make setup fetches them")
+    settings = {
+        "spark.jars": str(_jars.bundled("4.2.0")),
+        "spark.sql.extensions": EXTENSION_CLASS,
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHONPATH"))}
+    client = subprocess.run(
+        [sys.executable, "-c", CLIENT, json.dumps(settings), str(tmp_path_factory.mktemp("connect"))],
+        env=environment | {"PYTHONPATH": str(packages)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert client.returncode == 0, client.stderr[-3000:]
+    answers: dict[str, Any] = json.loads(client.stdout.splitlines()[-1])
+    return answers
+
+
+def test_the_hint_and_the_function_tell_changes_of_any_query(answers: dict[str, Any]) -> None:
+    assert answers["hint"] == [[1, 4, "insert"], [2, 1, "insert"], [3, 0, "insert"]]
+    assert answers["function"] == [[1, 5, 1]]
+
+
+def test_a_plain_join_is_rewritten_there_and_the_format_reads_its_result(answers: dict[str, Any]) -> None:
+    assert answers["join"] == [[2, 3, 3]]
+    assert [row[:-1] for row in answers["changes"]] == answers["format"] == [[1, 2], [1, 5], [2, 3]]
+
+
+def test_errors_keep_their_names(answers: dict[str, Any]) -> None:
+    condition, text = answers["refused"]
+    assert condition == "JOINLESS_NOT_REWRITTEN"
+    assert "NONDETERMINISTIC_EXPRESSION" in text
+    assert answers["not begun"][0] == "JOINLESS_DELTA_FORM"
