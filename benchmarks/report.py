@@ -158,6 +158,31 @@ def _cell(result: dict[str, Any] | None, of: int) -> str:
     return f"{statistics.median(seconds(result)):.2f} / {result['peak_bytes'] / 1e6:.0f}"
 
 
+def tpch(everything: dict[str, Any]) -> str:
+    """A row per query: the first batch, the median of the later ones, the state after the last, and what recomputing takes."""
+    heads = ("query", "first batch s", "a later one s", "changed rows", "operators", "state rows", "state on disk MB")
+    lines = ["| " + " | ".join((*heads, "Spark anew s", "DuckDB anew s")) + " |", "|---" * 9 + "|"]
+    for number, batches in everything["queries"].items():
+        first, *later = batches
+        last = batches[-1]
+
+        def median(of: str, later: list[dict[str, Any]] = later) -> float:
+            return float(statistics.median(b[of] for b in later))
+
+        cells = (
+            f"{first['seconds']:.2f}",
+            f"{median('seconds'):.2f}",
+            f"{median('rows_out'):.0f}",
+            str(last["operators"]),
+            f"{last['state_rows']:,}",
+            f"{last['disk_bytes'] / 1e6:.0f}",
+            f"{median('spark'):.2f}",
+            f"{median('duckdb'):.3f}",
+        )
+        lines.append(f"| Q{number} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def refresh(page: Path, everything: dict[str, Any]) -> None:
     """Puts the tables between the page's marks `<!-- name -->` and `<!-- end -->`."""
     text = page.read_text()
@@ -166,6 +191,9 @@ def refresh(page: Path, everything: dict[str, Any]) -> None:
         "alone": wide(everything, ALONE),
         "per-batch": per_batch(everything, {"joinless": "Joinless in Spark", **ALONE, **OTHERS}),
     }
+    kept = page.with_suffix("") / "tpch.json"
+    if kept.exists():
+        tables["tpch"] = tpch(json.loads(kept.read_text()))
     for name, content in tables.items():
         before, mark, rest = text.partition(f"<!-- {name} -->")
         _, end, after = rest.partition("<!-- end -->")

@@ -10,7 +10,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import joinless
-from support import oracles, tpc
+import tpc
+from support import oracles
 
 #: Batches of each benchmark; a query starts anew before the last but one.
 BATCHES = {"tpch": 5, "tpcds": 4}

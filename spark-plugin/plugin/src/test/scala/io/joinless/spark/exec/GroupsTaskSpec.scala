@@ -35,7 +35,7 @@ class GroupsTaskSpec extends AnyFunSuite {
     }
 
   private def check(keys: Int, retracts: Boolean): Unit = {
-    val store = new StoreInMemory(keys)
+    val store = new StoreInMemory(Seq.fill(keys)(LongType))
     val present = mutable.ArrayBuffer.empty[Row]
     val told = mutable.Map.empty[Seq[Any], Long].withDefaultValue(0L)
     for (batch <- 0 until 8) {
@@ -73,7 +73,7 @@ class GroupsTaskSpec extends AnyFunSuite {
 
   test("a group that loses more rows than it has is no result") {
     val rows = partial(Seq(Row(Some(1), Some(1), None) -> -1L), 1, retracts = true)
-    val task = new GroupsTask(Seq(LongType), functions(1), arguments(1), new StoreInMemory(1), rows)
+    val task = new GroupsTask(Seq(LongType), functions(1), arguments(1), new StoreInMemory(Seq(LongType)), rows)
     assert(intercept[IllegalStateException](task.changes.toSeq).getMessage.contains("-1"))
   }
 }
@@ -151,13 +151,13 @@ private object GroupsTaskSpec {
     )
   }
 
-  /** Entries by their keys, found by the grouping columns and the function, too. */
-  final class StoreInMemory(keys: Int) extends PrefixStore {
+  /** Entries by their keys, found by the grouping columns (of the types `keys`) and the function, too. */
+  final class StoreInMemory(keys: Seq[DataType]) extends PrefixStore {
     private val entries = mutable.LinkedHashMap.empty[UnsafeRow, UnsafeRow]
     private val prefix =
-      UnsafeProjection.create((0 to keys).map(i =>
-        BoundReference(i, if (i < keys) LongType else IntegerType, nullable = true)
-      ))
+      UnsafeProjection.create((keys :+ IntegerType).zipWithIndex.map { case (dataType, i) =>
+        BoundReference(i, dataType, nullable = true)
+      })
 
     def size: Int = entries.size
     override def put(key: UnsafeRow, value: UnsafeRow): Unit = entries(key.copy()) = value.copy()

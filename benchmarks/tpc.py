@@ -1,6 +1,6 @@
 """TPC-H and TPC-DS as changing tables: data and query texts from DuckDB's extensions, in an environment of their own.
 
-The extensions are made for an older DuckDB than the tests use, so a virtual environment below `.build` holds them.
+The extensions are made for an older DuckDB than tests and benchmarks use, so a virtual environment below `.build` holds them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[1]
 _PACKAGES = ("duckdb==1.5.5", "duckdb-extension-tpch==1.5.5", "duckdb-extension-tpcds==1.5.5")
 
 #: Per table, what an update changes; the other tables are told by insertions and deletions alone.
@@ -102,6 +102,12 @@ class ChangingTables:
         self.connection = duckdb.connect()
         for table in self.tables:
             self._split(table, source / f"{table}.parquet")
+
+    def rows(self, table: str, batch: int) -> int:
+        """How many rows a batch brings of a table's change feed."""
+        file = self.folder / "changes" / str(batch) / f"{table}.parquet"
+        (count,) = self.connection.execute(f"SELECT count(*) FROM '{file}'").fetchone() or (0,)
+        return int(count)
 
     def _split(self, table: str, file: Path) -> None:
         run = self.connection.execute

@@ -1,0 +1,169 @@
+"""The queries of TPC-H kept up to date while all tables change, beside computing them anew with Spark and with DuckDB.
+
+    python benchmarks/tpch.py --scale 0.1 --out docs/benchmarks [--queries 1,3,5]
+
+One session for all queries, one query after the other. The first batch brings four fifths of each table; in each of the four others, of
+each table 5 % come, 4 % go and 4 % are updated. A batch is timed from when its files are there to the end of its sink, which collects the
+changes; the answers beside it read the tables as they are after the batch. The result is compared with Spark's after every batch, and a
+wrong one ends the run. Left behind in the folder: tpch.json; `report.py` makes the table of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "python" / "src"), str(ROOT / "tests")]
+
+import duckdb  # noqa: E402
+
+import tpc  # noqa: E402
+from support import oracles  # noqa: E402
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BATCHES = 5
+STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+SETTINGS = {
+    "spark.driver.memory": "6g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.streaming.stateStore.providerClass": STORE,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+
+
+def session() -> SparkSession:
+    """A local session with two cores."""
+    from pyspark.sql import SparkSession
+
+    import joinless
+
+    builder = SparkSession.builder.master("local[2]").appName("tpch")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    return joinless.configure(builder).getOrCreate()
+
+
+def timed(body: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds, and what came of it."""
+    started = time.perf_counter()
+    answer = body()
+    return time.perf_counter() - started, answer
+
+
+class View:
+    """One query over its streams, batch by batch."""
+
+    def __init__(self, spark: SparkSession, data: tpc.ChangingTables, text: str, folder: Path) -> None:
+        import joinless
+
+        self.data, self.folder, self.result = data, folder, Counter[tuple[object, ...]]()
+        self.told = 0
+        streaming = spark.newSession()
+        for table in data.tables:
+            (folder / table).mkdir()
+            schema = spark.read.parquet(str(data.folder / "changes" / "0" / f"{table}.parquet")).schema
+            stream = streaming.readStream.schema(schema).parquet(str(folder / table))
+            joinless.changelog(stream).createOrReplaceTempView(table)
+        writer = joinless.enumerate_deltas(streaming.sql(text)).writeStream.foreachBatch(self._take)
+        self.query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
+
+    def _take(self, batch: DataFrame, _: int) -> None:
+        rows = batch.collect()
+        self.told += len(rows)
+        for *row, told in rows:
+            self.result[tuple(oracles.canonical(value) for value in row)] += 1 if told == "insert" else -1
+
+    def bring(self, batch: int) -> dict[str, Any]:
+        """The files of a batch, and what they took."""
+        self.told = 0
+        for table in self.data.tables:
+            file = self.data.folder / "changes" / str(batch) / f"{table}.parquet"
+            (self.folder / table / f"{batch}.parquet").hardlink_to(file)
+        seconds, _ = timed(self.query.processAllAvailable)
+        operators = [op for progress in self.query.recentProgress[-1:] for op in progress.stateOperators]
+        return {
+            "seconds": seconds,
+            "rows_out": self.told,
+            "state_rows": sum(op.numRowsTotal for op in operators),
+            "state_bytes": sum(op.memoryUsedBytes for op in operators),
+            "disk_bytes": sum(
+                f.stat().st_size for f in (self.folder / "checkpoint" / "state").rglob("*") if f.is_file()
+            ),
+            "operators": len(operators),
+        }
+
+
+def measured(spark: SparkSession, data: tpc.ChangingTables, text: str) -> list[dict[str, Any]]:
+    """Figures of each batch of a query."""
+    batches = []
+    with tempfile.TemporaryDirectory(prefix="joinless-tpch-") as folder:
+        view = View(spark, data, text, Path(folder))
+        try:
+            for batch in range(BATCHES):
+                figures = view.bring(batch)
+                anew = spark.newSession()
+                duck = duckdb.connect()
+                duck.execute("SET threads = 2")
+                for table in data.tables:
+                    now = str(data.folder / "now" / str(batch) / f"{table}.parquet")
+                    anew.read.parquet(now).createOrReplaceTempView(table)
+                    duck.execute(f"CREATE VIEW {table} AS FROM '{now}'")
+                query = text
+
+                def by_spark(anew: SparkSession = anew, query: str = query) -> list[Any]:
+                    return anew.sql(query).collect()
+
+                def by_duck(duck: Any = duck, query: str = query) -> list[Any]:
+                    return duck.execute(query).fetchall()
+
+                figures["spark"], expected = timed(by_spark)
+                figures["duckdb"], _ = timed(by_duck)
+                wrong = oracles.difference(+view.result, oracles.bag(expected))
+                if wrong:
+                    raise SystemExit(f"batch {batch} is wrong: {wrong}\n{text}")
+                batches.append(figures)
+        finally:
+            view.query.stop()
+    return batches
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", default="0.1")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--queries", default=",".join(map(str, range(1, 23))))
+    arguments = parser.parse_args()
+    source = tpc.generated("tpch", arguments.scale)
+    texts = tpc.queries(source)
+    spark = session()
+    with tempfile.TemporaryDirectory(prefix="joinless-tpch-") as folder:
+        data = tpc.ChangingTables("tpch", source, Path(folder), BATCHES)
+        rows = {t: [data.rows(t, batch) for batch in range(BATCHES)] for t in data.tables}
+        measured(spark, data, texts[6])  # warms up
+        figures = {}
+        for number in map(int, arguments.queries.split(",")):
+            figures[number] = measured(spark, data, texts[number])
+            later = statistics.median(b["seconds"] for b in figures[number][1:])
+            print(f"Q{number}: load {figures[number][0]['seconds']:.2f} s, later {later:.2f} s", flush=True)
+    spark.stop()
+    everything = {"scale": arguments.scale, "changes": rows, "queries": figures}
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "tpch.json").write_text(json.dumps(everything, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
