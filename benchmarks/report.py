@@ -160,8 +160,17 @@ def _cell(result: dict[str, Any] | None, of: int) -> str:
 
 def tpch(everything: dict[str, Any]) -> str:
     """A row per query: the first batch, the median of the later ones, the state after the last, and what recomputing takes."""
-    heads = ("query", "first batch s", "a later one s", "changed rows", "operators", "state rows", "state on disk MB")
-    lines = ["| " + " | ".join((*heads, "Spark anew s", "DuckDB anew s")) + " |", "|---" * 9 + "|"]
+    heads = (
+        "query",
+        "first batch s",
+        "a later one s",
+        "changed rows",
+        "operators",
+        "state rows",
+        "state MB",
+        "on disk MB",
+    )
+    lines = ["| " + " | ".join((*heads, "Spark anew s", "DuckDB anew s")) + " |", "|---" * 10 + "|"]
     for number, batches in everything["queries"].items():
         first, *later = batches
         last = batches[-1]
@@ -175,7 +184,8 @@ def tpch(everything: dict[str, Any]) -> str:
             f"{median('rows_out'):.0f}",
             str(last["operators"]),
             f"{last['state_rows']:,}",
-            f"{last['disk_bytes'] / 1e6:.0f}",
+            f"{last['state_bytes'] / 1e6:.0f}",
+            f"{last['disk_bytes'] / 1e6:.1f}",
             f"{median('spark'):.2f}",
             f"{median('duckdb'):.3f}",
         )
@@ -191,9 +201,8 @@ def refresh(page: Path, everything: dict[str, Any]) -> None:
         "alone": wide(everything, ALONE),
         "per-batch": per_batch(everything, {"joinless": "Joinless in Spark", **ALONE, **OTHERS}),
     }
-    kept = page.with_suffix("") / "tpch.json"
-    if kept.exists():
-        tables["tpch"] = tpch(json.loads(kept.read_text()))
+    for kept in sorted(page.with_suffix("").glob("tpch*.json")):
+        tables[kept.stem] = tpch(json.loads(kept.read_text()))
     for name, content in tables.items():
         before, mark, rest = text.partition(f"<!-- {name} -->")
         _, end, after = rest.partition("<!-- end -->")

@@ -94,10 +94,13 @@ class ChangingTables:
     """The tables in batches: most rows come in the first one; then rows come, go, are updated, and come again.
 
     Each batch is a folder `changes/N` with a file per table, and a folder `now/N` with the tables after it.
+
+    Args:
+        one_in: after the first batch, of so many rows of a table one goes and one is updated, and of four times as many one comes.
     """
 
-    def __init__(self, name: str, source: Path, folder: Path, batches: int) -> None:
-        self.folder, self.batches, self.updates = folder, batches, UPDATES[name]
+    def __init__(self, name: str, source: Path, folder: Path, batches: int, one_in: int = 25) -> None:
+        self.folder, self.batches, self.updates, self.one_in = folder, batches, UPDATES[name], one_in
         self.tables = sorted(file.stem for file in source.glob("*.parquet"))
         self.connection = duckdb.connect()
         for table in self.tables:
@@ -117,7 +120,9 @@ class ChangingTables:
         columns = ", ".join(row[0] for row in run("DESCRIBE now").fetchall())
         for batch in range(self.batches):
             # tables of a few rows are there from the start
-            come = f"hash(place) % 100 < {80 if size > 200 else 100}" if batch == 0 else f"hash(place) % 20 = {batch}"
+            first = f"hash(place) % 100 < {80 if size > 200 else 100}"
+            later = f"hash(place) % 20 = {batch} AND hash(place) // 100 % {max(1, self.one_in // 25)} = 0"
+            come = first if batch == 0 else later
             run("CREATE TABLE told AS SELECT '' AS _change_type, * FROM now LIMIT 0")
             if batch > 0:
                 self._go(table, batch, columns)
@@ -136,16 +141,18 @@ class ChangingTables:
         """A twenty-fifth of the rows goes, to come again later; as many are updated."""
         run = self.connection.execute
         for what in ("gone", "updated"):
-            most = "greatest((SELECT count(*) FROM now) // 25, 1)"
+            if what == "updated" and table not in self.updates:
+                continue
+            most = f"greatest((SELECT count(*) FROM now) // {self.one_in}, 1)"
             some = f"SELECT rowid FROM now ORDER BY hash(rowid, {batch}, '{what}') LIMIT {most}"
-            run(f"CREATE TEMP TABLE chosen AS {some}")
+            run(f"CREATE TEMP TABLE chosen AS SELECT rowid AS place, * FROM now WHERE rowid IN ({some})")
+            run("DELETE FROM now WHERE rowid IN (SELECT place FROM chosen)")
             if what == "gone":
-                run(f"INSERT INTO told SELECT 'delete', {columns} FROM now WHERE rowid IN (FROM chosen)")
-                again = f"hash(rowid, {batch}) // 2"
-                run(f"INSERT INTO rest SELECT {columns}, {again} FROM now WHERE rowid IN (FROM chosen)")
-                run("DELETE FROM now WHERE rowid IN (FROM chosen)")
-            elif table in self.updates:
-                run(f"INSERT INTO told SELECT 'update_preimage', {columns} FROM now WHERE rowid IN (FROM chosen)")
-                run(f"UPDATE now SET {self.updates[table]} WHERE rowid IN (FROM chosen)")
-                run(f"INSERT INTO told SELECT 'update_postimage', {columns} FROM now WHERE rowid IN (FROM chosen)")
+                run(f"INSERT INTO told SELECT 'delete', {columns} FROM chosen")
+                run(f"INSERT INTO rest SELECT {columns}, hash(place, {batch}) // 2 FROM chosen")
+            else:
+                run(f"INSERT INTO told SELECT 'update_preimage', {columns} FROM chosen")
+                run(f"UPDATE chosen SET {self.updates[table]}")
+                run(f"INSERT INTO told SELECT 'update_postimage', {columns} FROM chosen")
+                run(f"INSERT INTO now SELECT {columns} FROM chosen")
             run("DROP TABLE chosen")

@@ -3,9 +3,10 @@
     python benchmarks/tpch.py --scale 0.1 --out docs/benchmarks [--queries 1,3,5]
 
 One session for all queries, one query after the other. The first batch brings four fifths of each table; in each of the four others, of
-each table 5 % come, 4 % go and 4 % are updated. A batch is timed from when its files are there to the end of its sink, which collects the
+each table 1 % come, 4 % go and 4 % are updated, or a part of that (`--one-in`). A batch is timed from when its files are there to the end of its sink, which collects the
 changes; the answers beside it read the tables as they are after the batch. The result is compared with Spark's after every batch, and a
-wrong one ends the run. Left behind in the folder: tpch.json; `report.py` makes the table of it.
+wrong one ends the run. Left behind in the folder: tpch.json, or NAME.json; `report.py` makes
+the table of it.
 """
 
 from __future__ import annotations
@@ -145,13 +146,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", default="0.1")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--one-in", type=int, default=25, help="of so many rows one goes and one is updated (25)")
+    parser.add_argument("--name", default="tpch", help="of the file that is left behind (tpch)")
     parser.add_argument("--queries", default=",".join(map(str, range(1, 23))))
     arguments = parser.parse_args()
     source = tpc.generated("tpch", arguments.scale)
     texts = tpc.queries(source)
     spark = session()
     with tempfile.TemporaryDirectory(prefix="joinless-tpch-") as folder:
-        data = tpc.ChangingTables("tpch", source, Path(folder), BATCHES)
+        data = tpc.ChangingTables("tpch", source, Path(folder), BATCHES, arguments.one_in)
         rows = {t: [data.rows(t, batch) for batch in range(BATCHES)] for t in data.tables}
         measured(spark, data, texts[6])  # warms up
         figures = {}
@@ -162,7 +165,7 @@ def main() -> None:
     spark.stop()
     everything = {"scale": arguments.scale, "changes": rows, "queries": figures}
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "tpch.json").write_text(json.dumps(everything, indent=1) + "\n")
+    (arguments.out / f"{arguments.name}.json").write_text(json.dumps(everything, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+import joinless
 from support import oracles
 from support.cases import Case, Column, Table
 from support.changes import ChangeRun, random_changes
@@ -183,3 +184,56 @@ def test_errors_reach_python_with_their_condition(spark: SparkSession, tmp_path:
     with pytest.raises(PySparkException) as option:
         read(spark, tmp_path, batchId="last")
     assert option.value.getCondition() == "JOINLESS_INVALID_OPTION"
+
+
+#: The query that ran, and what another query has in the place of a part of it.
+OTHERS = [
+    ("SELECT k, (SELECT COUNT(*) FROM u WHERE u.k = t.k AND u.v > 8) AS n FROM t", "u.v > 8", "u.v > 3"),
+    ("SELECT k FROM t WHERE v < (SELECT COUNT(*) FROM u WHERE v > 8) + 1", "v > 8", "v > 3"),
+    (
+        "SELECT t.k, z.c FROM t JOIN (SELECT k, COUNT(*) AS c FROM u GROUP BY k) z ON t.k = z.k",
+        "FROM u",
+        "FROM u WHERE v > 8",
+    ),
+    ("SELECT t.k FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k AND u.v > t.v + 5)", "> t.v + 5", "< t.v + 4"),
+    (
+        "SELECT t.k, z.v FROM t JOIN (SELECT k, v FROM u ORDER BY v, k LIMIT 2) z ON t.k = z.k",
+        "v, k LIMIT 2",
+        "v DESC, k LIMIT 1",
+    ),
+    ("SELECT k, COUNT(*) AS c FROM t GROUP BY k", "FROM t", "FROM u t"),
+    ("SELECT k, v FROM t", "FROM t", "FROM u"),
+    (
+        "SELECT k, v FROM t EXCEPT SELECT k, v FROM u",
+        "FROM t EXCEPT SELECT k, v FROM u",
+        "FROM u EXCEPT SELECT k, v FROM t",
+    ),
+    ("SELECT x.k, y.v FROM t x JOIN t y ON x.k = y.k", "t y", "u y"),
+    ("SELECT x.k, y.v FROM t x JOIN t y ON x.k = y.k WHERE x.v > 0", " WHERE x.v > 0", ""),
+    ("SELECT k, SUM(v) AS s FROM t GROUP BY k HAVING SUM(v) > 1", "FROM t", "FROM t WHERE v > 1"),
+]
+
+
+def test_the_complete_result_of_another_query_is_never_that_of_the_one_that_ran(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    session = spark.newSession()
+    for table, rows in {"t": "insert,1,1\ninsert,2,2\n", "u": "insert,1,5\ninsert,1,9\ninsert,2,5\n"}.items():
+        (tmp_path / table).mkdir()
+        (tmp_path / table / "0.csv").write_text(rows)
+        stream = session.readStream.schema("_change_type STRING, k INT, v INT").csv(str(tmp_path / table))
+        joinless.changelog(stream).createOrReplaceTempView(table)
+    for i, (ran, before, after) in enumerate(OTHERS):
+        query, checkpoint = session.sql(ran), tmp_path / str(i)
+        writer = joinless.enumerate_deltas(query, "weight").writeStream.format("noop").trigger(availableNow=True)
+        writer.option("checkpointLocation", str(checkpoint)).start().awaitTermination()
+        assert not joinless.enumerate_full(query, checkpoint=checkpoint).isEmpty()
+        asked = ran.replace(before, after)
+        assert asked != ran
+        with pytest.raises(PySparkException) as refused:
+            joinless.enumerate_full(session.sql(asked), checkpoint=checkpoint).collect()
+        assert refused.value.getCondition() in (
+            "JOINLESS_STATE_MISMATCH.QUERY",
+            "JOINLESS_STATE_MISMATCH.FILTER",
+            "JOINLESS_STATE_MISMATCH.COLUMNS",
+        ), asked

@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 import joinless
 
 folder = sys.argv[1]
-builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "1g").config("spark.ui.enabled", "false")
-builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.log.level", "ERROR")
+builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "1g").config("spark.log.level", "ERROR")
+builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.ui.enabled", "false")
 builder = builder.config("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true").config(
     "spark.sql.streaming.stateStore.providerClass",
     "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
@@ -35,7 +35,7 @@ def take(batch, _):
 
 rows = spark.readStream.schema("k BIGINT, v DOUBLE").option("maxFilesPerTrigger", 1).parquet(folder + "/rows")
 groups = rows.groupBy("k").agg({"*": "count", "v": "sum"}).toDF("k", "n", "s")
-writer = groups.incrementalEnumerate("weight").writeStream.foreachBatch(take).trigger(availableNow=True)
+writer = groups.incrementalEnumerate(output="weight").writeStream.foreachBatch(take).trigger(availableNow=True)
 query = writer.option("checkpointLocation", folder + "/checkpoint").start()
 query.awaitTermination()
 seconds = [progress.batchDuration / 1000 for progress in query.recentProgress]
@@ -55,7 +55,8 @@ def test_groups_outgrow_the_heap(tmp_path: Path) -> None:
     for batch in range(BATCHES):
         first = batch * GROUPS
         new = f"SELECT i AS k, i % 1000 / 4 AS v FROM range({first}, {first + GROUPS}) r(i)"
-        known = f"SELECT hash(i) % {max(first, 1)}, i % 7 / 8 FROM range({first}, {first + GROUPS // 10}) r(i)"
+        some = f"range({first}, {first + GROUPS // 10}) r(i)"
+        known = f"SELECT (hash(i) % {max(first, 1)})::BIGINT, i % 7 / 8 FROM {some}"
         connection.execute(f"CREATE OR REPLACE TABLE come AS {new} UNION ALL {known}")
         connection.execute(f"COPY come TO '{tmp_path}/rows/{batch:03}.parquet' (FORMAT parquet)")
         connection.execute("INSERT INTO rows FROM come")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.errors import AnalysisException, IllegalArgumentException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -85,7 +85,22 @@ def test_what_cannot_be_a_view_makes_no_table(shop: Shop) -> None:
     shop.streams()
     with pytest.raises(AnalysisException, match="NONDETERMINISTIC_EXPRESSION"):
         materialized(shop, "SELECT id, rand() AS r FROM orders", "random")
+    with pytest.raises(joinless.ApplyChangesError, match="town") as unknown:
+        materialized(shop, PER_CITY, "random", key="town")
+    assert unknown.value.getCondition() == "JOINLESS_APPLY_CHANGES.UNKNOWN_KEY"
+    with pytest.raises(joinless.ApplyChangesError) as type_of_column:
+        materialized(shop, "SELECT city, MAP(id, city) AS names FROM customers", "random")
+    assert type_of_column.value.getCondition() == "JOINLESS_APPLY_CHANGES.UNSUPPORTED_TYPE"
+    with pytest.raises(IllegalArgumentException):
+        joinless.materialize(shop.session.sql(PER_CITY), shop.at("random"), shop.folder / "cp", trigger="often")
     assert not (shop.folder / "random").exists()
+
+
+def test_a_table_with_other_columns_is_refused_at_once(shop: Shop) -> None:
+    shop.session.sql(f"CREATE TABLE {shop.at('full')} (city STRING, orders STRING) USING delta")
+    with pytest.raises(joinless.ApplyChangesError) as refused:
+        materialized(shop, PER_CITY, "full")
+    assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER"
 
 
 def test_a_table_that_holds_rows_is_refused(shop: Shop) -> None:

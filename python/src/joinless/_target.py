@@ -28,13 +28,22 @@ class Target:
         """An error about this table."""
         return ApplyChangesError(what, {"target": self.name, **parameters})
 
-    def create(self, df: DataFrame, checkpoint: str) -> None:
-        """Makes the table with the columns of a query, where it is not there and its checkpoint has not begun."""
-        session = df.sparkSession
-        if not self._exists(session) and _has_batches(session, checkpoint):
+    def create(self, changes: DataFrame, key: Sequence[str], checkpoint: str) -> None:
+        """Makes the table with the columns of a query, where it is not there and its checkpoint has not begun.
+
+        Before that, it checks the columns and the key, so that no table is made for what cannot be applied to it.
+        """
+        session = changes.sparkSession
+        exists = self._exists(session)
+        if not exists and _has_batches(session, checkpoint):
             raise self.error("TARGET_GONE", checkpoint=checkpoint)
-        columns = _ddl([(field.name, field.dataType) for field in df.schema.fields])
-        session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({columns}) USING delta")
+        columns = _columns(changes)
+        self.resolved_key(session, key, [name for name, _ in columns])
+        if exists:
+            self.columns_of(changes)
+        else:
+            self._check_types(columns)
+            session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({_ddl(columns)}) USING delta")
 
     def _exists(self, session: SparkSession) -> bool:
         try:
@@ -48,7 +57,7 @@ class Target:
         if len(marks) != 1:
             raise self.error("NO_CHANGES", columns=", ".join(df.columns))
         fold = _fold(df.sparkSession)
-        given = [(f.name, f.dataType) for f in df.schema.fields if f.name not in marks]
+        given = _columns(df)
         fields = self._schema(df).fields
         wanted = {fold(f.name): (f.name, f.dataType) for f in fields}
         fits = len(given) == len(wanted) == len({fold(name) for name, _ in given}) and all(
@@ -56,13 +65,16 @@ class Target:
         )
         if not fits:
             raise self.error("COLUMNS_DIFFER", result=_ddl(given), columns=_ddl(list(wanted.values())))
-        for name, kind in given:
-            if _is_incomparable(kind):
-                raise self.error("UNSUPPORTED_TYPE", column=name, type=kind.simpleString())
+        self._check_types(given)
         for field in fields:
             if re.search(r"\bchar\(", _declared(field)):
                 raise self.error("PADDED_TYPE", column=field.name, type=_declared(field))
         return {wanted[fold(name)][0]: kind for name, kind in given}
+
+    def _check_types(self, columns: Sequence[tuple[str, DataType]]) -> None:
+        for name, kind in columns:
+            if _is_incomparable(kind):
+                raise self.error("UNSUPPORTED_TYPE", column=name, type=kind.simpleString())
 
     def resolved_key(self, session: SparkSession, key: Sequence[str], names: list[str]) -> list[int]:
         """The positions of the key columns."""
@@ -93,8 +105,12 @@ class Target:
         try:
             return df.sparkSession.table(self.name).schema
         except AnalysisException as error:
-            columns = _ddl([(f.name, f.dataType) for f in df.schema.fields if f.name not in (CHANGE_TYPE, WEIGHT)])
-            raise self.error("TARGET_NOT_FOUND", columns=columns) from error
+            raise self.error("TARGET_NOT_FOUND", columns=_ddl(_columns(df))) from error
+
+
+def _columns(changes: DataFrame) -> list[tuple[str, DataType]]:
+    """The columns of which changes are told."""
+    return [(f.name, f.dataType) for f in changes.schema.fields if f.name not in (CHANGE_TYPE, WEIGHT)]
 
 
 def _has_batches(session: SparkSession, checkpoint: str) -> bool:

@@ -53,9 +53,11 @@ def materialize(
         AnalysisException: ``JOINLESS_NOT_REWRITTEN`` with the reason where the changes of the query cannot be told,
             and what `enumerate_deltas` raises; then no table is made.
         ApplyChangesError: ``JOINLESS_APPLY_CHANGES.TARGET_GONE`` where the checkpoint has begun and the table is not
-            there: to make a view anew, remove both. What `apply_changes` raises comes from the first batch;
-            `joinless.error(query)` tells it.
+            there: to make a view anew, remove both. ``COLUMNS_DIFFER``, ``UNKNOWN_KEY`` and ``UNSUPPORTED_TYPE`` of the
+            same condition where columns, key or types do not fit. What else `apply_changes` raises comes from the
+            first batch; `joinless.error(query)` tells it.
         TypeError, ValueError: an argument of another kind.
+        IllegalArgumentException: the trigger is no interval.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
@@ -68,12 +70,12 @@ def materialize(
         raise TypeError(f"joinless.materialize takes a DataFrame or the text of a query as query, and got {query!r}")
     deltas = enumerate_deltas(df, "weight")
     found = _jvm.result_key(df)
-    Target(into).create(df, folder)
     writer = deltas.writeStream.foreachBatch(apply_changes(into, columns or found or None))
     if trigger == _AVAILABLE:
         writer = writer.trigger(availableNow=True)
     elif trigger is not None:
         writer = writer.trigger(processingTime=trigger)
+    Target(into).create(deltas, columns or [], folder)
     return writer.option("checkpointLocation", folder).start()
 
 

@@ -1,7 +1,6 @@
 package io.joinless.spark.changes
 
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
-import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.joinless.StreamLeaf
 
 /** What errors call a stream: what the user called it, or where it is read from. */
@@ -13,15 +12,7 @@ object SourceNames {
   }
 
   private def ofSource(leaf: LogicalPlan): String = leaf match {
-    case StreamLeaf(stream) => named(stream).getOrElse(s"the source ${stream.sourceName}")
+    case StreamLeaf(stream) => stream.place.getOrElse(s"the source ${stream.sourceName}")
     case other => other.simpleString(3)
   }
-
-  private def named(stream: StreamLeaf): Option[String] =
-    stream.table.orElse(place(CaseInsensitiveMap(stream.options))).orElse(stream.older.flatMap(named))
-
-  private def place(options: Map[String, String]): Option[String] =
-    options.get("path").orElse(Seq("subscribe", "subscribePattern", "assign").flatMap(options.get).headOption.map(t =>
-      s"topic $t"
-    ))
 }

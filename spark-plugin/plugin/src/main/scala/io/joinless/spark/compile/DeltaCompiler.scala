@@ -16,11 +16,12 @@ import io.joinless.spark.rules.{
   RelationNames,
   RewriteBlock,
   StaticSides,
+  StoredRows,
   TimeZones,
   WaysOutOfCycles,
   WeightedRows
 }
-import io.joinless.spark.spec.{NodeId, SqlTexts}
+import io.joinless.spark.spec.{NodeId, OriginSpec, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -228,12 +229,13 @@ final class DeltaCompiler(
     tree <- new Eligibility(conf, None, compiled = true, begun, streams.single(block.leaves.map(_.plan)))(layout)
   } yield {
     val rewrite = new RewriteBlock(layout)
-    val scans = block.leaves.indices.map { i =>
-      val scan = rewrite.scan(i, block.leaves(i).plan)
+    val template = block.leaves.indices.map(i => rewrite.scan(i, block.leaves(i).plan))
+    val scans = template.zipWithIndex.map { case (scan, i) =>
       if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
     }
+    val origins = template.map(scan => OriginSpec(streams.digest(scan), StoredRows.filters(scan)))
     // each batch puts the block's own id there
-    val shape = rewrite.shape(NodeId(0), tree, texts).copy(filters = Some(rewrite.filters))
+    val shape = rewrite.shape(NodeId(0), tree, texts).copy(origins = Some(origins))
     rewrite.weighted(shape, scans)
   }
 

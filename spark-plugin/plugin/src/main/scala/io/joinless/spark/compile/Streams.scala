@@ -3,7 +3,7 @@ package io.joinless.spark.compile
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.spark.plans.{BestRows, Changelog, DeltaForm, DeltaRows, Groups, InPlaceOf, MaskedStream, StreamRef}
-import io.joinless.spark.rules.{MeaningTexts, RelationNames, TimeZones, WeightedRows}
+import io.joinless.spark.rules.{MeaningTexts, RelationNames, RowsDigest, TimeZones, WeightedRows}
 import io.joinless.spark.spec.RowsSpec
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
@@ -127,6 +127,14 @@ final private[compile] class Streams {
     RelationNames.called(ref).foreach(RelationNames.call(source, _))
     source
   }
+
+  /** What is read below a plan of projections, conditions and unions. */
+  def digest(plan: LogicalPlan): String = RowsDigest(Union(plan.collect { case ref: StreamRef =>
+    all(ref.number) match {
+      case Changelog(changes, _, _) => sameName(ref, Project(changes.output, changes))
+      case stream => sameName(ref, Project(stream.output, stream))
+    }
+  }))
 
   /** The plan with its streams, and behind its columns the weight of each row; rows of other streams than changelogs
     * weigh 1.

@@ -51,10 +51,6 @@ final class RewriteBlock(layout: BlockLayout) {
       meaning = Option.when(layout.changelogs.nonEmpty)(meaning)
     )
 
-  /** Which rows of each relation are stored. */
-  def filters: IndexedSeq[IndexedSeq[String]] =
-    layout.block.leaves.indices.map(i => StoredRows.filters(scan(i, layout.block.leaves(i).plan)))
-
   /** What a delete must meet as its insert did. */
   private def meaning: MeaningSpec = {
     val leaves = layout.block.leaves.indices

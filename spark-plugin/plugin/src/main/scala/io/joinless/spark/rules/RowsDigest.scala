@@ -1,6 +1,7 @@
 package io.joinless.spark.rules
 
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Paths
 import java.security.MessageDigest
 
 import io.joinless.spark.plans.{Groups, JoinFreeJoin, WindowFunctions}
@@ -8,11 +9,14 @@ import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias, View}
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.joinless.StreamLeaf
 import org.apache.spark.sql.types.DataType
 
 /** What rows a compiled plan yields, as a digest that is equal in every run of the same query, and differs where the rows may.
   *
-  * Columns go by their positions, sources by what the query calls them, with the names and types of their columns. Ids, names of results,
+  * Columns go by their positions, sources by where they are, or by what the query calls them where nothing says so, with the names and
+  * types of their columns. Ids, names of results,
   * join trees and placements do not show.
   */
 private[spark] object RowsDigest {
@@ -24,13 +28,13 @@ private[spark] object RowsDigest {
   }
 
   private def text(plan: LogicalPlan): String = {
-    val name = RelationNames.called(plan).fold("")(called => s"$called: ")
+    val name = RelationNames.called(plan).filter(_ => plan.collectLeaves().flatMap(place).isEmpty).fold("")(_ + ": ")
     val below = plan.children.map(text).mkString("(", ", ", ")")
     name + (plan match {
       case SubqueryAlias(_, child) => text(child)
       case View(_, _, child, _) => text(child)
       case source if source.children.isEmpty =>
-        source.output.map(a => s"${a.name} ${a.dataType.sql}").mkString("[", ", ", "]")
+        place(source).getOrElse("") + source.output.map(a => s"${a.name} ${a.dataType.sql}").mkString("[", ", ", "]")
       case join: JoinFreeJoin => s"join ${block(join.shape)} ${join.residuals.map(_.sql).mkString(", ")}$below"
       case groups: Groups =>
         s"groups ${groups.shape.text} ${groups.shape.functions.map(_.kind.name).mkString(", ")}$below"
@@ -38,6 +42,17 @@ private[spark] object RowsDigest {
         val columns = other.children.flatMap(_.output)
         s"${other.nodeName} ${parameters(other.productIterator, columns)}$below"
     })
+  }
+
+  /** Where a stream is; a local path as a whole, since it may be given by parts. */
+  private def place(source: LogicalPlan): Option[String] = source match {
+    case StreamLeaf(stream) => stream.place.map { place =>
+        val path =
+          stream.options.collectFirst { case (key, value) if key.equalsIgnoreCase("path") => new Path(value).toUri }
+        path.filter(uri => stream.table.isEmpty && (uri.getScheme == null || uri.getScheme == "file"))
+          .fold(place)(uri => Paths.get(uri.getPath).toAbsolutePath.normalize.toString)
+      }
+    case _ => None
   }
 
   /** All that decides on the rows of a block, by position. */

@@ -73,25 +73,22 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     Aggregate(keys, selected, rows)
   }
 
-  /** Refuses a query that asks for rows which are not stored, or for fewer where what is stored does not say which. */
+  /** Refuses a query that asks for fewer rows than are stored, where what is stored does not say which. */
   private def checkFilters(recorded: BlockShape, join: JoinFreeJoin): Unit =
     for {
-      (was, is) <- recorded.filters.zip(join.shape.filters)
+      (was, is) <- recorded.origins.zip(join.shape.origins)
       relation <- was.indices
     } {
-      val missing = was(relation).diff(is(relation))
       val undecided =
-        if (join.shape.retractable) is(relation)
+        if (join.shape.retractable) is(relation).filters
         else StoredRows.undecided(join.scans(relation), columns(join, relation))
-      val added = undecided.diff(was(relation))
-      val name = join.shape.relations(relation).name
-      def refuse(what: String) = throw JoinlessErrors.stateMismatch(Mismatch.Filter, state.checkpoint, what)
-      if (missing.nonEmpty)
-        refuse(s"It stores the rows of $name where ${missing.mkString(" and ")}; the query asks for others, too.")
-      if (added.nonEmpty)
-        refuse(
-          s"The query asks for the rows of $name where ${added.mkString(" and ")}; what is stored does not say which these are."
-        )
+      val added = undecided.diff(was(relation).filters)
+      if (added.nonEmpty) throw JoinlessErrors.stateMismatch(
+        Mismatch.Filter,
+        state.checkpoint,
+        s"The query asks for the rows of ${join.shape.relations(relation).name} where ${added.mkString(" and ")}; what is stored does " +
+          "not say which these are."
+      )
     }
 
   private def columns(join: JoinFreeJoin, relation: Int): Int =

@@ -37,7 +37,8 @@ object Snapshot {
     * @param operator number of the block's stateful operator; needed only where several blocks fit
     */
   def fitting(state: CommittedState, planned: BlockShape, place: BlockPlace, operator: Option[Long]): Snapshot = {
-    def difference(block: Recorded) = SpecComparison.difference(block.spec.shape, planned)
+    def difference(block: Recorded) =
+      SpecComparison.difference(block.spec.shape, planned).orElse(SpecComparison.otherRows(block.spec.shape, planned))
     val blocks = state.operators.ours.sortBy(_.operator)
     def names(shape: BlockShape) = shape.relations.map(_.name)
     def atPlace(several: Seq[Recorded]) = blocks.lift(place.position).filter { block =>
@@ -57,6 +58,7 @@ object Snapshot {
         )
       case _ => chosen(state, operator)
     }
+    difference(block).foreach { case (kind, what) => throw JoinlessErrors.stateMismatch(kind, state.checkpoint, what) }
     of(state, block)
   }
 

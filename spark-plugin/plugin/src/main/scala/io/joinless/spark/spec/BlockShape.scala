@@ -28,10 +28,10 @@ final case class BlockShape(
       * where the writing release recorded none.
       */
     constants: Option[IndexedSeq[String]] = None,
-    /** Per relation, which rows of its source are stored: conditions as texts over names of columns, sorted. A complete result must ask
-      * for at least these. None where changes are not asked, or the writing release recorded none.
+    /** Per relation, where its rows come from; a complete result must ask for the same. None where changes are not asked, or the
+      * writing release recorded none.
       */
-    filters: Option[IndexedSeq[IndexedSeq[String]]] = None
+    origins: Option[IndexedSeq[OriginSpec]] = None
 ) {
 
   /** Rows can disappear: weights travel with rows, and rows have an identity. */
@@ -86,6 +86,13 @@ final case class MeaningSpec(
   * @param filters which rows are stored, sorted
   */
 final case class RowsSpec(values: IndexedSeq[String], filters: IndexedSeq[String])
+
+/** Where the rows of a relation come from.
+  *
+  * @param rows a digest of what is read: a source with its place, or the query below the join, up to its sources
+  * @param filters which of these are stored: conditions as texts over names of columns, sorted
+  */
+final case class OriginSpec(rows: String, filters: IndexedSeq[String])
 
 /** Layout of the rows of one input: an `UnsafeRow` of these columns, each nullable. */
 final case class InputSpec(columns: IndexedSeq[ColumnSpec], kind: InputKind) {

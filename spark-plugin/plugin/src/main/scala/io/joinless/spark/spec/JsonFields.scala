@@ -16,11 +16,6 @@ private[spec] object JsonFields {
     case _ => throw new IllegalArgumentException(s"the field $field is no list")
   }
 
-  private def items(json: JValue): IndexedSeq[JValue] = json match {
-    case JArray(items) => items.toIndexedSeq
-    case other => throw new IllegalArgumentException(s"${shown(other)} is no list")
-  }
-
   def text(json: JValue, field: String): String = at(json, field) match {
     case JString(value) => value
     case _ => throw new IllegalArgumentException(s"the field $field is no text")
@@ -55,9 +50,7 @@ private[spec] object JsonFields {
   def column(json: JValue): ColumnRef =
     pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }
 
-  def texts(json: JValue, field: String): IndexedSeq[String] = texts(at(json, field))
-
-  def texts(json: JValue): IndexedSeq[String] = items(json).map {
+  def texts(json: JValue, field: String): IndexedSeq[String] = list(json, field).map {
     case JString(value) => value
     case other => throw new IllegalArgumentException(s"${shown(other)} is no text")
   }

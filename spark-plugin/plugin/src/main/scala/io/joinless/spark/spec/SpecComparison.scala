@@ -21,6 +21,21 @@ object SpecComparison {
       .orElse(output(recorded, planned).map(Mismatch.Columns -> _))
       .orElse(meaning(recorded, planned).map(Mismatch.Filter -> _))
 
+  /** Why the complete result of a planned block, which could go on with the recorded one, is not in what that stores. */
+  def otherRows(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] = {
+    val relations = for {
+      (was, is) <- recorded.origins.zip(planned.origins).toSeq
+      i <- was.indices
+    } yield (planned.relations(i).name, was(i), is(i))
+    relations.collectFirst {
+      case (name, was, is) if was.rows != is.rows =>
+        Mismatch.Query -> s"It stores rows of $name that come from another source, or from another query below the join."
+      case (name, was, is) if was.filters.diff(is.filters).nonEmpty =>
+        val missing = was.filters.diff(is.filters).mkString(" and ")
+        Mismatch.Filter -> s"It stores the rows of $name where $missing; the query asks for others, too."
+    }
+  }
+
   /** The recorded block, under the names and with the conditions of the planned one. */
   def continued(recorded: BlockSpec, planned: BlockShape): BlockSpec =
     BlockSpec(planned.copy(tree = recorded.tree), recorded.shares)

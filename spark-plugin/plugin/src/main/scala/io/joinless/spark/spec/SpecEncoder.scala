@@ -42,8 +42,11 @@ private[spec] object SpecEncoder {
       "statics" -> JString(if (shape.staticsAtArrival) AtArrival else AsSpark)
     ) ++ shape.result.map(r => "result" -> encode(r)) ++ shape.meaning.map(m => "meaning" -> encode(m)) ++
       shape.constants.map(texts => "constants" -> array(texts)(JString(_))) ++
-      shape.filters.map(relations => "filters" -> array(relations)(texts => array(texts)(JString(_)))))
+      shape.origins.map(origins => "origins" -> array(origins)(encode)))
   }
+
+  private def encode(origin: OriginSpec): JObject =
+    JObject("rows" -> JString(origin.rows), "filters" -> array(origin.filters)(JString(_)))
 
   private def encode(meaning: MeaningSpec): JObject = JObject(List(
     "rows" -> array(meaning.rows)(_.fold[JValue](JNull)(rows)),

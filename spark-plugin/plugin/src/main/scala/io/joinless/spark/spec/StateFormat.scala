@@ -20,7 +20,7 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   *   1. A block of joins, by its number; inputs are changelogs or not. Earlier releases lack `result`, `statics`, `meaning`
   *      and `constants`.
   *   1. `stage` says which node of the block it is, `kind` how the rows of an input come and go. Blocks of which changes are asked have
-  *      `filters`; those of earlier releases lack them.
+  *      `origins`; those of earlier releases lack them.
   *
   * `meaning` stands only where rows can be deleted; `result` is left out where it is too long to be read.
   * `fromJson(toJson(spec)) == spec`. Reading is strict: a field that its version does not have is refused by name, and so is a missing one.

@@ -4,6 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 
@@ -25,7 +26,16 @@ final case class StreamLeaf(
     readsFiles: Boolean,
     definition: LogicalPlan,
     older: Option[StreamLeaf]
-)
+) {
+
+  /** Its table, path or topic. None where nothing says so, as for a stream in memory. */
+  def place: Option[String] = {
+    val set = CaseInsensitiveMap(options)
+    table.orElse(set.get("path"))
+      .orElse(Seq("subscribe", "subscribePattern", "assign").flatMap(set.get).headOption.map(topic => s"topic $topic"))
+      .orElse(older.flatMap(_.place))
+  }
+}
 
 object StreamLeaf {
 
