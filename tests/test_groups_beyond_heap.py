@@ -15,6 +15,7 @@ BATCHES, GROUPS = 20, 500_000
 PROGRAM = """
 import json, sys
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 import joinless
 
 folder = sys.argv[1]
@@ -34,7 +35,7 @@ def take(batch, _):
 
 
 rows = spark.readStream.schema("k BIGINT, v DOUBLE").option("maxFilesPerTrigger", 1).parquet(folder + "/rows")
-groups = rows.groupBy("k").agg({"*": "count", "v": "sum"}).toDF("k", "n", "s")
+groups = rows.groupBy("k").agg(F.count("*").alias("n"), F.sum("v").alias("s"))
 writer = groups.incrementalEnumerate(output="weight").writeStream.foreachBatch(take).trigger(availableNow=True)
 query = writer.option("checkpointLocation", folder + "/checkpoint").start()
 query.awaitTermination()

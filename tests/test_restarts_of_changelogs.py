@@ -50,6 +50,32 @@ def test_a_changed_filter_is_refused_before_anything_is_touched(
     assert [row[-1] for row in tables.run(joined(tables, *before), "cp")] == [-1]
 
 
+def test_a_changed_filter_below_the_mark_is_refused(tables: Folders) -> None:
+    def deltas(filtered: str) -> DataFrame:
+        joinless.changelog(tables.stream("p", CHANGE).where(filtered)).createOrReplaceTempView("q")
+        return joinless.enumerate_deltas(tables.session.sql("SELECT q.k, r.v FROM q JOIN r ON q.k = r.k"), "weight")
+
+    tables.put("p", [(1, 3, "insert"), (1, 8, "insert")], CHANGE)
+    tables.put("r", [(1, 50, "insert")], CHANGE)
+    assert len(tables.run(deltas("v > 2"), "cp")) == 1
+    tables.put("p", [(1, 3, "delete")], CHANGE)
+    with pytest.raises(Exception, match=r"JOINLESS_STATE_MISMATCH\.FILTER.*v > CAST.2"):
+        tables.run(deltas("v > 5"), "cp")
+    assert [row[-1] for row in tables.run(deltas("v > 2"), "cp")] == [-1]
+
+
+def test_sources_that_change_places_are_refused(tables: Folders) -> None:
+    def deltas(first: str, second: str) -> DataFrame:
+        sql = f"SELECT a.k, a.v, b.v AS w FROM {first} a JOIN {second} b ON a.k = b.k"
+        return joinless.enumerate_deltas(tables.session.sql(sql), output="weight")
+
+    tables.put("p", [(1, 3, "insert")], CHANGE)
+    tables.put("r", [(1, 50, "insert")], CHANGE)
+    assert len(tables.run(deltas("p", "r"), "cp")) == 1
+    with pytest.raises(Exception, match=r"JOINLESS_STATE_MISMATCH\.QUERY.*now read from"):
+        tables.run(deltas("r", "p"), "cp")
+
+
 def test_the_full_result_of_another_filter_is_refused(tables: Folders) -> None:
     tables.put("p", [(1, 3, "insert"), (1, 8, "insert")], CHANGE)
     tables.put("r", [(1, 50, "insert")], CHANGE)

@@ -16,12 +16,11 @@ import io.joinless.spark.rules.{
   RelationNames,
   RewriteBlock,
   StaticSides,
-  StoredRows,
   TimeZones,
   WaysOutOfCycles,
   WeightedRows
 }
-import io.joinless.spark.spec.{NodeId, OriginSpec, SqlTexts}
+import io.joinless.spark.spec.{NodeId, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -233,10 +232,10 @@ final class DeltaCompiler(
     val scans = template.zipWithIndex.map { case (scan, i) =>
       if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
     }
-    val origins = template.map(scan => OriginSpec(streams.digest(scan), StoredRows.filters(scan)))
     // each batch puts the block's own id there
+    val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, layout.keysOf(i)) }
     val shape = rewrite.shape(NodeId(0), tree, texts).copy(origins = Some(origins))
-    rewrite.weighted(shape, scans)
+    rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
   }
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =

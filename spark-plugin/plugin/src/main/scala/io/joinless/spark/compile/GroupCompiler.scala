@@ -100,7 +100,7 @@ private[compile] object GroupCompiler {
         keys.map { case (text, value) => ColumnSpec(text, KeyBytes.asNullable(value.dataType)) }.toIndexedSeq,
         specs.toIndexedSeq,
         zone = TimeZones.of(columns),
-        rows = Some(RowsDigest(grouped))
+        origin = Some(RowsDigest.origin(grouped))
       ),
       output
     )

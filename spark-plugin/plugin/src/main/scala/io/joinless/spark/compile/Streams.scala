@@ -1,10 +1,11 @@
 package io.joinless.spark.compile
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.spark.plans.{BestRows, Changelog, DeltaForm, DeltaRows, Groups, InPlaceOf, MaskedStream, StreamRef}
-import io.joinless.spark.rules.{MeaningTexts, RelationNames, RowsDigest, TimeZones, WeightedRows}
-import io.joinless.spark.spec.RowsSpec
+import io.joinless.spark.rules.{MeaningTexts, RelationNames, RowsDigest, StoredRows, TimeZones, WeightedRows}
+import io.joinless.spark.spec.{OriginSpec, RowsSpec}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -22,6 +23,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
   */
 final private[compile] class Streams {
   private val all = new ArrayBuffer[LogicalPlan]
+  private val derived = mutable.Set.empty[Int]
 
   def isChangelog(ref: StreamRef): Boolean = all(ref.number).isInstanceOf[Changelog]
 
@@ -30,10 +32,14 @@ final private[compile] class Streams {
     case _ => false
   }
 
+  /** Changes of what the query makes of its streams, not a changelog of the user's. */
+  private def isDerived(ref: StreamRef): Boolean = derived(ref.number)
+
   def hasWatermark(ref: StreamRef): Boolean = all(ref.number).exists(_.isInstanceOf[EventTimeWatermark])
 
   /** The changes of groups as a stream; its columns are `output`. Times of events among them bound nothing any more. */
   def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
+    derived += all.size
     all += Changelog(groups, groups.output.last, Seq(groups.output.last))
     val functions = groups.functions.map(_.function)
     val columns = output.zip(groups.output).zipWithIndex.map { case ((a, named), i) =>
@@ -62,6 +68,7 @@ final private[compile] class Streams {
   /** The changes of the rows of a plan as a stream. */
   def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
     val weight = rows.plan.output.last
+    derived += all.size
     all += Changelog(rows.plan, weight, Seq(weight))
     val columns = output.map(a => AttributeReference(MeaningTexts.asName(rows.text(a)), a.dataType)(a.exprId))
     named(StreamRef(all.size - 1, columns), "rows")
@@ -128,13 +135,28 @@ final private[compile] class Streams {
     source
   }
 
-  /** What is read below a plan of projections, conditions and unions. */
-  def digest(plan: LogicalPlan): String = RowsDigest(Union(plan.collect { case ref: StreamRef =>
+  /** Where the rows of a plan of projections, conditions and unions come from.
+    *
+    * @param keys positions of columns that are never NULL in a row that is stored
+    */
+  def origin(plan: LogicalPlan, keys: Set[Int]): OriginSpec = {
+    val sources = Union(plan.collect { case ref: StreamRef =>
+      val rows = all(ref.number) match {
+        case Changelog(changes, _, _) => changes
+        case stream => stream
+      }
+      sameName(ref, Project(rows.output, rows))
+    })
+    RowsDigest.origin(sources).copy(filters = StoredRows.filters(plan, keys))
+  }
+
+  /** The conditions that stand below the marks of the changelogs which a plan reads, as they are recorded. */
+  def filtersOfChangelogs(plan: LogicalPlan): IndexedSeq[String] = plan.collect { case ref: StreamRef =>
     all(ref.number) match {
-      case Changelog(changes, _, _) => sameName(ref, Project(changes.output, changes))
-      case stream => sameName(ref, Project(stream.output, stream))
+      case Changelog(changes, _, _) if !isDerived(ref) => StoredRows.filters(changes)
+      case _ => Nil
     }
-  }))
+  }.flatten.toIndexedSeq
 
   /** The plan with its streams, and behind its columns the weight of each row; rows of other streams than changelogs
     * weigh 1.

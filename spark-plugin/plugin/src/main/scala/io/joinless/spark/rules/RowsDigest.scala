@@ -5,7 +5,7 @@ import java.nio.file.Paths
 import java.security.MessageDigest
 
 import io.joinless.spark.plans.{Groups, JoinFreeJoin, WindowFunctions}
-import io.joinless.spark.spec.BlockShape
+import io.joinless.spark.spec.{BlockShape, OriginSpec}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias, View}
@@ -15,16 +15,16 @@ import org.apache.spark.sql.types.DataType
 
 /** What rows a compiled plan yields, as a digest that is equal in every run of the same query, and differs where the rows may.
   *
-  * Columns go by their positions, sources by where they are, or by what the query calls them where nothing says so, with the names and
-  * types of their columns. Ids, names of results,
-  * join trees and placements do not show.
+  * Columns go by their positions, sources by the names and types of their columns, and by what the query calls them where nothing says
+  * where they are. Ids, names of results, join trees and placements do not show.
   */
 private[spark] object RowsDigest {
 
-  def apply(plan: LogicalPlan): String = {
+  /** What rows a plan yields, and where its sources are. */
+  def origin(plan: LogicalPlan): OriginSpec = {
     val zone = TimeZones.in(plan).getOrElse("")
     val bytes = MessageDigest.getInstance("SHA-256").digest(s"$zone ${text(plan)}".getBytes(UTF_8))
-    bytes.map(b => f"${b & 0xff}%02x").mkString
+    OriginSpec(bytes.map(b => f"${b & 0xff}%02x").mkString, plan.collectLeaves().flatMap(place).toIndexedSeq)
   }
 
   private def text(plan: LogicalPlan): String = {
@@ -34,7 +34,7 @@ private[spark] object RowsDigest {
       case SubqueryAlias(_, child) => text(child)
       case View(_, _, child, _) => text(child)
       case source if source.children.isEmpty =>
-        place(source).getOrElse("") + source.output.map(a => s"${a.name} ${a.dataType.sql}").mkString("[", ", ", "]")
+        source.output.map(a => s"${a.name} ${a.dataType.sql}").mkString("[", ", ", "]")
       case join: JoinFreeJoin => s"join ${block(join.shape)} ${join.residuals.map(_.sql).mkString(", ")}$below"
       case groups: Groups =>
         s"groups ${groups.shape.text} ${groups.shape.functions.map(_.kind.name).mkString(", ")}$below"

@@ -17,10 +17,18 @@ object StoredRows {
   def conditions(scan: LogicalPlan, columns: Int): Seq[Expression] =
     bound(scan, columns).map(_._2).filter(_.references.isEmpty)
 
-  /** The conditions of a scan, as they are recorded; but that a column is not NULL, which Spark derives, and those of chance. */
-  def filters(scan: LogicalPlan): IndexedSeq[String] =
-    LeafSource(scan).conditions.filter(c => c.deterministic && !c.isInstanceOf[IsNotNull]).map(MeaningTexts.plain)
-      .distinct.sorted.toIndexedSeq
+  /** The conditions of a scan, as they are recorded; but those of chance.
+    *
+    * @param keys positions of columns that are never NULL in a row that is stored: that they are not is left out
+    */
+  def filters(scan: LogicalPlan, keys: Set[Int] = Set.empty): IndexedSeq[String] = {
+    val source = LeafSource(scan)
+    val never = keys.map(i => source.resolve(scan.output(i)))
+    source.conditions.filter {
+      case IsNotNull(e) => !never.exists(_.semanticEquals(e))
+      case condition => condition.deterministic
+    }.map(MeaningTexts.plain).distinct.sorted.toIndexedSeq
+  }
 
   /** Those of `filters` that are lasting, and not decided by the stored columns. */
   def undecided(scan: LogicalPlan, columns: Int): Seq[String] =

@@ -49,7 +49,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
   private def stored(groups: Groups): Option[RecordedGroups] = {
     val recorded = state.operators.groups
     val same = recorded.filter { before =>
-      before.shape.rows.isDefined && before.shape.rows == groups.shape.rows &&
+      before.shape.origin.zip(groups.shape.origin).exists { case (was, is) => was.sameRows(is) } &&
       GroupFormat.holdsSame(before.shape, groups.shape)
     }
     val atPlace = recorded.lift(all.indexWhere(_ eq groups)).filter(recorded.size == all.size && same.contains(_))

@@ -36,6 +36,13 @@ final case class BlockShape(
 
   /** Rows can disappear: weights travel with rows, and rows have an identity. */
   def retractable: Boolean = inputs.exists(_.retractable)
+
+  /** With further conditions, per relation, that a changelog's rows have passed. */
+  def filteredBefore(filters: IndexedSeq[IndexedSeq[String]]): BlockShape = copy(meaning = meaning.map { m =>
+    m.copy(rows = m.rows.zip(filters).map { case (rows, more) =>
+      rows.map(r => r.copy(filters = (r.filters ++ more).distinct.sorted))
+    })
+  })
 }
 
 /** Names a stateful node of a query in all its batches and restarts: the block it belongs to, by position among the query's blocks
@@ -87,12 +94,16 @@ final case class MeaningSpec(
   */
 final case class RowsSpec(values: IndexedSeq[String], filters: IndexedSeq[String])
 
-/** Where the rows of a relation come from.
+/** Where the rows of a relation, or of groups, come from.
   *
-  * @param rows a digest of what is read: a source with its place, or the query below the join, up to its sources
-  * @param filters which of these are stored: conditions as texts over names of columns, sorted
+  * @param rows a digest of what is read: a source, or the query below, up to its sources
+  * @param places of these sources, those that have one: tables, paths, topics
+  * @param filters which of the rows are stored: conditions as texts over names of columns, sorted. Groups have them in the digest
   */
-final case class OriginSpec(rows: String, filters: IndexedSeq[String])
+final case class OriginSpec(rows: String, places: IndexedSeq[String], filters: IndexedSeq[String] = IndexedSeq.empty) {
+
+  def sameRows(that: OriginSpec): Boolean = rows == that.rows && places == that.places
+}
 
 /** Layout of the rows of one input: an `UnsafeRow` of these columns, each nullable. */
 final case class InputSpec(columns: IndexedSeq[ColumnSpec], kind: InputKind) {

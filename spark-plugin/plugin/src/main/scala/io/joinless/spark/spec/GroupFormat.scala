@@ -33,7 +33,7 @@ object GroupFormat {
       "functions" -> JArray(functions.toList),
       "above" -> shape.above.fold[JValue](JNull)(SpecEncoder.rows),
       "zone" -> shape.zone.fold[JValue](JNull)(JString(_)),
-      "rows" -> shape.rows.fold[JValue](JNothing)(JString(_))
+      "origin" -> shape.origin.fold[JValue](JNothing)(SpecEncoder.encode(_))
     )))
   }
 
@@ -62,7 +62,7 @@ object GroupFormat {
         ),
         nullable(at(o, "above"))(rows),
         nullable(at(o, "zone"))(_ => text(o, "zone")),
-        optional(o, "rows").map(_ => text(o, "rows"))
+        optional(o, "origin").map(origin)
       )
     } catch {
       case refused: JoinlessAnalysisException => throw refused

@@ -8,8 +8,8 @@ import org.apache.spark.sql.types.DataType
   *
   * @param above what projections and conditions make of the groups, up to what keeps state next or to the end: a group must go as
   *   what it came. None where a join is next, which records that itself
-  * @param rows a digest of what rows are grouped: the query below, up to its sources. What a store holds is read as the groups of a query
-  *   only where this is equal. A query goes on where it is not, as in Spark: filters of rows that only come may change. None where the
+  * @param origin what rows are grouped: the query below, up to its sources. What a store holds is read as the groups of a query only where
+  *   this is equal. A query goes on where it is not, as in Spark: filters of rows that only come may change. None where the
   *   writing release recorded none
   * @param zone the time zone, where a grouping column, an argument or what is made of the groups depends on it
   */
@@ -18,7 +18,7 @@ final case class GroupShape(
     functions: IndexedSeq[FunctionSpec],
     above: Option[RowsSpec] = None,
     zone: Option[String] = None,
-    rows: Option[String] = None
+    origin: Option[OriginSpec] = None
 ) {
 
   /** Some function holds values: they are entries of their own in the store. */

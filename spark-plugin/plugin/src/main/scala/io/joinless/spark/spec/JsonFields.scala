@@ -58,6 +58,8 @@ private[spec] object JsonFields {
   def columns(json: JValue): IndexedSeq[ColumnSpec] =
     RecordedTypes.schema(json).fields.toIndexedSeq.map(f => ColumnSpec(f.name, f.dataType))
 
+  def origin(json: JValue): OriginSpec = OriginSpec(text(json, "rows"), texts(json, "places"), texts(json, "filters"))
+
   def rows(json: JValue): RowsSpec = RowsSpec(texts(json, "values"), texts(json, "filters"))
 
   /** A value in whose place NULL may stand. */

@@ -20,6 +20,16 @@ object SpecComparison {
       .orElse(equations(recorded, planned).map(Mismatch.Query -> _))
       .orElse(output(recorded, planned).map(Mismatch.Columns -> _))
       .orElse(meaning(recorded, planned).map(Mismatch.Filter -> _))
+      .orElse(swapped(recorded, planned).map(Mismatch.Query -> _))
+
+  /** The same sources, but not each for the relation that it was for. Where a source has another place altogether, it has moved. */
+  private def swapped(recorded: BlockShape, planned: BlockShape): Option[String] =
+    for {
+      (was, is) <- recorded.origins.zip(planned.origins)
+      (before, now) = (was.map(_.places), is.map(_.places))
+      if before != now && before.flatten.sorted == now.flatten.sorted
+      i <- before.indices.find(i => before(i) != now(i))
+    } yield s"Relation ${planned.relations(i).name} was read from ${before(i).mkString(", ")} and is now read from ${now(i).mkString(", ")}."
 
   /** Why the complete result of a planned block, which could go on with the recorded one, is not in what that stores. */
   def otherRows(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] = {
@@ -28,7 +38,7 @@ object SpecComparison {
       i <- was.indices
     } yield (planned.relations(i).name, was(i), is(i))
     relations.collectFirst {
-      case (name, was, is) if was.rows != is.rows =>
+      case (name, was, is) if !was.sameRows(is) =>
         Mismatch.Query -> s"It stores rows of $name that come from another source, or from another query below the join."
       case (name, was, is) if was.filters.diff(is.filters).nonEmpty =>
         val missing = was.filters.diff(is.filters).mkString(" and ")

@@ -44,8 +44,7 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
         staticsAtArrival = optional(o, "statics").forall(atArrival),
         meaning = optional(o, "meaning").map(meaning),
         constants = optional(o, "constants").map(_ => texts(o, "constants")),
-        origins =
-          optional(o, "origins").map(_ => list(o, "origins").map(o => OriginSpec(text(o, "rows"), texts(o, "filters"))))
+        origins = optional(o, "origins").map(_ => list(o, "origins").map(origin))
       ),
       list(o, "shares").map(number)
     )

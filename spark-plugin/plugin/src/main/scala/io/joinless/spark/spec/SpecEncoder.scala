@@ -45,8 +45,11 @@ private[spec] object SpecEncoder {
       shape.origins.map(origins => "origins" -> array(origins)(encode)))
   }
 
-  private def encode(origin: OriginSpec): JObject =
-    JObject("rows" -> JString(origin.rows), "filters" -> array(origin.filters)(JString(_)))
+  def encode(origin: OriginSpec): JObject = JObject(
+    "rows" -> JString(origin.rows),
+    "places" -> array(origin.places)(JString(_)),
+    "filters" -> array(origin.filters)(JString(_))
+  )
 
   private def encode(meaning: MeaningSpec): JObject = JObject(List(
     "rows" -> array(meaning.rows)(_.fold[JValue](JNull)(rows)),
