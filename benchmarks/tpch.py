@@ -2,11 +2,11 @@
 
     python benchmarks/tpch.py --scale 0.1 --out docs/benchmarks [--queries 1,3,5]
 
-One session for all queries, one query after the other. The first batch brings four fifths of each table; in each of the four others, of
-each table 1 % come, 4 % go and 4 % are updated, or a part of that (`--one-in`). A batch is timed from when its files are there to the end of its sink, which collects the
-changes; the answers beside it read the tables as they are after the batch. The result is compared with Spark's after every batch, and a
-wrong one ends the run. Left behind in the folder: tpch.json, or NAME.json; `report.py` makes
-the table of it.
+One session for all queries, one query after the other. The first batch brings four fifths of each table; in each of the
+four others, of each table 1 % come, 4 % go and 4 % are updated, or a part of that (`--one-in`). A batch is timed from when
+its files are there to the end of its sink, which collects the changes; the answers beside it read the tables as they are
+after the batch. The result is compared with Spark's after every batch, and a wrong one ends the run. Left behind in the
+folder: tpch.json, or NAME.json; `report.py` makes the table of it.
 """
 
 from __future__ import annotations

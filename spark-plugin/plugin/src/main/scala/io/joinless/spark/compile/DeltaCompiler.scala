@@ -232,8 +232,8 @@ final class DeltaCompiler(
     val scans = template.zipWithIndex.map { case (scan, i) =>
       if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
     }
-    // each batch puts the block's own id there
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, layout.keysOf(i)) }
+    // each batch puts the block's own id there
     val shape = rewrite.shape(NodeId(0), tree, texts).copy(origins = Some(origins))
     rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
   }

@@ -6,6 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 import io.joinless.spark.plans.{BestRows, Changelog, DeltaForm, DeltaRows, Groups, InPlaceOf, MaskedStream, StreamRef}
 import io.joinless.spark.rules.{MeaningTexts, RelationNames, RowsDigest, StoredRows, TimeZones, WeightedRows}
 import io.joinless.spark.spec.{OriginSpec, RowsSpec}
+import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, EliminateView}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -135,25 +136,32 @@ final private[compile] class Streams {
     source
   }
 
-  /** Where the rows of a plan of projections, conditions and unions come from.
+  /** Where the rows of a block's leaf come from: what stands below its conditions, which are recorded by themselves.
     *
     * @param keys positions of columns that are never NULL in a row that is stored
     */
-  def origin(plan: LogicalPlan, keys: Set[Int]): OriginSpec = {
-    val sources = Union(plan.collect { case ref: StreamRef =>
+  def origin(leaf: LogicalPlan, keys: Set[Int]): OriginSpec = {
+    def below(plan: LogicalPlan): LogicalPlan = plan match {
+      case Project(_, child) => below(child)
+      case Filter(_, child) => below(child)
+      case other => other
+    }
+    val sources = below(leaf).transform { case ref: StreamRef =>
       val rows = all(ref.number) match {
-        case Changelog(changes, _, _) => changes
-        case stream => stream
+        case Changelog(changes, weight, _) => Project(columns(ref) :+ named(weight), changes)
+        case stream => Project(columns(ref), stream)
       }
-      sameName(ref, Project(rows.output, rows))
-    })
-    RowsDigest.origin(sources).copy(filters = StoredRows.filters(plan, keys))
+      sameName(ref, rows)
+    }
+    val spec = MeaningTexts.ofRows(leaf, keys)
+    RowsDigest.origin(sources, spec.values).copy(filters = StoredRows.filters(leaf, keys))
   }
 
   /** The conditions that stand below the marks of the changelogs which a plan reads, as they are recorded. */
   def filtersOfChangelogs(plan: LogicalPlan): IndexedSeq[String] = plan.collect { case ref: StreamRef =>
     all(ref.number) match {
-      case Changelog(changes, _, _) if !isDerived(ref) => StoredRows.filters(changes)
+      case Changelog(changes, _, _) if !isDerived(ref) =>
+        StoredRows.filters(EliminateView(EliminateSubqueryAliases(changes)))
       case _ => Nil
     }
   }.flatten.toIndexedSeq

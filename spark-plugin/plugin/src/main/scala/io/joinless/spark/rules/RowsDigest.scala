@@ -6,12 +6,22 @@ import java.security.MessageDigest
 
 import io.joinless.spark.plans.{Groups, JoinFreeJoin, WindowFunctions}
 import io.joinless.spark.spec.{BlockShape, OriginSpec}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  BoundReference,
+  Expression,
+  Literal,
+  NamedExpression,
+  SubqueryExpression
+}
 import org.apache.spark.sql.catalyst.plans.JoinType
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias, View}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project, SubqueryAlias, View}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.joinless.StreamLeaf
 import org.apache.spark.sql.types.DataType
+import org.apache.spark.unsafe.types.CalendarInterval
 
 /** What rows a compiled plan yields, as a digest that is equal in every run of the same query, and differs where the rows may.
   *
@@ -20,29 +30,52 @@ import org.apache.spark.sql.types.DataType
   */
 private[spark] object RowsDigest {
 
-  /** What rows a plan yields, and where its sources are. */
-  def origin(plan: LogicalPlan): OriginSpec = {
-    val zone = TimeZones.in(plan).getOrElse("")
-    val bytes = MessageDigest.getInstance("SHA-256").digest(s"$zone ${text(plan)}".getBytes(UTF_8))
+  /** What rows a plan yields, and where its sources are.
+    *
+    * @param more what else decides on them
+    */
+  def origin(plan: LogicalPlan, more: Seq[String] = Nil): OriginSpec = {
+    val all = (TimeZones.in(plan).toSeq ++ more :+ text(plan)).mkString("\n")
+    val bytes = MessageDigest.getInstance("SHA-256").digest(all.getBytes(UTF_8))
     OriginSpec(bytes.map(b => f"${b & 0xff}%02x").mkString, plan.collectLeaves().flatMap(place).toIndexedSeq)
   }
 
   private def text(plan: LogicalPlan): String = {
-    val name = RelationNames.called(plan).filter(_ => plan.collectLeaves().flatMap(place).isEmpty).fold("")(_ + ": ")
-    val below = plan.children.map(text).mkString("(", ", ", ")")
-    name + (plan match {
+    def below = plan.children.map(text).mkString("(", ", ", ")")
+    plan match {
       case SubqueryAlias(_, child) => text(child)
       case View(_, _, child, _) => text(child)
-      case source if source.children.isEmpty =>
-        source.output.map(a => s"${a.name} ${a.dataType.sql}").mkString("[", ", ", "]")
-      case join: JoinFreeJoin => s"join ${block(join.shape)} ${join.residuals.map(_.sql).mkString(", ")}$below"
+      case LocalRelation(_, data, _, _) => data.map(_.toSeq(plan.schema)).mkString("rows ", ", ", "")
+      case source if source.children.isEmpty => leaf(source)
+      case join: JoinFreeJoin =>
+        val residuals = join.residuals.zip(join.shape.residuals).map { case (condition, spec) =>
+          parameter(condition, Nil) + spec.columns.map(c => s"${c.relation}.${c.ordinal}").mkString("(", ", ", ")")
+        }
+        s"join ${block(join.shape)} ${residuals.sorted.mkString(", ")}$below"
       case groups: Groups =>
         s"groups ${groups.shape.text} ${groups.shape.functions.map(_.kind.name).mkString(", ")}$below"
+      case Filter(condition, child) =>
+        val conditions = Conditions.conjuncts(condition).map(parameter(_, child.output))
+        s"filter ${conditions.distinct.sorted.mkString(", ")}$below"
       case other =>
         val columns = other.children.flatMap(_.output)
-        s"${other.nodeName} ${parameters(other.productIterator, columns)}$below"
-    })
+        s"${name(other)}${other.nodeName} ${parameters(other.productIterator, columns)}$below"
+    }
   }
+
+  /** What the query calls a source of which nothing says where it is. */
+  private def name(plan: LogicalPlan): String = plan match {
+    case _: Project if plan.collectLeaves().flatMap(place).isEmpty => RelationNames.called(plan).fold("")(_ + ": ")
+    case _ => ""
+  }
+
+  /** A stream by its columns; a table that is none by what Spark says of it, without ids. */
+  private def leaf(source: LogicalPlan): String = {
+    val columns = source.output.map(a => s"${a.name} ${a.dataType.sql}").mkString("[", ", ", "]")
+    if (source.isStreaming) columns else source.simpleString(MaxColumns).replaceAll("#\\d+L?", "") + columns
+  }
+
+  final private val MaxColumns = 10000
 
   /** Where a stream is; a local path as a whole, since it may be given by parts. */
   private def place(source: LogicalPlan): Option[String] = source match {
@@ -60,7 +93,7 @@ private[spark] object RowsDigest {
     def listed(texts: Seq[String]) = texts.mkString("[", ", ", "]")
     val relations = shape.relations.map { r =>
       val kind = shape.inputs(r.input).kind.name
-      s"${r.name} ${r.input} $kind ${listed(r.keys.map(k => s"${k.attribute}=${k.ordinal}"))}"
+      s"${r.input} $kind ${listed(r.keys.map(k => s"${k.attribute}=${k.ordinal}"))}"
     }
     val columns = shape.output.map(c => s"${c.relation}.${c.ordinal}")
     Seq(relations, shape.attributes.map(_.nullSafe.toString), shape.constants.getOrElse(Nil), columns).map(listed)
@@ -73,14 +106,30 @@ private[spark] object RowsDigest {
   private def parameter(value: Any, columns: Seq[Attribute]): String = value match {
     case _: LogicalPlan => ""
     case Alias(child, _) => parameter(child, columns)
-    case e: Expression => MeaningTexts.plain(OuterScope.replace(e) { a =>
-        val at = columns.indexWhere(_.exprId == a.exprId)
-        (if (at < 0) a else a.withName(s"c$at")).withQualifier(Nil)
-      })
+    case e: Expression => expression(e, columns)
     case windows: WindowFunctions => parameters(windows.productIterator, columns)
     case several: Iterable[_] => parameters(several.iterator, columns)
     case some: Option[_] => parameters(some.iterator, columns)
-    case plain @ (_: String | _: Number | _: Boolean | _: DataType | _: JoinType) => plain.toString
+    case plain @ (_: String | _: Number | _: Boolean | _: DataType | _: JoinType | _: CalendarInterval) =>
+      plain.toString
     case other => other.getClass.getSimpleName
+  }
+
+  /** An expression, with what its text does not show: its type, flags and options of functions, plans of subqueries. */
+  private def expression(e: Expression, columns: Seq[Attribute]): String = {
+    def column(name: String, of: Expression) = AttributeReference(name, of.dataType)()
+    val positional = OuterScope.replace(e) { a =>
+      val at = columns.indexWhere(_.exprId == a.exprId)
+      if (at < 0) a.withQualifier(Nil) else column(s"c$at", a)
+    }.transform { case bound @ BoundReference(i, _, _) => column(s"b$i", bound) }
+    val hidden = e.collect {
+      case _: NamedExpression | _: BoundReference | _: Literal => Nil
+      case subquery: SubqueryExpression => Seq(text(subquery.plan))
+      case function => function.productIterator.collect {
+          case flag: Boolean => flag.toString
+          case options: Map[_, _] => options.map(_.toString).toSeq.sorted.mkString
+        }.toSeq
+    }.flatten
+    s"${MeaningTexts.plain(positional)} ${e.dataType.sql} ${hidden.mkString(" ")}"
   }
 }

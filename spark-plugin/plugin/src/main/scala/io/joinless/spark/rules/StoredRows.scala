@@ -27,7 +27,13 @@ object StoredRows {
     source.conditions.filter {
       case IsNotNull(e) => !never.exists(_.semanticEquals(e))
       case condition => condition.deterministic
-    }.map(MeaningTexts.plain).distinct.sorted.toIndexedSeq
+    }.map(recorded).distinct.sorted.toIndexedSeq
+  }
+
+  /** A condition with a digest of each table that it asks: its text shows none. */
+  private def recorded(condition: Expression): String = {
+    val asked = condition.collect { case s: SubqueryExpression => s" of ${RowsDigest.origin(s.plan).rows.take(12)}" }
+    MeaningTexts.plain(condition) + asked.mkString
   }
 
   /** Those of `filters` that are lasting, and not decided by the stored columns. */

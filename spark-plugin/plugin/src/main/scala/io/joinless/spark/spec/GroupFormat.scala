@@ -9,7 +9,7 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
 /** The shape of groups as it stands in the operator metadata of a checkpoint, for good.
   *
-  * '''Durable format''' 1: one JSON object. What the stores hold is said at [[io.joinless.spark.state.GroupStore]].
+  * '''Durable format''' 1: one JSON object. What the stores hold is said at [[io.joinless.spark.state.StoredGroups]].
   */
 object GroupFormat {
   private val Version = 1

@@ -35,6 +35,8 @@ object SpecCheck {
       Some("its output or a condition names a column that is not there")
     else if (spec.shares.size != spec.attributes.size || spec.shares.exists(_ < 1))
       Some(s"it has ${spec.attributes.size} attributes and the shares ${spec.shares.mkString(", ")}")
+    else if (spec.shape.origins.exists(_.size != spec.relations.size))
+      Some("its rows come from as many places as it has no relations")
     else if (spec.shape.meaning.exists(_.rows.size != spec.relations.size))
       Some("its rows are those of other relations")
     else if (spec.relations.exists(r => r.keys.map(_.attribute) != r.keys.map(_.attribute).sorted))

@@ -4,14 +4,7 @@ import scala.collection.mutable
 
 import io.joinless.spark.plans.{DeltaRows, Groups, JoinFreeJoin}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  BindReferences,
-  Expression,
-  JoinedRow,
-  Literal,
-  UnsafeProjection
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BindReferences, Expression, JoinedRow, UnsafeProjection}
 import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, LogicalPlan, Project, Union}
 
 /** A compiled query without Spark's execution: batches of weighted rows in, the changes of the result out, on this thread.
@@ -130,9 +123,6 @@ private object InterpretedPlan {
 
   def bound(e: Expression, child: LogicalPlan): Expression = {
     val input: Seq[Attribute] = child.output
-    BindReferences.bindReference(e, input) match {
-      case Literal.TrueLiteral => Literal.TrueLiteral
-      case other => other
-    }
+    BindReferences.bindReference(e, input)
   }
 }
