@@ -144,24 +144,38 @@ def test_the_full_result_of_one_of_several_equal_joins_is_asked_for_by_number(
     edges: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "edges" / "2.csv").write_text("3,4\n3,5\n")
+    two = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src WHERE a.src < 9 AND b.dst IS NOT NULL"
+    sides = edges.sql(two), edges.sql(f"{two} AND a.src + 2 < b.dst")
+    checkpoint = str(tmp_path / "cp")
+    _tell_both(*sides, checkpoint)
+    with pytest.raises(PySparkException, match=r"JOINLESS_SEVERAL_JOINS.*operator=") as several:
+        joinless.enumerate_full(sides[0], checkpoint)
+    assert several.value.getCondition() == "JOINLESS_SEVERAL_JOINS"
+    parts = [
+        [tuple(row) for row in joinless.enumerate_full(side, checkpoint, operator=number).collect()]
+        for number, side in enumerate(sides)
+    ]
+    assert [sorted(part) for part in parts] == [[(1, 3), (2, 4), (2, 5)], [(2, 5)]]
+    with pytest.raises(ValueError, match="operator"):
+        sides[0].incrementalEnumerate(operator=1)  # type: ignore[operator]
+
+
+def test_equal_joins_are_told_apart_by_their_filters(edges: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "edges" / "2.csv").write_text("3,4\n3,5\n")
     low, high = (
         edges.sql(f"SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src WHERE a.src {side}")
         for side in ("< 2", ">= 2")
     )
-    told = joinless.enumerate_deltas(low).union(joinless.enumerate_deltas(high))
     checkpoint = str(tmp_path / "cp")
+    _tell_both(low, high, checkpoint)
+    parts = [[tuple(row) for row in joinless.enumerate_full(side, checkpoint).collect()] for side in (low, high)]
+    assert [sorted(part) for part in parts] == [[(1, 3)], [(2, 4), (2, 5)]]
+
+
+def _tell_both(one: DataFrame, other: DataFrame, checkpoint: str) -> None:
+    told = joinless.enumerate_deltas(one).union(joinless.enumerate_deltas(other))
     writer = told.writeStream.format("noop").option("checkpointLocation", checkpoint)
     writer.trigger(availableNow=True).start().awaitTermination()
-    with pytest.raises(PySparkException, match=r"JOINLESS_SEVERAL_JOINS.*operator=") as several:
-        joinless.enumerate_full(low, checkpoint)
-    assert several.value.getCondition() == "JOINLESS_SEVERAL_JOINS"
-    parts = [
-        [tuple(row) for row in joinless.enumerate_full(side, checkpoint, operator=number).collect()]
-        for number, side in enumerate((low, high))
-    ]
-    assert [sorted(part) for part in parts] == [[(1, 3)], [(2, 4), (2, 5)]]
-    with pytest.raises(ValueError, match="operator"):
-        low.incrementalEnumerate(operator=1)  # type: ignore[operator]
 
 
 def test_force_raises_the_reason_by_name_when_the_query_starts(edges: SparkSession, tmp_path: Path) -> None:
