@@ -57,6 +57,7 @@ object JoinTreeGraph {
       "rowsStoredPerInputRow" -> JDouble(placement.stored),
       "crossProduct" -> JBool(facts.crossProduct.nonEmpty),
       "conditions" -> strings(facts.conditions),
+      "closesCycle" -> strings(facts.cuts),
       "output" -> strings(facts.output),
       "tree" -> node(facts.root)
     )

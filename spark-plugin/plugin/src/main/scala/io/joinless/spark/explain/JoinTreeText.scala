@@ -25,6 +25,9 @@ object JoinTreeText {
       Option.when(facts.crossProduct.nonEmpty)(
         s"warning: no equation links ${facts.crossProduct.map(_.mkString(", ")).mkString(" with ")}: the result is their cross product"
       ),
+      Option.when(facts.cuts.nonEmpty)(
+        s"the equations are a cycle: ${facts.cuts.mkString(" and ")} is checked on each result of the others, which may be many more"
+      ),
       Option.when(facts.conditions.nonEmpty)(s"checked while enumerating: ${facts.conditions.mkString(", ")}"),
       Option.when(facts.output.nonEmpty)(s"result columns: ${facts.output.mkString(", ")}")
     )

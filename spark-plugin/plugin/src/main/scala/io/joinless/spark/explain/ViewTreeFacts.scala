@@ -42,6 +42,9 @@ final case class ViewTreeFacts(shape: BlockShape) {
 
   def conditions: Seq[String] = shape.residuals.map(_.sql)
 
+  /** The equations that are conditions, because with them the graph is a cycle. */
+  def cuts: Seq[String] = shape.residuals.filter(_.closesCycle).map(_.sql.stripPrefix("(").stripSuffix(")"))
+
   def output: Seq[String] = shape.output.map(c => s"${relations(c.relation)}.${name(c)}")
 
   private def node(tree: JoinTree, parent: Option[JoinTree]): NodeFacts = {

@@ -26,6 +26,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * columns have the same names and types share an input.
   *
   * @param columns per leaf: attributes of the leaf as they are, computed keys as aliases
+  * @param residuals conditions on each result: those of the block, then the equations that close its cycles
   * @param output what each needed attribute of the root is, over stored columns
   * @param changelogs the leaves whose rows come and go
   * @param guarded the keys that can fail on rows on which Spark does not compute them: such a row is left out
@@ -91,8 +92,12 @@ final case class BlockLayout(
         RelationSpec(block.leaves(i).name, inputs.indexOf(schemas(i)), keys(i))
       },
       tree = tree,
-      residuals = residuals.map { residual =>
-        ResidualSpec(Names.of(residual, block.leaves), columnsOf(residual).map(place))
+      residuals = residuals.zipWithIndex.map { case (residual, i) =>
+        ResidualSpec(
+          Names.of(residual, block.leaves),
+          columnsOf(residual).map(place),
+          closesCycle = i >= block.residuals.size
+        )
       },
       output = columns.map(place).toIndexedSeq,
       constants = Some(classes.constants)
@@ -134,7 +139,7 @@ object BlockLayout {
     }
 
     val output = block.output.map { case (attribute, meaning) => attribute -> reuse(meaning) }
-    val residuals = block.residuals.map(reuse)
+    val residuals = (block.residuals ++ block.cuts).map(reuse)
     val late = block.late.map(reuse)
     val needed = (output.map(_._2) ++ residuals ++ late).flatMap(OuterScope.attributes)
     val used = AttributeSet(needed ++ keys.collect { case Key(_, _, a: Attribute, _) => a })

@@ -57,6 +57,7 @@ final case class Term(leaf: Int, expression: Expression) {
   *   does not check them on
   * @param late conditions that only Spark can evaluate (Python UDFs, subqueries): they stay above the block
   * @param output the attributes of the root that are needed, and what each is over the leaves' attributes
+  * @param cuts equations that would close a cycle, as conditions on each result of the others
   */
 final case class JoinBlock(
     root: LogicalPlan,
@@ -67,7 +68,8 @@ final case class JoinBlock(
     keysOfRows: Set[(Int, Expression)],
     residuals: IndexedSeq[Expression],
     late: IndexedSeq[Expression],
-    output: IndexedSeq[(Attribute, Expression)]
+    output: IndexedSeq[(Attribute, Expression)],
+    cuts: IndexedSeq[Expression] = IndexedSeq.empty
 ) {
 
   /** Keys that can fail, and that Spark computes only for rows that have passed other joins. */

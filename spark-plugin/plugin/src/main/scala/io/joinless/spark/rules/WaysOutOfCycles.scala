@@ -27,7 +27,7 @@ private[spark] object WaysOutOfCycles {
     val open = equations(block, block.equations, core)
     block.copy(
       equations = block.equations.filterNot(e => open.exists(_ eq e)),
-      residuals = block.residuals ++ open.map(plain)
+      cuts = block.cuts ++ open.map(plain)
     )
   }
 

@@ -123,8 +123,11 @@ final case class RelationSpec(name: String, input: Int, keys: IndexedSeq[KeySpec
 /** The attribute's value of a row is the stored column at `ordinal`; equal values are equal bytes there. */
 final case class KeySpec(attribute: Int, ordinal: Int)
 
-/** A condition over several relations that is not an equation; its expression refers to `columns` by position. */
-final case class ResidualSpec(sql: String, columns: IndexedSeq[ColumnRef])
+/** A condition over several relations that is checked on each result; its expression refers to `columns` by position.
+  *
+  * @param closesCycle an equation without which the others have a join tree
+  */
+final case class ResidualSpec(sql: String, columns: IndexedSeq[ColumnRef], closesCycle: Boolean = false)
 
 /** Stored column `ordinal` of the row bound to `relation`. */
 final case class ColumnRef(relation: Int, ordinal: Int)

@@ -37,7 +37,9 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
           RelationSpec(text(r, "name"), int(r, "input"), keys)
         },
         tree(at(o, "tree")),
-        list(o, "residuals").map(r => ResidualSpec(text(r, "sql"), list(r, "columns").map(column))),
+        list(o, "residuals").map { r =>
+          ResidualSpec(text(r, "sql"), list(r, "columns").map(column), optional(r, "closesCycle").exists(boolean))
+        },
         list(o, "output").map(column),
         optional(o, "result").map(result),
         // releases that recorded nothing of it read static tables at arrival

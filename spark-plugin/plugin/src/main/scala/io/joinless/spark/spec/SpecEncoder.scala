@@ -36,7 +36,8 @@ private[spec] object SpecEncoder {
       "tree" -> encode(spec.tree),
       "shares" -> numbers(spec.shares: _*),
       "residuals" -> array(spec.residuals) { r =>
-        JObject("sql" -> JString(r.sql), "columns" -> array(r.columns)(encode))
+        val condition = JObject("sql" -> JString(r.sql), "columns" -> array(r.columns)(encode))
+        if (r.closesCycle) JObject(condition.obj :+ ("closesCycle" -> JBool(true))) else condition
       },
       "output" -> array(spec.output)(encode),
       "statics" -> JString(if (shape.staticsAtArrival) AtArrival else AsSpark)

@@ -2,9 +2,10 @@ package io.joinless.spark.compile
 
 import io.joinless.spark.TestFolders
 import io.joinless.spark.changes.Changes
+import io.joinless.spark.explain.JoinTreeText
 import io.joinless.spark.plans.{Changelog, DeltaForm, DeltaRows, JoinFreeJoin}
 import io.joinless.spark.rules.StreamingPlans
-import io.joinless.spark.spec.BlockShape
+import io.joinless.spark.spec.{BlockShape, BlockSpec}
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.joinless.Plans
@@ -121,6 +122,8 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
       case join: JoinFreeJoin => join.shape
     }
     assert(blocks.map(_.attributes.size) == Seq(2) && blocks.map(_.residuals.size) == Seq(1))
+    val text = JoinTreeText(BlockSpec(blocks.head, IndexedSeq.fill(2)(1)))
+    assert(text.contains("the equations are a cycle: c.dst = a.src is checked on each result of the others"))
   }
 
   test("why not: what changes cannot be told of") {
