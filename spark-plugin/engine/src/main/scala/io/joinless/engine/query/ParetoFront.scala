@@ -17,15 +17,18 @@ private[query] object Candidate {
   /** What one step down costs a relation in the tie-break: four bits each, the lowest relation in front. */
   private def stepDown(relation: Int): Long = if (relation < 15) 1L << (4 * (14 - relation)) else 0L
 
-  /** A relation over the best trees of what is below it: all of that moves one step down. */
+  /** A relation over the best trees of what is below it: all of that moves one step down. What it has in a tree of its own, `height`,
+    * stands beside that.
+    */
   def relation(
       node: RelationNode,
       parts: IndexedSeq[Candidate],
       below: IndexedSeq[Int],
-      sizes: Int => Double
+      sizes: Int => Double,
+      height: Int
   ): Candidate =
     Candidate(
-      1 + parts.map(_.height).maxOption.getOrElse(0),
+      math.max(height, 1 + parts.map(_.height).maxOption.getOrElse(0)),
       parts.map(_.cost).sum + below.map(sizes).sum,
       parts.map(_.generalized).sum,
       parts.map(_.tie).sum + below.map(stepDown).sum,

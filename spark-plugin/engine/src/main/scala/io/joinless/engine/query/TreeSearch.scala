@@ -29,11 +29,33 @@ object TreeSearch {
 
   def best(graph: Hypergraph): Either[CyclicCore, JoinTree] = best(graph, IndexedSeq.fill(graph.size)(1.0))
 
-  def search(graph: Hypergraph, sizes: IndexedSeq[Double], workBound: Long): Either[CyclicCore, Found] = {
+  /** `heights(r)`: what a relation that stands for several has below itself, in its own tree. */
+  def best(
+      graph: Hypergraph,
+      sizes: IndexedSeq[Double],
+      heights: IndexedSeq[Int]
+  ): Either[CyclicCore, JoinTree] = search(graph, sizes, WorkBound, heights).map(_.tree)
+
+  /** The best tree over `some` relations, connected ones, whose root contains `shared`; some relation of theirs must contain it. None
+    * where the search takes too long.
+    */
+  def over(graph: Hypergraph, some: BitSet, shared: BitSet, sizes: IndexedSeq[Double]): Option[JoinTree] =
+    try Some(new TreeSearch(graph, sizes, IndexedSeq.fill(graph.size)(1), WorkBound).under(some, shared).best.tree)
+    catch { case OutOfWork => None }
+
+  def search(graph: Hypergraph, sizes: IndexedSeq[Double], workBound: Long): Either[CyclicCore, Found] =
+    search(graph, sizes, workBound, IndexedSeq.fill(graph.size)(1))
+
+  private def search(
+      graph: Hypergraph,
+      sizes: IndexedSeq[Double],
+      workBound: Long,
+      heights: IndexedSeq[Int]
+  ): Either[CyclicCore, Found] = {
     require(graph.size > 0, "A query has at least one relation.")
     require(sizes.size == graph.size, s"${sizes.size} sizes for ${graph.size} relations.")
     GyoReduction.reduce(graph).map { neighbours =>
-      val search = new TreeSearch(graph, sizes, workBound)
+      val search = new TreeSearch(graph, sizes, heights, workBound)
       try Found(search.tree(), search.work, exact = true)
       catch { case OutOfWork => Found(RootedTrees.best(graph, sizes, neighbours), search.work, exact = false) }
     }
@@ -42,7 +64,12 @@ object TreeSearch {
   private object OutOfWork extends RuntimeException with NoStackTrace
 }
 
-final private class TreeSearch(graph: Hypergraph, sizes: IndexedSeq[Double], workBound: Long) {
+final private class TreeSearch(
+    graph: Hypergraph,
+    sizes: IndexedSeq[Double],
+    heights: IndexedSeq[Int],
+    workBound: Long
+) {
 
   var work: Long = 0L
 
@@ -58,7 +85,7 @@ final private class TreeSearch(graph: Hypergraph, sizes: IndexedSeq[Double], wor
   }
 
   /** Trees over `some` relations whose root, a relation or a generalized node, contains `shared`. */
-  private def under(some: BitSet, shared: BitSet): ParetoFront =
+  def under(some: BitSet, shared: BitSet): ParetoFront =
     anyRoot.getOrElse(
       (some, shared), {
         val relationRoots = some.toIndexedSeq.filter(r => shared.subsetOf(graph.edges(r))).map(rooted(_, some))
@@ -101,7 +128,7 @@ final private class TreeSearch(graph: Hypergraph, sizes: IndexedSeq[Double], wor
         }
         val front = ParetoFront.combined(fronts) { below =>
           val node = RelationNode(root, edge, below.map(_.tree))
-          Candidate.relation(node, below, (some - root).toIndexedSeq, sizes)
+          Candidate.relation(node, below, (some - root).toIndexedSeq, sizes, heights(root))
         }
         relationRoot.update((root, some), front)
         front

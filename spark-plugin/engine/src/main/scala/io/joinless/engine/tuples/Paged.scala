@@ -114,6 +114,31 @@ final class PagedBytes extends Paged(1) {
   protected[this] def dropPages(): Unit = pages = new Array[Array[Byte]](1)
 }
 
+/** Elements of `width` words each. */
+final class PagedWords(val width: Int) extends Paged(8 * width) {
+  import Paged._
+
+  private[this] var pages = new Array[Array[Long]](1)
+
+  /** The page of an element that was set; its words lie there from `at(i)` on. Holds until the next element is set. */
+  def page(i: Int): Array[Long] = pages(i >>> Shift)
+
+  def at(i: Int): Int = (i & Mask) * width
+
+  /** The first word of an element. */
+  def head(i: Int): Long = if (i < capacity) pages(i >>> Shift)((i & Mask) * width) else 0L
+
+  /** Makes place for an element, which is zero until it is set. */
+  def reserve(i: Int): Unit = if (i >= capacity) grow(i)
+
+  protected[this] def resizePage(p: Int, size: Int): Unit = {
+    if (p >= pages.length) pages = Arrays.copyOf(pages, math.max(p + 1, 2 * pages.length))
+    pages(p) = if (pages(p) == null) new Array[Long](size * width) else Arrays.copyOf(pages(p), size * width)
+  }
+
+  protected[this] def dropPages(): Unit = pages = new Array[Array[Long]](1)
+}
+
 private object Paged {
   final val Shift = 14
   final val PageSize = 1 << Shift

@@ -109,7 +109,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     if (mayRefill) each(deletions)(e => if (canEmpty(e)) RefilledKeys.forget(node(e), keyOf(e)))
   }
 
-  private def node(entry: Int): RelationNode = changes.node(entry)
+  private def node(entry: Int): RelationNode = tree.relation(changes.relation(entry))
 
   private def keyOf(entry: Int): Int = node(entry).key(changes.row(entry))
 

@@ -43,7 +43,7 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
 
   /** All changes were started and completed: sets the counts of rows that were and stay absent. */
   def end(): Unit = ChangeBatch.each(order.absences) { e =>
-    val counts = changes.node(e).multiplicity
+    val counts = changes.store.multiplicities(changes.relation(e))
     counts(changes.row(e)) = counts(changes.row(e)) + changes.change(e)
   }
 }

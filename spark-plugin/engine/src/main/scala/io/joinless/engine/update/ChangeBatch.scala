@@ -52,26 +52,16 @@ import io.joinless.engine.view.ViewTree
   *
   * @throws io.joinless.engine.algebra.WeightOverflow from any call: the tree must be given up then
   */
-final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Boolean = false) extends Results {
+final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Boolean = false)
+    extends NettedBatch(tree) with Results {
   private[this] val delta = new DeltaEnumeration(tree, residuals)
-  private[this] val changes = new CollectedChanges(tree)
   private[this] val order = new ApplyOrder(tree, changes)
   private[this] val application = new BatchApplication(changes, order, delta)
   private[this] val deltas = new BatchDeltas(changes, order, application, delta)
-  private[this] var prepared = false
 
   val rows: Array[Int] = delta.rows
   def changed: Long = deltas.changed
   def weight: Long = delta.weight
-
-  /** Number of pairs (relation, row) of retractable inputs that the batch names; some may have no net change. */
-  def size: Int = changes.size
-  def relation(entry: Int): Int = changes.relation(entry)
-  def row(entry: Int): Int = changes.row(entry)
-
-  /** Counts of the row in the relation before and after a prepared batch of which nothing was applied yet. */
-  def before(relation: Int, row: Int): Long = changes.before(relation, row)
-  def after(relation: Int, row: Int): Long = changes.after(relation, row)
 
   /** A prepared batch has changes of both signs that results may show. */
   def bothSigns: Boolean = order.bothSigns
@@ -81,22 +71,14 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
     */
   def repeats: Boolean = order.repeats
 
-  /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
-  def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
-    require(!prepared, "the results of the batch before are not drained")
-    require(roles != 0L, "a change concerns at least one relation")
-    changes.add(input, roles, weight, words, count)
+  /** Sorts the net changes by what they do. */
+  override protected def arrange(): DeleteOfAbsentRow = {
+    val refusal = order.arrange(owe)
+    if (refusal != null) order.clear()
+    refusal
   }
 
-  /** Nets the batch and sorts the net changes by what they do. */
-  def prepare(): Unit = if (!prepared) {
-    val refusal = order.arrange(owe)
-    if (refusal != null) {
-      changes.abandon()
-      order.clear()
-      throw refusal
-    }
-    prepared = true
+  override protected def begin(): Unit = {
     application.begin()
     deltas.begin()
   }
@@ -111,44 +93,17 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
     deltas.next(run) || { complete(); false }
   }
 
-  /** Applies what is left of the batch without handing out results. */
-  def drain(): Unit = {
+  override def drain(): Unit = {
     prepare()
     application.drain()
     complete()
   }
 
-  /** Calls `f` with the input and the id of each row of a retractable input that a prepared batch changes, once. Nothing may be
-    * applied yet.
-    */
-  def foreachChangedRow(f: (Int, Int) => Unit): Unit = {
-    var e = 0
-    while (e < changes.size) {
-      if (changes.isRowsFirst(e)) f(changes.node(e).input, changes.row(e))
-      e += 1
-    }
-  }
-
-  /** Notes what a prepared batch will do, to take it back afterwards; `each` as in `foreachChangedRow`, each time behind that row's
-    * changes.
-    */
-  def note(reversal: Reversal, each: (Int, Int) => Unit = (_, _) => ()): Unit = {
-    foreachChangedRow { (input, row) =>
-      for (relation <- tree.block.relationsOf(input)) {
-        val change = changes.change(relation, row)
-        if (change != 0L) reversal.changed(relation, row, change)
-      }
-      each(input, row)
-    }
-    for (i <- 0 until changes.appends) reversal.came(changes.appendedRelation(i), changes.appendedRow(i))
-  }
-
   private def complete(): Unit = {
     application.end()
-    changes.settle()
+    settle()
     order.clear()
     deltas.end()
-    prepared = false
   }
 }
 

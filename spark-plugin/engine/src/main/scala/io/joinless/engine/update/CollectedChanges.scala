@@ -2,7 +2,7 @@ package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.IntStack
-import io.joinless.engine.view.{RelationNode, ViewTree}
+import io.joinless.engine.view.RowStore
 
 /** The changes of a batch, collected: added up per (relation, row) of retractable inputs, one by one for rows of append-only
   * inputs. No view changes here; rows are stored.
@@ -11,13 +11,13 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
   * its row, and so does every pair of the batch, from `add` until `settle` or `abandon`: so the ids of rows stay.
   * Cost: one probe for the row per `add`.
   */
-final private[update] class CollectedChanges(tree: ViewTree) {
-  private[this] val net = new Net(tree.block.relations.size)
+final private[engine] class CollectedChanges(val store: RowStore) {
+  private[this] val net = new Net(store.block.relations.size)
   private[this] val appendedRelations = new IntStack
   private[this] val appendedRows = new IntStack
 
   /** Number of relations. */
-  def relations: Int = tree.block.relations.size
+  def relations: Int = store.block.relations.size
 
   /** Number of pairs (relation, row) of retractable inputs; some may have no net change. */
   def size: Int = net.size
@@ -25,11 +25,11 @@ final private[update] class CollectedChanges(tree: ViewTree) {
   def row(entry: Int): Int = net.row(entry)
   def change(entry: Int): Long = net.change(entry)
   def change(relation: Int, row: Int): Long = net.change(relation, row)
-  def node(entry: Int): RelationNode = tree.relation(net.relation(entry))
+  def input(entry: Int): Int = store.block.relations(net.relation(entry)).input
 
   /** Of the entries of one row that have a net change, the one with the first relation. */
   def isRowsFirst(entry: Int): Boolean = change(entry) != 0L && {
-    val relations = tree.block.relationsOf(node(entry).input)
+    val relations = store.block.relationsOf(input(entry))
     var i = 0
     while (change(relations(i), row(entry)) == 0L) i += 1
     relations(i) == relation(entry)
@@ -41,15 +41,15 @@ final private[update] class CollectedChanges(tree: ViewTree) {
   def appendedRow(i: Int): Int = appendedRows(i)
 
   /** Counts of the row in the relation before and after the batch, as long as its change is not applied. */
-  def before(relation: Int, row: Int): Long = tree.relation(relation).multiplicity(row)
+  def before(relation: Int, row: Int): Long = store.multiplicity(relation, row)
   def after(relation: Int, row: Int): Long = Weight.add(before(relation, row), net.change(relation, row))
 
   /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
   def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
-    val identity = tree.identity(input)
+    val identity = store.identity(input)
     if (identity == null) {
       require(weight == 1L, "rows of an append-only input come one by one")
-      val row = tree.arena(input).append(words, 0, count)
+      val row = store.arena(input).append(words, 0, count)
       foreachRole(roles) { r => appendedRelations.push(r); appendedRows.push(row) }
     } else {
       val row = identity.findOrAdd(words, count)
@@ -67,7 +67,7 @@ final private[update] class CollectedChanges(tree: ViewTree) {
 
   /** Why a batch with this entry is refused. */
   def absent(entry: Int, present: Long): DeleteOfAbsentRow = {
-    val arena = node(entry).arena
+    val arena = store.arena(input(entry))
     val row = net.row(entry)
     val words = (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
     new DeleteOfAbsentRow(net.relation(entry), words, present, net.change(entry))
@@ -77,7 +77,7 @@ final private[update] class CollectedChanges(tree: ViewTree) {
   def settle(): Unit = {
     var e = 0
     while (e < net.size) {
-      val after = node(e).multiplicity(net.row(e))
+      val after = store.multiplicity(relation(e), row(e))
       val before = after - net.change(e)
       if (before == 0 && after != 0) retain(e)
       if (before != 0 && after == 0) release(e)
@@ -93,10 +93,9 @@ final private[update] class CollectedChanges(tree: ViewTree) {
     var i = 0
     while (i < appendedRows.size) {
       // the roles of a row stand together; rows of different inputs may have the same id
-      val arena = tree.relation(appendedRelations(i)).arena
-      val again =
-        i > 0 && appendedRows(i) == appendedRows(i - 1) && (tree.relation(appendedRelations(i - 1)).arena eq arena)
-      if (!again) arena.free(appendedRows(i))
+      def inputAt(i: Int) = store.block.relations(appendedRelations(i)).input
+      val again = i > 0 && appendedRows(i) == appendedRows(i - 1) && inputAt(i) == inputAt(i - 1)
+      if (!again) store.arena(inputAt(i)).free(appendedRows(i))
       i += 1
     }
     clear()
@@ -110,9 +109,9 @@ final private[update] class CollectedChanges(tree: ViewTree) {
     appendedRows.clear()
   }
 
-  private def retain(entry: Int): Unit = tree.identity(node(entry).input).retain(net.row(entry))
+  private def retain(entry: Int): Unit = store.identity(input(entry)).retain(net.row(entry))
 
   private def release(entry: Int): Unit = {
-    val _ = tree.identity(node(entry).input).release(net.row(entry))
+    val _ = store.identity(input(entry)).release(net.row(entry))
   }
 }

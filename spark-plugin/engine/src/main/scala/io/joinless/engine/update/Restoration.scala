@@ -1,28 +1,31 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.view.ViewTree
+import io.joinless.engine.view.{RowStore, ViewTree}
 
-/** Fills an empty tree with rows and their counts, as a log holds them, in any order; nothing is enumerated.
+/** Fills an empty state with rows and their counts, as a log holds them, in any order; nothing is enumerated.
   *
   * Rows of append-only inputs are loaded as they come. Rows of retractable inputs are first collected: `find` a row, `set` its
   * count for some relations, as often as one likes, the last one counts; `finish` loads those that are there and forgets
   * those whose counts are all 0. Cost: one probe per `find`, then that of inserting each row once.
+  *
+  * @param insert puts a row, which lies in its arena, into a relation, so many times
   */
-final class Restoration(tree: ViewTree) {
-  private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Long) => Unit) {
+
+  def this(tree: ViewTree) = this(tree, Restoration.inserter(tree))
 
   /** A row of an append-only input, which lies in its arena. */
   def load(roles: Long, row: Int): Unit = {
     var left = roles
     while (left != 0L) {
-      delta.load(java.lang.Long.numberOfTrailingZeros(left), row)
+      insert(java.lang.Long.numberOfTrailingZeros(left), row, 1L)
       left &= left - 1
     }
   }
 
   /** Id of a row of a retractable input; ids are dense and stay until `finish`. */
   def find(input: Int, words: Array[Long], count: Int): Int = {
-    val identity = tree.identity(input)
+    val identity = store.identity(input)
     val known = identity.size
     val row = identity.findOrAdd(words, count)
     if (identity.size > known) identity.retain(row)
@@ -32,27 +35,35 @@ final class Restoration(tree: ViewTree) {
   def set(roles: Long, row: Int, count: Long): Unit = {
     var left = roles
     while (left != 0L) {
-      tree.relation(java.lang.Long.numberOfTrailingZeros(left)).multiplicity(row) = count
+      store.multiplicities(java.lang.Long.numberOfTrailingZeros(left))(row) = count
       left &= left - 1
     }
   }
 
   def finish(): Unit =
-    for (input <- tree.block.inputs.indices) {
-      val identity = tree.identity(input)
+    for (input <- store.block.inputs.indices) {
+      val identity = store.identity(input)
       if (identity != null) {
-        val relations = tree.block.relationsOf(input)
+        val relations = store.block.relationsOf(input)
         val rows = identity.limit
         var row = 0
         while (row < rows) {
           for (r <- relations) {
-            val count = tree.multiplicity(r, row)
+            val count = store.multiplicity(r, row)
             if (count != 0) identity.retain(row)
-            if (count > 0) delta.load(r, row, count)
+            if (count > 0) insert(r, row, count)
           }
           val _ = identity.release(row)
           row += 1
         }
       }
     }
+}
+
+private object Restoration {
+
+  def inserter(tree: ViewTree): (Int, Int, Long) => Unit = {
+    val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+    delta.load(_, _, _)
+  }
 }

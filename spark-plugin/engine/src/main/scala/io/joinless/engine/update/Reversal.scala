@@ -2,20 +2,26 @@ package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.{IntStack, PagedLongs}
-import io.joinless.engine.view.ViewTree
+import io.joinless.engine.view.{RowStore, ViewTree}
 
-/** What a batch did to a view tree, noted so that it can be taken back: then the tree holds the rows from before, with the views
+/** What a batch did to the state of a block, noted so that it can be taken back: then it holds the rows from before, with the views
   * that belong to them. Costs what deleting and inserting as many rows costs; no results are enumerated.
   *
   * Rows that were appended go last first: so each list loses what it got last, and lists of trees that are only appended to
   * need no places to remove from. Of a row whose count changed the content is kept, since its id may be another's by then.
   * Ids of rows and the order in lists may differ from before.
+  *
+  * @param remove takes a row of an append-only input out of a relation
+  * @param inverse a batch of the state, which may owe rows: what is owed was owed before
   */
-final class Reversal(tree: ViewTree) {
+final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Unit, inverse: () => NettedBatch) {
+
+  def this(tree: ViewTree) =
+    this(tree, Reversal.remover(tree), () => new ChangeBatch(tree, IndexedSeq.empty, owe = true))
 
   /** The rows whose counts change; whoever notes more of such a row right afterwards shares its copy. */
-  val copies = new RowCopies(tree)
-  private[this] val block = tree.block
+  val copies = new RowCopies(store)
+  private[this] val block = store.block
   private[this] val cameRows = new IntStack
   private[this] val cameRoles = new IntStack // as bits: the lower ones, and where there are more, the upper ones
   private[this] val wide = block.relations.size > 32
@@ -58,9 +64,9 @@ final class Reversal(tree: ViewTree) {
     changes(changedRelations.size - 1) = change
   }
 
-  /** Takes everything back that was told, which the tree must hold, and nothing that came later. To be called once.
+  /** Takes everything back that was told, which the state must hold, and nothing that came later. To be called once.
     *
-    * @throws io.joinless.engine.algebra.WeightOverflow the tree must be given up then
+    * @throws io.joinless.engine.algebra.WeightOverflow the state must be given up then
     */
   def undo(): Unit = {
     removeRows()
@@ -68,34 +74,42 @@ final class Reversal(tree: ViewTree) {
   }
 
   private def removeRows(): Unit = {
-    val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
     while (!cameRows.isEmpty) {
       val row = cameRows.pop()
       val roles = popRoles()
       var left = roles
       while (left != 0) {
         val relation = 63 - java.lang.Long.numberOfLeadingZeros(left)
-        delta.delete(relation, row)
+        remove(relation, row)
         left &= ~(1L << relation)
       }
-      delta.complete()
-      tree.arena(inputOf(roles)).free(row)
+      store.arena(inputOf(roles)).free(row)
     }
   }
 
   private def invertChanges(): Unit = {
-    // what is owed was owed before
-    val inverse = new ChangeBatch(tree, IndexedSeq.empty, owe = true)
+    val batch = inverse()
     for (e <- 0 until changedRelations.size) {
       val relation = changedRelations(e)
       val input = block.relations(relation).input
       val copy = changedCopies(e)
       val change = Weight.subtract(0L, changes(e))
-      inverse.add(input, 1L << relation, change, copies.content(input, copy), copies.words(input, copy))
+      batch.add(input, 1L << relation, change, copies.content(input, copy), copies.words(input, copy))
     }
-    inverse.drain()
+    batch.drain()
   }
 
   def bytes: Long =
     cameRoles.bytes + cameRows.bytes + changedRelations.bytes + changedCopies.bytes + changes.bytes + copies.bytes
+}
+
+private object Reversal {
+
+  def remover(tree: ViewTree): (Int, Int) => Unit = {
+    lazy val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+    (relation, row) => {
+      delta.delete(relation, row)
+      delta.complete()
+    }
+  }
 }

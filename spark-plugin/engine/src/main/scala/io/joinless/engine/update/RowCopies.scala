@@ -1,20 +1,20 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.tuples.TupleArena
-import io.joinless.engine.view.ViewTree
+import io.joinless.engine.view.RowStore
 
-/** Contents of rows of retractable inputs, kept beside their tree: when they are needed, the rows may be gone and their ids
+/** Contents of rows of retractable inputs, kept beside the block's state: when they are needed, the rows may be gone and their ids
   * others'. A row that is added several times in succession is kept once.
   */
-final class RowCopies(tree: ViewTree) {
+final class RowCopies(store: RowStore) {
   private[this] val arenas =
-    tree.block.inputs.map(i => if (i.retractable) new TupleArena(i.fixedWords) else null).toArray
+    store.block.inputs.map(i => if (i.retractable) new TupleArena(i.fixedWords) else null).toArray
   private[this] var buffer = new Array[Long](16)
   private[this] val last = Array.fill(arenas.length)(-1) // the input's newest copy
 
-  /** Keeps a row of the tree, which must be there; the copy's id among those of its input. */
+  /** Keeps a row of the state, which must be there; the copy's id among those of its input. */
   def add(input: Int, row: Int): Int = {
-    val from = tree.arena(input)
+    val from = store.arena(input)
     val (page, start, words) = (from.page(row), from.start(row), from.words(row))
     // compared by content, since the id of the row that was added last may be another's by now
     if (last(input) < 0 || !arenas(input).sameWords(last(input), page, start, words))

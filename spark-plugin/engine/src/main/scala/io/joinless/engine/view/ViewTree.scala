@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{KeyIndex, TupleArena}
+import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
 
 /** Semi-join and projection views of a join block, linear in its rows; never a join result (algorithms A11 to A15).
   *
@@ -13,7 +13,7 @@ import io.joinless.engine.tuples.{KeyIndex, TupleArena}
   *
   * @param touched told of every key whose alive tuples change, null where nobody asks
   */
-final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKeys = null) {
+final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKeys = null) extends RowStore {
   val counters = new Counters
   private[this] val retractable = block.retractable
   private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
@@ -35,30 +35,17 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   def arena(input: Int): TupleArena = arenas(input)
 
-  /** How often a row of a retractable input is there for a relation. Where deletes may come before their inserts it can be
-    * negative: the row is owed, and absent.
-    */
-  def multiplicity(relation: Int, row: Int): Long = this.relation(relation).multiplicity(row)
-
-  /** Id of the row of a retractable input with this content, −1 where there is none. */
-  def find(input: Int, words: Array[Long], count: Int): Int = identities(input).find(words, count)
+  private[engine] def multiplicities(relation: Int): PagedLongs = relations(relation).multiplicity
 
   /** Id of the row's key towards the parent of `node`, −1 where no row there or here has it. The root has no such keys. */
   private[engine] def keyAbove(node: RelationNode, row: Int): Int = node.upReaders(0).find(node.up, row)
 
-  /** Row → row id of a retractable input; null for one that is only appended to. */
   private[engine] def identity(input: Int): KeyIndex = identities(input)
 
-  /** Rows stored, over all inputs. */
-  def rows: Long = arenas.iterator.map(_.live.toLong).sum
-
-  /** Distinct keys, over all edges. */
   def keys: Long = built.indexes.iterator.map(_.size.toLong).sum
 
-  /** Alive tuples of nodes that have children and are part of a result. */
   def liveTuples: Long = counters.marked
 
-  /** Heap held by rows and views. */
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
       built.keyArenas.iterator.map(_.bytes).sum + built.indexes.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum

@@ -1,0 +1,84 @@
+package io.joinless.engine.query
+
+import scala.collection.immutable.BitSet
+
+/** How a query that shows some attributes only is kept up to date without its results: each existential component is one ''reduced''
+  * relation over the attributes it shows, and these are joined (algorithms A7).
+  *
+  * {{{
+  * SELECT b.src, COUNT(*) FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src GROUP BY b.src       shown: B = b.src
+  *
+  * top    [B]{ab, bc}                   a count per B and side; a result is a B, its count the product
+  * ab(B)  a
+  * bc(B)  b · c                         a row of b counts as often as there are rows of c with its dst
+  * }}}
+  *
+  * A query that is not free-connex shows more attributes than asked for, as few as possible: then it is; whoever asked adds up.
+  *
+  * @param output what is shown: the attributes asked for, and what was added
+  * @param components in the order of their lowest relation
+  * @param top a join tree of the components, by position
+  */
+final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelation], top: JoinTree) {
+
+  /** Height of the whole: relations on a path from a leaf of a component to the root of the top. */
+  def height: Int = {
+    def heightOf(node: JoinTree): Int = {
+      val below = node.children.map(heightOf).maxOption.getOrElse(0)
+      node match {
+        case RelationNode(c, _, _) => math.max(components(c).tree.height, 1 + below)
+        case _: GeneralizedNode => below
+      }
+    }
+    heightOf(top)
+  }
+
+  /** Σ depth · sizes, over the trees of components and the top. */
+  def cost(sizes: IndexedSeq[Double]): Double = {
+    val weights = components.map(_.relations.iterator.map(sizes).sum)
+    components.map(_.tree.cost(sizes)).sum + top.cost(weights)
+  }
+}
+
+/** An existential component and what it shows.
+  *
+  * @param tree over its relations; the attributes of its root contain `shown`
+  */
+final case class ReducedRelation(relations: BitSet, shown: BitSet, tree: JoinTree)
+
+object Reduction {
+
+  /** More attributes than this are not tried one by one, but all shown. */
+  val MostTried = 10
+
+  /** The reduction that shows the fewest attributes besides `output`; of several the one of least height, then of least cost. */
+  def best(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double]): Either[CyclicCore, Reduction] =
+    GyoReduction.reduce(graph).map { _ =>
+      val hidden = graph.attributes.filter(x => !output(x) && graph.at(x).size > 1).toIndexedSeq
+      val tried = if (hidden.size > MostTried) Iterator.empty else (0 to hidden.size).iterator
+      tried.map { more =>
+        val found = hidden.combinations(more).map(output ++ _).filter(FreeConnex.isFreeConnex(graph, _))
+        found.flatMap(of(graph, _, sizes)).toIndexedSeq
+      }.collectFirst { case found if found.nonEmpty => found.minBy(r => (r.height, r.cost(sizes)))(order) }
+        .orElse(of(graph, output ++ hidden, sizes))
+        .getOrElse(throw new IllegalStateException("an acyclic query that shows all join attributes is free-connex"))
+    }
+
+  def best(graph: Hypergraph, output: BitSet): Either[CyclicCore, Reduction] =
+    best(graph, output, IndexedSeq.fill(graph.size)(1.0))
+
+  /** None where a search of trees takes too long. */
+  private def of(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double]): Option[Reduction] = {
+    val trees = FreeConnex.components(graph, output).map { c =>
+      TreeSearch.over(graph, c.relations, c.shown, sizes).map(ReducedRelation(c.relations, c.shown, _))
+    }
+    Option.when(trees.forall(_.isDefined))(trees.flatten).map { components =>
+      val reduced = Hypergraph(components.map(_.shown))
+      val weights = components.map(_.relations.iterator.map(sizes).sum)
+      val top = TreeSearch.best(reduced, weights, components.map(_.tree.height))
+      Reduction(output, components, top.fold(core => throw new IllegalStateException(s"$core in a free-connex query"), identity))
+    }
+  }
+
+  private val order: Ordering[(Int, Double)] = Ordering.Tuple2(Ordering.Int, Ordering.Double.TotalOrdering)
+}

@@ -1,0 +1,62 @@
+package io.joinless.engine.reduce
+
+import io.joinless.engine.algebra.Weight
+import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
+
+/** A batch of signed changes, and what it adds to the results of a [[ReducedJoin]].
+  *
+  * {{{
+  * changes.foreach(c => batch.add(c.input, c.roles, c.weight, c.words, c.words.length))
+  * while (batch.next()) emit(batch.rows, batch.element)
+  * }}}
+  * A result is a row of each component, its ids in `rows`; `element` is what is to be added to what it counted for so far, never 0.
+  * It may come several times. `next` is to be drained before the next batch.
+  *
+  * @throws io.joinless.engine.algebra.WeightOverflow from any call: the state must be given up then
+  */
+final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe: Boolean = false)
+    extends NettedBatch(join) {
+  private[this] val sums = new SumChanges(join, residuals)
+
+  def rows: Array[Int] = sums.rows
+  def element: Array[Long] = sums.element
+
+  /** How many results more there are. */
+  def weight: Long = sums.element(0)
+
+  /** Components (bit set) whose row differs from that of the result before; all the first time. */
+  def changed: Long = sums.changed
+
+  override protected def arrange(): DeleteOfAbsentRow = {
+    var e = 0
+    while (e < changes.size) {
+      val before = changes.before(changes.relation(e), changes.row(e))
+      val after = Weight.add(before, changes.change(e))
+      if (after < 0 && changes.change(e) < 0 && !owe) return changes.absent(e, before)
+      e += 1
+    }
+    null
+  }
+
+  override protected def begin(): Unit = {
+    var e = 0
+    while (e < changes.size) {
+      val (relation, row) = (changes.relation(e), changes.row(e))
+      val (before, after) = (changes.before(relation, row), changes.after(relation, row))
+      if (before != after) join.relation(relation).change(row, before, after)
+      e += 1
+    }
+  }
+
+  override def next(): Boolean = {
+    prepare()
+    sums.next() || { settle(); false }
+  }
+
+  override def drain(): Unit = {
+    prepare()
+    sums.drain()
+    settle()
+  }
+}

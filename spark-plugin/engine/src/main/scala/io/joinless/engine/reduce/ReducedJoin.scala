@@ -1,0 +1,83 @@
+package io.joinless.engine.reduce
+
+import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
+import io.joinless.engine.update.{Restoration, Reversal}
+import io.joinless.engine.view.{Counters, RowStore, ViewTree}
+
+/** What a join adds up to, without its results (algorithms A7): the state of a block of which an aggregate is asked.
+  *
+  * {{{
+  * rows of the base ─► components: sums per key, from the leaves to the root ─► rows that components show, with their sums
+  *                                                                                      │
+  *                                     results of the top, each with the product   ◄────┘ view tree, where there are several
+  * }}}
+  * Only [[ReducedBatch]] changes it. Invariant: an element of a key is the sum, over the results of the join of its subtree, of the
+  * products of what their rows count for; the same holds for what a component shows.
+  *
+  * Space: a constant number of ints and elements per row and role; never a result. Not thread safe.
+  */
+final class ReducedJoin(val definition: ReducedDef) extends RowStore {
+  override val block = definition.block
+  override val counters = new Counters
+
+  private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
+  private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
+    new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true)
+  }.toArray
+
+  /** The join of what the components show; null where there is one component, whose rows are the results. */
+  private[reduce] val top: ViewTree = if (definition.components.size > 1) new ViewTree(definition.top) else null
+
+  private[this] val onlyRows: TupleArena = if (top == null) new TupleArena(definition.top.inputs(0).fixedWords) else null
+  private[this] val onlyIdentity: KeyIndex =
+    if (top == null) new KeyIndex(onlyRows, definition.top.inputs(0).fixedWords, counted = true) else null
+
+  private[this] val built = new SumTreeBuilder(definition, arenas, counters, shownIdentity)
+
+  /** Per component its nodes, children before parents: the last is the root. */
+  private[reduce] val nodes: Array[Array[SumNode]] = built.nodes
+
+  private[this] val relations: Array[RelationNode] = built.relations
+
+  private[reduce] def root(component: Int): SumNode = nodes(component).last
+
+  private[reduce] def relation(r: Int): RelationNode = relations(r)
+
+  /** The rows that a component shows. */
+  def shown(component: Int): TupleArena = if (top == null) onlyRows else top.arena(component)
+
+  private def shownIdentity(component: Int): KeyIndex = if (top == null) onlyIdentity else top.identity(component)
+
+  override def arena(input: Int): TupleArena = arenas(input)
+
+  override private[engine] def identity(input: Int): KeyIndex = identities(input)
+
+  override private[engine] def multiplicities(relation: Int): PagedLongs = relations(relation).multiplicity
+
+  override def keys: Long = built.indexes.iterator.map(_.size.toLong).sum + (if (top == null) 0L else top.keys)
+
+  override def liveTuples: Long = if (top == null) 0L else top.liveTuples
+
+  override def bytes: Long =
+    arenas.iterator.map(_.bytes).sum + identities.iterator.map(_.bytes).sum + built.keyArenas.iterator.map(_.bytes).sum +
+      built.indexes.iterator.map(_.bytes).sum + nodes.iterator.flatten.map(_.bytes).sum +
+      (if (top == null) onlyRows.bytes + onlyIdentity.bytes else top.bytes)
+
+  /** Nothing is stored, and nothing is left of what was. */
+  def isEmpty: Boolean =
+    rows == 0 && keys == 0 && definition.components.indices.forall(shown(_).live == 0) && (top == null || top.isEmpty)
+
+  /** Fills the state, which must be empty, with rows and their counts; `restored` is to be called behind its `finish`. */
+  def restoration(): Restoration =
+    new Restoration(this, (relation, row, count) => relations(relation).change(row, 0L, count))
+
+  def restored(): Unit = new SumChanges(this, IndexedSeq.empty).drain()
+
+  /** Notes a batch so that it can be taken back. */
+  def reversal(): Reversal =
+    new Reversal(
+      this,
+      (_, _) => throw new IllegalStateException("all rows of a reduced join are counted"),
+      () => new ReducedBatch(this, IndexedSeq.empty, owe = true)
+    )
+}

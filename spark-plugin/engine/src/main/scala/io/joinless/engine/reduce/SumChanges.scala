@@ -1,0 +1,171 @@
+package io.joinless.engine.reduce
+
+import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.update.DeltaEnumeration
+
+/** Carries the changes of rows, which their nodes hold, through components and top, and tells what results of the top change by how
+  * much (algorithms A29).
+  *
+  * First each component is brought up to date, from the leaves to the root, each key once. What it shows then changes row by row:
+  * rows that go, then those whose sums change, then those that come; each state in between is that of a legal database. A result may
+  * be told several times, its changes add up. Where rows stay on both sides of a transition the top's views do not change: their sums
+  * alone do, and only results that are there are walked.
+  *
+  * Cost: a step per tuple whose element changes; then one result after the other with constant delay.
+  */
+final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[Residual]) {
+  private[this] val ring = join.definition.ring
+  private[this] val components = join.definition.components
+  private[this] val delta = if (join.top == null) null else new DeltaEnumeration(join.top, residuals)
+
+  /** What the result counts for, less what it counted for before. */
+  val element = new Array[Long](ring.width)
+  private[this] val factor = new Array[Long](ring.width)
+  private[this] val change = new Array[Long](ring.width)
+
+  /** Per component the id of the row that it shows. */
+  val rows: Array[Int] = if (join.top == null) new Array[Int](1) else delta.rows
+
+  /** Components (bit set) whose row differs from that of the result before; all the first time. */
+  var changed: Long = 0L
+  private[this] var unseen = 0L
+
+  private[this] var started = false
+  private[this] var phase = SumChanges.Go
+  private[this] var component = 0
+  private[this] var entry = 0 // of what the component's root is touched in; the next one
+  private[this] var walking = false // `delta` has results of the pending entry
+
+  /** The next result whose element changes; false where there is none left, and all is up to date. */
+  def next(): Boolean = {
+    start()
+    while (true) {
+      if (walking) {
+        while (delta.next()) {
+          unseen |= delta.changed
+          if (combine()) return tell()
+        }
+        settle()
+      }
+      if (!advance()) return false
+      if (!walking) {
+        unseen = 1L
+        System.arraycopy(factor, 0, element, 0, element.length)
+        settle()
+        if (!SumNode.isZero(element) && residuals.forall(_.accept(rows))) return tell()
+      }
+    }
+    false
+  }
+
+  def drain(): Unit = {
+    start()
+    while (walking || advance()) {
+      if (walking) delta.complete()
+      settle()
+    }
+    unseen = 0L
+  }
+
+  private def tell(): Boolean = {
+    changed = unseen
+    unseen = 0L
+    true
+  }
+
+  private def start(): Unit = if (!started) {
+    started = true
+    phase = SumChanges.Go
+    component = 0
+    entry = 0
+    join.nodes.foreach(_.foreach(_.update()))
+  }
+
+  /** Starts the next change of what a component shows, with the results that it has in the top; false where there is none left. */
+  private def advance(): Boolean = {
+    while (phase <= SumChanges.Come) {
+      while (component < components.size) {
+        val sums = join.root(component).sums
+        while (entry < sums.touched) {
+          if (starts(sums)) return true
+          entry += 1
+        }
+        component += 1
+        entry = 0
+      }
+      component = 0
+      phase += 1
+    }
+    end()
+    false
+  }
+
+  private def starts(sums: KeySums): Boolean = {
+    val row = sums.key(entry)
+    val before = sums.count(row)
+    sums.readChange(entry, change)
+    val after = before + change(0)
+    val here =
+      if (before > 0L) (if (after > 0L) SumChanges.Stay else SumChanges.Go)
+      else if (after > 0L) SumChanges.Come
+      else SumChanges.Never
+    System.arraycopy(change, 0, factor, 0, factor.length)
+    if (components(component).distinct) {
+      ring.one(factor)
+      ring.scale(factor, (if (after > 0L) 1L else 0L) - (if (before > 0L) 1L else 0L))
+    }
+    val unnoticed = if (here == SumChanges.Stay) SumNode.isZero(factor) else here == SumChanges.Never
+    if (unnoticed && phase == math.max(here, SumChanges.Go)) sums.settle(entry)
+    here == phase && !unnoticed && {
+      if (delta == null) rows(0) = row
+      else {
+        phase match {
+          case SumChanges.Go => delta.delete(component, row)
+          case SumChanges.Stay => delta.reweigh(component, row, 1L)
+          case _ => delta.insert(component, row)
+        }
+        walking = true
+      }
+      true
+    }
+  }
+
+  /** The change of the pending row, times the other rows of the result; false where it is 0. */
+  private def combine(): Boolean = {
+    System.arraycopy(factor, 0, element, 0, element.length)
+    var c = 0
+    while (c < components.size) {
+      if (c != component && !components(c).distinct) {
+        val sums = join.root(c).sums
+        ring.multiply(element, sums.page(rows(c)), sums.at(rows(c)))
+      }
+      c += 1
+    }
+    !SumNode.isZero(element)
+  }
+
+  /** The pending change is told. */
+  private def settle(): Unit = {
+    join.root(component).sums.settle(entry)
+    walking = false
+    entry += 1
+  }
+
+  private def end(): Unit = {
+    components.indices.foreach { c =>
+      val root = join.root(c)
+      var i = 0
+      while (i < root.sums.touched) { root.release(root.sums.key(i)); i += 1 }
+      root.sums.clear()
+    }
+    started = false
+  }
+}
+
+private object SumChanges {
+  // rows that are touched and not there, before nor after; those that a component shows no more, those it goes on to show, and those it shows anew
+  final val Never = -1
+  final val Go = 0
+  final val Stay = 1
+  final val Come = 2
+}

@@ -1,0 +1,312 @@
+package io.joinless.engine.reduce
+
+import io.joinless.engine.algebra.Ring
+import io.joinless.engine.tuples.{
+  IntLists,
+  IntStack,
+  KeyIndex,
+  KeyReader,
+  PagedBytes,
+  PagedInts,
+  PagedLongs,
+  RowProjection,
+  TupleArena
+}
+import io.joinless.engine.view.Counters
+
+/** A node of a component's tree: what the join of its subtree adds up to, per key towards its parent.
+  *
+  * At the root the keys are the rows that the component shows. A key is kept while a tuple has it, or a batch has touched it.
+  *
+  * @param distinct the parent counts a key once, whatever number of results stand behind it
+  */
+sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean, counters: Counters) {
+  private[reduce] var parent: SumNode = null
+  private[reduce] var children: Array[SumNode] = Array.empty
+
+  /** Keys towards the parent. */
+  private[reduce] var up: KeyIndex = null
+
+  /** Tuple → its key towards the parent. */
+  final private[reduce] val upKeys = new PagedInts
+  final val sums = new KeySums(ring)
+
+  final protected val product = new Array[Long](ring.width)
+  final private[this] val delta = new Array[Long](ring.width)
+
+  /** Takes over what the batch changed below: each touched key of each child, once. The children are done with the batch. */
+  final def update(): Unit = {
+    var c = 0
+    while (c < children.length) {
+      val child = children(c)
+      var i = 0
+      while (i < child.sums.touched) {
+        val key = child.sums.key(i)
+        val before = child.sums.count(key)
+        child.sums.readChange(i, delta)
+        child.sums.settle(i)
+        val after = child.sums.count(key)
+        if (child.distinct) { ring.one(delta); ring.scale(delta, (if (after > 0) 1L else 0L) - (if (before > 0) 1L else 0L)) }
+        if (!SumNode.isZero(delta)) fromChild(c, key, before > 0, after > 0, delta)
+        child.release(key)
+        i += 1
+      }
+      child.sums.clear()
+      c += 1
+    }
+    updateRows()
+  }
+
+  /** The element of child `c`'s `key` changed by `delta`; there were, and are, results behind it. */
+  protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit
+
+  /** Takes over what the batch changed in rows of the node itself. */
+  protected def updateRows(): Unit
+
+  /** `tuple` stands for so much more than before: `product` times the children but `c`. */
+  final protected def contribute(tuple: Int, c: Int): Unit = {
+    var other = 0
+    while (other < children.length) {
+      if (other != c && !children(other).distinct) {
+        val key = keyTo(other, tuple)
+        ring.multiply(product, children(other).sums.page(key), children(other).sums.at(key))
+      }
+      other += 1
+    }
+    counters.steps += 1
+    if (!SumNode.isZero(product)) tell(upKeys(tuple))
+  }
+
+  private def tell(key: Int): Unit = if (sums.add(key, product)) up.retain(key)
+
+  protected def keyTo(c: Int, tuple: Int): Int
+
+  /** Gives a reference to a key back; without one it is gone, and if it was a tuple of a generalized node, that is gone, too. */
+  final def release(key: Int): Unit =
+    if (up.release(key)) parent match {
+      case above: KeyNode =>
+        val next = above.upKeys(key)
+        above.upKeys(key) = 0
+        above.release(next)
+      case _ =>
+    }
+
+  def bytes: Long = upKeys.bytes + sums.bytes
+}
+
+private[reduce] object SumNode {
+
+  def isZero(element: Array[Long]): Boolean = {
+    var i = 0
+    while (i < element.length) { if (element(i) != 0L) return false; i += 1 }
+    true
+  }
+}
+
+/** A generalized node: a tuple is a key on which all its children meet, and has no rows of its own. */
+final private[reduce] class KeyNode(ring: Ring, distinct: Boolean, counters: Counters, val domain: KeyIndex)
+    extends SumNode(ring, distinct, counters) {
+
+  override protected def keyTo(c: Int, tuple: Int): Int = tuple
+
+  override protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit =
+    if (othersSupport(c, key)) {
+      System.arraycopy(delta, 0, product, 0, delta.length)
+      contribute(key, c)
+    }
+
+  private def othersSupport(c: Int, key: Int): Boolean = {
+    var i = 0
+    while (i < children.length) { if (i != c && children(i).sums.count(key) == 0L) return false; i += 1 }
+    true
+  }
+
+  override protected def updateRows(): Unit = ()
+}
+
+/** A relation: a tuple is a row, alive where each child has results for its key.
+  *
+  * Where there are several children, the rows under a child's key lie in two lists, those that are alive and those that are not: so a
+  * change of a key that stays walks rows that count for something only.
+  */
+final private[reduce] class RelationNode(
+    val relation: Int,
+    val arena: TupleArena,
+    ring: Ring,
+    distinct: Boolean,
+    counters: Counters,
+    lift: Option[Lift]
+) extends SumNode(ring, distinct, counters) {
+
+  /** How often each row is there; rows that are owed have a negative number, and are in no list. */
+  val multiplicity = new PagedLongs
+
+  private[reduce] var down: Array[PagedInts] = Array.empty
+  private[reduce] var lists: Array[IntLists] = Array.empty
+  private[reduce] var downReaders: Array[KeyReader] = Array.empty
+
+  /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own, and so on. */
+  private[reduce] var upReaders: Array[KeyReader] = Array.empty
+
+  /** Where only generalized nodes are above, what the root shows of a row. */
+  private[reduce] var projection: RowProjection = null
+
+  private[this] val support = new PagedBytes
+  private[this] lazy val several = children.length > 1
+  private[this] val moving = new IntStack
+
+  // the pending batch: rows, and how often they are there before and after
+  private[this] val changedRows = new IntStack
+  private[this] val counts = new PagedLongs
+
+  /** The batch changes how often a row is there. */
+  def change(row: Int, before: Long, after: Long): Unit = {
+    counts(2 * changedRows.size) = before
+    counts(2 * changedRows.size + 1) = after
+    changedRows.push(row)
+  }
+
+  override protected def keyTo(c: Int, row: Int): Int = down(c)(row)
+
+  override protected def updateRows(): Unit = {
+    var i = 0
+    while (i < changedRows.size) {
+      val row = changedRows(i)
+      val before = math.max(counts(2 * i), 0L)
+      val after = math.max(counts(2 * i + 1), 0L)
+      if (before == 0L && after > 0L) link(row)
+      if (before != after && isAlive(row)) {
+        ring.one(product)
+        ring.scale(product, after - before)
+        contributeRow(row, -1)
+      }
+      if (before > 0L && after == 0L) unlink(row)
+      multiplicity(row) = counts(2 * i + 1)
+      i += 1
+    }
+    changedRows.clear()
+  }
+
+  private def contributeRow(row: Int, c: Int): Unit = {
+    lift.foreach(_.multiply(product, arena, row))
+    contribute(row, c)
+  }
+
+  private def isAlive(row: Int): Boolean =
+    if (several) support(row) == children.length
+    else children.length == 0 || children(0).sums.count(down(0)(row)) > 0L
+
+  override protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit =
+    if (!several) walk(c, key, delta)
+    else if (before && after) walk(c, 2 * key + 1, delta)
+    else if (after) {
+      take(c, 2 * key)
+      while (!moving.isEmpty) {
+        val row = moving.pop()
+        support(row) = support(row) + 1
+        counters.steps += 1
+        if (support(row) == children.length) {
+          move(row, from = 0, to = 1)
+          changeRow(row, c, delta)
+        }
+      }
+    } else {
+      take(c, 2 * key)
+      while (!moving.isEmpty) {
+        val row = moving.pop()
+        support(row) = support(row) - 1
+        counters.steps += 1
+      }
+      take(c, 2 * key + 1)
+      while (!moving.isEmpty) {
+        val row = moving.pop()
+        changeRow(row, c, delta)
+        support(row) = support(row) - 1
+        move(row, from = 1, to = 0)
+      }
+    }
+
+  private def walk(c: Int, list: Int, delta: Array[Long]): Unit = {
+    var slot = lists(c).first(list)
+    while (slot != 0) {
+      changeRow(lists(c).tuple(slot), c, delta)
+      slot = lists(c).next(slot)
+    }
+  }
+
+  private def changeRow(row: Int, c: Int, delta: Array[Long]): Unit = {
+    System.arraycopy(delta, 0, product, 0, delta.length)
+    ring.scale(product, multiplicity(row))
+    contributeRow(row, c)
+  }
+
+  private def take(c: Int, list: Int): Unit = {
+    var slot = lists(c).first(list)
+    while (slot != 0) {
+      moving.push(lists(c).tuple(slot))
+      slot = lists(c).next(slot)
+    }
+  }
+
+  private def move(row: Int, from: Int, to: Int): Unit = {
+    var c = 0
+    while (c < children.length) {
+      lists(c).remove(2 * down(c)(row) + from, row)
+      lists(c).push(2 * down(c)(row) + to, row)
+      c += 1
+    }
+  }
+
+  private def listOf(c: Int, row: Int): Int =
+    if (!several) down(c)(row) else 2 * down(c)(row) + (if (support(row) == children.length) 1 else 0)
+
+  private def link(row: Int): Unit = {
+    var supported = 0
+    var c = 0
+    while (c < children.length) {
+      val key = downReaders(c).findOrAdd(children(c).up, row)
+      children(c).up.retain(key)
+      down(c)(row) = key
+      if (children(c).sums.count(key) > 0L) supported += 1
+      c += 1
+    }
+    if (several) support(row) = supported
+    c = 0
+    while (c < children.length) { lists(c).push(listOf(c, row), row); c += 1 }
+    linkUp(this, row, 0, row)
+  }
+
+  /** Gives `tuple` of `node` its key above; a key that is new there is itself a tuple of the generalized parent. */
+  @scala.annotation.tailrec
+  private def linkUp(node: SumNode, tuple: Int, level: Int, row: Int): Unit = {
+    val before = node.up.size
+    val key =
+      if (level < upReaders.length) upReaders(level).findOrAdd(node.up, row) else projection.findOrAdd(node.up, row)
+    node.up.retain(key)
+    node.upKeys(tuple) = key
+    if (node.up.size > before) node.parent match {
+      case above: KeyNode => linkUp(above, key, level + 1, row)
+      case _ =>
+    }
+  }
+
+  private def unlink(row: Int): Unit = {
+    var c = 0
+    while (c < children.length) { lists(c).remove(listOf(c, row), row); c += 1 }
+    c = 0
+    while (c < children.length) {
+      val key = down(c)(row)
+      down(c)(row) = 0
+      children(c).release(key)
+      c += 1
+    }
+    support(row) = 0
+    val key = upKeys(row)
+    upKeys(row) = 0
+    release(key)
+  }
+
+  override def bytes: Long =
+    super.bytes + multiplicity.bytes + support.bytes + counts.bytes + changedRows.bytes + moving.bytes +
+      down.iterator.map(_.bytes).sum + lists.iterator.map(_.bytes).sum
+}

@@ -1,0 +1,89 @@
+package io.joinless.engine.update
+
+import io.joinless.engine.view.RowStore
+
+/** A batch of signed changes to the rows of a block, netted: collected, then prepared, then applied. What it does to the result is told
+  * by those who extend it.
+  *
+  * A row with count m is there max(m, 0) times. Counts below zero (''owed'' rows) exist only where that is allowed; else a batch that
+  * deletes an absent row fails as a whole, before anything is applied.
+  */
+abstract class NettedBatch private[engine] (store: RowStore) {
+  final private[engine] val changes = new CollectedChanges(store)
+  private[this] var isPrepared = false
+
+  final protected def prepared: Boolean = isPrepared
+
+  /** Number of pairs (relation, row) of retractable inputs that the batch names; some may have no net change. */
+  final def size: Int = changes.size
+  final def relation(entry: Int): Int = changes.relation(entry)
+  final def row(entry: Int): Int = changes.row(entry)
+
+  /** Counts of the row in the relation before and after a prepared batch of which nothing was applied yet. */
+  final def before(relation: Int, row: Int): Long = changes.before(relation, row)
+  final def after(relation: Int, row: Int): Long = changes.after(relation, row)
+
+  /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
+  final def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
+    require(!isPrepared, "the results of the batch before are not drained")
+    require(roles != 0L, "a change concerns at least one relation")
+    changes.add(input, roles, weight, words, count)
+  }
+
+  /** Nets the batch.
+    *
+    * @throws DeleteOfAbsentRow nothing was applied then
+    */
+  final def prepare(): Unit = if (!isPrepared) {
+    val refusal = arrange()
+    if (refusal != null) {
+      changes.abandon()
+      throw refusal
+    }
+    isPrepared = true
+    begin()
+  }
+
+  /** Looks at all net changes; why the batch is refused, null where it is not. */
+  protected def arrange(): DeleteOfAbsentRow
+
+  /** The batch is prepared, and nothing of it was applied yet. */
+  protected def begin(): Unit
+
+  /** The next change of the result; false where there is none left, and the batch is applied. */
+  def next(): Boolean
+
+  /** Applies what is left of the batch without handing out results. */
+  def drain(): Unit
+
+  /** The batch is applied. */
+  final protected def settle(): Unit = {
+    changes.settle()
+    isPrepared = false
+  }
+
+  /** Calls `f` with the input and the id of each row of a retractable input that a prepared batch changes, once. Nothing may be
+    * applied yet.
+    */
+  final def foreachChangedRow(f: (Int, Int) => Unit): Unit = {
+    var e = 0
+    while (e < changes.size) {
+      if (changes.isRowsFirst(e)) f(changes.input(e), changes.row(e))
+      e += 1
+    }
+  }
+
+  /** Notes what a prepared batch will do, to take it back afterwards; `each` as in `foreachChangedRow`, each time behind that row's
+    * changes.
+    */
+  final def note(reversal: Reversal, each: (Int, Int) => Unit = (_, _) => ()): Unit = {
+    foreachChangedRow { (input, row) =>
+      for (relation <- store.block.relationsOf(input)) {
+        val change = changes.change(relation, row)
+        if (change != 0L) reversal.changed(relation, row, change)
+      }
+      each(input, row)
+    }
+    for (i <- 0 until changes.appends) reversal.came(changes.appendedRelation(i), changes.appendedRow(i))
+  }
+}

@@ -1,0 +1,166 @@
+package io.joinless.engine.reduce
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+import scala.util.Random
+
+import io.joinless.engine.algebra.Ring
+import io.joinless.engine.oracle.{Case, Generators, Rows}
+import io.joinless.engine.query.{Hypergraph, Reduction}
+import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
+
+/** A random query of which some attributes and columns are shown, over the relations and batches of a [[Case]].
+  *
+  * Vertices are the case's attributes and, behind them, the shown columns that are no key: one per relation.
+  *
+  * @param asked the vertices asked for; the reduction may show more
+  * @param distinct per component, whether what it shows counts once
+  */
+final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, Int)], distinct: IndexedSeq[Boolean]) {
+
+  private val attributes = of.attributes.size
+
+  val graph: Hypergraph = Hypergraph(of.relations.indices.map { r =>
+    of.graph.edges(r) | BitSet.fromSpecific(columns.indices.filter(columns(_)._1 == r).map(attributes + _))
+  })
+
+  val reduction: Reduction = Reduction.best(graph, asked).fold(core => sys.error(core.toString), identity)
+
+  /** Where a relation has a vertex. */
+  def column(relation: Int, vertex: Int): Int =
+    if (vertex >= attributes) columns(vertex - attributes)._2
+    else of.relations(relation).keys.collectFirst { case (`vertex`, c) => c }.get
+
+  private def isVariable(vertex: Int): Boolean =
+    if (vertex < attributes) of.attributes(vertex).variable
+    else { val (r, c) = columns(vertex - attributes); of.inputs(of.relations(r).input).columns(c) }
+
+  def shown(component: Int): IndexedSeq[Int] = reduction.components(component).shown.toIndexedSeq
+
+  def definition(ring: Ring, lifts: Boolean): ReducedDef = {
+    val components = reduction.components.indices.map { c =>
+      val tree = reduction.components(c).tree
+      ComponentDef(
+        tree,
+        ComponentDef.atRoot(tree).map { r =>
+          r -> shown(c).map(x => ProjectedField(column(r, x), isVariable(x)))
+        }.toMap,
+        distinct(c)
+      )
+    }
+    val top = BlockDef(
+      reduction.components.indices.map { c =>
+        val variable = shown(c).exists(isVariable)
+        InputDef(shown(c).size, if (variable) 0 else RowProjection.fixedWords(shown(c).size), retractable = true)
+      },
+      IndexedSeq.tabulate(graph.attributes.lastOption.fold(0)(_ + 1)) { x =>
+        AttributeDef(x < attributes && of.attributes(x).nullSafe)
+      },
+      reduction.components.indices.map { c =>
+        RelationDef(c, shown(c).zipWithIndex.map { case (x, i) => x -> KeyField(i, isVariable(x)) })
+      },
+      reduction.top
+    )
+    val rowLifts = of.relations.indices.map(r => Option.when(lifts)(new ReducedCase.Values(r): Lift))
+    ReducedDef(of.block, components, top, ring, rowLifts)
+  }
+
+  /** The words of what a component shows of the row of one of its relations with all of these vertices. */
+  def words(component: Int, values: Int => Option[Long]): IndexedSeq[Long] = {
+    val vertices = shown(component)
+    val words = Rows.encode(vertices.map(values), vertices.map(isVariable))
+    if (words.isEmpty) IndexedSeq(0L) else words.toIndexedSeq
+  }
+
+  def shown(arena: TupleArena, row: Int): IndexedSeq[Long] =
+    (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
+
+  /** The oracle: nested loops, from scratch. Per result, the rows of all components, what it counts for. */
+  def result(multiplicity: Array[Array[Long]]): Map[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]] = {
+    val parts = reduction.components.indices.map(c => part(c, multiplicity))
+    val found = mutable.Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
+    def join(c: Int, bound: Map[Int, Option[Long]], rows: IndexedSeq[IndexedSeq[Long]], element: IndexedSeq[Long]): Unit =
+      if (c == parts.size) found(rows) = element
+      else
+        for ((values, more) <- parts(c) if values.forall { case (x, v) => bound.get(x).forall(_ == v) })
+          join(
+            c + 1,
+            bound ++ values,
+            rows :+ words(c, values),
+            element.zip(if (distinct(c)) IndexedSeq(1L, 1L, 1L) else more).map { case (a, b) => a * b }
+          )
+    join(0, Map.empty, IndexedSeq.empty, IndexedSeq(1L, 1L, 1L))
+    found.toMap
+  }
+
+  private def part(component: Int, multiplicity: Array[Array[Long]]): Map[Map[Int, Option[Long]], IndexedSeq[Long]] = {
+    val relations = reduction.components(component).relations.toIndexedSeq
+    val sums = mutable.Map.empty[Map[Int, Option[Long]], IndexedSeq[Long]]
+    def join(i: Int, bound: Map[Int, Option[Long]], element: IndexedSeq[Long]): Unit =
+      if (i == relations.size) {
+        val key = bound.filter { case (x, _) => reduction.components(component).shown(x) }
+        sums(key) = sums.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(element).map { case (a, b) => a + b }
+      } else {
+        val r = relations(i)
+        val input = of.inputs(of.relations(r).input)
+        for (row <- input.rows.indices if multiplicity(r)(row) > 0) {
+          val values = graph.edges(r).iterator.map(x => x -> input.rows(row)(column(r, x))).toMap
+          if (values.forall { case (x, v) => bound.get(x).forall(_ == v) }) {
+            val m = multiplicity(r)(row)
+            val (s, p) = ReducedCase.values(r, input.words(row))
+            join(i + 1, bound ++ values, element.zip(IndexedSeq(m, m * s, m * p)).map { case (a, b) => a * b })
+          }
+        }
+      }
+    join(0, Map.empty, IndexedSeq(1L, 1L, 1L))
+    sums.filter(_._2.head > 0).toMap
+  }
+}
+
+object ReducedCase {
+
+  def draw(seed: Long): ReducedCase = {
+    val random = new Random(seed ^ 0x5eed)
+    val drawn = Generators.draw(seed)
+    val query = drawn.copy(
+      inputs = drawn.inputs.map(_.copy(retractable = true)),
+      residuals = IndexedSeq.empty
+    )
+    val density = Seq(0.0, 0.2, 0.5, 0.8, 1.0)(random.nextInt(5))
+    val columns = for {
+      r <- query.relations.indices
+      c <- query.inputs(query.relations(r).input).columns.indices.take(6)
+      if !query.relations(r).keys.exists(_._2 == c) && random.nextDouble() < density / 2
+    } yield (r, c)
+    val attributes = query.graph.attributes.filter(_ => random.nextDouble() < density)
+    val asked = attributes ++ columns.indices.map(query.attributes.size + _)
+    val plain = ReducedCase(query, asked, columns, IndexedSeq.fill(query.relations.size)(false))
+    plain.copy(distinct = plain.distinct.map(_ => random.nextInt(4) == 0))
+  }
+
+  /** What a row counts for in the two sums of [[Numbers]]. */
+  def values(relation: Int, words: Array[Long]): (Long, Long) = {
+    val h = words.foldLeft(relation + 7L)((h, w) => (h ^ w) * 0x9e3779b97f4a7c15L) >>> 60
+    (h - 8, if (relation % 2 == 0) h * h else 1L)
+  }
+
+  /** Three times the whole numbers, of which two wrap around. */
+  object Numbers extends Ring {
+    override def width: Int = 3
+    override def one(into: Array[Long]): Unit = java.util.Arrays.fill(into, 0, 3, 1L)
+    override def add(into: Array[Long], at: Int, summand: Array[Long], from: Int): Unit =
+      for (i <- 0 until 3) into(at + i) += summand(from + i)
+    override def multiply(into: Array[Long], factor: Array[Long], from: Int): Unit =
+      for (i <- 0 until 3) into(i) *= factor(from + i)
+    override def scale(into: Array[Long], times: Long): Unit = for (i <- 0 until 3) into(i) *= times
+  }
+
+  final class Values(relation: Int) extends Lift {
+    override def multiply(into: Array[Long], arena: TupleArena, row: Int): Unit = {
+      val (s, p) = values(relation, (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i)).toArray)
+      into(1) *= s
+      into(2) *= p
+    }
+  }
+}

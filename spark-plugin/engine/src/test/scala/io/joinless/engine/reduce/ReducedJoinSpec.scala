@@ -1,0 +1,32 @@
+package io.joinless.engine.reduce
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Sums over joins, without their results, against nested loops. */
+class ReducedJoinSpec extends AnyFunSuite {
+
+  test("oracle_batches: sums per result of at least 100,000 batches, with products of several relations and distinct parts") {
+    var batches, results, refused, rehearsals, rebuilds, emptied, tops, summed, extended = 0
+    var seed = 0L
+    while (batches < 100000) {
+      val query = ReducedCase.draw(seed)
+      val run = new ReducedRun(query)
+      run.run().foreach(what => fail(s"seed $seed, $what; ${query.reduction}"))
+      batches += run.batches
+      results += run.results
+      refused += run.refused
+      rehearsals += run.rehearsals
+      rebuilds += run.rebuilds
+      emptied += run.emptied
+      if (query.reduction.components.size > 1) tops += 1
+      if (query.reduction.components.exists(_.relations.size > 1)) summed += 1
+      if (query.reduction.output != query.asked) extended += 1
+      seed += 1
+    }
+    info(
+      s"$seed queries ($tops with several components, $summed with one of several relations, $extended that show more than asked), " +
+        s"$batches batches: $results results told, $refused refused, $rehearsals taken back, $rebuilds rebuilt, $emptied times empty"
+    )
+    assert(tops > seed / 4 && summed > seed / 4 && extended > seed / 20 && rehearsals > batches / 8 && emptied > seed)
+  }
+}

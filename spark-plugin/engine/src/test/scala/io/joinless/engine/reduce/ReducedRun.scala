@@ -1,0 +1,101 @@
+package io.joinless.engine.reduce
+
+import scala.collection.mutable
+import scala.util.Random
+
+import io.joinless.engine.oracle.{CaseChange, NaiveJoin}
+import io.joinless.engine.update.DeleteOfAbsentRow
+
+/** Plays a case on a reduced join and compares with nested loops, batch by batch: what is told adds up to the change of every result's
+  * element; a batch that was taken back left no trace; a state rebuilt from the rows goes on like the one it replaces; a state whose
+  * rows are all gone is empty.
+  */
+final class ReducedRun(query: ReducedCase) {
+  private[this] val oracle = new NaiveJoin(query.of)
+  private[this] val random = new Random(query.of.batches.size)
+  private[this] val definition = query.definition(ReducedCase.Numbers, lifts = true)
+  private[this] var join = new ReducedJoin(definition)
+  private[this] var batch = new ReducedBatch(join, IndexedSeq.empty, query.of.owe)
+  private[this] var current = Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
+
+  var batches, results, refused, rehearsals, rebuilds, emptied = 0
+
+  /** What differs first. */
+  def run(): Option[String] =
+    query.of.batches.iterator.map { changes =>
+      batches += 1
+      val failure =
+        try play(changes)
+        catch { case e: Exception => Some(s"$e at ${e.getStackTrace.take(4).mkString(" ")}") }
+      failure.map(what => s"batch $batches: $what")
+    }.collectFirst { case Some(what) => what }
+
+  private def play(changes: IndexedSeq[CaseChange]): Option[String] = {
+    val before = oracle.multiplicity.map(_.clone())
+    oracle(changes)
+    if (!query.of.owe && oracle.multiplicity.exists(_.exists(_ < 0))) {
+      before.indices.foreach(r => before(r).copyToArray(oracle.multiplicity(r)))
+      refused += 1
+      send(changes)
+      try { batch.prepare(); Some("a delete of an absent row passes") }
+      catch { case _: DeleteOfAbsentRow => None }
+    } else {
+      if (random.nextInt(4) == 0) rehearse(changes)
+      send(changes)
+      val told = mutable.Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
+      while (batch.next()) {
+        results += 1
+        val key = query.reduction.components.indices.map(c => query.shown(join.shown(c), batch.rows(c)))
+        val sum = told.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(batch.element).map { case (a, b) => a + b }
+        told(key) = sum
+      }
+      val next = query.result(oracle.multiplicity)
+      val zero = IndexedSeq(0L, 0L, 0L)
+      val expected = (next.keySet ++ current.keySet).iterator.map { key =>
+        key -> next.getOrElse(key, zero).zip(current.getOrElse(key, zero)).map { case (a, b) => a - b }
+      }.filter(_._2 != zero).toMap
+      current = next
+      val found = told.filter(_._2 != zero).toMap
+      if (found != expected) Some(s"told ${found.take(5)}, expected ${expected.take(5)}")
+      else {
+        val empty = oracle.multiplicity.forall(_.forall(_ == 0L))
+        if (empty) emptied += 1
+        if (random.nextInt(20) == 0) rebuild()
+        Option.when(empty != join.isEmpty)(s"empty: ${join.isEmpty}, expected $empty")
+      }
+    }
+  }
+
+  private def send(changes: IndexedSeq[CaseChange], to: ReducedBatch = batch): Unit = for (change <- changes) {
+    val words = query.of.inputs(change.input).words(change.row)
+    to.add(change.input, change.roles, change.weight, words, words.length)
+  }
+
+  private def rehearse(changes: IndexedSeq[CaseChange]): Unit = {
+    rehearsals += 1
+    send(changes)
+    batch.prepare()
+    val reversal = join.reversal()
+    batch.note(reversal)
+    var some = random.nextInt(4)
+    while (some > 0 && batch.next()) some -= 1
+    if (some == 0) batch.drain()
+    reversal.undo()
+  }
+
+  private def rebuild(): Unit = {
+    rebuilds += 1
+    val next = new ReducedJoin(definition)
+    val restoration = next.restoration()
+    for (r <- random.shuffle(query.of.relations.indices.toVector); row <- oracle.multiplicity(r).indices) {
+      val input = query.of.relations(r).input
+      val words = query.of.inputs(input).words(row)
+      if (oracle.multiplicity(r)(row) != 0L)
+        restoration.set(1L << r, restoration.find(input, words, words.length), oracle.multiplicity(r)(row))
+    }
+    restoration.finish()
+    next.restored()
+    join = next
+    batch = new ReducedBatch(join, IndexedSeq.empty, query.of.owe)
+  }
+}
