@@ -76,7 +76,11 @@ object Reduction {
       val reduced = Hypergraph(components.map(_.shown))
       val weights = components.map(_.relations.iterator.map(sizes).sum)
       val top = TreeSearch.best(reduced, weights, components.map(_.tree.height))
-      Reduction(output, components, top.fold(core => throw new IllegalStateException(s"$core in a free-connex query"), identity))
+      Reduction(
+        output,
+        components,
+        top.fold(core => throw new IllegalStateException(s"$core in a free-connex query"), identity)
+      )
     }
   }
 

@@ -28,7 +28,8 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   /** The join of what the components show; null where there is one component, whose rows are the results. */
   private[reduce] val top: ViewTree = if (definition.components.size > 1) new ViewTree(definition.top) else null
 
-  private[this] val onlyRows: TupleArena = if (top == null) new TupleArena(definition.top.inputs(0).fixedWords) else null
+  private[this] val onlyRows: TupleArena =
+    if (top == null) new TupleArena(definition.top.inputs(0).fixedWords) else null
   private[this] val onlyIdentity: KeyIndex =
     if (top == null) new KeyIndex(onlyRows, definition.top.inputs(0).fixedWords, counted = true) else null
 

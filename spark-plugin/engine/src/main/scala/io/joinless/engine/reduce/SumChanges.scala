@@ -68,6 +68,7 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
   }
 
   private def tell(): Boolean = {
+    join.counters.results += 1
     changed = unseen
     unseen = 0L
     true

@@ -46,7 +46,9 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
         child.sums.readChange(i, delta)
         child.sums.settle(i)
         val after = child.sums.count(key)
-        if (child.distinct) { ring.one(delta); ring.scale(delta, (if (after > 0) 1L else 0L) - (if (before > 0) 1L else 0L)) }
+        if (child.distinct) {
+          ring.one(delta); ring.scale(delta, (if (after > 0) 1L else 0L) - (if (before > 0) 1L else 0L))
+        }
         if (!SumNode.isZero(delta)) fromChild(c, key, before > 0, after > 0, delta)
         child.release(key)
         i += 1

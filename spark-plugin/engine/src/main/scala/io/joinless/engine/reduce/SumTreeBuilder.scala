@@ -4,15 +4,7 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.engine.query
-import io.joinless.engine.tuples.{
-  IntLists,
-  KeyField,
-  KeyIndex,
-  KeyReader,
-  PagedInts,
-  RowProjection,
-  TupleArena
-}
+import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, KeyReader, PagedInts, RowProjection, TupleArena}
 import io.joinless.engine.view.Counters
 
 /** Lays out the nodes of a [[ReducedJoin]].

@@ -80,7 +80,12 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
   def result(multiplicity: Array[Array[Long]]): Map[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]] = {
     val parts = reduction.components.indices.map(c => part(c, multiplicity))
     val found = mutable.Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
-    def join(c: Int, bound: Map[Int, Option[Long]], rows: IndexedSeq[IndexedSeq[Long]], element: IndexedSeq[Long]): Unit =
+    def join(
+        c: Int,
+        bound: Map[Int, Option[Long]],
+        rows: IndexedSeq[IndexedSeq[Long]],
+        element: IndexedSeq[Long]
+    ): Unit =
       if (c == parts.size) found(rows) = element
       else
         for ((values, more) <- parts(c) if values.forall { case (x, v) => bound.get(x).forall(_ == v) })

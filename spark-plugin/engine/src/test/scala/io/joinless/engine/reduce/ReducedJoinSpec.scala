@@ -5,7 +5,9 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Sums over joins, without their results, against nested loops. */
 class ReducedJoinSpec extends AnyFunSuite {
 
-  test("oracle_batches: sums per result of at least 100,000 batches, with products of several relations and distinct parts") {
+  test(
+    "oracle_batches: sums per result of at least 100,000 batches, with products of several relations and distinct parts"
+  ) {
     var batches, results, refused, rehearsals, rebuilds, emptied, tops, summed, extended = 0
     var seed = 0L
     while (batches < 100000) {

@@ -20,7 +20,7 @@ import io.joinless.spark.rules.{
   WaysOutOfCycles,
   WeightedRows
 }
-import io.joinless.spark.spec.{NodeId, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, NodeId, ReducedBlock, ReductionSpec, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -102,7 +102,7 @@ final class DeltaCompiler(
         ordered <- new OrderedRows(streams.isChangelog).grouped(Subqueries.named(optimized(template)))
         inner <- PartnerJoins.inner(ordered)
         plan <- inputs(inner, streams)
-        rows <- rows(plan, streams, root = true)
+        rows <- rows(plan, streams, Consumer.Result)
       } yield DeltaCompiler.showTime(DeltaRows(rows.plan, form, rows.shown, output))
     }
 
@@ -143,33 +143,31 @@ final class DeltaCompiler(
   }
 
   private def stored(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] =
-    rows(plan, streams, root = false).map(streams.addRows(_, plan.output))
+    rows(plan, streams, Consumer.Block).map(streams.addRows(_, plan.output))
 
   private def groups(aggregate: Aggregate, streams: Streams): Either[Reason, LogicalPlan] = for {
     grouping <- GroupCompiler.grouping(aggregate)
-    rows <- rows(grouping.child, streams, root = false)
+    rows <- rows(grouping.child, streams, Consumer.Groups)
   } yield {
     val groups = GroupCompiler.groups(grouping, rows).copy(purpose = aggregate.getTagValue(GroupCompiler.purpose))
     Project(grouping.results, streams.addGroups(groups, grouping.output))
   }
 
-  /** The changes of the rows of a plan without groups.
-    *
-    * @param root nothing with state stands above it: then rows are stored, for the complete result
-    */
-  private def rows(plan: LogicalPlan, streams: Streams, root: Boolean): Either[Reason, WeightedRows] =
-    passing(plan, streams, root).map(Right(_)).getOrElse(plan match {
+  /** The changes of the rows of a plan without groups. */
+  private def rows(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] =
+    passing(plan, streams, consumer).map(Right(_)).getOrElse(plan match {
       case LocalRelation(output, Seq(), true, _) => Right(streams.none(output)) // all that LIMIT 0 leaves
-      case union: Union if isRowWise(union, streams) => united(union, streams, root)
-      case expand: Expand if isRowWise(expand, streams) => rows(expand.child, streams, root).map(_.expand(expand))
+      case union: Union if isRowWise(union, streams) => united(union, streams, consumer)
+      case expand: Expand if isRowWise(expand, streams) => rows(expand.child, streams, consumer).map(_.expand(expand))
       case generate: Generate if isRowWise(generate, streams) =>
-        rows(generate.child, streams, root).map(_.generate(generate))
-      case window: Window if isRowWise(window, streams) => rows(window.child, streams, root).map(_.windows(window))
+        rows(generate.child, streams, consumer).map(_.generate(generate))
+      case window: Window if isRowWise(window, streams) =>
+        rows(window.child, streams, consumer.ofWindows).map(_.windows(window))
       case Project(list, child) if isRowWise(child, streams) =>
-        rows(child, streams, root).map(_.project(list, child))
+        rows(child, streams, consumer).map(_.project(list, child))
       case Filter(condition, child) if isRowWise(child, streams) =>
-        rows(child, streams, root).map(_.filter(condition, child))
-      case _ => block(plan, streams)
+        rows(child, streams, consumer).map(_.filter(condition, child))
+      case _ => block(plan, streams, consumer)
     })
 
   /** Whether a plan treats rows one by one above what joins or groups: a union of which a part does so, ROLLUP and the like, explode, or
@@ -190,18 +188,18 @@ final class DeltaCompiler(
     case _ => false
   }
 
-  private def united(union: Union, streams: Streams, root: Boolean): Either[Reason, WeightedRows] = {
-    val (refused, parts) = union.children.map(rows(_, streams, root)).partitionMap(identity)
+  private def united(union: Union, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = {
+    val (refused, parts) = union.children.map(rows(_, streams, consumer)).partitionMap(identity)
     refused.headOption.toLeft(WeightedRows.united(union, parts))
   }
 
   /** The rows of a plan of which nothing must be stored: projections and conditions on groups, whose changes fit what was told
     * before; or, below a GROUP BY, on rows that only come and of which none is late.
     */
-  private def passing(plan: LogicalPlan, streams: Streams, root: Boolean): Option[WeightedRows] = {
+  private def passing(plan: LogicalPlan, streams: Streams, consumer: Consumer): Option[WeightedRows] = {
     val refs = plan.collect { case ref: StreamRef => ref }
     val groups = refs.filter(streams.isGroups)
-    def appended = !root && !refs.exists(ref => streams.isChangelog(ref) || streams.hasWatermark(ref))
+    def appended = !consumer.isResult && !refs.exists(ref => streams.isChangelog(ref) || streams.hasWatermark(ref))
     val linear = Streams.isLinear(plan) && (refs == groups && refs.size == 1 || groups.isEmpty && appended)
     if (!linear || !DeltaScope.passes(plan)) None
     else {
@@ -215,7 +213,7 @@ final class DeltaCompiler(
     }
   }
 
-  private def block(plan: LogicalPlan, streams: Streams): Either[Reason, WeightedRows] = for {
+  private def block(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = for {
     asWritten <- ExtractJoinBlock(plan, plan.outputSet)
     _ <- new DeltaScope(streams.isChangelog)(asWritten).toLeft(())
     closed = layoutOf(asWritten, streams)
@@ -227,19 +225,47 @@ final class DeltaCompiler(
     block = layout.block
     tree <- new Eligibility(conf, None, compiled = true, begun, streams.single(block.leaves.map(_.plan)))(layout)
   } yield {
-    val rewrite = new RewriteBlock(layout)
+    val enumerated = new RewriteBlock(layout)
+    val reduction =
+      if (consumer.addsUp) counted(enumerated.shape(NodeId(0), tree, texts), layout) else None
+    val rewrite = if (reduction.isEmpty) enumerated else new RewriteBlock(layout.copy(counted = true))
     val template = block.leaves.indices.map(i => rewrite.scan(i, block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
-      if (layout.changelogs(i)) streams.weighted(scan) else streams.restored(scan)
+      if (layout.changelogs(i) || reduction.isDefined) streams.weighted(scan) else streams.restored(scan)
     }
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, layout.keysOf(i)) }
     // each batch puts the block's own id there
-    val shape = rewrite.shape(NodeId(0), tree, texts).copy(origins = Some(origins))
+    val shape = rewrite.shape(NodeId(0), tree, texts).copy(origins = Some(origins), reduction = reduction)
     rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
+  }
+
+  /** How results that are added up anyway are counted without enumerating them, where that saves something. */
+  private def counted(shape: BlockShape, layout: BlockLayout): Option[ReductionSpec] = {
+    val leaves = layout.block.leaves
+    val sizes = conf.expectedRows(leaves.map(_.name))
+    Option.when(conf.countsResults && leaves.size > 1 && leaves.forall(leaf => Streams.isLinear(leaf.plan)))(())
+      .flatMap(_ => ReducedBlock.best(shape, sizes)).filter(_.countsRows).map(_.reduction)
   }
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
     BlockLayout(block, AttributeClasses(block), streams.changelogs(block.leaves.map(_.plan)), conf.keyErrorsAreNull)
+}
+
+/** Who takes the changes of rows.
+  *
+  * @param isResult nothing with state stands above them: then rows are stored, for the complete result
+  * @param addsUp equal rows need not be told one by one, nor once
+  */
+sealed abstract private class Consumer(val isResult: Boolean, val addsUp: Boolean) {
+
+  /** Windows are computed for rows that are there. */
+  def ofWindows: Consumer = if (isResult) this else Consumer.Block
+}
+
+private object Consumer {
+  case object Result extends Consumer(isResult = true, addsUp = false)
+  case object Block extends Consumer(isResult = false, addsUp = false)
+  case object Groups extends Consumer(isResult = false, addsUp = true)
 }
 
 object DeltaCompiler {

@@ -46,6 +46,9 @@ final class JoinlessConf(conf: SQLConf) {
 
   def explainEnabled: Boolean = conf.getConf(EXPLAIN_ENABLED)
 
+  /** Results of a join that are added up anyway are counted, not enumerated. */
+  def countsResults: Boolean = conf.getConf(COUNT_RESULTS)
+
   def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
 
   /** Static tables are read when a row of the stream that they are joined with arrives. */
@@ -235,6 +238,16 @@ object JoinlessConf {
     .checkValues(STATIC_TIMES)
     .createWithDefault("asSpark")
 
+  val COUNT_RESULTS = SQLConf
+    .buildConf("spark.joinless.aggregates.countResults")
+    .doc(
+      "Where the changes of a GROUP BY over a join are asked: the results of the join are counted per distinct row that the " +
+        "GROUP BY reads, and not enumerated. `false`: they are enumerated. Keep the setting for the life of a checkpoint."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
   val KEY_ERRORS = SQLConf
     .buildConf("spark.joinless.keyErrors")
     .doc(
@@ -277,6 +290,7 @@ object JoinlessConf {
     CACHE_MAX_BYTES,
     CACHE_ENABLED,
     SHARE_SOURCES,
+    COUNT_RESULTS,
     STATIC_SIDES,
     KEY_ERRORS,
     EXPLAIN_ENABLED,

@@ -14,6 +14,7 @@ final private class AppendedTask(context: CellContext, start: CellState, input: 
     extends CellTask(context, start, input) {
   import context._
 
+  private[this] val tree = start.tree
   private[this] val log = new ChangeLogWriter(cell, start.nextSequence, store, blocks = start.tail)
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
   private[this] val output = new OutputRow(spec, arenaOf, weighted)

@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.view.ViewTree
+import io.joinless.engine.view.RowStore
 
 /** How large a cell's state is when it commits, `bytes` of its view tree and `storeBytes` of its state store. Cells tell the driver each time, since a batch with several actions commits
   * several times, and sizes must not be added up over them.
@@ -18,8 +18,8 @@ final case class CellSizes(
 
 object CellSizes {
 
-  private[exec] def apply(cell: Int, tree: ViewTree, bytes: Long, storeBytes: Long, figures: TaskMetrics): CellSizes =
-    CellSizes(cell, tree.rows, figures.rowsOwed, figures.logRows, tree.liveTuples, tree.keys, bytes, storeBytes)
+  private[exec] def apply(cell: Int, views: RowStore, bytes: Long, storeBytes: Long, figures: TaskMetrics): CellSizes =
+    CellSizes(cell, views.rows, figures.rowsOwed, figures.logRows, views.liveTuples, views.keys, bytes, storeBytes)
 
   /** @param told in the order in which cells committed */
   def lastOfEachCell(told: Seq[CellSizes]): Seq[CellSizes] = told.groupBy(_.cell).values.map(_.last).toSeq

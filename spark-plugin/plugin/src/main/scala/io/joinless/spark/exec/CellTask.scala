@@ -1,9 +1,9 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.tuples.TupleArena
-import io.joinless.engine.view.ViewTree
-import io.joinless.spark.spec.{BlockSpec, RowCodec}
-import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, Undo}
+import io.joinless.engine.view.RowStore
+import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, Undo, Views}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
@@ -23,16 +23,16 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
     extends Iterator[InternalRow] {
   import context.{metrics, spec}
 
-  final protected val tree: ViewTree = start.tree
+  final protected val views: RowStore = start.views
   final protected val inputOf: Array[Int] = spec.relations.map(_.input).toArray
-  final protected val arenas: Array[TupleArena] = spec.inputs.indices.map(tree.arena).toArray
+  final protected val arenas: Array[TupleArena] = spec.inputs.indices.map(views.arena).toArray
   final protected val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
 
   private[this] var consumer: Thread = null
   private[this] var current: UnsafeRow = null
   private[this] var finished = false
 
-  metrics.start(tree)
+  metrics.start(views)
 
   /** A row that came: its roles, all of them of `input`, and where its bytes lie for now. */
   protected def take(exchanged: UnsafeRow, input: Int, roles: Long, offset: Long, bytes: Int): Unit
@@ -94,7 +94,9 @@ private[spark] object CellTask {
 
   /** The task that the block's inputs need. */
   private[exec] def apply(context: CellContext, start: CellState, rows: Iterator[InternalRow]): CellTask =
-    if (context.spec.retractable) new ChangelogTask(context, start, rows) else new AppendedTask(context, start, rows)
+    if (context.spec.shape.reduction.isDefined) new ReducedTask(context, start, rows)
+    else if (context.spec.retractable) new ChangelogTask(context, start, rows)
+    else new AppendedTask(context, start, rows)
 
   final val RowsBetweenSizeChecks = 8192
 
@@ -105,11 +107,11 @@ private[spark] object CellTask {
     row
   }
 
-  /** The view tree of an empty log. */
+  /** The views of an empty log. */
   def empty(spec: BlockSpec): CellState =
-    CellState(new ViewTree(RowCodec.blockDef(spec)), 0L, extent = Option.when(spec.retractable)(new LogExtent(spec)))
+    CellState(Views.empty(spec), 0L, extent = Option.when(spec.retractable)(new LogExtent(spec)))
 
-  /** The view tree of what the log holds. */
+  /** The views of what the log holds. */
   def rebuild(
       spec: BlockSpec,
       reader: ChangeLogReader,

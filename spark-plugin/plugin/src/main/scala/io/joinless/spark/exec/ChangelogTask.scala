@@ -1,13 +1,10 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.algebra.WeightOverflow
-import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow}
-import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.engine.update.ChangeBatch
 import io.joinless.spark.spec.{BlockSpec, ColumnRef}
-import io.joinless.spark.state.{CellJournal, CellState, CountLog, Undo}
+import io.joinless.spark.state.{CellState, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.unsafe.Platform
 
 /** One batch in one cell of a block with changelogs: exchange rows with weights in, net changes of the result out
   * (algorithms A29 to A33, architecture D6).
@@ -32,89 +29,34 @@ import org.apache.spark.unsafe.Platform
   * different rows in memory as well.
   */
 final private class ChangelogTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
-    extends CellTask(context, start, input) {
+    extends CountedTask(context, start, input) {
   import context._
 
-  private[this] val extent = start.extent.get
-  private[this] val first = tree.rows == 0 && extent.entries == 0
-  private[this] val journal = if (first) None else Some(new CellJournal(start))
-  private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
-  private[this] val batch = new ChangeBatch(tree, ResidualPredicates.compile(spec, residuals, arenaOf), owe)
+  override protected val batch =
+    new ChangeBatch(start.tree, ResidualPredicates.compile(spec, residuals, arenaOf), owe)
   private[this] val output = new OutputRow(spec, arenaOf, weighted = true)
   private[this] val weightAt = spec.output.size
-  private[this] var words = new Array[Long](64)
-
-  private[this] var undo: Undo = null // once the batch is prepared
   private[this] var net: NetRows = null
-  private[this] var begun = false
 
-  override protected def emit(): UnsafeRow =
-    try {
-      if (!begun) begin()
-      if (net == null) { if (step()) output.update(batch.rows, batch.changed, batch.weight) else null }
-      else nextNet()
-    } catch {
-      case e: DeleteOfAbsentRow => throw absent(e)
-      case _: WeightOverflow => throw JoinlessErrors.weightOverflow()
-    }
-
-  private def nextNet(): UnsafeRow =
-    if (!net.next()) null
+  override protected def emitNext(): UnsafeRow =
+    if (net == null) { if (step()) output.update(batch.rows, batch.changed, batch.weight) else null }
+    else if (!net.next()) null
     else {
       net.row.setLong(weightAt, net.weight)
       net.row
     }
 
-  private def begin(): Unit = {
-    begun = true
-    while (takeNext()) {}
-    batch.prepare()
-    val changed = log.writeChanges(batch)
-    undo = journal.getOrElse(new FirstBatch(spec))
-    metrics.rowsNetted -= changed // counted as taken so far; what is left after netting goes off
+  override protected def begin(): Unit = {
+    super.begin()
     if (batch.bothSigns && (batch.repeats || !ChangelogTask.showsAll(spec))) {
       net = new NetRows(weightAt + 1)
       while (step()) net.add(output.update(batch.rows, batch.changed, 0L), batch.weight)
     }
   }
 
-  override protected def take(exchanged: UnsafeRow, input: Int, roles: Long, offset: Long, bytes: Int): Unit = {
-    val count = bytes >>> 3
-    if (words.length < count) words = new Array[Long](2 * count)
-    Platform.copyMemory(exchanged.getBaseObject, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
-    metrics.propagate.begin()
-    batch.add(input, roles, exchanged.getLong(ExchangeRow.Weight), words, count)
-    metrics.propagate.end()
-    if (spec.inputs(input).retractable) metrics.rowsNetted += 1
-    else log.writeAppended(roles, exchanged.getBaseObject, offset, bytes)
-  }
-
-  private def step(): Boolean = {
-    metrics.enumerate.begin()
-    val more = batch.next()
-    metrics.enumerate.end()
-    more
-  }
-
   override protected def close(): (CellState, Undo) = {
     net = null
-    log.close()
-    checkSize(start.bytes)
-    metrics.rowsOwed = extent.owed
-    metrics.rowsRemoved = log.removed
-    metrics.logRows = extent.entries
-    CellState(tree, log.nextSequence, log.tail, start.extent) -> undo
-  }
-
-  override protected def takenBack(): Option[CellState] = Option.when(undo != null) {
-    batch.drain()
-    undo()
-  }
-
-  private def absent(e: DeleteOfAbsentRow): Throwable = {
-    val relation = spec.relations(e.relation)
-    val text = RowText(spec.inputs(relation.input).columns, e.row.toArray)
-    JoinlessErrors.deleteOfAbsentRow(relation.name, text, e.present, e.change)
+    super.close()
   }
 }
 

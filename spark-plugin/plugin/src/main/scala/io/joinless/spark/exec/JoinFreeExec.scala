@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import scala.jdk.CollectionConverters._
 
-import io.joinless.engine.view.ViewTree
+import io.joinless.engine.view.RowStore
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ViewTreePlan
@@ -196,7 +196,7 @@ final case class JoinFreeExec(
         lease.checkIn(now, committed, limit, Some(base -> undo))
         CacheSweeper.start()
       } else lease.release()
-      report(store, cell, now.tree, bytes, measured)
+      report(store, cell, now.views, bytes, measured)
     }
 
     val start = lease.cached.getOrElse {
@@ -224,15 +224,15 @@ final case class JoinFreeExec(
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
 
   /** The store counts blocks and its own memory; users count rows, and what the operator holds. */
-  private def report(store: CellStore, cell: Int, tree: ViewTree, bytes: Long, measured: TaskMetrics): Unit = {
-    measured.report(tree, longMetric)
+  private def report(store: CellStore, cell: Int, views: RowStore, bytes: Long, measured: TaskMetrics): Unit = {
+    measured.report(views, longMetric)
     longMetric("numOutputRows") += measured.rowsOut
     longMetric("numUpdatedStateRows") += measured.rowsIn
     longMetric("numRemovedStateRows") += measured.rowsRemoved
     longMetric("allUpdatesTimeMs") += (measured.propagate.nanos + measured.enumerate.nanos) / 1000000
     longMetric("commitTimeMs") += measured.commitNanos / 1000000
     val (entries, storeBytes) = addStoreMetrics(store)
-    val sizes = CellSizes(cell, tree, bytes, storeBytes, measured)
+    val sizes = CellSizes(cell, views, bytes, storeBytes, measured)
     commits.add(sizes)
     CellSizes.figures(Seq(sizes)).foreach { case (name, size) => longMetric(name) += size }
     longMetric("numTotalStateRows") += sizes.rows - entries

@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.view.ViewTree
+import io.joinless.engine.view.RowStore
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /** What the operator reports in `progress.stateOperators[].customMetrics`; every figure is a sum over the cells.
@@ -72,20 +72,20 @@ final private class TaskMetrics {
   private[this] var results = 0L
 
   /** Counters of a tree run on over batches: what they stand at before this batch. */
-  def start(tree: ViewTree): Unit = {
-    steps = tree.counters.steps
-    moves = tree.counters.moves
-    results = tree.counters.results
+  def start(views: RowStore): Unit = {
+    steps = views.counters.steps
+    moves = views.counters.moves
+    results = views.counters.results
   }
 
-  def report(tree: ViewTree, metric: String => SQLMetric): Unit = {
+  def report(views: RowStore, metric: String => SQLMetric): Unit = {
     import OperatorMetrics._
     metric(RowsIn) += rowsIn
     metric(RowsNetted) += rowsNetted
     metric(RowsOut) += rowsOut
-    metric(PropagationSteps) += tree.counters.steps - steps
-    metric(CursorMoves) += tree.counters.moves - moves
-    metric(ResultsEnumerated) += tree.counters.results - results
+    metric(PropagationSteps) += views.counters.steps - steps
+    metric(CursorMoves) += views.counters.moves - moves
+    metric(ResultsEnumerated) += views.counters.results - results
     metric(PropagateMs) += propagate.nanos / 1000000
     metric(EnumerateMs) += enumerate.nanos / 1000000
     metric(CommitMs) += commitNanos / 1000000

@@ -1,22 +1,20 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.update.Restoration
-import io.joinless.engine.view.ViewTree
-import io.joinless.spark.spec.{BlockSpec, RowCodec}
-import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, RowCounts}
+import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, RowCounts, Views}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** The view tree of what a cell's log holds: each append-only row as it comes, each changelog row with the counts of its
+/** The views of what a cell's log holds: each append-only row as it comes, each changelog row with the counts of its
   * latest block, whatever the order of the blocks. Cost: that of inserting every row once; no results are enumerated.
   *
-  * @param checkSize told the bytes of the tree now and then; throws where that is too much
+  * @param checkSize told the bytes of the views now and then; throws where that is too much
   */
 final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize: Long => Unit) {
-  private[this] val tree = new ViewTree(RowCodec.blockDef(spec))
+  private[this] val views = Views.empty(spec)
   private[this] val extent = new LogExtent(spec)
-  private[this] val restoration = new Restoration(tree)
-  private[this] val counts = new RowCounts(tree.block)
+  private[this] val restoration = Views.restoration(views)
+  private[this] val counts = new RowCounts(views.block)
   private[this] val allRoles =
     spec.inputs.indices.map(counts.relations(_).map(1L << _).foldLeft(0L)(_ | _)).toArray
   private[this] var words = new Array[Long](64)
@@ -27,16 +25,17 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
       val sequence = key.getLong(0)
       reader.read(key, value) { (roles, weight, input, base, offset, bytes) =>
         if (spec.inputs(input).retractable) counted(sequence, roles, weight, input, base, offset, bytes)
-        else restoration.load(roles, CellTask.append(tree.arena(input), base, offset, bytes))
+        else restoration.load(roles, CellTask.append(views.arena(input), base, offset, bytes))
         rows += 1
-        if (rows % CellTask.RowsBetweenSizeChecks == 0) checkSize(tree.bytes)
+        if (rows % CellTask.RowsBetweenSizeChecks == 0) checkSize(views.bytes)
       }
     }
     val next = reader.finish()
     survey()
     restoration.finish()
-    checkSize(tree.bytes)
-    CellState(tree, next, reader.tail, Option.when(spec.retractable)(extent))
+    Views.restored(views)
+    checkSize(views.bytes)
+    CellState(views, next, reader.tail, Option.when(spec.retractable)(extent))
   }
 
   private def counted(
@@ -65,10 +64,10 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
     extent.oldest = reader.oldestSequence
     extent.entries = reader.entries
     for (input <- spec.inputs.indices)
-      if (!spec.inputs(input).retractable) extent.live += tree.arena(input).live
+      if (!spec.inputs(input).retractable) extent.live += views.arena(input).live
       else
-        for (row <- 0 until tree.arena(input).limit) {
-          counts.read(tree, input, row)
+        for (row <- 0 until views.arena(input).limit) {
+          counts.read(views, input, row)
           extent.live += counts.size
           if (counts.owed) extent.owed += 1
         }

@@ -28,7 +28,8 @@ object ExtendedExplain {
     val blocks = plans.collect { case join: JoinFreeJoin => join.shape }.distinctBy(_.id)
     val rewritten = blocks.map { shape =>
       val facts = ViewTreeFacts(shape)
-      s"Join-free: ${facts.relations.mkString(", ")} (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name})"
+      val kind = if (shape.reduction.isDefined) "Join-free counts" else "Join-free"
+      s"$kind: ${facts.relations.mkString(", ")} (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name})"
     }
     val groups = plans.collect { case groups: Groups => groups }.distinctBy(_.shape).map(GroupsText.heading)
     rewritten ++ groups ++ reasons(plans).map(told)

@@ -59,6 +59,19 @@ object JoinTreeGraph {
       "conditions" -> strings(facts.conditions),
       "closesCycle" -> strings(facts.cuts),
       "output" -> strings(facts.output),
+      "counts" -> spec.shape.reduction.fold[JValue](JNull) { reduction =>
+        val reduced = ReducedFacts(spec.shape, reduction)
+        JObject(
+          "per" -> strings(reduced.shown),
+          "eliminated" -> strings(reduced.eliminated),
+          "added" -> strings(reduced.added),
+          "class" -> JString(reduced.queryClass.name),
+          "cost" -> JString(reduced.guarantee),
+          "components" -> JArray(reduced.components.map { case (relations, shown) =>
+            JObject("relations" -> strings(relations), "per" -> strings(shown))
+          }.toList)
+        )
+      },
       "tree" -> node(facts.root)
     )
   }

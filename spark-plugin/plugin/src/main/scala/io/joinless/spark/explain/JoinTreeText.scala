@@ -11,7 +11,11 @@ object JoinTreeText {
   /** @param sizes expected rows per relation, for the expected load; equal where nothing is known */
   def apply(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
     val facts = ViewTreeFacts(spec.shape)
-    (heading(spec, facts, sizes) ++ tree(facts.root, "  ", "")).mkString("\n")
+    val lines = spec.shape.reduction match {
+      case Some(reduction) => counts(spec, facts, ReducedFacts(spec.shape, reduction), sizes)
+      case None => heading(spec, facts, sizes) ++ tree(facts.root, "  ", "")
+    }
+    lines.mkString("\n")
   }
 
   def apply(spec: BlockSpec): String = apply(spec, spec.relations.map(_ => 1.0))
@@ -25,14 +29,41 @@ object JoinTreeText {
       Option.when(facts.crossProduct.nonEmpty)(
         s"warning: no equation links ${facts.crossProduct.map(_.mkString(", ")).mkString(" with ")}: the result is their cross product"
       ),
-      Option.when(facts.cuts.nonEmpty)(
-        s"the equations are a cycle: ${facts.cuts.mkString(" and ")} is checked on each result of the others, which may be many more"
-      ),
+      Option.when(facts.cuts.nonEmpty)(cycle(facts)),
       Option.when(facts.conditions.nonEmpty)(s"checked while enumerating: ${facts.conditions.mkString(", ")}"),
       Option.when(facts.output.nonEmpty)(s"result columns: ${facts.output.mkString(", ")}")
     )
     s"Join-free join of ${facts.relations.mkString(", ")}" +: lines.flatten.map("  " + _)
   }
+
+  /** Of a block whose results are counted. */
+  private def counts(
+      spec: BlockSpec,
+      facts: ViewTreeFacts,
+      reduced: ReducedFacts,
+      sizes: IndexedSeq[Double]
+  ): Seq[String] = {
+    val shown =
+      if (reduced.shown.isEmpty) "how many there are" else s"how many there are per ${reduced.shown.mkString(", ")}"
+    val lines = Seq(
+      Some(s"told of its results: $shown"),
+      Option.when(reduced.eliminated.nonEmpty)(s"summed up below: ${reduced.eliminated.mkString(", ")}"),
+      Option.when(reduced.added.nonEmpty)(
+        s"shown besides, because the query is not free-connex without: ${reduced.added.mkString(", ")}"
+      ),
+      Some(s"class ${reduced.queryClass.name}"),
+      Some(s"cost: ${reduced.guarantee}"),
+      Option.when(facts.changelogs.nonEmpty)(s"rows come and go in: ${facts.changelogs.mkString(", ")}"),
+      Some(placement(spec, sizes)),
+      Option.when(facts.cuts.nonEmpty)(cycle(facts)),
+      Option.when(facts.conditions.nonEmpty)(s"checked per combination of counts: ${facts.conditions.mkString(", ")}")
+    )
+    (s"Join-free counts over ${facts.relations.mkString(", ")}" +: lines.flatten.map("  " + _)) ++
+      reduced.lines.map("  " + _)
+  }
+
+  private def cycle(facts: ViewTreeFacts): String =
+    s"the equations are a cycle: ${facts.cuts.mkString(" and ")} is checked on each result of the others, which may be many more"
 
   private def placement(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
     val p = Placement.of(spec.shape, spec.shares, sizes)

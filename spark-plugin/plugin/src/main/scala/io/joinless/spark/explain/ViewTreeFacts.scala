@@ -24,14 +24,14 @@ final case class ViewTreeFacts(shape: BlockShape) {
   def guarantee: String = {
     val update =
       if (height <= 1) "O(1) per change, whatever the changes"
-      else if (!shape.inputs.exists(_.retractable)) "O(1) amortised per inserted row"
+      else if (changelogs.isEmpty) "O(1) amortised per inserted row"
       else if (height == 2) "O(1) amortised per change where rows leave in the order they came, O(lambda) otherwise"
       else "O(1) amortised per change where rows only come or only go, O(lambda) otherwise"
     s"$update; constant delay between results; state linear in the stored rows"
   }
 
   /** The relations whose rows come and go. */
-  def changelogs: Seq[String] = shape.relations.filter(r => shape.inputs(r.input).retractable).map(_.name)
+  def changelogs: Seq[String] = shape.relations.filter(r => shape.inputs(r.input).kind.leaves).map(_.name)
 
   /** The groups of relations that no equation links, where there are several. */
   def crossProduct: Seq[Seq[String]] = shape.tree match {

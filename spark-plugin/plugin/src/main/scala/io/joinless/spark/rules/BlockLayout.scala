@@ -31,6 +31,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param changelogs the leaves whose rows come and go
   * @param guarded the keys that can fail on rows on which Spark does not compute them: such a row is left out
   * @param unguarded those that nothing can guard
+  * @param counted equal rows of streams that only come are one, and counted
   */
 final case class BlockLayout(
     block: JoinBlock,
@@ -42,13 +43,14 @@ final case class BlockLayout(
     output: IndexedSeq[(Attribute, Expression)],
     changelogs: Set[Int],
     guarded: Seq[Term],
-    unguarded: Seq[Term]
+    unguarded: Seq[Term],
+    counted: Boolean
 ) {
 
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
     InputSpec(
       stored.map(c => ColumnSpec(c.name, KeyBytes.asNullable(c.dataType))),
-      if (changelogs(leaf)) InputKind.Changelog else InputKind.Appended
+      if (changelogs(leaf)) InputKind.Changelog else if (counted) InputKind.Counted else InputKind.Appended
     )
   }
 
@@ -153,7 +155,19 @@ object BlockLayout {
         KeySpec(attribute, columns(i).indexWhere(_.exprId == column.exprId))
       }
     }
-    BlockLayout(block, classes, columns, specs, residuals, late, output, changelogs, guarded, unguarded)
+    BlockLayout(
+      block,
+      classes,
+      columns,
+      specs,
+      residuals,
+      late,
+      output,
+      changelogs,
+      guarded,
+      unguarded,
+      counted = false
+    )
   }
 
   /** @param asWritten the key as the query has it */

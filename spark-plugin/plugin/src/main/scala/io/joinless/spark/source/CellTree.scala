@@ -34,7 +34,9 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
       lease.resize(bytes, limit)
       if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
     }
-    stores.read(cell)(blocks => CellTask.rebuild(spec, reader(keep), blocks, checkSize).tree)
+    // rows are enumerated here, also where their query counts them only
+    val enumerated = spec.shaped(_.copy(reduction = None))
+    stores.read(cell)(blocks => CellTask.rebuild(enumerated, reader(keep), blocks, checkSize).tree)
   }
 
   def reader(keep: ChangeLogReader.Keep): ChangeLogReader =

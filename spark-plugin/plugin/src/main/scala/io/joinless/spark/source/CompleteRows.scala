@@ -80,7 +80,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
       relation <- was.indices
     } {
       val undecided =
-        if (join.shape.retractable) is(relation).filters
+        if (join.shape.rowsLeave) is(relation).filters
         else StoredRows.undecided(join.scans(relation), columns(join, relation))
       val added = undecided.diff(was(relation).filters)
       if (added.nonEmpty) throw JoinlessErrors.stateMismatch(
@@ -98,7 +98,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     * running one does.
     */
   private def conditions(join: JoinFreeJoin): Seq[RelationFilter] =
-    if (join.shape.retractable) Nil
+    if (join.shape.rowsLeave) Nil
     else for {
       (scan, relation) <- join.scans.zipWithIndex
       condition <- StoredRows.conditions(scan, columns(join, relation))

@@ -31,11 +31,16 @@ final case class BlockShape(
     /** Per relation, where its rows come from; a complete result must ask for the same. None where changes are not asked, or the
       * writing release recorded none.
       */
-    origins: Option[IndexedSeq[OriginSpec]] = None
+    origins: Option[IndexedSeq[OriginSpec]] = None,
+    /** How equal results are counted without enumerating them; None where results are enumerated. */
+    reduction: Option[ReductionSpec] = None
 ) {
 
-  /** Rows can disappear: weights travel with rows, and rows have an identity. */
+  /** Weights travel with rows, and rows have an identity. */
   def retractable: Boolean = inputs.exists(_.retractable)
+
+  /** Rows can leave. */
+  def rowsLeave: Boolean = inputs.exists(_.kind.leaves)
 
   /** With further conditions, per relation, that a changelog's rows have passed. */
   def filteredBefore(filters: IndexedSeq[IndexedSeq[String]]): BlockShape = copy(meaning = meaning.map { m =>
@@ -108,7 +113,7 @@ final case class OriginSpec(rows: String, places: IndexedSeq[String], filters: I
 /** Layout of the rows of one input: an `UnsafeRow` of these columns, each nullable. */
 final case class InputSpec(columns: IndexedSeq[ColumnSpec], kind: InputKind) {
 
-  /** Its rows can leave. */
+  /** Its rows have an identity, and are counted. */
   def retractable: Boolean = kind.retractable
 }
 

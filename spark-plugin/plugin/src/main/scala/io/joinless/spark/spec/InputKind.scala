@@ -3,9 +3,10 @@ package io.joinless.spark.spec
 /** How rows of an input come and go.
   *
   * @param name stands in checkpoints
-  * @param retractable rows can leave: they have an identity, weights travel with them, and the log holds how often each is there
+  * @param retractable rows have an identity, weights travel with them, and the log holds how often each is there
+  * @param leaves rows can leave
   */
-sealed abstract class InputKind(val name: String, val retractable: Boolean)
+sealed abstract class InputKind(val name: String, val retractable: Boolean, val leaves: Boolean = false)
 
 object InputKind {
 
@@ -13,7 +14,10 @@ object InputKind {
   case object Appended extends InputKind("appended", retractable = false)
 
   /** Signed changes tell which rows come and which go. */
-  case object Changelog extends InputKind("changelog", retractable = true)
+  case object Changelog extends InputKind("changelog", retractable = true, leaves = true)
 
-  val all: Seq[InputKind] = Seq(Appended, Changelog)
+  /** Rows only come; equal ones are one row, and counted. */
+  case object Counted extends InputKind("counted", retractable = true)
+
+  val all: Seq[InputKind] = Seq(Appended, Changelog, Counted)
 }

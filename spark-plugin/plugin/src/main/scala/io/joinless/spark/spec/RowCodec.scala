@@ -1,6 +1,6 @@
 package io.joinless.spark.spec
 
-import io.joinless.engine.tuples.KeyField
+import io.joinless.engine.tuples.{KeyField, RowProjection}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -17,7 +17,8 @@ object RowCodec {
   def leastWords(input: InputSpec): Int = nullWords(input.columns.size) + input.columns.size
 
   def fixedWords(input: InputSpec): Int =
-    if (input.columns.forall(c => UnsafeRow.isFixedLength(c.dataType))) leastWords(input) else 0
+    if (input.columns.forall(c => UnsafeRow.isFixedLength(c.dataType))) RowProjection.fixedWords(input.columns.size)
+    else 0
 
   def blockDef(spec: BlockSpec): BlockDef = BlockDef(
     inputs = spec.inputs.map(i => InputDef(i.columns.size, fixedWords(i), i.retractable)),

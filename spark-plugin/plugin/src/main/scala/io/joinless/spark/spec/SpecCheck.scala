@@ -48,23 +48,64 @@ object SpecCheck {
   }
 
   private def joinTree(spec: BlockSpec): Option[String] = {
-    val nodes = spec.tree.preorder
+    val keys = spec.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute)))
+    def name(x: Int) = spec.attributes.lift(x).fold(s"column $x")(_.name)
+    problem(spec.tree, spec.relations.indices, keys, name)
+      .orElse(spec.shape.reduction.flatMap(reduction(spec.shape, _, name)))
+  }
+
+  private def reduction(shape: BlockShape, reduction: ReductionSpec, name: Int => String): Option[String] = {
+    val vertices = ReducedBlock.Vertices(shape)
+    val graph = vertices.graph
+    val components = reduction.components.indices
+    val tops = reduction.top.preorder.collect { case RelationNode(c, attributes, _) => c -> attributes }
+    val bounds = (reduction.components :+ reduction.top).flatMap(SpecBounds.shape(_)).headOption
+    if (bounds.isDefined) bounds
+    else if (reduction.components.flatMap(_.relations).sorted != graph.edges.indices)
+      Some("its components do not have each relation once")
+    else if (tops.map(_._1).sorted != components) Some("the tree of components does not have each once")
+    else {
+      val shown = components.map(reduction.shown)
+      val trees = components.flatMap(c =>
+        problem(reduction.components(c), reduction.components(c).relations, graph.edges, name)
+      )
+      val hidden = vertices.shown.exists(x => !shown.exists(_(x)))
+      val attributes = components.map(c => graph.attributesOf(BitSet.fromSpecific(reduction.components(c).relations)))
+      val apart = components.exists(a =>
+        components.exists(b => a < b && !(attributes(a) & attributes(b)).subsetOf(shown(a) & shown(b)))
+      )
+      trees.headOption.orElse(problem(reduction.top, components, shown, name))
+        .orElse(Option.when(hidden)("its components do not show what its results do"))
+        .orElse(Option.when(components.exists(c => !shown(c).subsetOf(reduction.components(c).attributes)))(
+          "the root of a component lacks what that shows"
+        ))
+        .orElse(Option.when(apart)("components have more in common than they show"))
+    }
+  }
+
+  /** Why a tree is no join tree of some relations, of all that have these attributes. */
+  private def problem(
+      tree: JoinTree,
+      relations: IndexedSeq[Int],
+      attributesOf: IndexedSeq[BitSet],
+      name: Int => String
+  ): Option[String] = {
+    val nodes = tree.preorder
     def stray = nodes.collectFirst {
-      case RelationNode(r, _, _) if !spec.relations.indices.contains(r) => s"relation $r is not there"
-      case RelationNode(r, attributes, _)
-          if attributes != BitSet.fromSpecific(spec.relations(r).keys.map(_.attribute)) =>
-        s"the node of ${spec.relations(r).name} has other attributes"
+      case RelationNode(r, _, _) if !attributesOf.indices.contains(r) => s"relation $r is not there"
+      case RelationNode(r, attributes, _) if attributes != attributesOf(r) =>
+        s"the node of relation $r has other attributes"
       case g: GeneralizedNode if !g.children.forall(c => g.attributes.subsetOf(c.attributes)) =>
         "a generalized node has attributes that a child lacks"
     }
-    lazy val pairs = edges(spec.tree)
-    def torn = spec.attributes.indices.find { x =>
+    lazy val pairs = edges(tree)
+    def torn = nodes.flatMap(_.attributes).distinct.find { x =>
       nodes.count(_.attributes(x)) - pairs.count { case (p, c) => p.attributes(x) && c.attributes(x) } > 1
     }
-    SpecBounds.shape(spec.tree)
+    SpecBounds.shape(tree)
       .orElse(stray)
-      .orElse(Option.when(spec.tree.relations != spec.relations.indices)("a relation is missing or stands twice"))
-      .orElse(torn.map(x => s"the nodes with ${spec.attributes(x).name} are not connected"))
+      .orElse(Option.when(tree.relations != relations.sorted)("a relation is missing or stands twice"))
+      .orElse(torn.map(x => s"the nodes with ${name(x)} are not connected"))
   }
 
   private def edges(tree: JoinTree): IndexedSeq[(JoinTree, JoinTree)] =

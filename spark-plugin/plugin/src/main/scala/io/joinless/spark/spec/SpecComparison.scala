@@ -16,6 +16,7 @@ object SpecComparison {
   def difference(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] =
     relations(recorded, planned)
       .map(Mismatch.Query -> _)
+      .orElse(counted(recorded, planned).map(Mismatch.Query -> _))
       .orElse(columns(recorded, planned).map(Mismatch.Columns -> _))
       .orElse(equations(recorded, planned).map(Mismatch.Query -> _))
       .orElse(output(recorded, planned).map(Mismatch.Columns -> _))
@@ -48,12 +49,18 @@ object SpecComparison {
 
   /** The recorded block, under the names and with the conditions of the planned one. */
   def continued(recorded: BlockSpec, planned: BlockShape): BlockSpec =
-    BlockSpec(planned.copy(tree = recorded.tree), recorded.shares)
+    BlockSpec(planned.copy(tree = recorded.tree, reduction = recorded.shape.reduction), recorded.shares)
 
   private def relations(recorded: BlockShape, planned: BlockShape): Option[String] =
     Option.when(recorded.relations.size != planned.relations.size)(
       s"It joins ${recorded.relations.size} relations (${names(recorded)}), the query ${planned.relations.size} (${names(planned)})."
     )
+
+  private def counted(recorded: BlockShape, planned: BlockShape): Option[String] =
+    Option.when(recorded.reduction.isDefined != planned.reduction.isDefined) {
+      def done(shape: BlockShape) = if (shape.reduction.isDefined) "counts" else "enumerates"
+      s"It ${done(recorded)} the results of the join of ${names(recorded)}, the query ${done(planned)} them."
+    }
 
   private def columns(recorded: BlockShape, planned: BlockShape): Option[String] =
     pairs(recorded, planned).collectFirst {

@@ -46,7 +46,9 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
         staticsAtArrival = optional(o, "statics").forall(atArrival),
         meaning = optional(o, "meaning").map(meaning),
         constants = optional(o, "constants").map(_ => texts(o, "constants")),
-        origins = optional(o, "origins").map(_ => list(o, "origins").map(origin))
+        origins = optional(o, "origins").map(_ => list(o, "origins").map(origin)),
+        reduction =
+          optional(o, "reduction").map(r => ReductionSpec(list(r, "components").map(tree), tree(at(r, "top"))))
       ),
       list(o, "shares").map(number)
     )
@@ -146,7 +148,7 @@ private[spec] object SpecDecoder {
   /** Nodes have stages, inputs have kinds. */
   private object Version2 extends SpecDecoder(2) {
     override protected def own: Set[String] = Set("stage", "statics")
-    override protected def mayLack: Set[String] = Set("constants", "meaning", "origins", "result")
+    override protected def mayLack: Set[String] = Set("constants", "meaning", "origins", "reduction", "result")
     override protected def id(o: JObject): NodeId = NodeId(int(o, "block"), int(o, "stage"))
     override protected def kind(input: JValue): InputKind = {
       val name = text(input, "kind")

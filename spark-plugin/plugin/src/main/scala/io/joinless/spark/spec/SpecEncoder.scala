@@ -43,7 +43,10 @@ private[spec] object SpecEncoder {
       "statics" -> JString(if (shape.staticsAtArrival) AtArrival else AsSpark)
     ) ++ shape.result.map(r => "result" -> encode(r)) ++ shape.meaning.map(m => "meaning" -> encode(m)) ++
       shape.constants.map(texts => "constants" -> array(texts)(JString(_))) ++
-      shape.origins.map(origins => "origins" -> array(origins)(encode)))
+      shape.origins.map(origins => "origins" -> array(origins)(encode)) ++
+      shape.reduction.map(r =>
+        "reduction" -> JObject("components" -> array(r.components)(encode), "top" -> encode(r.top))
+      ))
   }
 
   def encode(origin: OriginSpec): JObject = JObject(

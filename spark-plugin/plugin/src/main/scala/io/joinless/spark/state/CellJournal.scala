@@ -1,7 +1,7 @@
 package io.joinless.spark.state
 
 import io.joinless.engine.tuples.{IntStack, PagedLongs}
-import io.joinless.engine.update.{ChangeBatch, Reversal}
+import io.joinless.engine.update.NettedBatch
 
 /** What a batch does to a cell with changelogs, noted so that it can be taken back: to the counts of its rows, and to what is known
   * of its log. A row that changes is copied once for both: its id may be another's when the batch is taken back.
@@ -9,17 +9,17 @@ import io.joinless.engine.update.{ChangeBatch, Reversal}
   * @param start the cell before the batch, which is changed in place
   */
 final private[spark] class CellJournal(start: CellState) extends Undo {
-  private[this] val tree = start.tree
+  private[this] val views = start.views
   private[this] val extent = start.extent.get
   private[this] val (oldest, entries, live, credit, owed) =
     (extent.oldest, extent.entries, extent.live, extent.credit, extent.owed)
-  private[this] val reversal = new Reversal(tree)
+  private[this] val reversal = Views.reversal(views)
   private[this] val inputs = new IntStack
   private[this] val copies = new IntStack
   private[this] val newest = new PagedLongs
 
   /** What a prepared batch will do; `each` is called with each changed row, its input and its id. */
-  def note(batch: ChangeBatch)(each: (Int, Int) => Unit): Unit = batch.note(reversal, each)
+  def note(batch: NettedBatch)(each: (Int, Int) => Unit): Unit = batch.note(reversal, each)
 
   /** The row's newest block is about to be another one. */
   def newestBlock(input: Int, row: Int): Unit = {
@@ -33,7 +33,7 @@ final private[spark] class CellJournal(start: CellState) extends Undo {
     while (!inputs.isEmpty) {
       val input = inputs.pop()
       val copy = copies.pop()
-      val row = tree.find(input, reversal.copies.content(input, copy), reversal.copies.words(input, copy))
+      val row = views.find(input, reversal.copies.content(input, copy), reversal.copies.words(input, copy))
       if (row >= 0) extent.setNewestBlock(input, row, newest(inputs.size))
     }
     extent.oldest = oldest

@@ -1,6 +1,6 @@
 package io.joinless.spark.state
 
-import io.joinless.engine.update.ChangeBatch
+import io.joinless.engine.update.NettedBatch
 import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.BlockStore
@@ -32,10 +32,10 @@ final private[spark] class CountLog(
     reader: ChangeLogReader,
     journal: Option[CellJournal]
 ) {
-  private[this] val tree = start.tree
+  private[this] val views = start.views
   private[this] val writer = new ChangeLogWriter(cell, start.nextSequence, store, weighted = true, start.tail)
   writer.cleanedUntil(extent.oldest)
-  private[this] val counts = new RowCounts(tree.block)
+  private[this] val counts = new RowCounts(views.block)
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
   private[this] var words = new Array[Long](64)
   private[this] var own = 0L
@@ -68,7 +68,7 @@ final private[spark] class CountLog(
     *
     * @return number of rows that change
     */
-  def writeChanges(batch: ChangeBatch): Long = {
+  def writeChanges(batch: NettedBatch): Long = {
     var rows = 0L
     def count(input: Int, row: Int): Unit = {
       write(batch, input, row)
@@ -78,7 +78,7 @@ final private[spark] class CountLog(
     rows
   }
 
-  private def write(batch: ChangeBatch, input: Int, row: Int): Unit = {
+  private def write(batch: NettedBatch, input: Int, row: Int): Unit = {
     val relations = counts.relations(input)
     var gone = 0L
     counts.clear()
@@ -103,7 +103,7 @@ final private[spark] class CountLog(
 
   /** The groups of `counts`, and the roles whose count became 0. */
   private def writeCounts(input: Int, row: Int, gone: Long): Unit = {
-    val arena = tree.arena(input)
+    val arena = views.arena(input)
     val bytes = 8 * arena.words(row)
     val offset = Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row)
     val size = counts.size + (if (gone != 0L) 1 else 0)
@@ -121,7 +121,7 @@ final private[spark] class CountLog(
 
   /** Cleans and stores; the tree has the batch's changes by now. */
   def close(): Unit = if (own > 0) {
-    if (tree.rows == 0) removeAll() else clean()
+    if (views.rows == 0) removeAll() else clean()
     // the last block of a batch is written last: it says which block is the oldest one now
     writer.close(reader)(block =>
       (roles, weight, input, base, offset, bytes) =>
@@ -172,7 +172,7 @@ final private[spark] class CountLog(
     else {
       val row = find(input, base, offset, bytes)
       if (row >= 0 && isLatest(input, row, extent.oldest, last)) {
-        counts.read(tree, input, row)
+        counts.read(views, input, row)
         writeCounts(input, row, gone = 0L)
       }
     }
@@ -181,7 +181,7 @@ final private[spark] class CountLog(
     val size = bytes >>> 3
     if (words.length < size) words = new Array[Long](2 * size)
     Platform.copyMemory(base, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
-    tree.find(input, words, size)
+    views.find(input, words, size)
   }
 
   /** Whether a merged block must keep this entry: it is its row's latest, or says that a row is gone which an older block has. */

@@ -1,6 +1,6 @@
 package io.joinless.spark.state
 
-import io.joinless.engine.view.{BlockDef, ViewTree}
+import io.joinless.engine.view.{BlockDef, RowStore}
 
 /** The counts of one row of a changelog input, one per role, and their groups: roles with the same count, which share an
   * entry of the log. A count of 0 is in no group.
@@ -27,12 +27,12 @@ final class RowCounts(block: BlockDef) {
     anyNegative = false
   }
 
-  /** The counts that a row has in the tree. */
-  def read(tree: ViewTree, input: Int, row: Int): Unit = {
+  /** The counts that a row has in the views. */
+  def read(views: RowStore, input: Int, row: Int): Unit = {
     clear()
     val relations = block.relationsOf(input)
     var i = 0
-    while (i < relations.length) { add(relations(i), tree.multiplicity(relations(i), row)); i += 1 }
+    while (i < relations.length) { add(relations(i), views.multiplicity(relations(i), row)); i += 1 }
   }
 
   def add(relation: Int, count: Long): Unit = if (count != 0L) {

@@ -1,7 +1,8 @@
 package io.joinless.spark.state
 
 import java.util.UUID
-import io.joinless.engine.view.ViewTree
+
+import io.joinless.engine.view.{RowStore, ViewTree}
 import scala.collection.mutable
 
 /** One cell of one operator of one checkpoint: whose state a view tree is. */
@@ -10,16 +11,24 @@ final case class CellId(checkpoint: String, operator: Long, cell: Int)
 /** Which state of the cell: the run, the store's version, and the id of its checkpoint where the store has one. */
 final case class StateVersion(run: UUID, version: Long, checkpointId: Option[String])
 
-/** A view tree that stands for the store at some version, the number of the log's next block, what its last blocks are,
+/** Views that stand for the store at some version, the number of the log's next block, what its last blocks are,
   * and, where the log has weights, what is known of it.
+  *
+  * @param views a view tree, or sums ([[io.joinless.engine.reduce.ReducedJoin]]) where results are only counted
   */
 final case class CellState(
-    tree: ViewTree,
+    views: RowStore,
     nextSequence: Long,
     tail: LogTail = LogTail.Empty,
     extent: Option[LogExtent] = None
 ) {
-  def bytes: Long = tree.bytes + extent.fold(0L)(_.bytes)
+  def bytes: Long = views.bytes + extent.fold(0L)(_.bytes)
+
+  /** The views of a block whose results are enumerated. */
+  def tree: ViewTree = views match {
+    case tree: ViewTree => tree
+    case _ => throw new IllegalStateException("results that are counted have no view tree")
+  }
 }
 
 /** Takes back what the last batch did to a tree; to be called once, before anything else is done to the tree. */

@@ -1,0 +1,93 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.algebra.WeightOverflow
+import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.state.{CellJournal, CellState, CountLog, Undo}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** One batch in one cell whose rows are counted: all rows are read and netted, what the batch leaves of each is written to the log, then
+  * the changes of the result are told.
+  */
+abstract private class CountedTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
+    extends CellTask(context, start, input) {
+  import context._
+
+  private[this] val extent = start.extent.get
+  private[this] val first = views.rows == 0 && extent.entries == 0
+  private[this] val journal = if (first) None else Some(new CellJournal(start))
+  private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
+  private[this] var words = new Array[Long](64)
+  private[this] var undo: Undo = null // once the batch is prepared
+  private[this] var begun = false
+
+  protected def batch: NettedBatch
+
+  /** The next change of the result; null where there is none left. The batch has begun. */
+  protected def emitNext(): UnsafeRow
+
+  final override protected def emit(): UnsafeRow =
+    try {
+      if (!begun) begin()
+      emitNext()
+    } catch {
+      case e: DeleteOfAbsentRow => throw absent(e)
+      case _: WeightOverflow => throw JoinlessErrors.weightOverflow()
+    }
+
+  /** Reads the batch, and writes what it leaves of rows to the log. */
+  protected def begin(): Unit = {
+    begun = true
+    while (takeNext()) {}
+    batch.prepare()
+    val changed = log.writeChanges(batch)
+    undo = journal.getOrElse(new FirstBatch(spec))
+    metrics.rowsNetted -= changed // counted as taken so far; what is left after netting goes off
+  }
+
+  final override protected def take(
+      exchanged: UnsafeRow,
+      input: Int,
+      roles: Long,
+      offset: Long,
+      bytes: Int
+  ): Unit = {
+    val count = bytes >>> 3
+    if (words.length < count) words = new Array[Long](2 * count)
+    Platform.copyMemory(exchanged.getBaseObject, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
+    metrics.propagate.begin()
+    batch.add(input, roles, exchanged.getLong(ExchangeRow.Weight), words, count)
+    metrics.propagate.end()
+    if (spec.inputs(input).retractable) metrics.rowsNetted += 1
+    else log.writeAppended(roles, exchanged.getBaseObject, offset, bytes)
+  }
+
+  final protected def step(): Boolean = {
+    metrics.enumerate.begin()
+    val more = batch.next()
+    metrics.enumerate.end()
+    more
+  }
+
+  override protected def close(): (CellState, Undo) = {
+    log.close()
+    checkSize(start.bytes)
+    metrics.rowsOwed = extent.owed
+    metrics.rowsRemoved = log.removed
+    metrics.logRows = extent.entries
+    CellState(views, log.nextSequence, log.tail, start.extent) -> undo
+  }
+
+  final override protected def takenBack(): Option[CellState] = Option.when(undo != null) {
+    batch.drain()
+    undo()
+  }
+
+  private def absent(e: DeleteOfAbsentRow): Throwable = {
+    val relation = spec.relations(e.relation)
+    val text = RowText(spec.inputs(relation.input).columns, e.row.toArray)
+    JoinlessErrors.deleteOfAbsentRow(relation.name, text, e.present, e.change)
+  }
+}

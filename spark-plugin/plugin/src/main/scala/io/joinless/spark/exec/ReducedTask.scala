@@ -1,0 +1,27 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.reduce.{ReducedBatch, ReducedJoin}
+import io.joinless.spark.spec.ReducedBlock
+import io.joinless.spark.state.CellState
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** One batch in one cell of a block whose results are counted: exchange rows with weights in, and per row that the block shows how many
+  * results more, or less, there are of it. A row may come several times; whoever asked adds up.
+  *
+  * Cost: the batch in memory, netted; then a step per tuple whose count changes, and each shown row that changes. Never a result.
+  */
+final private class ReducedTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
+    extends CountedTask(context, start, input) {
+  import context._
+
+  private[this] val block = ReducedBlock(spec.shape, spec.shape.reduction.get)
+  private[this] val sums = start.views.asInstanceOf[ReducedJoin]
+
+  override protected val batch =
+    new ReducedBatch(sums, ResidualPredicates.compile(block.top, residuals, sums.shown), owe)
+  private[this] val output = new OutputRow(block.top, sums.shown, weighted = true)
+
+  override protected def emitNext(): UnsafeRow =
+    if (step()) output.update(batch.rows, batch.changed, batch.weight) else null
+}
