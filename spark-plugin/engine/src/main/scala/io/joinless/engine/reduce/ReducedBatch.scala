@@ -49,6 +49,12 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
     }
   }
 
+  /** Brings sums up to date, but for those that results show: else the first `next` does. */
+  def propagate(): Unit = {
+    prepare()
+    sums.start()
+  }
+
   override def next(): Boolean = {
     prepare()
     sums.next() || { settle(); false }

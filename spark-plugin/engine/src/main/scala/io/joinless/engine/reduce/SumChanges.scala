@@ -74,7 +74,8 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
     true
   }
 
-  private def start(): Unit = if (!started) {
+  /** Carries the changes through the components. */
+  def start(): Unit = if (!started) {
     started = true
     phase = SumChanges.Go
     component = 0

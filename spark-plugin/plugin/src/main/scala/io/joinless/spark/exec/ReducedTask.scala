@@ -22,6 +22,11 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
     new ReducedBatch(sums, ResidualPredicates.compile(block.top, residuals, sums.shown), owe)
   private[this] val output = new OutputRow(block.top, sums.shown, weighted = true)
 
+  override protected def begin(): Unit = {
+    super.begin()
+    metrics.propagate.once(batch.propagate())
+  }
+
   override protected def emitNext(): UnsafeRow =
     if (step()) output.update(batch.rows, batch.changed, batch.weight) else null
 }

@@ -7,6 +7,7 @@ final private class SampledTimer(period: Int) {
   private[this] var wait = 1
   private[this] var started = 0L
   private[this] var sampled = 0L
+  private[this] var exact = 0L
 
   def begin(): Unit = {
     wait -= 1
@@ -18,7 +19,14 @@ final private class SampledTimer(period: Int) {
     wait = period
   }
 
-  def nanos: Long = sampled * period
+  /** Times something that is called once. */
+  def once(body: => Unit): Unit = {
+    val start = System.nanoTime()
+    body
+    exact += System.nanoTime() - start
+  }
+
+  def nanos: Long = sampled * period + exact
 }
 
 private object SampledTimer {

@@ -75,10 +75,14 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     ProjectedField(vertices.ordinal(relation, vertex), !UnsafeRow.isFixedLength(dataType), dataWords)
   }
 
-  /** Some rows of the block are not told from others: several relations stand behind what is shown, or columns are not shown. */
+  /** Some rows of the block are not told from others: several relations stand behind what is shown, or not all columns are shown, or
+    * nothing but keys, of rows that are separate where results are enumerated.
+    */
   def countsRows: Boolean = reduction.components.indices.exists { c =>
     val relations = reduction.components(c).relations
-    relations.size > 1 || columns(c).size < shape.inputs(shape.relations(relations.head).input).columns.size
+    val input = shape.inputs(shape.relations(relations.head).input)
+    relations.size > 1 || shown(c).size < input.columns.size ||
+    !input.retractable && shown(c).forall(_ < shape.attributes.size)
   }
 }
 
