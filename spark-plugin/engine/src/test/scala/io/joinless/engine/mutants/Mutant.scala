@@ -12,8 +12,7 @@ final case class Mutant(name: String, file: String, edits: (String, String)*) {
 
 /** Mistakes in what algorithms A16 to A35 say, and others that a reader of the engine may find tempting.
   *
-  * Not here: mistakes in what the engine does not have yet (ring sums, existential components, a net map at the
-  * output); enumerating R_e in place of V_s, for which no list exists; marking witnesses live before their results are
+  * Not here: enumerating R_e in place of V_s, for which no list exists; marking witnesses live before their results are
   * enumerated, which is no mistake: what one change of one row makes live never lies above another of its witnesses.
   */
 object Mutant {
@@ -32,6 +31,10 @@ object Mutant {
   private val lists = "tuples/IntLists.scala"
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
+  private val keySums = "reduce/KeySums.scala"
+  private val sumNode = "reduce/SumNode.scala"
+  private val sumChanges = "reduce/SumChanges.scala"
+  private val projection = "tuples/RowProjection.scala"
 
   private val survives = "n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)"
 
@@ -219,6 +222,61 @@ object Mutant {
       "chunk given back too early",
       lists,
       "if (chunks.isBorder(length)) {\n      set" -> "if (chunks.isBorder(length + 1)) {\n      set"
+    ),
+    Mutant("sums: key told once per row", keySums, "      places(key) = place + 1\n" -> ""),
+    Mutant("sums: touched keys stay touched", keySums, "    places(key) = 0\n" -> ""),
+    Mutant(
+      "sums: change of an earlier batch kept",
+      keySums,
+      "changes.at(place) + width, 0L)" -> "changes.at(place), 0L)"
+    ),
+    Mutant("sums: a distinct part counts as often as it is there", sumNode, "if (child.distinct) {" -> "if (false) {"),
+    Mutant(
+      "sums: a distinct part multiplies",
+      sumNode,
+      "if (other != c && !children(other).distinct)" -> "if (other != c)"
+    ),
+    Mutant("sums: the changed child multiplies, too", sumNode, "if (other != c && " -> "if ("),
+    Mutant(
+      "sums: a touched key is not kept",
+      sumNode,
+      "if (sums.add(key, product)) up.retain(key)" -> "sums.add(key, product)"
+    ),
+    Mutant("sums: a touched key is kept for ever", sumNode, "        child.release(key)\n" -> ""),
+    Mutant("sums: a generalized tuple stays", sumNode, "        above.release(next)\n" -> ""),
+    Mutant("sums: rows count once", sumNode, "    ring.scale(product, multiplicity(row))\n" -> ""),
+    Mutant("sums: rows do not lift", sumNode, "    lift.foreach(_.multiply(product, arena, row))\n" -> ""),
+    Mutant("sums: owed rows count", sumNode, "math.max(counts(2 * i + 1), 0L)" -> "counts(2 * i + 1)"),
+    Mutant(
+      "sums: new count in place of the difference",
+      sumNode,
+      "ring.scale(product, after - before)" -> "ring.scale(product, after)"
+    ),
+    Mutant("sums: dead rows walked as alive", sumNode, "walk(c, 2 * key + 1, delta)" -> "walk(c, 2 * key, delta)"),
+    Mutant(
+      "sums: support of dead rows not taken back",
+      sumNode,
+      "        support(row) = support(row) - 1\n        counters.steps += 1" -> "        counters.steps += 1"
+    ),
+    Mutant("sums: rows stay in their list", sumNode, "move(row, from = 1, to = 0)" -> "()"),
+    Mutant("sums: new rows are without support", sumNode, "if (several) support(row) = supported" -> ""),
+    Mutant("sums: what is shown is not given back", sumChanges, "root.release(root.sums.key(i)); i += 1" -> "i += 1"),
+    Mutant("sums: pending row taken twice", sumChanges, "if (c != component && " -> "if ("),
+    Mutant(
+      "sums: rows that come are told with those that stay",
+      sumChanges,
+      "case SumChanges.Stay => delta.reweigh" -> "case SumChanges.Stay => delta.insert"
+    ),
+    Mutant(
+      "sums: a row that is touched in vain stays touched",
+      sumChanges,
+      "sums.settle(entry)\n    here" -> "()\n    here"
+    ),
+    Mutant("projection: NULL equals 0", projection, "buffer(f >>> 6) |= 1L << (f & 63)" -> "()"),
+    Mutant(
+      "projection: offsets of the row it was taken from",
+      projection,
+      "(8L * end) << 32 | word & 0xffffffffL" -> "word"
     )
   )
 }

@@ -132,7 +132,7 @@ object ReducedCase {
       inputs = drawn.inputs.map(_.copy(retractable = true)),
       residuals = IndexedSeq.empty
     )
-    val density = Seq(0.0, 0.2, 0.5, 0.8, 1.0)(random.nextInt(5))
+    val density = Seq(0.0, 0.15, 0.3, 0.6, 1.0)(random.nextInt(5))
     val columns = for {
       r <- query.relations.indices
       c <- query.inputs(query.relations(r).input).columns.indices.take(6)

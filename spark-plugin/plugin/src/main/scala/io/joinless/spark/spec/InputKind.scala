@@ -6,18 +6,18 @@ package io.joinless.spark.spec
   * @param retractable rows have an identity, weights travel with them, and the log holds how often each is there
   * @param leaves rows can leave
   */
-sealed abstract class InputKind(val name: String, val retractable: Boolean, val leaves: Boolean = false)
+sealed abstract class InputKind(val name: String, val retractable: Boolean, val leaves: Boolean)
 
 object InputKind {
 
   /** Rows only come; equal ones are separate rows. */
-  case object Appended extends InputKind("appended", retractable = false)
+  case object Appended extends InputKind("appended", retractable = false, leaves = false)
 
   /** Signed changes tell which rows come and which go. */
   case object Changelog extends InputKind("changelog", retractable = true, leaves = true)
 
   /** Rows only come; equal ones are one row, and counted. */
-  case object Counted extends InputKind("counted", retractable = true)
+  case object Counted extends InputKind("counted", retractable = true, leaves = false)
 
   val all: Seq[InputKind] = Seq(Appended, Changelog, Counted)
 }

@@ -39,6 +39,8 @@ object SpecCheck {
       Some("its rows come from as many places as it has no relations")
     else if (spec.shape.meaning.exists(_.rows.size != spec.relations.size))
       Some("its rows are those of other relations")
+    else if (spec.shape.reduction.isDefined && !spec.inputs.forall(_.retractable))
+      Some("its results are counted, and its rows are not")
     else if (spec.relations.exists(r => r.keys.map(_.attribute) != r.keys.map(_.attribute).sorted))
       Some("the keys of a relation are out of order")
     else if (SpecBounds.keysOfDifferentForm(spec).isDefined) SpecBounds.keysOfDifferentForm(spec)

@@ -95,6 +95,32 @@ class StateFormatSpec extends AnyFunSuite {
     assert(what == "Its join block is recorded in format 3 by release 0.1.0, this release reads the formats 1 and 2.")
   }
 
+  test("how results are counted comes back as it was written, and must fit the block") {
+    val counted = Specs.threeHops.shaped { shape =>
+      val inputs = shape.inputs.map(_.copy(kind = InputKind.Counted))
+      val asked = shape.copy(inputs = inputs, residuals = IndexedSeq.empty, output = IndexedSeq(ColumnRef(1, 0)))
+      asked.copy(reduction = ReducedBlock.best(asked, IndexedSeq(1.0, 1.0, 1.0)).map(_.reduction))
+    }
+    assert(counted.shape.reduction.exists(_.components.map(_.relations) == IndexedSeq(Seq(0), Seq(1, 2))))
+    assert(StateFormat.fromJson(StateFormat.toJson(counted)) == counted)
+    def refused(change: ReductionSpec => ReductionSpec): Boolean =
+      StateFormat.read(StateFormat.toJson(counted.shaped(s => s.copy(reduction = s.reduction.map(change))))).isLeft
+    assert(refused(r => r.copy(components = r.components.take(1))))
+    assert(!refused(r => r.copy(components = r.components.reverse))) // both show the same
+    assert(refused(r => r.copy(components = IndexedSeq(r.components(1), r.components(1)))))
+    assert(refused(r => r.copy(components = r.components :+ r.components.head)))
+    assert(refused(r => r.copy(top = RelationNode(0, BitSet(0), IndexedSeq.empty))))
+    assert(refused(r =>
+      r.copy(top = RelationNode(0, BitSet(0), IndexedSeq(RelationNode(1, BitSet(1), IndexedSeq.empty))))
+    ))
+    assert(refused(r =>
+      r.copy(top = RelationNode(0, BitSet(), IndexedSeq(RelationNode(1, BitSet(), IndexedSeq.empty))))
+    ))
+    val whole = ReductionSpec(IndexedSeq(counted.tree), RelationNode(0, BitSet(0), IndexedSeq.empty))
+    assert(!refused(_ => whole))
+    assert(StateFormat.read(StateFormat.toJson(counted.shaped(_.copy(inputs = Specs.threeHops.inputs)))).isLeft)
+  }
+
   test("a spec that contradicts itself is refused") {
     val spec = Specs.threeHops
     def check(changed: BlockSpec): Option[Mismatch] =

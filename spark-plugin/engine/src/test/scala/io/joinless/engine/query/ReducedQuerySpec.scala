@@ -1,0 +1,73 @@
+package io.joinless.engine.query
+
+import io.joinless.engine.query.{HypergraphGenerators => Random}
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+import scala.collection.immutable.BitSet
+
+/** Which attributes a query is reduced to, and by which trees. */
+class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
+
+  private def best(graph: Hypergraph, output: BitSet): Reduction =
+    Reduction.best(graph, output).fold(core => fail(core.toString), identity)
+
+  test("a free-connex query shows what was asked, any other the fewest attributes more that make it free-connex") {
+    var (more, several) = (0, 0)
+    forAll(Random.withOutput(Random.acyclic(5, 6)), minSuccessful(3000)) { case (graph, output) =>
+      val found = best(graph, output)
+      val added = found.output &~ output
+      assert(output.subsetOf(found.output) && FreeConnex.isFreeConnex(graph, found.output))
+      if (FreeConnex.isFreeConnex(graph, output)) assert(added.isEmpty)
+      else {
+        more += 1
+        val fewer = graph.attributes.toIndexedSeq.filterNot(output).combinations(added.size - 1)
+        assert(!fewer.exists(some => FreeConnex.isFreeConnex(graph, output ++ some)))
+      }
+      if (found.components.exists(_.relations.size > 1)) several += 1
+    }
+    assert(more > 50 && several > 500)
+  }
+
+  test("trees: each relation in one component, whose root has what the component shows; the top joins what they show") {
+    forAll(Random.withOutput(Random.acyclic(6, 6)), minSuccessful(3000)) { case (graph, output) =>
+      val found = best(graph, output)
+      assert(found.components.flatMap(_.relations).sorted === graph.edges.indices)
+      for (c <- found.components) {
+        assert(c.shown.subsetOf(c.tree.attributes) && c.shown === (graph.attributesOf(c.relations) & found.output))
+        val relations = c.relations.toIndexedSeq
+        assert(JoinTree.violations(renumbered(c.tree, relations), Hypergraph(relations.map(graph.edges))).isEmpty)
+      }
+      assert(JoinTree.violations(found.top, Hypergraph(found.components.map(_.shown))).isEmpty)
+    }
+  }
+
+  private def renumbered(tree: JoinTree, relations: IndexedSeq[Int]): JoinTree = tree match {
+    case RelationNode(r, attributes, children) =>
+      RelationNode(relations.indexOf(r), attributes, children.map(renumbered(_, relations)))
+    case GeneralizedNode(attributes, children) => GeneralizedNode(attributes, children.map(renumbered(_, relations)))
+  }
+
+  test("named queries: components and heights") {
+    import ShapesOfQueries._
+    def shown(r: Reduction) = r.components.map(c => (c.relations, c.shown))
+    val middle = best(line(3), BitSet(1))
+    assert(shown(middle) === IndexedSeq((BitSet(0), BitSet(1)), (BitSet(1, 2), BitSet(1))) && middle.height === 2)
+    val count = best(star(4), BitSet.empty)
+    assert(shown(count) === IndexedSeq((BitSet(0, 1, 2, 3), BitSet.empty)) && count.height === 1)
+    assert(best(star(4), BitSet(0)).height === 1)
+    val ends = best(line(2), BitSet(0, 2)) // not free-connex: the middle is shown, too
+    assert(ends.output === BitSet(0, 1, 2) && ends.components.size === 2 && ends.height === 1)
+    // free-connex, and without a tree of CROWN's definitions (A7): c=0 f=1 e=2 d=3 a=4, only e is hidden
+    val gap = best(Hypergraph.of(Seq(0, 1), Seq(1, 2, 3), Seq(3, 4)), BitSet(0, 1, 3, 4))
+    assert(gap.output === BitSet(0, 1, 3, 4) && gap.height === 2)
+    assert(gap.components.map(_.shown) === IndexedSeq(BitSet(0, 1), BitSet(1, 3), BitSet(3, 4)))
+    assert(Reduction.best(cycle(3), BitSet(0)).isLeft)
+  }
+
+  test("a query of many relations is reduced at once") {
+    val long = ShapesOfQueries.line(30)
+    val start = System.nanoTime()
+    assert(best(long, BitSet(0, 30)).output.size === 31)
+    assert((System.nanoTime() - start) / 1000000 < 5000)
+  }
+}

@@ -1,0 +1,105 @@
+package io.joinless.spark.changes
+
+import io.joinless.spark.SharedSpark
+import io.joinless.spark.api._
+import io.joinless.spark.compile.DeltaCompilation
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.explain.{JoinTreeText, ReducedFacts}
+import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.spec.{BlockShape, BlockSpec}
+import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.joinless.Plans
+import org.scalatest.funsuite.AnyFunSuite
+
+/** GROUP BY over joins: results are counted, not enumerated, and nobody sees it but by the cost. */
+class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
+
+  /** Each with the number of its components: 0 where results are enumerated. */
+  private val queries = Seq(
+    "SELECT t.g, COUNT(*) AS n FROM t JOIN a ON t.k = a.k GROUP BY t.g" -> 1,
+    "SELECT t.k, COUNT(*) AS n FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k GROUP BY t.k" -> 2,
+    "SELECT COUNT(*) AS n, COUNT(t.x) AS c FROM t JOIN u ON t.k = u.k JOIN a ON t.g = a.k" -> 1,
+    "SELECT u.k, COUNT(*) AS n FROM a p JOIN a q ON p.y = q.k JOIN u ON q.y = u.k GROUP BY u.k" -> 2,
+    "SELECT t.g, a.y, COUNT(*) AS n, SUM(t.x) AS s FROM t JOIN u ON t.k = u.k JOIN a ON u.k = a.k GROUP BY t.g, a.y" -> 0,
+    "SELECT t.g, MAX(a.y) AS m, COUNT(DISTINCT u.g) AS d FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k GROUP BY t.g" -> 0,
+    "SELECT t.g, COUNT(*) AS n FROM t JOIN u ON t.k <=> u.k AND t.g <=> u.g JOIN a ON u.g = a.k GROUP BY t.g" -> 2,
+    "SELECT t.g, COUNT(*) AS n FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k AND a.y = t.g GROUP BY t.g" -> 0,
+    "SELECT t.g, COUNT(*) AS n FROM t JOIN u ON t.k = u.k JOIN a ON u.k = a.k WHERE t.g < a.y GROUP BY t.g" -> 0,
+    "SELECT t.g, COUNT(*) AS n FROM t, u, a GROUP BY t.g" -> 3,
+    "SELECT COUNT(*) AS n FROM t, u, a" -> 3,
+    "SELECT DISTINCT t.g FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k" -> 1,
+    "SELECT u.g, SUM(s.n) AS m FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) s JOIN u ON s.k = u.k JOIN a ON a.k = u.g GROUP BY u.g" -> 3,
+    "SELECT n, COUNT(*) AS c FROM (SELECT t.k, COUNT(*) AS n FROM t JOIN a ON t.k = a.k JOIN u ON u.k = a.y GROUP BY t.k) GROUP BY n" -> 2,
+    "SELECT v, COUNT(*) AS n FROM (SELECT t.g AS v FROM t JOIN a ON t.k = a.k JOIN u ON a.y = u.k UNION ALL SELECT y FROM a) GROUP BY v" -> 1,
+    "SELECT t.g, a.y, COUNT(*) AS n FROM t JOIN a ON t.k = a.k JOIN u ON a.k = u.k GROUP BY ROLLUP (t.g, a.y)" -> 0,
+    "SELECT t.g, COUNT(*) AS n FROM t JOIN a ON t.k = a.k AND a.y = 1 JOIN u ON u.k = a.y GROUP BY t.g HAVING COUNT(*) > 1" -> 2,
+    "SELECT p.k, COUNT(*) AS n FROM a p JOIN a q ON p.k = q.k JOIN a r ON q.k = r.k GROUP BY p.k" -> 3,
+    "SELECT t.g, COUNT(*) AS n FROM t JOIN a ON t.k = a.k WHERE t.k IN (SELECT k FROM u) GROUP BY t.g" -> 1,
+    "SELECT t.g, COUNT(u.g) AS n FROM t LEFT JOIN u ON t.k = u.k JOIN a ON a.k = t.g GROUP BY t.g" -> 3
+  )
+
+  private def shape(sql: String): BlockShape =
+    DeltaCompilation(spark, Plans.analyzed(spark.sql(sql).incrementalEnumerate())).collect {
+      case join: JoinFreeJoin => join.shape
+    }.maxBy(_.relations.size)
+
+  for (((sql, components), i) <- queries.zipWithIndex; counted <- if (i % 4 == 0) Seq(true, false) else Seq(true))
+    test(s"${if (counted) "counted" else "enumerated"}: after every batch the changes add up to $sql") {
+      withConf(JoinlessConf.COUNT_RESULTS.key -> counted.toString) {
+        new Tables().streams()
+        assert(shape(sql).reduction.fold(0)(_.components.size) == (if (counted) components else 0))
+        for (seed <- 0L until (if (counted) 2L else 1L))
+          check(sql, 100 * seed + 4 * i, if (seed % 2 == 0) "change_type" else "weight")
+      }
+    }
+
+  test("what needs each result by itself is enumerated, and what counting does not save anything for") {
+    new Tables().streams()
+    for (
+      sql <- Seq(
+        "SELECT t.g, u.g FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k",
+        "SELECT t.k, t.g, t.x, t.d, u.g, COUNT(*) AS n FROM t JOIN u ON t.k = u.k GROUP BY ALL"
+      )
+    ) assert(shape(sql).reduction.isEmpty, sql)
+  }
+
+  test("a restart that counts what was enumerated, or the other way round, is refused by name; nothing is changed") {
+    val sql = "SELECT t.g, COUNT(*) AS n FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k GROUP BY t.g"
+    for (first <- Seq(true, false)) {
+      val tables = new Tables
+      def run(counted: Boolean): Unit = withConf(JoinlessConf.COUNT_RESULTS.key -> counted.toString) {
+        tables.start(sql)
+        try tables.running.processAllAvailable()
+        finally tables.running.stop()
+      }
+      tables.insert(1, 1, 5L, 0.1)
+      tables.insertPair(1, 2)
+      tables.append(2, 3)
+      run(first)
+      tables.append(2, 4)
+      val refused = intercept[Exception](run(!first))
+      val causes = Iterator.iterate[Throwable](refused)(_.getCause).takeWhile(_ != null).toSeq
+      assert(
+        causes.exists { case e: SparkThrowable => e.getCondition == "JOINLESS_STATE_MISMATCH.QUERY"; case _ => false },
+        causes
+      )
+      assert(causes.exists(_.getMessage.contains(if (first) "the query enumerates them" else "the query counts them")))
+      run(first)
+      assert(tables.result == tables.expected(sql))
+    }
+  }
+
+  test("explain says what is counted, per what, and what is summed up below") {
+    new Tables().streams()
+    val block = shape("SELECT u.k, COUNT(*) AS n FROM a p JOIN a q ON p.y = q.k JOIN u ON q.y = u.k GROUP BY u.k")
+    val text = JoinTreeText(BlockSpec(block, block.attributes.map(_ => 1)))
+    assert(text.linesIterator.next() == "Join-free counts over p, q, u")
+    assert(text.contains("told of its results: how many there are per u.k"))
+    assert(text.contains("results are not enumerated"))
+    val facts = ReducedFacts(block, block.reduction.get)
+    assert(facts.eliminated.size == 1 && facts.added.isEmpty)
+    val ends =
+      shape("SELECT p.k, u.g, COUNT(*) AS n FROM a p JOIN u ON p.y = u.k JOIN a r ON r.k = u.k GROUP BY p.k, u.g")
+    assert(ReducedFacts(ends, ends.reduction.get).added == Seq("p.y"))
+  }
+}
