@@ -23,6 +23,7 @@ ENGINE_LAYERS = {
     "view": {"query", "tuples"},
     "enumerate": {"algebra", "tuples", "view"},
     "update": {"algebra", "tuples", "view", "enumerate"},
+    "reduce": {"algebra", "query", "tuples", "view", "enumerate", "update"},
 }
 
 #: What changes something that is stored: methods of the engine's `tuples`.
