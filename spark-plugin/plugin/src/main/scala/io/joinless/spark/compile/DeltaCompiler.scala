@@ -147,7 +147,7 @@ final class DeltaCompiler(
 
   private def groups(aggregate: Aggregate, streams: Streams): Either[Reason, LogicalPlan] = for {
     grouping <- GroupCompiler.grouping(aggregate)
-    rows <- rows(grouping.child, streams, Consumer.Groups)
+    rows <- rows(grouping.child, streams, Consumer.Groups(once = grouping.functions.forall(GroupCompiler.countsOnce)))
   } yield {
     val groups = GroupCompiler.groups(grouping, rows).copy(purpose = aggregate.getTagValue(GroupCompiler.purpose))
     Project(grouping.results, streams.addGroups(groups, grouping.output))
@@ -227,7 +227,7 @@ final class DeltaCompiler(
   } yield {
     val enumerated = new RewriteBlock(layout)
     val reduction =
-      if (consumer.addsUp) counted(enumerated.shape(NodeId(0), tree, texts), layout) else None
+      if (consumer.addsUp) counted(enumerated.shape(NodeId(0), tree, texts), layout, consumer.once) else None
     val rewrite = if (reduction.isEmpty) enumerated else new RewriteBlock(layout.copy(counted = true))
     val template = block.leaves.indices.map(i => rewrite.scan(i, block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
@@ -240,11 +240,11 @@ final class DeltaCompiler(
   }
 
   /** How results that are added up anyway are counted without enumerating them, where that saves something. */
-  private def counted(shape: BlockShape, layout: BlockLayout): Option[ReductionSpec] = {
+  private def counted(shape: BlockShape, layout: BlockLayout, once: Boolean): Option[ReductionSpec] = {
     val leaves = layout.block.leaves
     val sizes = conf.expectedRows(leaves.map(_.name))
     Option.when(conf.countsResults && leaves.size > 1 && leaves.forall(leaf => Streams.isLinear(leaf.plan)))(())
-      .flatMap(_ => ReducedBlock.best(shape, sizes)).filter(_.countsRows).map(_.reduction)
+      .flatMap(_ => ReducedBlock.best(shape, sizes)).filter(_.countsRows).map(_.reduction.copy(once = once))
   }
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
@@ -255,17 +255,18 @@ final class DeltaCompiler(
   *
   * @param isResult nothing with state stands above them: then rows are stored, for the complete result
   * @param addsUp equal rows need not be told one by one, nor once
+  * @param once equal rows are as good as one
   */
-sealed abstract private class Consumer(val isResult: Boolean, val addsUp: Boolean) {
+sealed abstract private class Consumer(val isResult: Boolean, val addsUp: Boolean, val once: Boolean) {
 
   /** Windows are computed for rows that are there. */
   def ofWindows: Consumer = if (isResult) this else Consumer.Block
 }
 
 private object Consumer {
-  case object Result extends Consumer(isResult = true, addsUp = false)
-  case object Block extends Consumer(isResult = false, addsUp = false)
-  case object Groups extends Consumer(isResult = false, addsUp = true)
+  case object Result extends Consumer(isResult = true, addsUp = false, once = false)
+  case object Block extends Consumer(isResult = false, addsUp = false, once = false)
+  final case class Groups(override val once: Boolean) extends Consumer(isResult = false, addsUp = true, once)
 }
 
 object DeltaCompiler {

@@ -65,6 +65,12 @@ private[compile] object GroupCompiler {
     case _ => false
   }
 
+  /** Whether a function over equal rows is that over one of them. */
+  def countsOnce(f: AggregateExpression): Boolean = f.isDistinct || (f.aggregateFunction match {
+    case _: Min | _: Max | _: AnyOf => true
+    case _ => false
+  })
+
   private def summable(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType => true
     case _: DecimalType | _: YearMonthIntervalType | _: DayTimeIntervalType => true

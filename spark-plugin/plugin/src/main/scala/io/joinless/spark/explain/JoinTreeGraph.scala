@@ -63,6 +63,7 @@ object JoinTreeGraph {
         val reduced = ReducedFacts(spec.shape, reduction)
         JObject(
           "per" -> strings(reduced.shown),
+          "once" -> JBool(reduction.once),
           "eliminated" -> strings(reduced.eliminated),
           "added" -> strings(reduced.added),
           "class" -> JString(reduced.queryClass.name),

@@ -43,8 +43,8 @@ object JoinTreeText {
       reduced: ReducedFacts,
       sizes: IndexedSeq[Double]
   ): Seq[String] = {
-    val shown =
-      if (reduced.shown.isEmpty) "how many there are" else s"how many there are per ${reduced.shown.mkString(", ")}"
+    val what = if (reduced.reduction.once) "whether there are any" else "how many there are"
+    val shown = if (reduced.shown.isEmpty) what else s"$what per ${reduced.shown.mkString(", ")}"
     val lines = Seq(
       Some(s"told of its results: $shown"),
       Option.when(reduced.eliminated.nonEmpty)(s"summed up below: ${reduced.eliminated.mkString(", ")}"),

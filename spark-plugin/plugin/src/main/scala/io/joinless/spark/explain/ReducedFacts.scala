@@ -35,6 +35,8 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   def guarantee: String = {
     val steps =
       if (reduction.components.forall(_.height == 1)) "O(1) per change"
+      else if (reduction.once)
+        "one step per row of a relation when the key below it comes or goes, O(1) amortised while rows only come"
       else "one step per row of a relation when the count below its key changes, once per batch and key"
     s"$steps; results are not enumerated; state linear in the stored rows"
   }

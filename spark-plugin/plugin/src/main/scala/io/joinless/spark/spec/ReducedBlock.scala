@@ -61,7 +61,7 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     RowCodec.blockDef(BlockSpec(shape, shape.attributes.map(_ => 1))),
     reduction.components.indices.map { c =>
       val tree = reduction.components(c)
-      ComponentDef(tree, ComponentDef.atRoot(tree).map(r => r -> shown(c).map(field(r, _))).toMap)
+      ComponentDef(tree, ComponentDef.atRoot(tree).map(r => r -> shown(c).map(field(r, _))).toMap, reduction.once)
     },
     RowCodec.blockDef(top),
     Counts,
@@ -128,8 +128,9 @@ object ReducedBlock {
   *
   * @param components existential components, each a tree of relations
   * @param top a tree of the components, whose attributes are what they show
+  * @param once equal results count once: only whether there are any is told
   */
-final case class ReductionSpec(components: IndexedSeq[JoinTree], top: JoinTree) {
+final case class ReductionSpec(components: IndexedSeq[JoinTree], top: JoinTree, once: Boolean = false) {
 
   /** The vertices that a component shows. */
   def shown(component: Int): BitSet = top.preorder.collectFirst {

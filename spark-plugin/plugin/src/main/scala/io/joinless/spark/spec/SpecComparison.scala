@@ -57,8 +57,8 @@ object SpecComparison {
     )
 
   private def counted(recorded: BlockShape, planned: BlockShape): Option[String] =
-    Option.when(recorded.reduction.isDefined != planned.reduction.isDefined) {
-      def done(shape: BlockShape) = if (shape.reduction.isDefined) "counts" else "enumerates"
+    Option.when(recorded.reduction.map(_.once) != planned.reduction.map(_.once)) {
+      def done(shape: BlockShape) = shape.reduction.fold("enumerates")(r => if (r.once) "counts once" else "counts")
       s"It ${done(recorded)} the results of the join of ${names(recorded)}, the query ${done(planned)} them."
     }
 

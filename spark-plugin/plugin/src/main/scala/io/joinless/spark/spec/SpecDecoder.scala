@@ -47,8 +47,9 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
         meaning = optional(o, "meaning").map(meaning),
         constants = optional(o, "constants").map(_ => texts(o, "constants")),
         origins = optional(o, "origins").map(_ => list(o, "origins").map(origin)),
-        reduction =
-          optional(o, "reduction").map(r => ReductionSpec(list(r, "components").map(tree), tree(at(r, "top"))))
+        reduction = optional(o, "reduction").map { r =>
+          ReductionSpec(list(r, "components").map(tree), tree(at(r, "top")), boolean(at(r, "once")))
+        }
       ),
       list(o, "shares").map(number)
     )

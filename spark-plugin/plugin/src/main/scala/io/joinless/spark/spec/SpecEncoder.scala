@@ -44,10 +44,14 @@ private[spec] object SpecEncoder {
     ) ++ shape.result.map(r => "result" -> encode(r)) ++ shape.meaning.map(m => "meaning" -> encode(m)) ++
       shape.constants.map(texts => "constants" -> array(texts)(JString(_))) ++
       shape.origins.map(origins => "origins" -> array(origins)(encode)) ++
-      shape.reduction.map(r =>
-        "reduction" -> JObject("components" -> array(r.components)(encode), "top" -> encode(r.top))
-      ))
+      shape.reduction.map(r => "reduction" -> encode(r)))
   }
+
+  private def encode(reduction: ReductionSpec): JObject = JObject(
+    "components" -> array(reduction.components)(encode),
+    "top" -> encode(reduction.top),
+    "once" -> JBool(reduction.once)
+  )
 
   def encode(origin: OriginSpec): JObject = JObject(
     "rows" -> JString(origin.rows),

@@ -35,6 +35,9 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     "SELECT t.g, COUNT(*) AS n FROM t JOIN a ON t.k = a.k AND a.y = 1 JOIN u ON u.k = a.y GROUP BY t.g HAVING COUNT(*) > 1" -> 2,
     "SELECT p.k, COUNT(*) AS n FROM a p JOIN a q ON p.k = q.k JOIN a r ON q.k = r.k GROUP BY p.k" -> 3,
     "SELECT t.g, COUNT(*) AS n FROM t JOIN a ON t.k = a.k WHERE t.k IN (SELECT k FROM u) GROUP BY t.g" -> 1,
+    "SELECT t.g, MIN(t.x) AS a, MAX(t.d) AS b FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k GROUP BY t.g" -> 1,
+    "SELECT MAX(t.x) AS m, COUNT(DISTINCT t.g) AS n, BOOL_OR(t.g > 1) AS o FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k" -> 1,
+    "SELECT DISTINCT u.k FROM a p JOIN a q ON p.y = q.k JOIN u ON q.y = u.k" -> 2,
     "SELECT t.g, COUNT(u.g) AS n FROM t LEFT JOIN u ON t.k = u.k JOIN a ON a.k = t.g GROUP BY t.g" -> 3
   )
 
@@ -87,6 +90,16 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
       run(first)
       assert(tables.result == tables.expected(sql))
     }
+  }
+
+  test("equal results count once where nobody needs their number") {
+    new Tables().streams()
+    val from = "FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k"
+    def once(select: String): Boolean = shape(s"SELECT $select $from GROUP BY t.g").reduction.get.once
+    assert(once("t.g") && once("t.g, MAX(t.x) AS m, COUNT(DISTINCT t.x) AS n"))
+    assert(!once("t.g, COUNT(*) AS n") && !once("t.g, MAX(t.x) AS m, COUNT(t.x) AS n") && !once("t.g, FIRST(t.x) AS f"))
+    val block = shape(s"SELECT DISTINCT t.g $from")
+    assert(JoinTreeText(BlockSpec(block, block.attributes.map(_ => 1))).contains("whether there are any per t.g"))
   }
 
   test("explain says what is counted, per what, and what is summed up below") {
