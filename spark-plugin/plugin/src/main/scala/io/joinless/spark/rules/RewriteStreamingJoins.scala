@@ -92,7 +92,8 @@ final class RewriteStreamingJoins(
     }
     (found, run) match {
       case (Left(reason), _) => Keep(reason)
-      case (Right(_), _: RunState.Decided) if recorded.isEmpty => Keep(Reason(Reason.ExistingSparkState))
+      case (Right(_), decided: RunState.Decided) if recorded.isEmpty && !(decided.some && !decided.sparkOperators) =>
+        Keep(Reason(Reason.ExistingSparkState))
       case (Right(rewrite), _) => rewrite
     }
   }

@@ -16,7 +16,8 @@ import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, Operato
   *
   *   - Metadata of version 2 with one of our operator names carries a block's spec, or the shape of groups; all else are Spark's
   *     operators.
-  *   - Metadata is written once, so what a batch wrote that then failed is in force too, batch 0 included.
+  *   - Metadata is written once, so what a batch wrote that then failed is in force too, batch 0 included; that of some operators may be
+  *     missing then.
   *   - A folder without metadata belongs to a Spark that wrote none; or, in batch 0, to an attempt that failed before it
   *     wrote any, which leaves no state behind.
   *   - Version 2 metadata that cannot be read and names no other operator, or is gone while its schema files are there, may
@@ -24,16 +25,18 @@ import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, Operato
   */
 private[spark] object OperatorMetadata {
 
-  /** @param groups in the order of their operators */
-  final case class Found(ours: Seq[Recorded], groups: Seq[RecordedGroups], sparkOperators: Boolean)
+  /** @param groups in the order of their operators
+    * @param batch the batch that is planned with it
+    */
+  final case class Found(ours: Seq[Recorded], groups: Seq[RecordedGroups], sparkOperators: Boolean, batch: Long)
 
   /** @param state the folder of all operators' state
     * @param batch the batch that is being planned
     */
   def read(session: SparkSession, state: Path, batch: Long): Found =
-    found(new OperatorMetadata(session, state, batch, batch))
+    found(new OperatorMetadata(session, state, batch, batch), batch)
 
-  private def found(reader: OperatorMetadata): Found = {
+  private def found(reader: OperatorMetadata, batch: Long): Found = {
     val operators = reader.operators.map(reader.read)
     val ours = operators.collect { case Ours(block) => block }
     ours.groupBy(_.spec.id).values.find(_.size > 1).foreach { twice =>
@@ -42,7 +45,8 @@ private[spark] object OperatorMetadata {
     Found(
       ours,
       operators.collect { case OurGroups(groups) => groups },
-      operators.contains(Sparks)
+      operators.contains(Sparks),
+      batch
     )
   }
 
@@ -53,7 +57,7 @@ private[spark] object OperatorMetadata {
     val folder = new CheckpointFolder(session, new Path(checkpoint))
     val (begun, committed) = (folder.begun, folder.committed)
     val next = begun.fold(0L)(n => if (committed.contains(n)) n + 1 else n)
-    found(new OperatorMetadata(session, folder.state, next, begun.getOrElse(0)))
+    found(new OperatorMetadata(session, folder.state, next, begun.getOrElse(0)), next)
   }
 
   private val OurNames = Set(StateFormat.OperatorName, GroupFormat.OperatorName)

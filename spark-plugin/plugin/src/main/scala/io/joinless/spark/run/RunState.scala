@@ -21,10 +21,12 @@ object RunState {
     *
     * @param sparkOperators the checkpoint also holds stateful operators of Spark's own
     * @param groups the groups that the checkpoint holds, in the order of their operators
+    * @param some the first batch is not done: there may be more ([[RecordedBlocks]])
     */
   final case class Decided(
       override val blocks: Map[NodeId, BlockShape],
       sparkOperators: Boolean,
-      groups: Seq[GroupShape] = Nil
+      groups: Seq[GroupShape] = Nil,
+      some: Boolean = false
   ) extends RunState
 }

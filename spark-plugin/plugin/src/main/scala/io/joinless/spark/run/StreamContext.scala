@@ -22,8 +22,13 @@ object StreamContext {
   final private class Run(
       val recorded: Map[NodeId, Recorded],
       val groups: Seq[RecordedGroups],
-      val sparkOperators: Boolean
+      val sparkOperators: Boolean,
+      val first: Boolean
   ) {
+
+    /** Not all of it may be recorded: the first batch was begun and is not done. */
+    @volatile var some: Boolean = first && (recorded.nonEmpty || groups.nonEmpty || sparkOperators)
+
     @volatile var placed: Map[NodeId, BlockSpec] = Map.empty
     @volatile var blocks: Option[Map[NodeId, BlockShape]] =
       Option.when(recorded.nonEmpty || groups.nonEmpty || sparkOperators)(recorded.map { case (id, block) =>
@@ -66,7 +71,8 @@ object StreamContext {
     run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(
       _,
       run.sparkOperators,
-      run.groups.map(_.shape)
+      run.groups.map(_.shape),
+      run.some
     ))
 
   /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise they must be the
@@ -76,8 +82,13 @@ object StreamContext {
     val run = runOf(session, batch)
     run.blocks match {
       case None => run.blocks = Some(blocks)
-      case Some(before) => RecordedBlocks.difference(before, blocks).foreach { what =>
+      case Some(before) =>
+        RecordedBlocks.difference(before, blocks, run.some).foreach { what =>
           throw JoinlessErrors.stateMismatch(Mismatch.Query, batch.checkpoint, what)
+        }
+        if (run.some) {
+          run.blocks = Some(blocks ++ before)
+          run.some = false
         }
     }
   }
@@ -103,7 +114,7 @@ object StreamContext {
     def refuse(what: String) = throw JoinlessErrors.stateMismatch(Mismatch.Query, batch.checkpoint, what)
     run.groups.find(_.operator == operator) match {
       case Some(before) => GroupFormat.difference(before.shape, now).foreach(refuse)
-      case None if batch.batch > 0 && (run.recorded.nonEmpty || run.groups.nonEmpty || run.sparkOperators) =>
+      case None if !run.first && (run.recorded.nonEmpty || run.groups.nonEmpty || run.sparkOperators) =>
         refuse(s"It was begun without the groups ${now.text} of the query, or with others before them.")
       case None =>
     }
@@ -121,5 +132,5 @@ object StreamContext {
     }
 
   private def begun(found: OperatorMetadata.Found): Run =
-    new Run(found.ours.map(r => r.spec.id -> r).toMap, found.groups, found.sparkOperators)
+    new Run(found.ours.map(r => r.spec.id -> r).toMap, found.groups, found.sparkOperators, found.batch == 0)
 }

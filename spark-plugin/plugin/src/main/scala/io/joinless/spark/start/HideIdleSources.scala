@@ -45,7 +45,7 @@ final class HideIdleSources(
     } else plan
 
   private def isOurs(opaque: LogicalPlan): Boolean = state() match {
-    case RunState.Decided(blocks, _, _) => blocks.nonEmpty
+    case decided: RunState.Decided => decided.blocks.nonEmpty
     case RunState.Fresh | RunState.NoQuery =>
       val ours = opaque.exists(_.isInstanceOf[JoinFreeJoin]) || rewrites(opaque)
       if (!ours) keepAll()

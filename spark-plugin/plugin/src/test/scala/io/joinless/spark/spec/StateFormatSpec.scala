@@ -95,6 +95,25 @@ class StateFormatSpec extends AnyFunSuite {
     assert(what == "Its join block is recorded in format 3 by release 0.1.0, this release reads the formats 1 and 2.")
   }
 
+  test("all kinds of inputs are there, whichever of them is touched first in a JVM") {
+    val package_ = "io.joinless.spark.spec."
+    for (first <- InputKind.all) {
+      val fresh = new ClassLoader(getClass.getClassLoader) {
+        override def loadClass(name: String, resolve: Boolean): Class[_] =
+          if (!name.startsWith(package_ + "InputKind")) super.loadClass(name, resolve)
+          else Option(findLoadedClass(name)).getOrElse {
+            val in = getParent.getResourceAsStream(name.replace('.', '/') + ".class")
+            try { val bytes = in.readAllBytes(); defineClass(name, bytes, 0, bytes.length) }
+            finally in.close()
+          }
+      }
+      Class.forName(s"${package_}InputKind$$$first$$", true, fresh)
+      val kinds = Class.forName(package_ + "InputKind$", true, fresh)
+      val all = kinds.getMethod("all").invoke(kinds.getField("MODULE$").get(null)).asInstanceOf[Seq[Any]]
+      assert(all.size == InputKind.all.size && !all.contains(null), first)
+    }
+  }
+
   test("how results are counted comes back as it was written, and must fit the block") {
     val counted = Specs.threeHops.shaped { shape =>
       val inputs = shape.inputs.map(_.copy(kind = InputKind.Counted))
