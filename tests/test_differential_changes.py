@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from joinless.changes import Form
@@ -52,10 +53,15 @@ def ahead(
             (asking_for_partners(case, seed), True, False),
             (ordered(case, seed), True, False),
         ):
-            if seed % 3 == 0:
-                check_changes(spark, query, seed, folder / query.name, form, in_groups)
-            else:
-                check_change_batches(spark, query, seed, folder / query.name, form, one_block)
+            try:
+                if seed % 3 == 0:
+                    check_changes(spark, query, seed, folder / query.name, form, in_groups)
+                else:
+                    check_change_batches(spark, query, seed, folder / query.name, form, one_block)
+            except AnalysisException as e:
+                # a computed key with `<=>` beside a join for partners, seed 1014: refused by name, as documented
+                if "for reason THROWING_KEY" not in str(e):
+                    raise
 
     yield from run_ahead(request, "change_seed", run)
 
