@@ -139,7 +139,7 @@ object Mutant {
       application,
       "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
     ),
-    Mutant("rows that were taken back stay stored", reversal, "tree.arena(inputOf(roles)).free(row)" -> ""),
+    Mutant("rows that were taken back stay stored", reversal, "store.arena(inputOf(roles)).free(row)" -> ""),
     Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
     Mutant(
       "places of chunks that were taken back forgotten",
@@ -153,7 +153,7 @@ object Mutant {
     Mutant(
       "refused batch keeps appended rows",
       collected,
-      "if (!again) arena.free(appendedRows(i))" -> "if (again) arena.free(appendedRows(i))"
+      "if (!again) store.arena" -> "if (again) store.arena"
     ),
     Mutant("rows not retained", collected, "if (before == 0 && after != 0) retain(e)" -> ""),
     Mutant("rows not released", collected, "if (before != 0 && after == 0) release(e)" -> ""),

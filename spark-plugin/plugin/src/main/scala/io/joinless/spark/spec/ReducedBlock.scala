@@ -3,7 +3,7 @@ package io.joinless.spark.spec
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.algebra.Counts
-import io.joinless.engine.query.{Hypergraph, JoinTree, Reduction}
+import io.joinless.engine.query.{Hypergraph, JoinTree, Reduction, RelationNode}
 import io.joinless.engine.reduce.{ComponentDef, ReducedDef}
 import io.joinless.engine.tuples.ProjectedField
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -134,6 +134,6 @@ final case class ReductionSpec(components: IndexedSeq[JoinTree], top: JoinTree, 
 
   /** The vertices that a component shows. */
   def shown(component: Int): BitSet = top.preorder.collectFirst {
-    case io.joinless.engine.query.RelationNode(`component`, attributes, _) => attributes
+    case RelationNode(`component`, attributes, _) => attributes
   }.get
 }
