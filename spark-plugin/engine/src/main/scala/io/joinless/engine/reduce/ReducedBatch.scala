@@ -1,6 +1,5 @@
 package io.joinless.engine.reduce
 
-import io.joinless.engine.algebra.Weight
 import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
 
@@ -31,9 +30,9 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
   override protected def arrange(): DeleteOfAbsentRow = {
     var e = 0
     while (e < changes.size) {
-      val before = changes.before(changes.relation(e), changes.row(e))
-      val after = Weight.add(before, changes.change(e))
-      if (after < 0 && changes.change(e) < 0 && !owe) return changes.absent(e, before)
+      val (relation, row) = (changes.relation(e), changes.row(e))
+      val refusal = changes.refusal(e, changes.before(relation, row), changes.after(relation, row), owe)
+      if (refusal != null) return refusal
       e += 1
     }
     null

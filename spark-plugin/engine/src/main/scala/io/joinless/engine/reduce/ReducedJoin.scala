@@ -55,13 +55,13 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   override private[engine] def multiplicities(relation: Int): PagedLongs = relations(relation).multiplicity
 
-  override def keys: Long = built.indexes.iterator.map(_.size.toLong).sum + (if (top == null) 0L else top.keys)
+  override def keys: Long = built.keys.size + (if (top == null) 0L else top.keys)
 
   override def liveTuples: Long = if (top == null) 0L else top.liveTuples
 
   override def bytes: Long =
-    arenas.iterator.map(_.bytes).sum + identities.iterator.map(_.bytes).sum + built.keyArenas.iterator.map(_.bytes).sum +
-      built.indexes.iterator.map(_.bytes).sum + nodes.iterator.flatten.map(_.bytes).sum +
+    arenas.iterator.map(_.bytes).sum + identities.iterator.map(_.bytes).sum + built.keys.bytes + nodes.iterator.flatten
+      .map(_.bytes).sum +
       (if (top == null) onlyRows.bytes + onlyIdentity.bytes else top.bytes)
 
   /** Nothing is stored, and nothing is left of what was. */

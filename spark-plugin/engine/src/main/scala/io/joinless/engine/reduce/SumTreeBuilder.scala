@@ -4,8 +4,8 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.engine.query
-import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, KeyReader, PagedInts, RowProjection, TupleArena}
-import io.joinless.engine.view.Counters
+import io.joinless.engine.tuples.{IntLists, KeyIndex, PagedInts, RowProjection, TupleArena}
+import io.joinless.engine.view.{Counters, EdgeKeys}
 
 /** Lays out the nodes of a [[ReducedJoin]].
   *
@@ -18,8 +18,7 @@ final private class SumTreeBuilder(
     shown: Int => KeyIndex
 ) {
   private[this] val block = definition.block
-  val keyArenas = new ArrayBuffer[TupleArena]
-  val indexes = new ArrayBuffer[KeyIndex]
+  val keys = new EdgeKeys(block, arenas)
 
   val nodes: Array[Array[SumNode]] = definition.components.zipWithIndex.map { case (component, c) =>
     val all = new ArrayBuffer[SumNode]
@@ -46,7 +45,7 @@ final private class SumTreeBuilder(
           definition.lifts(r)
         )
       case query.GeneralizedNode(attributes, _) =>
-        new KeyNode(definition.ring, component.distinct, counters, index(attributes))
+        new KeyNode(definition.ring, component.distinct, counters, keys.index(attributes))
     }
     node.children = children.toArray
     for ((child, i) <- children.zipWithIndex) {
@@ -54,7 +53,7 @@ final private class SumTreeBuilder(
       val separator = tree.separator(tree.children(i))
       node match {
         case above: KeyNode => child.up = above.domain
-        case _ => child.up = index(separator)
+        case _ => child.up = keys.index(separator)
       }
       readers(child, tree.children(i), separator)
     }
@@ -62,7 +61,7 @@ final private class SumTreeBuilder(
       case r: RelationNode =>
         r.down = Array.fill(children.size)(new PagedInts)
         r.lists = Array.fill(children.size)(new IntLists(removable = true))
-        r.downReaders = tree.children.map(child => reader(r.relation, tree.separator(child))).toArray
+        r.downReaders = tree.children.map(child => keys.reader(r.relation, tree.separator(child))).toArray
       case _ =>
     }
     all += node
@@ -71,7 +70,7 @@ final private class SumTreeBuilder(
 
   /** Relations with nothing but generalized nodes between them and `node` read its key from their rows. */
   private def readers(node: SumNode, tree: query.JoinTree, attributes: BitSet): Unit = node match {
-    case r: RelationNode => r.upReaders :+= reader(r.relation, attributes)
+    case r: RelationNode => r.upReaders :+= keys.reader(r.relation, attributes)
     case k: KeyNode =>
       for ((child, below) <- k.children.zip(tree.children)) readers(child, below, attributes)
   }
@@ -82,30 +81,4 @@ final private class SumTreeBuilder(
       r.projection = new RowProjection(r.arena, fields, component.shown(r.relation).toArray)
     case k: KeyNode => k.children.foreach(projections(component, _))
   }
-
-  private def reader(relation: Int, attributes: BitSet): KeyReader = {
-    val of = block.relations(relation)
-    new KeyReader(
-      arenas(of.input),
-      block.inputs(of.input).fields,
-      attributes.toArray.map(field(relation, _)),
-      attributes.toArray.map(block.attributes(_).nullSafe)
-    )
-  }
-
-  private def index(attributes: BitSet): KeyIndex = {
-    val variable = attributes.toArray.map { a =>
-      block.relations.indices.flatMap(r => block.relations(r).keys.collect { case (`a`, f) => f.variable }).head
-    }
-    val words = KeyReader.keyWords(variable, attributes.toArray.map(block.attributes(_).nullSafe))
-    val arena = new TupleArena(words)
-    val index = new KeyIndex(arena, words, counted = true)
-    keyArenas += arena
-    indexes += index
-    index
-  }
-
-  private def field(relation: Int, attribute: Int): KeyField =
-    block.relations(relation).keys.collectFirst { case (`attribute`, f) => f }
-      .getOrElse(throw new IllegalArgumentException(s"relation $relation has no attribute $attribute"))
 }

@@ -68,7 +68,8 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
       val before = changes.before(changes.relation(e), changes.row(e))
       val change = changes.change(e)
       val after = Weight.add(before, change)
-      if (after < 0 && change < 0 && !owe) return changes.absent(e, before)
+      val refusal = changes.refusal(e, before, after, owe)
+      if (refusal != null) return refusal
       if (change != 0) classify(e, before, after)
       e += 1
     }

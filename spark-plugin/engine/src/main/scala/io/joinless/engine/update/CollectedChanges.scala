@@ -65,8 +65,14 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     }
   }
 
-  /** Why a batch with this entry is refused. */
-  def absent(entry: Int, present: Long): DeleteOfAbsentRow = {
+  /** Why a batch with this entry is refused; null where it is not.
+    *
+    * @param owe absent rows may be deleted
+    */
+  def refusal(entry: Int, before: Long, after: Long, owe: Boolean): DeleteOfAbsentRow =
+    if (after < 0 && change(entry) < 0 && !owe) absent(entry, before) else null
+
+  private def absent(entry: Int, present: Long): DeleteOfAbsentRow = {
     val arena = store.arena(input(entry))
     val row = net.row(entry)
     val words = (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))

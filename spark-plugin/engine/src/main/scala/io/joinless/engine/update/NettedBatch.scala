@@ -12,8 +12,6 @@ abstract class NettedBatch private[engine] (store: RowStore) {
   final private[engine] val changes = new CollectedChanges(store)
   private[this] var isPrepared = false
 
-  final protected def prepared: Boolean = isPrepared
-
   /** Number of pairs (relation, row) of retractable inputs that the batch names; some may have no net change. */
   final def size: Int = changes.size
   final def relation(entry: Int): Int = changes.relation(entry)

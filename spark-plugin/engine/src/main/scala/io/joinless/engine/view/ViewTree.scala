@@ -42,13 +42,13 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   private[engine] def identity(input: Int): KeyIndex = identities(input)
 
-  def keys: Long = built.indexes.iterator.map(_.size.toLong).sum
+  def keys: Long = built.keys.size
 
   def liveTuples: Long = counters.marked
 
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
-      built.keyArenas.iterator.map(_.bytes).sum + built.indexes.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
+      built.keys.bytes + nodes.iterator.map(_.bytes).sum
 
   /** Nothing is stored, and no view refers to anything. */
   def isEmpty: Boolean = rows == 0 && (!retractable || keys == 0) && counters.alive == 0 && counters.marked == 0

@@ -3,13 +3,12 @@ package io.joinless.engine.view
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query
-import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, KeyReader, PagedInts, TupleArena}
+import io.joinless.engine.tuples.{IntLists, PagedInts, TupleArena}
 
 /** Lays out nodes, edges and key readers of a [[ViewTree]]. */
 final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) {
   private[this] val removable = block.retractable
-  val keyArenas = new scala.collection.mutable.ArrayBuffer[TupleArena]
-  val indexes = new scala.collection.mutable.ArrayBuffer[KeyIndex]
+  val keys = new EdgeKeys(block, arenas)
   private[this] val all = new Array[ViewNode](block.tree.preorder.size)
   private[this] var nextGeneralized = block.relations.size
 
@@ -27,7 +26,7 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
         new RelationNode(r, r, input, arenas(input), block.inputs(input).retractable)
       case query.GeneralizedNode(attributes, _) =>
         nextGeneralized += 1
-        new GeneralizedNode(nextGeneralized - 1, index(attributes))
+        new GeneralizedNode(nextGeneralized - 1, keys.index(attributes))
     }
     all(node.id) = node
     node.childNodes = tree.children.map(build).toArray
@@ -41,7 +40,7 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
           child.up = g.domain
         case _: RelationNode =>
           require(child.isInstanceOf[RelationNode], "a generalized node is the root or below a generalized node")
-          child.up = index(separator)
+          child.up = keys.index(separator)
       }
     }
     node match {
@@ -49,10 +48,10 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
         r.down = Array.fill(r.childCount)(new PagedInts)
         r.idx = Array.fill(r.childCount)(new IntLists(removable))
         r.live = Array.tabulate(r.childCount)(c => new IntLists(removable, onwards(r, c, isRoot = tree eq block.tree)))
-        r.downReaders = tree.children.map(c => reader(r.relation, c.attributes & tree.attributes)).toArray
+        r.downReaders = tree.children.map(c => keys.reader(r.relation, c.attributes & tree.attributes)).toArray
         // the path of generalized nodes above is read from the row, too
         for (c <- r.childNodes.collect { case c: RelationNode => c })
-          c.upReaders = Array(reader(c.relation, separatorOf(tree, c.place)))
+          c.upReaders = Array(keys.reader(c.relation, separatorOf(tree, c.place)))
       case g: GeneralizedNode =>
         g.down = new Array(g.childCount)
         g.idx = new Array(g.childCount)
@@ -73,34 +72,7 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
   /** Relations whose path to `node` has generalized nodes only read this node's key from their rows. */
   private def addUpReaders(node: ViewNode, tree: query.JoinTree): Unit =
     for (c <- node.childNodes) c match {
-      case r: RelationNode => r.upReaders :+= reader(r.relation, tree.attributes)
+      case r: RelationNode => r.upReaders :+= keys.reader(r.relation, tree.attributes)
       case g: GeneralizedNode => addUpReaders(g, tree)
     }
-
-  private def reader(relation: Int, attributes: BitSet): KeyReader = {
-    val definition = block.relations(relation)
-    val fields = attributes.toArray.map(a => field(relation, a))
-    new KeyReader(
-      arenas(definition.input),
-      block.inputs(definition.input).fields,
-      fields,
-      attributes.toArray.map(block.attributes(_).nullSafe)
-    )
-  }
-
-  private def index(attributes: BitSet): KeyIndex = {
-    val variable = attributes.toArray.map { a =>
-      block.relations.indices.flatMap(r => block.relations(r).keys.collect { case (`a`, f) => f.variable }).head
-    }
-    val words = KeyReader.keyWords(variable, attributes.toArray.map(block.attributes(_).nullSafe))
-    val arena = new TupleArena(words)
-    val index = new KeyIndex(arena, words, counted = removable)
-    keyArenas += arena
-    indexes += index
-    index
-  }
-
-  private def field(relation: Int, attribute: Int): KeyField =
-    block.relations(relation).keys.collectFirst { case (`attribute`, f) => f }
-      .getOrElse(throw new IllegalArgumentException(s"relation $relation has no attribute $attribute"))
 }

@@ -149,7 +149,7 @@ object Mutant {
     Mutant("restored rows not retained", restoration, "if (count != 0) identity.retain(row)" -> ""),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
     Mutant("batch not netted", "update/Net.scala", "Weight.add(sums(relation)(row), weight)" -> "weight"),
-    Mutant("absent rows deleted", order, "if (after < 0 && change" -> "if (after < -1 && change"),
+    Mutant("absent rows deleted", collected, "if (after < 0 && change" -> "if (after < -1 && change"),
     Mutant(
       "refused batch keeps appended rows",
       collected,

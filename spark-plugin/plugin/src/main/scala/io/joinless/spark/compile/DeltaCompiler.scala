@@ -243,8 +243,8 @@ final class DeltaCompiler(
   private def counted(shape: BlockShape, layout: BlockLayout, once: Boolean): Option[ReductionSpec] = {
     val leaves = layout.block.leaves
     val sizes = conf.expectedRows(leaves.map(_.name))
-    Option.when(conf.countsResults && leaves.size > 1 && leaves.forall(leaf => Streams.isLinear(leaf.plan)))(())
-      .flatMap(_ => ReducedBlock.best(shape, sizes)).filter(_.countsRows).map(_.reduction.copy(once = once))
+    if (!conf.countsResults || leaves.size == 1 || !leaves.forall(leaf => Streams.isLinear(leaf.plan))) None
+    else ReducedBlock.best(shape, sizes).filter(_.countsRows).map(_.reduction.copy(once = once))
   }
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =

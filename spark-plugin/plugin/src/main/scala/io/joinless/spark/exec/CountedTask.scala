@@ -3,10 +3,9 @@ package io.joinless.spark.exec
 import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.state.{CellJournal, CellState, CountLog, Undo}
+import io.joinless.spark.state.{CellJournal, CellState, CountLog, RowWords, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.unsafe.Platform
 
 /** One batch in one cell whose rows are counted: all rows are read and netted, what the batch leaves of each is written to the log, then
   * the changes of the result are told.
@@ -19,7 +18,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   private[this] val first = views.rows == 0 && extent.entries == 0
   private[this] val journal = if (first) None else Some(new CellJournal(start))
   private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
-  private[this] var words = new Array[Long](64)
+  private[this] val words = new RowWords
   private[this] var undo: Undo = null // once the batch is prepared
   private[this] var begun = false
 
@@ -54,11 +53,9 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
       offset: Long,
       bytes: Int
   ): Unit = {
-    val count = bytes >>> 3
-    if (words.length < count) words = new Array[Long](2 * count)
-    Platform.copyMemory(exchanged.getBaseObject, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
+    val row = words(exchanged.getBaseObject, offset, bytes)
     metrics.propagate.begin()
-    batch.add(input, roles, exchanged.getLong(ExchangeRow.Weight), words, count)
+    batch.add(input, roles, exchanged.getLong(ExchangeRow.Weight), row, bytes >>> 3)
     metrics.propagate.end()
     if (spec.inputs(input).retractable) metrics.rowsNetted += 1
     else log.writeAppended(roles, exchanged.getBaseObject, offset, bytes)

@@ -1,9 +1,8 @@
 package io.joinless.spark.exec
 
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, RowCounts, Views}
+import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, RowCounts, RowWords, Views}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.unsafe.Platform
 
 /** The views of what a cell's log holds: each append-only row as it comes, each changelog row with the counts of its
   * latest block, whatever the order of the blocks. Cost: that of inserting every row once; no results are enumerated.
@@ -17,7 +16,7 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
   private[this] val counts = new RowCounts(views.block)
   private[this] val allRoles =
     spec.inputs.indices.map(counts.relations(_).map(1L << _).foldLeft(0L)(_ | _)).toArray
-  private[this] var words = new Array[Long](64)
+  private[this] val words = new RowWords
   private[this] var rows = 0L
 
   def apply(blocks: Iterator[(UnsafeRow, UnsafeRow)]): CellState = {
@@ -47,10 +46,7 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
       offset: Long,
       bytes: Int
   ): Unit = {
-    val size = bytes >>> 3
-    if (words.length < size) words = new Array[Long](2 * size)
-    Platform.copyMemory(base, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
-    val row = restoration.find(input, words, size)
+    val row = restoration.find(input, words(base, offset, bytes), bytes >>> 3)
     val newest = extent.newestBlock(input, row)
     if (sequence > newest) {
       restoration.set(allRoles(input), row, 0L)

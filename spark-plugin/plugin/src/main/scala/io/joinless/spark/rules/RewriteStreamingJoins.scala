@@ -92,7 +92,7 @@ final class RewriteStreamingJoins(
     }
     (found, run) match {
       case (Left(reason), _) => Keep(reason)
-      case (Right(_), decided: RunState.Decided) if recorded.isEmpty && !(decided.some && !decided.sparkOperators) =>
+      case (Right(_), decided: RunState.Decided) if recorded.isEmpty && (!decided.some || decided.sparkOperators) =>
         Keep(Reason(Reason.ExistingSparkState))
       case (Right(rewrite), _) => rewrite
     }

@@ -37,7 +37,7 @@ final private[spark] class CountLog(
   writer.cleanedUntil(extent.oldest)
   private[this] val counts = new RowCounts(views.block)
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
-  private[this] var words = new Array[Long](64)
+  private[this] val words = new RowWords
   private[this] var own = 0L
   private[this] var goneRows = 0L
   private[this] var cleaned = 0L // entries of blocks that this batch has cleaned
@@ -177,12 +177,8 @@ final private[spark] class CountLog(
       }
     }
 
-  private def find(input: Int, base: AnyRef, offset: Long, bytes: Int): Int = {
-    val size = bytes >>> 3
-    if (words.length < size) words = new Array[Long](2 * size)
-    Platform.copyMemory(base, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
-    views.find(input, words, size)
-  }
+  private def find(input: Int, base: AnyRef, offset: Long, bytes: Int): Int =
+    views.find(input, words(base, offset, bytes), bytes >>> 3)
 
   /** Whether a merged block must keep this entry: it is its row's latest, or says that a row is gone which an older block has. */
   private def stillNeeded(

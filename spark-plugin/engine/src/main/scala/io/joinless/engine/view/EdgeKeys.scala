@@ -1,0 +1,47 @@
+package io.joinless.engine.view
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable.ArrayBuffer
+
+import io.joinless.engine.tuples.{KeyField, KeyIndex, KeyReader, TupleArena}
+
+/** The keys on which the nodes of a block's trees meet: lays out their indexes, and reads them from rows. */
+final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena]) {
+
+  private[this] val keyArenas = new ArrayBuffer[TupleArena]
+  private[this] val indexes = new ArrayBuffer[KeyIndex]
+
+  /** Reads a relation's key on some of its attributes. */
+  def reader(relation: Int, attributes: BitSet): KeyReader = {
+    val definition = block.relations(relation)
+    new KeyReader(
+      arenas(definition.input),
+      block.inputs(definition.input).fields,
+      attributes.toArray.map(field(relation, _)),
+      attributes.toArray.map(block.attributes(_).nullSafe)
+    )
+  }
+
+  /** A new index of keys on some attributes. */
+  def index(attributes: BitSet): KeyIndex = {
+    val variable = attributes.toArray.map { a =>
+      block.relations.indices.flatMap(r => block.relations(r).keys.collect { case (`a`, f) => f.variable }).head
+    }
+    val words = KeyReader.keyWords(variable, attributes.toArray.map(block.attributes(_).nullSafe))
+    val arena = new TupleArena(words)
+    val index = new KeyIndex(arena, words, counted = block.retractable)
+    keyArenas += arena
+    indexes += index
+    index
+  }
+
+  /** Heap held by the indexes and their keys. */
+  def bytes: Long = keyArenas.iterator.map(_.bytes).sum + indexes.iterator.map(_.bytes).sum
+
+  /** Distinct keys, over all indexes. */
+  def size: Long = indexes.iterator.map(_.size.toLong).sum
+
+  private def field(relation: Int, attribute: Int): KeyField =
+    block.relations(relation).keys.collectFirst { case (`attribute`, f) => f }
+      .getOrElse(throw new IllegalArgumentException(s"relation $relation has no attribute $attribute"))
+}

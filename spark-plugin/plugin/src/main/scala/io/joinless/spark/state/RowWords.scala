@@ -1,0 +1,16 @@
+package io.joinless.spark.state
+
+import org.apache.spark.unsafe.Platform
+
+/** The bytes of a row, which lie anywhere, as words of an array that the next row uses again. */
+final private[spark] class RowWords {
+  private[this] var words = new Array[Long](64)
+
+  /** @param bytes a multiple of 8; so many words are those of the row, behind them is what was there before */
+  def apply(base: AnyRef, offset: Long, bytes: Int): Array[Long] = {
+    val count = bytes >>> 3
+    if (words.length < count) words = new Array[Long](2 * count)
+    Platform.copyMemory(base, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
+    words
+  }
+}
