@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.engine.query.GyoReduction
+import io.joinless.engine.query.{GyoReduction, JoinTree}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{ChangeColumn, Changelog, Deferred, DeltaForm, DeltaOutput, DeltaRows, Reason, StreamRef}
@@ -14,13 +14,12 @@ import io.joinless.spark.rules.{
   LeafSource,
   MeaningTexts,
   RelationNames,
-  RewriteBlock,
   StaticSides,
   TimeZones,
   WaysOutOfCycles,
   WeightedRows
 }
-import io.joinless.spark.spec.{BlockShape, NodeId, ReducedBlock, ReductionSpec, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -53,13 +52,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   * which would put its own time there.
   *
   * @param texts how expressions are recorded for readers of the checkpoint
-  * @param begun the checkpoint holds the query's blocks: settings that decide on new ones do not count
+  * @param recorded the blocks that the query's checkpoint holds: they go on, and settings that decide on new ones do not count. None
+  *   where it holds none
   * @param optimize runs Spark's optimizer on a template, up to where blocks are rewritten in a batch
   */
 final class DeltaCompiler(
     conf: JoinlessConf,
     texts: SqlTexts,
-    begun: => Boolean,
+    recorded: => Option[Seq[BlockShape]],
     optimize: LogicalPlan => LogicalPlan
 ) {
 
@@ -147,7 +147,7 @@ final class DeltaCompiler(
 
   private def groups(aggregate: Aggregate, streams: Streams): Either[Reason, LogicalPlan] = for {
     grouping <- GroupCompiler.grouping(aggregate)
-    rows <- rows(grouping.child, streams, Consumer.Groups(once = grouping.functions.forall(GroupCompiler.countsOnce)))
+    rows <- rows(grouping.child, streams, Consumer.Groups(GroupCompiler.demand(grouping)))
   } yield {
     val groups = GroupCompiler.groups(grouping, rows).copy(purpose = aggregate.getTagValue(GroupCompiler.purpose))
     Project(grouping.results, streams.addGroups(groups, grouping.output))
@@ -157,16 +157,17 @@ final class DeltaCompiler(
   private def rows(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] =
     passing(plan, streams, consumer).map(Right(_)).getOrElse(plan match {
       case LocalRelation(output, Seq(), true, _) => Right(streams.none(output)) // all that LIMIT 0 leaves
-      case union: Union if isRowWise(union, streams) => united(union, streams, consumer)
-      case expand: Expand if isRowWise(expand, streams) => rows(expand.child, streams, consumer).map(_.expand(expand))
+      case union: Union if isRowWise(union, streams) => united(union, streams, consumer.ofRows)
+      case expand: Expand if isRowWise(expand, streams) =>
+        rows(expand.child, streams, consumer.ofRows).map(_.expand(expand))
       case generate: Generate if isRowWise(generate, streams) =>
-        rows(generate.child, streams, consumer).map(_.generate(generate))
+        rows(generate.child, streams, consumer.ofRows).map(_.generate(generate))
       case window: Window if isRowWise(window, streams) =>
         rows(window.child, streams, consumer.ofWindows).map(_.windows(window))
       case Project(list, child) if isRowWise(child, streams) =>
-        rows(child, streams, consumer).map(_.project(list, child))
+        rows(child, streams, consumer.ofRows).map(_.project(list, child))
       case Filter(condition, child) if isRowWise(child, streams) =>
-        rows(child, streams, consumer).map(_.filter(condition, child))
+        rows(child, streams, consumer.ofRows).map(_.filter(condition, child))
       case _ => block(plan, streams, consumer)
     })
 
@@ -223,29 +224,23 @@ final class DeltaCompiler(
       _ => closed
     )
     block = layout.block
-    tree <- new Eligibility(conf, None, compiled = true, begun, streams.single(block.leaves.map(_.plan)))(layout)
+    tree <- treeOf(layout, streams)
   } yield {
-    val enumerated = new RewriteBlock(layout)
-    val reduction =
-      if (consumer.addsUp) counted(enumerated.shape(NodeId(0), tree, texts), layout, consumer.once) else None
-    val rewrite = if (reduction.isEmpty) enumerated else new RewriteBlock(layout.copy(counted = true))
-    val template = block.leaves.indices.map(i => rewrite.scan(i, block.leaves(i).plan))
+    val forms = new BlockForms(conf, texts, layoutOf(_, streams), layout => treeOf(layout, streams).getOrElse(tree))
+    val form = consumer.demand.fold(forms.enumerated(layout))(forms.of(layout, _, recorded.getOrElse(Nil)))
+    val template = block.leaves.indices.map(i => form.rewrite.scan(i, form.layout.block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
-      if (layout.changelogs(i) || reduction.isDefined) streams.weighted(scan) else streams.restored(scan)
+      if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.restored(scan)
     }
-    val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, layout.keysOf(i)) }
-    // each batch puts the block's own id there
-    val shape = rewrite.shape(NodeId(0), tree, texts).copy(origins = Some(origins), reduction = reduction)
-    rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
+    val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
+    val shape = form.shape.copy(origins = Some(origins))
+    form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
   }
 
-  /** How results that are added up anyway are counted without enumerating them, where that saves something. */
-  private def counted(shape: BlockShape, layout: BlockLayout, once: Boolean): Option[ReductionSpec] = {
-    val leaves = layout.block.leaves
-    val sizes = conf.expectedRows(leaves.map(_.name))
-    if (!conf.countsResults || leaves.size == 1 || !leaves.forall(leaf => Streams.isLinear(leaf.plan))) None
-    else ReducedBlock.best(shape, sizes).filter(_.countsRows).map(_.reduction.copy(once = once))
-  }
+  private def treeOf(layout: BlockLayout, streams: Streams): Either[Reason, JoinTree] =
+    new Eligibility(conf, None, compiled = true, recorded.isDefined, streams.single(layout.block.leaves.map(_.plan)))(
+      layout
+    )
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
     BlockLayout(block, AttributeClasses(block), streams.changelogs(block.leaves.map(_.plan)), conf.keyErrorsAreNull)
@@ -254,19 +249,23 @@ final class DeltaCompiler(
 /** Who takes the changes of rows.
   *
   * @param isResult nothing with state stands above them: then rows are stored, for the complete result
-  * @param addsUp equal rows need not be told one by one, nor once
-  * @param once equal rows are as good as one
+  * @param demand what is needed of rows that are added up; None where equal rows are told one by one
   */
-sealed abstract private class Consumer(val isResult: Boolean, val addsUp: Boolean, val once: Boolean) {
+sealed abstract private class Consumer(val isResult: Boolean, val demand: Option[Demand]) {
 
   /** Windows are computed for rows that are there. */
   def ofWindows: Consumer = if (isResult) this else Consumer.Block
+
+  /** Rows are made one by one of others, which it takes. */
+  def ofRows: Consumer = this
 }
 
 private object Consumer {
-  case object Result extends Consumer(isResult = true, addsUp = false, once = false)
-  case object Block extends Consumer(isResult = false, addsUp = false, once = false)
-  final case class Groups(override val once: Boolean) extends Consumer(isResult = false, addsUp = true, once)
+  case object Result extends Consumer(isResult = true, None)
+  case object Block extends Consumer(isResult = false, None)
+  final case class Groups(of: Demand) extends Consumer(isResult = false, Some(of)) {
+    override def ofRows: Consumer = Groups(of.ofRows)
+  }
 }
 
 object DeltaCompiler {

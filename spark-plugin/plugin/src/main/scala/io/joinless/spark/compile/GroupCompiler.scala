@@ -2,7 +2,7 @@ package io.joinless.spark.compile
 
 import io.joinless.spark.plans.{AnyOf, BestRows, DeltaForm, FunctionOfRows, GroupFunction, Groups, Reason}
 import io.joinless.spark.rules.{Names, RowsDigest, TimeZones, WeightedRows}
-import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape}
+import io.joinless.spark.spec.{ColumnSpec, FactorLift, FunctionKind, FunctionSpec, GroupShape}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
@@ -71,6 +71,24 @@ private[compile] object GroupCompiler {
     case _ => false
   })
 
+  /** What is needed of the rows of a grouping. */
+  def demand(grouping: Grouping): Demand = {
+    val once = grouping.functions.forall(countsOnce)
+    val (added, others) = grouping.functions.partition(f => !once && takesSums(f))
+    val arguments = added.flatMap(argument).foldLeft(IndexedSeq.empty[Expression]) { (known, a) =>
+      if (known.exists(_.semanticEquals(a))) known else known :+ a
+    }
+    Demand(once, arguments, AttributeSet((grouping.keys ++ others.flatMap(argument)).flatMap(_.references)))
+  }
+
+  /** Whether it is enough to know what is added to the number of arguments that are not NULL, and to their sum. */
+  private def takesSums(f: AggregateExpression): Boolean = !f.isDistinct && (f.aggregateFunction match {
+    case _: Count => argument(f).isDefined
+    case sum: Sum => FactorLift.takes(sum.child.dataType)
+    case average: Average => FactorLift.takes(average.child.dataType)
+    case _ => false
+  })
+
   private def summable(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType => true
     case _: DecimalType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
@@ -86,12 +104,19 @@ private[compile] object GroupCompiler {
       (rows.text(value), value)
     }
     val arguments = grouping.functions.map(argument)
-    val columns = keys.map { case (text, value) => Alias(own(KeyBytes.stored(value)), text)() } ++
-      arguments.flatten.map(value => Alias(own(value), rows.text(value))())
-    val places = arguments.scanLeft(keys.size)((at, argument) => at + argument.size).zip(arguments).map {
-      case (at, argument) => argument.map(_ => at)
+    val sums = arguments.zip(grouping.functions).map { case (a, f) =>
+      a.filter(_ => takesSums(f)).flatMap(rows.sumOf(demand(grouping).arguments, _))
     }
-    val functions = grouping.functions.zip(places).map { case (f, at) => function(f, at) }
+    val columns = keys.map { case (text, value) => Alias(own(KeyBytes.stored(value)), text)() } ++
+      arguments.zip(sums).flatMap {
+        case (argument, None) => argument.map(value => Alias(own(value), rows.text(value))())
+        case (_, Some(sum)) => (0 to sum.words).map(i => Alias(rows.plan.output(sum.first + i), "sum")())
+      }
+    val widths = arguments.zip(sums).map { case (argument, sum) => sum.fold(argument.size)(1 + _.words) }
+    val places = widths.scanLeft(keys.size)(_ + _).zip(arguments).map { case (at, argument) => argument.map(_ => at) }
+    val functions = grouping.functions.zip(places).zip(sums).map { case ((f, at), sum) =>
+      function(f, at).copy(sum = sum.map(_.words))
+    }
     val specs = grouping.functions.zip(arguments).map { case (f, argument) =>
       spec(f, argument, rows.text, rows.retractable)
     }

@@ -17,7 +17,7 @@ final private class AppendedTask(context: CellContext, start: CellState, input: 
   private[this] val tree = start.tree
   private[this] val log = new ChangeLogWriter(cell, start.nextSequence, store, blocks = start.tail)
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
-  private[this] val output = new OutputRow(spec, arenaOf, weighted)
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0)
   private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
   private[this] var roles = 0L // of the current row, not yet inserted

@@ -34,7 +34,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
 
   override protected val batch =
     new ChangeBatch(start.tree, ResidualPredicates.compile(spec, residuals, arenaOf), owe)
-  private[this] val output = new OutputRow(spec, arenaOf, weighted = true)
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1)
   private[this] val weightAt = spec.output.size
   private[this] var net: NetRows = null
 

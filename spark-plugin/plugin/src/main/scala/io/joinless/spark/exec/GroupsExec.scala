@@ -164,6 +164,6 @@ object GroupsExec {
   private[spark] def arguments(functions: Seq[GroupFunction], shape: GroupShape): Seq[GroupArgument] =
     functions.zip(shape.functions).flatMap { case (f, spec) =>
       val rows = f.function match { case rows: RowsOfGroup => Some(rows); case _ => None }
-      f.argument.map(GroupArgument(_, spec.argument, spec.kind, spec.values, rows))
+      f.argument.map(GroupArgument(_, spec.argument, spec.kind, spec.values, rows, f.sum))
     }
 }

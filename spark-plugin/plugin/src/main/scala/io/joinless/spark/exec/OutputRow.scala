@@ -16,12 +16,12 @@ import org.apache.spark.unsafe.Platform
   * variable-length columns behind the first that changed size. Nothing is allocated but by growth.
   *
   * @param arena arena of each relation's rows
-  * @param weighted one more column follows, the weight of the change
+  * @param numbers so many columns follow, the last of them the weight of the change
   */
-final class OutputRow(spec: BlockSpec, arena: Int => TupleArena, weighted: Boolean = false) {
+final class OutputRow(spec: BlockSpec, arena: Int => TupleArena, numbers: Int = 0) {
   import OutputRow._
 
-  private[this] val fields = spec.output.size + (if (weighted) 1 else 0)
+  private[this] val fields = spec.output.size + numbers
   private[this] val nullWords = RowCodec.nullWords(fields)
   private[this] val fixedBytes = 8 * (nullWords + fields)
   private[this] val sources: Array[Source] =
@@ -79,6 +79,19 @@ final class OutputRow(spec: BlockSpec, arena: Int => TupleArena, weighted: Boole
     row.setLong(fields - 1, weight)
     row
   }
+
+  /** As `update`, with sums and a weight: `element` has the weight, then the sums. */
+  def update(rows: Array[Int], changed: Long, element: Array[Long]): UnsafeRow = {
+    var i = 1
+    while (i < numbers) {
+      setLong(i - 1, element(i))
+      i += 1
+    }
+    update(rows, changed, element(0))
+  }
+
+  private def setLong(number: Int, value: Long): Unit =
+    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + 8L * (nullWords + spec.output.size + number), value)
 
   private def writeFixed(source: Source): Unit = {
     val base = Platform.BYTE_ARRAY_OFFSET + 8L * nullWords

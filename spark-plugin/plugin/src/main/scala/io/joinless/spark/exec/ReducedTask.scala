@@ -1,7 +1,8 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.reduce.{ReducedBatch, ReducedJoin}
-import io.joinless.spark.spec.ReducedBlock
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.spec.{ReducedBlock, SumSpec}
 import io.joinless.spark.state.CellState
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -20,7 +21,7 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
 
   override protected val batch =
     new ReducedBatch(sums, ResidualPredicates.compile(block.top, residuals, sums.shown), owe)
-  private[this] val output = new OutputRow(block.top, sums.shown, weighted = true)
+  private[this] val output = new OutputRow(block.top, sums.shown, numbers = block.failures.start)
 
   override protected def begin(): Unit = {
     super.begin()
@@ -28,5 +29,16 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
   }
 
   override protected def emitNext(): UnsafeRow =
-    if (step()) output.update(batch.rows, batch.changed, batch.weight) else null
+    if (step()) {
+      block.failures.foreach(i =>
+        if (batch.element(i) > 0) throw failed(spec.shape.reduction.get.failures(i - block.failures.start))
+      )
+      output.update(batch.rows, batch.changed, batch.element)
+    } else null
+
+  /** A result is there of which an argument fails. */
+  private def failed(failure: SumSpec): Throwable = {
+    val columns = failure.factors.map(c => spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).name)
+    JoinlessErrors.argumentFails(columns.mkString(", "))
+  }
 }

@@ -28,11 +28,12 @@ object GroupsText {
   }
 
   private def values(groups: Groups): String = {
-    val first = groups.functions.zip(groups.shape.functions).collect { case (GroupFunction(best: BestRows, _), spec) =>
-      if (!spec.values) ", with its first rows"
-      else if (best.limit.isDefined) ", with its first rows and a few more, and each of its rows by itself"
-      else ", and each of its rows by itself"
-    }
+    val first =
+      groups.functions.zip(groups.shape.functions).collect { case (GroupFunction(best: BestRows, _, _), spec) =>
+        if (!spec.values) ", with its first rows"
+        else if (best.limit.isDefined) ", with its first rows and a few more, and each of its rows by itself"
+        else ", and each of its rows by itself"
+      }
     first.headOption.getOrElse(if (groups.shape.holdsValues) ", and each different value that it needs" else "")
   }
 }

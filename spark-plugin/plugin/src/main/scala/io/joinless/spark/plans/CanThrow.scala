@@ -13,7 +13,7 @@ import org.apache.spark.sql.types._
 object CanThrow {
 
   def apply(expression: Expression): Boolean = expression match {
-    case _: TryEval => false
+    case _: TryEval | _: Attempt | _: Failure => false
     case e => !isSafe(e) || e.children.exists(apply)
   }
 
@@ -39,7 +39,7 @@ object CanThrow {
   }
 
   private def neverOverflows(e: BinaryArithmetic): Boolean = e match {
-    case _: Add | _: Subtract | _: Multiply => isFractional(e.dataType)
+    case _: Add | _: Subtract | _: Multiply => isFractional(e.dataType) || ValueBounds.fits(e)
     case _: Divide => isFractional(e.dataType) && isPositive(e.right)
     case _: Remainder | _: Pmod | _: IntegralDivide => isPositive(e.right)
     case _ => false

@@ -39,5 +39,7 @@ final case class Groups(
   * @param function Spark's function; its argument is a `BoundReference`, by which it has its types. It computes the value from what
   *   the group keeps
   * @param argument the column of the groups' input that it reads; None for COUNT(*)
+  * @param sum None where that column is the argument of a row. Else it says how many arguments more are there that are not NULL, and
+  *   behind it stands by how much more they add up, in so many words of 64 bits, the lowest first
   */
-final case class GroupFunction(function: AggregateFunction, argument: Option[Int])
+final case class GroupFunction(function: AggregateFunction, argument: Option[Int], sum: Option[Int] = None)

@@ -14,7 +14,8 @@ import io.joinless.spark.spec.{
   KeySpec,
   NodeId,
   RelationSpec,
-  ResidualSpec
+  ResidualSpec,
+  SumSpec
 }
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.joinless.KeyBytes
@@ -27,7 +28,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   *
   * @param columns per leaf: attributes of the leaf as they are, computed keys as aliases
   * @param residuals conditions on each result: those of the block, then the equations that close its cycles
-  * @param output what each needed attribute of the root is, over stored columns
+  * @param output what each needed attribute of the root is, over stored columns; NULL where only a sum needs it
   * @param changelogs the leaves whose rows come and go
   * @param guarded the keys that can fail on rows on which Spark does not compute them: such a row is left out
   * @param unguarded those that nothing can guard
@@ -73,6 +74,13 @@ final case class BlockLayout(
     block.filters(leaf) ++ guarded.filter(_.leaf == leaf).map(key => IsComputable(key.expression)) ++ classes.filters(
       leaf
     )
+
+  /** What is added up over results, and what must not be there. */
+  def sums: IndexedSeq[SumSpec] = block.summed.fold(IndexedSeq.empty[SumSpec])(_.arguments.flatten.map(sum))
+
+  def failures: IndexedSeq[SumSpec] = block.summed.fold(IndexedSeq.empty[SumSpec])(_.failures.map(sum))
+
+  private def sum(factors: IndexedSeq[Attribute]) = SumSpec(factors.map(place))
 
   /** The residual conditions over positions of their columns. */
   def boundResiduals: IndexedSeq[Expression] = residuals.map { residual =>
@@ -140,10 +148,14 @@ object BlockLayout {
         keys.find(k => k.asWritten.semanticEquals(part)).get.column.toAttribute
     }
 
-    val output = block.output.map { case (attribute, meaning) => attribute -> reuse(meaning) }
+    val hidden = block.summed.fold(Set.empty[ExprId])(_.hidden)
+    val output = block.output.map { case (attribute, meaning) =>
+      attribute -> (if (hidden(attribute.exprId)) Literal(null, attribute.dataType) else reuse(meaning))
+    }
     val residuals = (block.residuals ++ block.cuts).map(reuse)
     val late = block.late.map(reuse)
-    val needed = (output.map(_._2) ++ residuals ++ late).flatMap(OuterScope.attributes)
+    val needed = (output.map(_._2) ++ residuals ++ late).flatMap(OuterScope.attributes) ++
+      block.summed.toSeq.flatMap(_.factors)
     val used = AttributeSet(needed ++ keys.collect { case Key(_, _, a: Attribute, _) => a })
 
     val columns = block.leaves.zipWithIndex.map { case (leaf, i) =>

@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import io.joinless.spark.plans.InPlaceOf
 import io.joinless.spark.plans.CanThrow
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, IsNotNull, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId, Expression, IsNotNull, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 
 /** One role in a block: a subplan that Spark runs, under fresh attributes.
@@ -58,6 +58,7 @@ final case class Term(leaf: Int, expression: Expression) {
   * @param late conditions that only Spark can evaluate (Python UDFs, subqueries): they stay above the block
   * @param output the attributes of the root that are needed, and what each is over the leaves' attributes
   * @param cuts equations that would close a cycle, as conditions on each result of the others
+  * @param summed what is added up over results, if anything is
   */
 final case class JoinBlock(
     root: LogicalPlan,
@@ -69,7 +70,8 @@ final case class JoinBlock(
     residuals: IndexedSeq[Expression],
     late: IndexedSeq[Expression],
     output: IndexedSeq[(Attribute, Expression)],
-    cuts: IndexedSeq[Expression] = IndexedSeq.empty
+    cuts: IndexedSeq[Expression] = IndexedSeq.empty,
+    summed: Option[SummedResults] = None
 ) {
 
   /** Keys that can fail, and that Spark computes only for rows that have passed other joins. */
@@ -86,4 +88,18 @@ final case class JoinBlock(
       case _ => false
     }
   }
+}
+
+/** What is added up over the results of a block, besides their number: products of columns of its leaves.
+  *
+  * @param arguments per argument that could be added up, its factors, attributes of one leaf each; None where it is told with each row
+  * @param failures factors of results of which an argument fails
+  * @param hidden attributes of the output that are read by such arguments only
+  */
+final case class SummedResults(
+    arguments: IndexedSeq[Option[IndexedSeq[Attribute]]],
+    failures: IndexedSeq[IndexedSeq[Attribute]],
+    hidden: Set[ExprId]
+) {
+  def factors: IndexedSeq[Attribute] = (arguments.flatten ++ failures).flatten
 }

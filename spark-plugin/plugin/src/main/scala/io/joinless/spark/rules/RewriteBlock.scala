@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import io.joinless.spark.plans.InPlaceOf
 import io.joinless.engine.query.JoinTree
 import io.joinless.spark.plans.{DeltaForm, JoinFreeJoin}
-import io.joinless.spark.spec.{BlockShape, ColumnSpec, MeaningSpec, NodeId, ResultSpec, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, ColumnSpec, MeaningSpec, NodeId, ReducedBlock, ResultSpec, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -99,14 +99,26 @@ final class RewriteBlock(layout: BlockLayout) {
   def weighted(shape: BlockShape, scans: Seq[LogicalPlan]): WeightedRows = {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
     val roles = scans.indices.map(Seq(_)) // each batch merges the scans
-    val node = JoinFreeJoin(scans, roles, shape, layout.boundResiduals, attributes :+ weight, deltas = true)
+    val told = layout.block.summed.fold(IndexedSeq.empty[Boolean])(_.arguments.map(_.isDefined))
+    val words = shape.reduction.fold(IndexedSeq.empty[Int])(ReducedBlock(shape, _).sumWords)
+    val sums = words.map(n => Seq.fill(1 + n)(AttributeReference("sum", LongType, nullable = false)()))
+    val node =
+      JoinFreeJoin(scans, roles, shape, layout.boundResiduals, (attributes ++ sums.flatten) :+ weight, deltas = true)
     val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
+    val starts = words.scanLeft(result.size)((at, n) => at + 1 + n)
+    val places = words.zip(starts).map { case (n, at) => SumColumns(at, n) }.iterator
     val shown = layout.output.map {
       case (_, column: Attribute) => columns.indexWhere(_.exprId == column.exprId)
       case _ => -1
     }
     val text = (e: Expression) => MeaningTexts.of(OuterScope.replace(e)(meaningOf), layout.block.leaves)
-    WeightedRows(Project(result :+ weight, filtered(node)), shown, text, layout.changelogs.nonEmpty)
+    WeightedRows(
+      Project((result ++ sums.flatten) :+ weight, filtered(node)),
+      shown,
+      text,
+      layout.changelogs.nonEmpty,
+      told.map(Option.when(_)(places.next()))
+    )
   }
 
   /** The stored columns of the rows of relation `i`, read from `plan`. */
@@ -114,8 +126,10 @@ final class RewriteBlock(layout: BlockLayout) {
     layout.block.leaves(i).copy(plan = plan)
       .scan(layout.columns(i), layout.conditions(i))
 
-  private def meaningOf(a: Attribute): Expression =
-    layout.output.collectFirst { case (own, meaning) if own.exprId == a.exprId => meaning }.getOrElse(a)
+  private def meaningOf(a: Attribute): Expression = {
+    val output = if (layout.block.summed.exists(_.hidden(a.exprId))) layout.block.output else layout.output
+    output.collectFirst { case (own, meaning) if own.exprId == a.exprId => meaning }.getOrElse(a)
+  }
 
   private def filtered(node: JoinFreeJoin): LogicalPlan =
     layout.late.map(above).reduceOption(Conditions.and).fold[LogicalPlan](node)(Filter(_, node))

@@ -20,8 +20,16 @@ import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, Lo
   *   where there are several
   * @param text an expression over the query's columns as it is recorded
   * @param retractable rows can go
+  * @param sums per argument that the rows were asked to be added up for, where that stands; None where it is to be computed from the
+  *   query's columns
   */
-final case class WeightedRows(plan: LogicalPlan, shown: Seq[Int], text: Expression => String, retractable: Boolean) {
+final case class WeightedRows(
+    plan: LogicalPlan,
+    shown: Seq[Int],
+    text: Expression => String,
+    retractable: Boolean,
+    sums: IndexedSeq[Option[SumColumns]] = IndexedSeq.empty
+) {
 
   /** A projection of the rows of `query`. */
   def project(list: Seq[NamedExpression], query: LogicalPlan): WeightedRows = {
@@ -104,10 +112,22 @@ final case class WeightedRows(plan: LogicalPlan, shown: Seq[Int], text: Expressi
     if (retractable) copy(note(plan)) else this
   }
 
+  /** Where an argument is added up.
+    *
+    * @param arguments those that the rows were asked to be added up for
+    */
+  def sumOf(arguments: IndexedSeq[Expression], argument: Expression): Option[SumColumns] =
+    sums.lift(arguments.indexWhere(_.semanticEquals(argument))).flatten
+
   /** An expression over the columns of `query`, which these are the rows of, over those of the plan. */
   def own(e: Expression, query: LogicalPlan): Expression =
     OuterScope.replace(e)(a => plan.output(query.output.indexWhere(_.exprId == a.exprId)))
 }
+
+/** A sum among the columns of weighted rows, each BIGINT: how many arguments more are there that are not NULL, then how much more they
+  * add up to, the lowest word first.
+  */
+final case class SumColumns(first: Int, words: Int)
 
 object WeightedRows {
 

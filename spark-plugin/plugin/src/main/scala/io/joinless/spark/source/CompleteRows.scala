@@ -58,6 +58,11 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
 
   /** The groups of all rows, by Spark's own operator. */
   private def grouped(groups: Groups, rows: LogicalPlan): LogicalPlan = {
+    if (groups.functions.exists(_.sum.isDefined)) throw JoinlessErrors.stateMismatch(
+      Mismatch.Query,
+      state.checkpoint,
+      s"It adds up the results of its joins, and has no groups ${groups.shape.text}."
+    )
     val keys = rows.output.take(groups.shape.columns.size)
     val values = groups.functions.map { f =>
       f.function.transform { case BoundReference(i, _, _) => rows.output(i) } match {

@@ -53,7 +53,11 @@ final private class FullResult(session: SparkSession, committed: => CommittedSta
   private def above(plan: LogicalPlan): LogicalPlan = plan.withNewChildren(plan.children.map(full))
 
   private def compiled(query: LogicalPlan): Either[Reason, LogicalPlan] =
-    DeltaCompilation.attempt(session, Changes.marked(query, DeltaForm.Weight), begun = true)
+    DeltaCompilation.attempt(
+      session,
+      Changes.marked(query, DeltaForm.Weight),
+      Some(committed.operators.ours.map(_.spec.shape))
+    )
 
   /** The query compiled, where the checkpoint holds its first rows. */
   private def kept(query: LogicalPlan): Option[LogicalPlan] = compiled(query).toOption.filter { plan =>

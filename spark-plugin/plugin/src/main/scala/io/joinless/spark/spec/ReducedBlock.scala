@@ -2,12 +2,12 @@ package io.joinless.spark.spec
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.algebra.Counts
+import io.joinless.engine.algebra.{Counts, ExactSums, Ring}
 import io.joinless.engine.query.{Hypergraph, JoinTree, Reduction, RelationNode}
-import io.joinless.engine.reduce.{ComponentDef, ReducedDef}
+import io.joinless.engine.reduce.{ComponentDef, Lift, ReducedDef}
 import io.joinless.engine.tuples.ProjectedField
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.types.DecimalType
+import org.apache.spark.sql.types.{BooleanType, DecimalType}
 
 /** A block of which only the number of equal results is asked: how it is counted without its results (algorithms A7).
   *
@@ -64,9 +64,45 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
       ComponentDef(tree, ComponentDef.atRoot(tree).map(r => r -> shown(c).map(field(r, _))).toMap, reduction.once)
     },
     RowCodec.blockDef(top),
-    Counts,
-    shape.relations.map(_ => None)
+    ring,
+    shape.relations.indices.map(lift)
   )
+
+  /** Per sum, the words of what it adds up; 0 where only the results that have all factors are counted. */
+  val sumWords: IndexedSeq[Int] = reduction.sums.map { sum =>
+    val types = sum.factors.map(columnOf(_).dataType)
+    if (types.forall(_ == BooleanType)) 0 else ExactSums.words(types.map(FactorLift.bits).sum)
+  }
+
+  private def ring: Ring = if (reduction.sums.isEmpty && reduction.failures.isEmpty) Counts else exactSums
+
+  /** For each sum first the number of results that have all factors, then what they add up to, if that is asked. */
+  private lazy val exactSums =
+    new ExactSums((sumWords.flatMap(words => 1 +: Seq(words).filter(_ > 0)) ++ reduction.failures.map(_ => 1)).toArray)
+
+  /** Words of an element behind those that are told: how many results there are of which an argument fails, per failure. */
+  val failures: Range = {
+    val told = 1 + sumWords.map(1 + _).sum
+    told until told + reduction.failures.size
+  }
+
+  private def lift(relation: Int): Option[Lift] = {
+    val numbers = sumWords.scanLeft(0)((number, words) => number + (if (words > 0) 2 else 1))
+    val factors = for {
+      (sum, s) <- (reduction.sums ++ reduction.failures).zipWithIndex
+      factor <- sum.factors
+      if factor.relation == relation
+    } yield {
+      val number = if (s < sumWords.size) numbers(s) else numbers.last + s - sumWords.size
+      val added = sumWords.lift(s).exists(_ > 0)
+      FactorLift.Factor(factor.ordinal, columnOf(factor).dataType, number, if (added) number + 1 else -1)
+    }
+    Option.when(factors.nonEmpty)(
+      new FactorLift(exactSums, factors.toArray, shape.inputs(shape.relations(relation).input).columns.size)
+    )
+  }
+
+  private def columnOf(c: ColumnRef): ColumnSpec = shape.inputs(shape.relations(c.relation).input).columns(c.ordinal)
 
   private def field(relation: Int, vertex: Int): ProjectedField = {
     val dataType = column(relation, vertex).dataType
@@ -129,11 +165,22 @@ object ReducedBlock {
   * @param components existential components, each a tree of relations
   * @param top a tree of the components, whose attributes are what they show
   * @param once equal results count once: only whether there are any is told
+  * @param sums what is added up over results besides
+  * @param failures of results that have all factors of one of these an argument fails: there must be none
   */
-final case class ReductionSpec(components: IndexedSeq[JoinTree], top: JoinTree, once: Boolean = false) {
+final case class ReductionSpec(
+    components: IndexedSeq[JoinTree],
+    top: JoinTree,
+    once: Boolean = false,
+    sums: IndexedSeq[SumSpec] = IndexedSeq.empty,
+    failures: IndexedSeq[SumSpec] = IndexedSeq.empty
+) {
 
   /** The vertices that a component shows. */
   def shown(component: Int): BitSet = top.preorder.collectFirst {
     case RelationNode(`component`, attributes, _) => attributes
   }.get
 }
+
+/** A sum over results, of the product of some stored columns; results of which a factor is NULL do not count. */
+final case class SumSpec(factors: IndexedSeq[ColumnRef])

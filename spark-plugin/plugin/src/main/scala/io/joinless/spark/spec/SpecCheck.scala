@@ -62,7 +62,11 @@ object SpecCheck {
     val components = reduction.components.indices
     val tops = reduction.top.preorder.collect { case RelationNode(c, attributes, _) => c -> attributes }
     val bounds = (reduction.components :+ reduction.top).flatMap(SpecBounds.shape(_)).headOption
+    val factors = reduction.sums ++ reduction.failures
     if (bounds.isDefined) bounds
+    else if (!factors.forall(isProduct(shape, _)))
+      Some("a sum is of columns that are not there, or that are no numbers")
+    else if (factors.nonEmpty && reduction.once) Some("results that count once are added up")
     else if (reduction.components.flatMap(_.relations).sorted != graph.edges.indices)
       Some("its components do not have each relation once")
     else if (tops.map(_._1).sorted != components) Some("the tree of components does not have each once")
@@ -84,6 +88,13 @@ object SpecCheck {
         .orElse(Option.when(apart)("components have more in common than they show"))
     }
   }
+
+  /** Whether the factors of a sum are stored numbers. */
+  private def isProduct(shape: BlockShape, sum: SumSpec): Boolean =
+    sum.factors.nonEmpty && sum.factors.forall { c =>
+      shape.relations.lift(c.relation).flatMap(r => shape.inputs(r.input).columns.lift(c.ordinal))
+        .exists(column => FactorLift.takes(column.dataType))
+    }
 
   /** Why a tree is no join tree of some relations, of all that have these attributes. */
   private def problem(

@@ -57,10 +57,26 @@ object SpecComparison {
     )
 
   private def counted(recorded: BlockShape, planned: BlockShape): Option[String] =
-    Option.when(recorded.reduction.map(_.once) != planned.reduction.map(_.once)) {
-      def done(shape: BlockShape) = shape.reduction.fold("enumerates")(r => if (r.once) "counts once" else "counts")
-      s"It ${done(recorded)} the results of the join of ${names(recorded)}, the query ${done(planned)} them."
+    Option.when(told(recorded) != told(planned)) {
+      def done(shape: BlockShape) = shape.reduction.fold("enumerates") { r =>
+        if (r.once) "counts once" else if (r.sums.isEmpty) "counts" else "adds up"
+      }
+      val (before, now) = (done(recorded), done(planned))
+      s"It $before the results of the join of ${names(recorded)}, the query $now ${if (before == now) "others"
+        else "them"}."
     }
+
+  /** What is told of results: all of them; or whether there are any, or how many, and what they add up to. */
+  private def told(shape: BlockShape) = shape.reduction.map(r => (r.once, r.sums, r.failures))
+
+  /** Whether the state of a recorded block can be that of a planned one, as far as the block itself says it. */
+  def storesSame(recorded: BlockShape, planned: BlockShape): Boolean =
+    relations(recorded, planned)
+      .orElse(counted(recorded, planned))
+      .orElse(columns(recorded, planned))
+      .orElse(equations(recorded, planned))
+      .orElse(output(recorded, planned))
+      .isEmpty
 
   private def columns(recorded: BlockShape, planned: BlockShape): Option[String] =
     pairs(recorded, planned).collectFirst {

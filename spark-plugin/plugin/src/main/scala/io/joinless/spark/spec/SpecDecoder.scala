@@ -48,7 +48,13 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
         constants = optional(o, "constants").map(_ => texts(o, "constants")),
         origins = optional(o, "origins").map(_ => list(o, "origins").map(origin)),
         reduction = optional(o, "reduction").map { r =>
-          ReductionSpec(list(r, "components").map(tree), tree(at(r, "top")), boolean(at(r, "once")))
+          ReductionSpec(
+            list(r, "components").map(tree),
+            tree(at(r, "top")),
+            boolean(at(r, "once")),
+            sums(r, "sums"),
+            sums(r, "failures")
+          )
         }
       ),
       list(o, "shares").map(number)
@@ -109,6 +115,14 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
     case JNull => None
     case _ => throw new IllegalArgumentException("an expression is no text")
   }
+
+  private def sums(json: JValue, field: String): IndexedSeq[SumSpec] =
+    optional(json, field).fold(IndexedSeq.empty[SumSpec])(_ =>
+      list(json, field).map {
+        case JArray(factors) => SumSpec(factors.toIndexedSeq.map(column))
+        case other => throw new IllegalArgumentException(s"${shown(other)} is no list of factors")
+      }
+    )
 
   private def tree(json: JValue): JoinTree = {
     val attributes = BitSet.fromSpecific(list(json, "attributes").map(attribute))

@@ -48,10 +48,15 @@ private[spec] object SpecEncoder {
   }
 
   private def encode(reduction: ReductionSpec): JObject = JObject(
-    "components" -> array(reduction.components)(encode),
-    "top" -> encode(reduction.top),
-    "once" -> JBool(reduction.once)
+    List(
+      "components" -> array(reduction.components)(encode),
+      "top" -> encode(reduction.top),
+      "once" -> JBool(reduction.once)
+    ) ++ sums("sums", reduction.sums) ++ sums("failures", reduction.failures)
   )
+
+  private def sums(name: String, sums: IndexedSeq[SumSpec]): Option[(String, JValue)] =
+    Option.when(sums.nonEmpty)(name -> array(sums)(sum => array(sum.factors)(encode)))
 
   def encode(origin: OriginSpec): JObject = JObject(
     "rows" -> JString(origin.rows),

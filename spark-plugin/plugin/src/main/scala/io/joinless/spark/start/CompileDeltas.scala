@@ -5,6 +5,7 @@ import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{MaskedStream, Reason}
 import io.joinless.spark.run.StreamContext
+import io.joinless.spark.spec.BlockShape
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
@@ -24,7 +25,7 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     case write: WriteToStreamStatement if DeltaCompiler.hasMarks(write.inputQuery) =>
       if (write.outputMode == OutputMode.Complete)
         throw DeltaCompilation.refused(Reason.of(Reason.UnsupportedOutputMode, "mode" -> "complete"))
-      lazy val begun = hasBegun(write)
+      lazy val begun = recorded(write)
       AnalysisHelper.allowInvokingTransformsInAnalyzer {
         val compiled = DeltaCompilation(session, write.inputQuery, begun)
         CompileDeltas.refuseMasked(compiled)
@@ -36,11 +37,12 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     case _ => plan
   }
 
-  /** The query goes on with blocks that its checkpoint holds. Spark has not resolved the folder yet. */
-  private def hasBegun(write: WriteToStreamStatement): Boolean = {
+  /** The blocks that the query's checkpoint holds, with which it goes on. Spark has not resolved the folder yet. */
+  private def recorded(write: WriteToStreamStatement): Option[Seq[BlockShape]] = {
     def ofName = for (folder <- write.conf.checkpointLocation; name <- write.userSpecifiedName)
       yield new Path(folder, name).toString
-    write.userSpecifiedCheckpointLocation.orElse(ofName).exists(StreamContext.stateAt(session, _).blocks.nonEmpty)
+    write.userSpecifiedCheckpointLocation.orElse(ofName).map(StreamContext.stateAt(session, _).blocks.values.toSeq)
+      .filter(_.nonEmpty)
   }
 }
 

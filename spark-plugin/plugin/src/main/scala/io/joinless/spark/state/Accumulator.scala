@@ -1,6 +1,8 @@
 package io.joinless.spark.state
 
 import java.io.{DataInput, DataOutput}
+import java.math.BigInteger
+import java.nio.ByteBuffer
 
 import io.joinless.engine.algebra.{ExactSum, Weight}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -15,7 +17,7 @@ abstract class Accumulator(ordinal: Int) {
   final var count = 0L
 
   /** Adds the argument of a row, `weight` times. */
-  final def add(row: InternalRow, weight: Long): Unit = if (!row.isNullAt(ordinal)) {
+  def add(row: InternalRow, weight: Long): Unit = if (!row.isNullAt(ordinal)) {
     count = Weight.add(count, weight)
     addValue(row, weight)
   }
@@ -59,13 +61,19 @@ private[state] object Accumulator {
   }
 }
 
-final class CountOf(ordinal: Int) extends Accumulator(ordinal) {
+sealed class CountOf(ordinal: Int) extends Accumulator(ordinal) {
 
   override protected def addValue(row: InternalRow, weight: Long): Unit = ()
 }
 
+/** Of rows that say how many arguments more are there. */
+final class CountsOf(ordinal: Int) extends CountOf(ordinal) {
+
+  override def add(row: InternalRow, weight: Long): Unit = count = Weight.add(count, row.getLong(ordinal))
+}
+
 /** A sum of integers, of unscaled decimals, or of intervals. */
-final class IntegerSumOf(ordinal: Int, dataType: DataType) extends Accumulator(ordinal) {
+sealed class IntegerSumOf(ordinal: Int, dataType: DataType) extends Accumulator(ordinal) {
   val sum = new ExactSum
 
   override protected def addValue(row: InternalRow, weight: Long): Unit = dataType match {
@@ -93,6 +101,21 @@ final class IntegerSumOf(ordinal: Int, dataType: DataType) extends Accumulator(o
   override def write(out: DataOutput): Unit = {
     super.write(out)
     sum.write(out)
+  }
+}
+
+/** Of rows that say how many arguments more are there, and by how much more they add up: a number of some words. */
+final class SumsOf(ordinal: Int, dataType: DataType, words: Int) extends IntegerSumOf(ordinal, dataType) {
+
+  override def add(row: InternalRow, weight: Long): Unit = {
+    count = Weight.add(count, row.getLong(ordinal))
+    val low = row.getLong(ordinal + 1)
+    if ((2 to words).forall(i => row.getLong(ordinal + i) == low >> 63)) sum.add(low, 1L)
+    else {
+      val bytes = ByteBuffer.allocate(8 * words)
+      for (i <- words to 1 by -1) bytes.putLong(row.getLong(ordinal + i))
+      sum.add(new BigInteger(bytes.array), 1L)
+    }
   }
 }
 

@@ -81,13 +81,15 @@ object GroupTotals {
   *
   * @param values the group holds each different value with its number, so that values can leave, and count once
   * @param rows the function, where it is one of values in an order
+  * @param sum rows bring sums of arguments, of so many words (`GroupFunction.sum`)
   */
 final case class GroupArgument(
     ordinal: Int,
     dataType: DataType,
     kind: FunctionKind,
     values: Boolean,
-    rows: Option[RowsOfGroup] = None
+    rows: Option[RowsOfGroup] = None,
+    sum: Option[Int] = None
 ) {
 
   @transient private lazy val inRow = new ValueReader(ordinal, dataType)
@@ -103,10 +105,10 @@ final case class GroupArgument(
   def kept(): Accumulator = of(if (values) inValue else inRow)
 
   private def of(reader: ValueReader): Accumulator = kind match {
-    case FunctionKind.Counted => new CountOf(reader.ordinal)
+    case FunctionKind.Counted => sum.fold(new CountOf(reader.ordinal))(_ => new CountsOf(reader.ordinal))
     case FunctionKind.Summed => dataType match {
         case FloatType | DoubleType => new DoubleSumOf(reader.ordinal, dataType)
-        case _ => new IntegerSumOf(reader.ordinal, dataType)
+        case _ => sum.fold(new IntegerSumOf(reader.ordinal, dataType))(new SumsOf(reader.ordinal, dataType, _))
       }
     case FunctionKind.Least => new ExtremeOf(reader, -1)
     case FunctionKind.Greatest => new ExtremeOf(reader, 1)

@@ -1,0 +1,65 @@
+package io.joinless.spark.compile
+
+import io.joinless.engine.query.JoinTree
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.rules.{BlockLayout, JoinBlock, RewriteBlock, StaticSides}
+import io.joinless.spark.spec.{BlockShape, NodeId, ReducedBlock, ReductionSpec, SpecComparison, SqlTexts}
+
+/** A way to keep a block: what is stored of its rows, and what is told of its results. */
+final private[compile] case class BlockForm(layout: BlockLayout, shape: BlockShape) {
+  def rewrite: RewriteBlock = new RewriteBlock(layout)
+  def counts: Boolean = shape.reduction.isDefined
+}
+
+/** The ways to keep a block whose results are added up: sums, numbers of equal results, or each result.
+  *
+  * What a checkpoint was begun with goes on; else the first that there is, or that is set.
+  *
+  * @param layoutOf the layout of a block
+  * @param treeOf the join tree of a layout, which has one
+  */
+final private[compile] class BlockForms(
+    conf: JoinlessConf,
+    texts: SqlTexts,
+    layoutOf: JoinBlock => BlockLayout,
+    treeOf: BlockLayout => JoinTree
+)(implicit statics: StaticSides) {
+
+  /** @param recorded the blocks of the query's checkpoint; asked only where there is a choice */
+  def of(layout: BlockLayout, demand: Demand, recorded: => Seq[BlockShape]): BlockForm = {
+    val all = LazyList(() => summed(layout, demand), () => counted(layout, demand)).flatMap(_()) :+ enumerated(layout)
+    if (all.sizeIs == 1) all.head
+    else {
+      def goesOn(form: BlockForm) = recorded.exists(SpecComparison.storesSame(_, form.shape))
+      all.find(goesOn).getOrElse(if (conf.countsResults) all.head else all.last)
+    }
+  }
+
+  def enumerated(layout: BlockLayout): BlockForm = BlockForm(layout, shape(layout))
+
+  private def counted(layout: BlockLayout, demand: Demand): Option[BlockForm] = for {
+    reduction <- reduction(layout)
+  } yield form(layout, reduction.copy(once = demand.once))
+
+  private def summed(layout: BlockLayout, demand: Demand): Option[BlockForm] = for {
+    block <- SummedArguments(layout.block, demand.arguments, demand.kept)
+    sums = layoutOf(block)
+    reduction <- reduction(sums)
+  } yield form(sums, reduction.copy(sums = sums.sums, failures = sums.failures))
+
+  private def form(layout: BlockLayout, reduction: ReductionSpec): BlockForm = {
+    val rows = layout.copy(counted = true)
+    BlockForm(rows, shape(rows).copy(reduction = Some(reduction)))
+  }
+
+  /** How results are counted without enumerating them, where that saves something. */
+  private def reduction(layout: BlockLayout): Option[ReductionSpec] = {
+    val leaves = layout.block.leaves
+    if (leaves.size == 1 || !leaves.forall(leaf => Streams.isLinear(leaf.plan))) None
+    else ReducedBlock.best(shape(layout), conf.expectedRows(leaves.map(_.name))).filter(_.countsRows).map(_.reduction)
+  }
+
+  // each batch puts the block's own id there
+  private def shape(layout: BlockLayout): BlockShape =
+    new RewriteBlock(layout).shape(NodeId(0), treeOf(layout), texts)
+}

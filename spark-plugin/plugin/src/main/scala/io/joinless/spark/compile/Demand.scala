@@ -1,0 +1,15 @@
+package io.joinless.spark.compile
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
+
+/** What a GROUP BY needs of the rows that it groups.
+  *
+  * @param once equal rows are as good as one
+  * @param arguments of functions that can take in sums, each once
+  * @param kept the columns that it reads besides
+  */
+final private[compile] case class Demand(once: Boolean, arguments: IndexedSeq[Expression], kept: AttributeSet) {
+
+  /** Of rows that are made of others one by one, from these. */
+  def ofRows: Demand = copy(arguments = IndexedSeq.empty)
+}

@@ -1,0 +1,79 @@
+package io.joinless.spark.plans
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+
+/** Between which values a whole number or a decimal lies, whatever the rows: by the types of columns, carried through arithmetic.
+  *
+  * So a product of two columns of 32 bits as a number of 64 bits is known to fit.
+  */
+object ValueBounds {
+
+  /** Whether arithmetic of these operands fits its type and needs no rounding. */
+  def fits(e: BinaryArithmetic): Boolean = exact(e).exists(range => ofType(e.dataType).exists(_.contains(range)))
+
+  private def of(e: Expression): Option[Range] = e match {
+    case Literal(null, dataType) => ofType(dataType).map(_ => Range(0, 0))
+    case Literal(value: Decimal, _) => Some(Range(value.toBigDecimal, value.toBigDecimal))
+    case Literal(value: Number, ByteType | ShortType | IntegerType | LongType) =>
+      Some(Range(value.longValue, value.longValue))
+    case cast: Cast if Cast.canUpCast(cast.child.dataType, cast.dataType) =>
+      of(cast.child).filter(range => ofType(cast.dataType).exists(_.contains(range))).orElse(ofType(cast.dataType))
+    case If(_, yes, no) => for (a <- of(yes); b <- of(no)) yield a.or(b)
+    case arithmetic: BinaryArithmetic if fits(arithmetic) => exact(arithmetic)
+    case other => ofType(other.dataType)
+  }
+
+  /** Of the result without the bounds of its type. */
+  private def exact(e: BinaryArithmetic): Option[Range] = {
+    def operands = for (a <- of(e.left); b <- of(e.right)) yield (a, b)
+    val (left, right) = (scale(e.left.dataType), scale(e.right.dataType))
+    e match {
+      case _: Add if scale(e.dataType) >= left.max(right) => operands.map { case (a, b) => a + b }
+      case _: Subtract if scale(e.dataType) >= left.max(right) => operands.map { case (a, b) => a - b }
+      case _: Multiply if scale(e.dataType) >= left + right => operands.map { case (a, b) => a * b }
+      case _ => None
+    }
+  }
+
+  private def scale(dataType: DataType): Int = dataType match {
+    case d: DecimalType => d.scale
+    case _ => 0
+  }
+
+  private def ofType(dataType: DataType): Option[Range] = dataType match {
+    case ByteType => Some(Range(Byte.MinValue, Byte.MaxValue))
+    case ShortType => Some(Range(Short.MinValue, Short.MaxValue))
+    case IntegerType => Some(Range(Int.MinValue, Int.MaxValue))
+    case LongType => Some(Range(Long.MinValue, Long.MaxValue))
+    case d: DecimalType =>
+      val most = BigDecimal(BigInt(10).pow(d.precision) - 1, d.scale)
+      Some(Range(-most, most))
+    case _ => None
+  }
+
+  final private case class Range(least: BigDecimal, most: BigDecimal) {
+    def contains(that: Range): Boolean = least <= that.least && that.most <= most
+    def or(that: Range): Range = Range(least.min(that.least), most.max(that.most))
+    def +(that: Range): Range = of(least, that.least, most, that.most)(_.add(_))
+    def -(that: Range): Range = of(least, that.most, most, that.least)(_.subtract(_))
+
+    def *(that: Range): Range = {
+      val products = for (a <- Seq(least, most); b <- Seq(that.least, that.most))
+        yield Range.exactly(a, b)(_.multiply(_))
+      Range(products.min, products.max)
+    }
+
+    private def of(a: BigDecimal, b: BigDecimal, c: BigDecimal, d: BigDecimal)(
+        op: (java.math.BigDecimal, java.math.BigDecimal) => java.math.BigDecimal
+    ): Range = Range(Range.exactly(a, b)(op), Range.exactly(c, d)(op))
+  }
+
+  private object Range {
+
+    /** Scala's own arithmetic rounds to 34 digits. */
+    def exactly(a: BigDecimal, b: BigDecimal)(
+        op: (java.math.BigDecimal, java.math.BigDecimal) => java.math.BigDecimal
+    ): BigDecimal = BigDecimal.exact(op(a.bigDecimal, b.bigDecimal))
+  }
+}

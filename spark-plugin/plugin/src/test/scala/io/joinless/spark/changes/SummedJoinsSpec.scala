@@ -1,0 +1,135 @@
+package io.joinless.spark.changes
+
+import io.joinless.spark.SharedSpark
+import io.joinless.spark.api._
+import io.joinless.spark.compile.DeltaCompilation
+import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.spec.{BlockShape, ReductionSpec}
+import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.joinless.Plans
+import org.scalatest.funsuite.AnyFunSuite
+
+/** SUM, AVG and COUNT over joins: arguments are added up inside of the join, as products of one factor per relation. */
+class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
+  import SummedJoinsSpec._
+
+  /** Each with what is added up: per argument the number of its factors, and how many arguments may fail. */
+  private val queries = Seq(
+    s"SELECT t.g, COUNT(*) AS n, SUM(t.x) AS s $Path GROUP BY t.g" -> Told(1),
+    s"SELECT u.g, SUM(t.x) AS s, AVG(t.x) AS m, COUNT(t.x) AS c $Path GROUP BY u.g" -> Told(1, 1),
+    s"SELECT SUM(a.y) AS s, SUM(u.g) AS v, COUNT(t.g) AS c $Path" -> Told(1, 1, 1),
+    s"SELECT t.g, SUM(CAST(u.g AS BIGINT) * a.y) AS s $Path GROUP BY t.g" -> Told(2),
+    s"SELECT u.g, SUM(CAST(t.x AS DECIMAL(22, 2))) AS s, AVG(CAST(a.y AS DECIMAL(10, 0))) AS m $Path GROUP BY u.g" -> Told(
+      1,
+      1
+    ),
+    s"SELECT SUM(CAST(t.x AS DECIMAL(21, 1)) * CAST(a.y AS DECIMAL(12, 2))) AS s $Path" -> Told(2),
+    s"SELECT SUM(${Seq("t.g", "u.g", "a.y").map(c => s"CAST($c AS DECIMAL(10, 0))").mkString(" * ")}) AS s $Path" -> Told(
+      3
+    ),
+    s"SELECT t.g, SUM(t.x * 2) AS s $Path GROUP BY t.g" -> Told(Seq(1), 1),
+    s"SELECT u.g, SUM(t.x) FILTER (WHERE a.y > 0 AND t.g < 2) AS s, COUNT(*) FILTER (WHERE a.y > 0 AND t.x > 1) AS n $Path GROUP BY u.g" -> Told(
+      3,
+      2
+    ),
+    s"SELECT u.g, SUM(CASE WHEN a.y = 1 THEN t.x END) AS s, SUM(CASE WHEN a.y = 1 THEN 3 END) AS v $Path GROUP BY u.g" -> Told(
+      2,
+      1
+    ),
+    s"SELECT t.g, SUM(t.x) AS s, MAX(u.g) AS m, COUNT(DISTINCT a.y) AS d $Path GROUP BY t.g" -> Told(1),
+    s"SELECT u.g, SUM(t.d) AS f, SUM(t.x) AS s $Path GROUP BY u.g" -> Told(1),
+    s"SELECT t.g, SUM(t.g) AS s, COUNT(*) AS n $Path GROUP BY t.g" -> Told(),
+    s"SELECT t.g, SUM(t.x) AS s, MIN(t.x) AS m $Path GROUP BY t.g" -> Told(),
+    s"SELECT t.g, SUM(t.x) AS s $Path GROUP BY t.g HAVING SUM(t.x) > 10 AND COUNT(u.g) > 1" -> Told(1, 1),
+    s"SELECT s, COUNT(*) AS n FROM (SELECT t.g, SUM(a.y) AS s $Path GROUP BY t.g) GROUP BY s" -> Told(1),
+    s"SELECT t.g, SUM(t.x) AS s $Path WHERE t.g < a.y GROUP BY t.g" -> Told(1),
+    "SELECT p.k, SUM(CAST(p.y AS BIGINT) * r.y) AS s FROM a p JOIN a q ON p.y = q.k JOIN a r ON q.y = r.k GROUP BY p.k" -> Told(
+      2
+    ),
+    "SELECT p.k, SUM(q.y) AS s FROM a p JOIN a q ON p.k = q.k JOIN a r ON q.k = r.k GROUP BY p.k" -> Told(1),
+    "SELECT t.g, SUM(t.x) AS s, SUM(a.y) AS v FROM t, u, a GROUP BY t.g" -> Told(1, 1),
+    "SELECT t.g, SUM(t.x) AS s FROM t JOIN u ON t.k <=> u.k AND t.g <=> u.g JOIN a ON u.g = a.k GROUP BY t.g" -> Told(
+      1
+    ),
+    "SELECT t.g, SUM(t.x) AS s FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k AND a.y = t.g GROUP BY t.g" -> Told(1),
+    "SELECT t.g, SUM(t.x) AS s FROM t JOIN a ON t.k = a.k WHERE t.k IN (SELECT k FROM u) GROUP BY t.g" -> Told(1),
+    "SELECT t.g, SUM(u.g) AS s, COUNT(u.g) AS n FROM t LEFT JOIN u ON t.k = u.k JOIN a ON a.k = t.g GROUP BY t.g" -> Told(
+      1,
+      1
+    ),
+    s"SELECT v, SUM(x) AS s FROM (SELECT t.g AS v, t.x $Path UNION ALL SELECT y, k FROM a) GROUP BY v" -> Told(),
+    s"SELECT t.g, a.y, SUM(t.x) AS s $Path GROUP BY ROLLUP (t.g, a.y)" -> Told()
+  )
+
+  private def shape(sql: String): BlockShape =
+    DeltaCompilation(spark, Plans.analyzed(spark.sql(sql).incrementalEnumerate())).collect {
+      case join: JoinFreeJoin => join.shape
+    }.maxBy(_.relations.size)
+
+  private def told(reduction: Option[ReductionSpec]): Told =
+    reduction.fold(Told())(r => Told(r.sums.map(_.factors.size).sorted, r.failures.size))
+
+  for (((sql, sums), i) <- queries.zipWithIndex)
+    test(s"after every batch the changes add up to $sql") {
+      new Tables().streams()
+      assert(told(shape(sql).reduction) == sums.copy(factors = sums.factors.sorted))
+      for (seed <- 0L until 2L) check(sql, 100 * seed + 4 * i, if (seed % 2 == 0) "change_type" else "weight")
+    }
+
+  test("an argument that fails is an error where a result has it, and only there; the batch can come again") {
+    val sql = s"SELECT u.g, SUM(t.x * 4) AS s $Path WHERE t.g = 1 GROUP BY u.g"
+    val tables = new Tables
+    tables.insert(7, 1, 1L << 62, 0.0) // joins nothing
+    tables.insert(1, 1, 5L, 0.0)
+    tables.insertPair(1, 2)
+    tables.append(2, 3)
+    def run(): Unit = {
+      tables.start(sql)
+      try tables.running.processAllAvailable()
+      finally tables.running.stop()
+    }
+    run()
+    assert(tables.result == Map(Seq[Any](2, 20L) -> 1L))
+    tables.insertPair(7, 2)
+    for (_ <- 0 until 2) {
+      val failed = intercept[Exception](run())
+      val causes = Iterator.iterate[Throwable](failed)(_.getCause).takeWhile(_ != null).toSeq
+      assert(causes.exists {
+        case e: SparkThrowable => e.getCondition == "JOINLESS_ARGUMENT_FAILS"
+        case _ => false
+      })
+      assert(causes.exists(_.getMessage.contains("(x * 4")), causes.map(_.getMessage))
+    }
+    assert(tables.result == Map(Seq[Any](2, 20L) -> 1L))
+  }
+
+  test(
+    "sums of numbers near the ends of their types are exact, and those of groups that are too large fail as Spark's do"
+  ) {
+    val sql =
+      s"SELECT u.g, SUM(CAST(t.x AS DECIMAL(19, 0)) * CAST(a.y AS DECIMAL(10, 0))) AS s, AVG(t.x) AS m $Path GROUP BY u.g"
+    val tables = new Tables
+    tables.start(sql)
+    try {
+      for (x <- Seq(Long.MaxValue, Long.MinValue, -1L, Long.MaxValue)) tables.insert(1, 1, x, 0.0)
+      for (_ <- 0 until 3) tables.insertPair(1, 2)
+      for (y <- Seq[Integer](Int.MaxValue, Int.MaxValue, Int.MinValue, null)) tables.append(2, y)
+      tables.running.processAllAvailable()
+      assert(tables.result == tables.expected(sql))
+      tables.delete(1)
+      tables.delete(1)
+      tables.running.processAllAvailable()
+      assert(tables.result == tables.expected(sql))
+    } finally tables.running.stop()
+  }
+}
+
+object SummedJoinsSpec {
+  private val Path = "FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k"
+
+  final case class Told(factors: Seq[Int], failures: Int)
+
+  object Told {
+    def apply(factors: Int*): Told = Told(factors, 0)
+  }
+}
