@@ -13,6 +13,9 @@ from support.values import FAMILY
 #: DuckDB's names of types, where they differ from Spark's.
 _TYPES = {"integer": "int", "varchar": "string", "blob": "binary"}
 
+#: Whole numbers of which a product of two is known to fit its type.
+_FACTORS = ("tinyint", "smallint", "int", "integer")
+
 
 def grouped(case: Case, seed: int) -> Case:
     """The case with its rows in groups: some in groups of groups, some with conditions, some in one group."""
@@ -44,6 +47,10 @@ def _aggregate(rng: Random, columns: Sequence[Column]) -> str:
     column = rng.choice(columns) if columns else Column("1", "int")
     where = f" FILTER (WHERE {rng.choice(columns).name} IS NOT NULL)" if columns and rng.random() < 0.3 else ""
     name = column.name
+    factors = [c.name for c in columns if c.type in _FACTORS]
+    if len(factors) > 1 and rng.random() < 0.25:
+        product = " * ".join(f"CAST({factor} AS decimal(12,0))" for factor in rng.sample(factors, 2))
+        return f"SUM({product}){where}"
     match FAMILY[column.type]:
         case "integer":
             return rng.choice(

@@ -1,6 +1,6 @@
 package io.joinless.engine.algebra
 
-/** What is added up over the results of a join, as elements of `width` words in arrays: a commutative ring (algorithms A6).
+/** What is added up over the results of a join, as elements of `width` words in arrays: a commutative ring (algorithms A46).
   *
   * The first word is a whole number that adds and multiplies as such: how many results an element stands for. An element whose first
   * word is 0 stands for none, and is 0. The other words are the ring's own: sums, or a matrix.

@@ -42,10 +42,10 @@ final private[compile] class BlockForms(
   } yield form(layout, reduction.copy(once = demand.once))
 
   private def summed(layout: BlockLayout, demand: Demand): Option[BlockForm] = for {
-    block <- SummedArguments(layout.block, demand.arguments, demand.kept)
+    block <- SummedArguments(layout.block, demand)
     sums = layoutOf(block)
     reduction <- reduction(sums)
-  } yield form(sums, reduction.copy(sums = sums.sums, failures = sums.failures))
+  } yield form(sums, reduction.copy(once = demand.once, sums = sums.sums, failures = sums.failures))
 
   private def form(layout: BlockLayout, reduction: ReductionSpec): BlockForm = {
     val rows = layout.copy(counted = true)

@@ -78,8 +78,11 @@ private[compile] object GroupCompiler {
     val arguments = added.flatMap(argument).foldLeft(IndexedSeq.empty[Expression]) { (known, a) =>
       if (known.exists(_.semanticEquals(a))) known else known :+ a
     }
-    Demand(once, arguments, AttributeSet((grouping.keys ++ others.flatMap(argument)).flatMap(_.references)))
+    Demand(once, keys(grouping), arguments, AttributeSet(others.flatMap(argument).flatMap(_.references)))
   }
+
+  private def keys(grouping: Grouping): IndexedSeq[Expression] =
+    grouping.keys.map { case Alias(value, _) => value; case other => other }.toIndexedSeq
 
   /** Whether it is enough to know what is added to the number of arguments that are not NULL, and to their sum. */
   private def takesSums(f: AggregateExpression): Boolean = !f.isDistinct && (f.aggregateFunction match {
@@ -99,15 +102,16 @@ private[compile] object GroupCompiler {
   def groups(grouping: Grouping, rows: WeightedRows): Groups = {
     def own(e: Expression): Expression = rows.own(e, grouping.child)
 
-    val keys = grouping.keys.map { key =>
-      val value = key match { case Alias(child, _) => child; case other => other }
-      (rows.text(value), value)
-    }
+    val keys = GroupCompiler.keys(grouping).map(value => (rows.text(value), value))
     val arguments = grouping.functions.map(argument)
     val sums = arguments.zip(grouping.functions).map { case (a, f) =>
       a.filter(_ => takesSums(f)).flatMap(rows.sumOf(demand(grouping).arguments, _))
     }
-    val columns = keys.map { case (text, value) => Alias(own(KeyBytes.stored(value)), text)() } ++
+    val columns = keys.zipWithIndex.map { case ((text, value), i) =>
+      // computed where the rows are stored, it is a column here
+      val key = rows.keys.lift(i).flatten.fold(value)(rows.plan.output)
+      Alias(own(KeyBytes.stored(key)), text)()
+    } ++
       arguments.zip(sums).flatMap {
         case (argument, None) => argument.map(value => Alias(own(value), rows.text(value))())
         case (_, Some(sum)) => (0 to sum.words).map(i => Alias(rows.plan.output(sum.first + i), "sum")())
@@ -130,7 +134,7 @@ private[compile] object GroupCompiler {
       GroupShape(
         keys.map { case (text, value) => ColumnSpec(text, KeyBytes.asNullable(value.dataType)) }.toIndexedSeq,
         specs.toIndexedSeq,
-        zone = TimeZones.of(columns),
+        zone = TimeZones.of(keys.map(_._2) ++ arguments.flatten),
         origin = Some(RowsDigest.origin(grouped))
       ),
       output

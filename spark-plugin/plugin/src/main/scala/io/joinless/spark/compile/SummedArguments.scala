@@ -19,32 +19,40 @@ import org.apache.spark.sql.types._
   */
 private[compile] object SummedArguments {
 
-  /** The block with what can be added up; None where nothing can.
-    *
-    * @param arguments over the block's output
-    * @param kept attributes of the output that are read otherwise
-    */
-  def apply(block: JoinBlock, arguments: IndexedSeq[Expression], kept: AttributeSet): Option[JoinBlock] = {
+  /** The block with what can be added up, and with the keys that can be computed where rows are stored; None where there is neither. */
+  def apply(block: JoinBlock, demand: Demand): Option[JoinBlock] = {
     val meaning = block.output.map { case (a, value) => a.exprId -> value }.toMap
     val leafOf = block.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
-    val products = arguments.map { argument =>
-      new Factors(leafOf)(OuterScope.replace(argument)(a => meaning.getOrElse(a.exprId, a)))
-    }
-    val read =
-      kept ++ AttributeSet(arguments.zip(products).collect { case (argument, None) => argument }.flatMap(_.references))
-    val shown =
+    val factors = new Factors(leafOf)
+    def overLeaves(e: Expression) = OuterScope.replace(e)(a => meaning.getOrElse(a.exprId, a))
+    def reads(all: Seq[Expression], computed: Seq[Option[Any]]) =
+      AttributeSet(all.zip(computed).collect { case (e, None) => e }.flatMap(_.references))
+    def shownBy(read: AttributeSet) =
       AttributeSet(block.output.collect { case (a, value) if read.contains(a) => value }.flatMap(OuterScope.attributes))
-    // what follows from columns that are told anyway need not be added up
-    val summed = products.map(_.filterNot(_.factors.forall { case (_, e) =>
-      AttributeSet(OuterScope.attributes(e)).subsetOf(shown)
-    }))
-    Option.when(summed.exists(_.isDefined)) {
-      val told = read ++ AttributeSet(arguments.zip(summed).collect { case (a, None) => a }.flatMap(_.references))
+
+    val products = demand.arguments.map(argument => factors(overLeaves(argument)))
+    val keys = demand.keys.map(key => factors.ofOneLeaf(overLeaves(key)))
+    val read = demand.kept ++ reads(demand.arguments, products) ++ reads(demand.keys, keys)
+    // what follows from columns that are told anyway need not be told again, nor added up
+    val shown = shownBy(read)
+    def isShown(e: Expression) = AttributeSet(OuterScope.attributes(e)).subsetOf(shown)
+    val computed = keys.map(_.filterNot { case (_, key) => isShown(key) })
+    val summed = products.map(_.filterNot(_.factors.forall { case (_, e) => isShown(e) }))
+    Option.when(summed.exists(_.isDefined) || computed.exists(_.isDefined)) {
+      val told = demand.kept ++ reads(demand.arguments, summed) ++ reads(demand.keys, computed)
       val columns = new Columns(block.leaves)
       val attributes = summed.map(_.map(product => columns(product.factors)))
       val failures = summed.flatten.flatMap(_.failure).map(columns(_))
+      val keyColumns = computed.map(_.map { case (leaf, key) =>
+        val column = columns(Seq(leaf -> key)).head
+        column.newInstance() -> column
+      })
       val hidden = block.output.map(_._1).filterNot(told.contains).map(_.exprId).toSet
-      block.copy(leaves = columns.leaves, summed = Some(SummedResults(attributes, failures, hidden)))
+      block.copy(
+        leaves = columns.leaves,
+        output = block.output ++ keyColumns.flatten,
+        summed = Some(SummedResults(attributes, failures, keyColumns.map(_.map(_._1)), hidden))
+      )
     }
   }
 
@@ -107,6 +115,8 @@ final private[compile] class Factors(leafOf: Map[ExprId, Int]) {
     else
       (e, leavesOf(e)) match {
         case (_, Seq()) => None
+        case (cast: Cast, _) if Cast.canUpCast(cast.child.dataType, cast.dataType) && sameDigits(cast) =>
+          apply(cast.child)
         case (_, Seq(leaf)) if !CanThrow(e) => Some(FactorProduct(Seq(leaf -> e)))
         case (_, Seq(leaf)) => Some(FactorProduct(Seq(leaf -> Attempt(e)), Some(Seq(leaf -> Failure(e)))))
         case (If(condition, value, Literal(null, _)), _) => where(Conditions.conjuncts(condition), value)
@@ -114,10 +124,15 @@ final private[compile] class Factors(leafOf: Map[ExprId, Int]) {
           where(Conditions.conjuncts(condition), value)
         case (product: Multiply, _) if scale(product).isDefined && ValueBounds.fits(product) =>
           for (left <- sure(product.left); right <- sure(product.right)) yield left.and(right.factors)
-        case (cast: Cast, _) if Cast.canUpCast(cast.child.dataType, cast.dataType) && sameDigits(cast) =>
-          apply(cast.child)
         case _ => None
       }
+
+  /** The leaf of an expression that can be computed for all of its rows, where it is more than a column. */
+  def ofOneLeaf(e: Expression): Option[(Int, Expression)] = (e, leavesOf(e)) match {
+    case (_: Attribute, _) => None
+    case (_, Seq(leaf)) if e.deterministic && !Conditions.isLate(e) && !CanThrow(e) => Some(leaf -> e)
+    case _ => None
+  }
 
   private def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).map(a => leafOf(a.exprId)).distinct
 

@@ -241,8 +241,8 @@ object JoinlessConf {
   val COUNT_RESULTS = SQLConf
     .buildConf("spark.joinless.aggregates.countResults")
     .doc(
-      "Where the changes of a GROUP BY over a join are asked: the results of the join are counted per distinct row that the " +
-        "GROUP BY reads, and not enumerated. `false`: they are enumerated. Keep the setting for the life of a checkpoint."
+      "Where the changes of a GROUP BY over a join are asked: the results of the join are counted, and added up, per distinct row " +
+        "that the GROUP BY reads, and not enumerated. `false`: they are enumerated. A checkpoint goes on as it was begun."
     )
     .version("0.1.0")
     .booleanConf

@@ -64,6 +64,7 @@ object JoinTreeGraph {
         JObject(
           "per" -> strings(reduced.shown),
           "once" -> JBool(reduction.once),
+          "sums" -> strings(reduced.sums),
           "eliminated" -> strings(reduced.eliminated),
           "added" -> strings(reduced.added),
           "class" -> JString(reduced.queryClass.name),

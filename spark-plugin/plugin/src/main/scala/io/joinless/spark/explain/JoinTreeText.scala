@@ -47,6 +47,7 @@ object JoinTreeText {
     val shown = if (reduced.shown.isEmpty) what else s"$what per ${reduced.shown.mkString(", ")}"
     val lines = Seq(
       Some(s"told of its results: $shown"),
+      Option.when(reduced.sums.nonEmpty)(s"added up over results: ${reduced.sums.mkString(", ")}"),
       Option.when(reduced.eliminated.nonEmpty)(s"summed up below: ${reduced.eliminated.mkString(", ")}"),
       Option.when(reduced.added.nonEmpty)(
         s"shown besides, because the query is not free-connex without: ${reduced.added.mkString(", ")}"

@@ -32,6 +32,9 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
     reduction.components(c).relations.map(relations) -> block.shown(c).map(vertexName)
   }
 
+  /** What is added up over results besides their number: the product of some columns. */
+  val sums: Seq[String] = reduction.sums.map(_.factors.map(name).mkString(" times "))
+
   def guarantee: String = {
     val steps =
       if (reduction.components.forall(_.height == 1)) "O(1) per change"
@@ -74,6 +77,10 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
     else
       (shape.output ++ shape.residuals.flatMap(_.columns)).find(vertices.of(_) == vertex).fold(s"column $vertex")(name)
 
-  private def name(c: ColumnRef): String =
-    s"${relations(c.relation)}.${shape.inputs(shape.relations(c.relation).input).columns(c.ordinal).name}"
+  private def name(c: ColumnRef): String = {
+    val column = shape.inputs(shape.relations(c.relation).input).columns(c.ordinal).name
+    val relation = relations(c.relation)
+    if (column.forall(ch => Character.isLetterOrDigit(ch) || ch == '_')) s"$relation.$column"
+    else s"$column of $relation"
+  }
 }

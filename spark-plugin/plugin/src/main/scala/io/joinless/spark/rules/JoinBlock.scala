@@ -94,11 +94,13 @@ final case class JoinBlock(
   *
   * @param arguments per argument that could be added up, its factors, attributes of one leaf each; None where it is told with each row
   * @param failures factors of results of which an argument fails
-  * @param hidden attributes of the output that are read by such arguments only
+  * @param keys per key by which the results are grouped, the attribute of the output that it is, if it is computed where rows are stored
+  * @param hidden attributes of the output that are read by such arguments and keys only
   */
 final case class SummedResults(
     arguments: IndexedSeq[Option[IndexedSeq[Attribute]]],
     failures: IndexedSeq[IndexedSeq[Attribute]],
+    keys: IndexedSeq[Option[Attribute]],
     hidden: Set[ExprId]
 ) {
   def factors: IndexedSeq[Attribute] = (arguments.flatten ++ failures).flatten

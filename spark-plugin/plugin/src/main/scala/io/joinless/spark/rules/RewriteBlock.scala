@@ -117,7 +117,10 @@ final class RewriteBlock(layout: BlockLayout) {
       shown,
       text,
       layout.changelogs.nonEmpty,
-      told.map(Option.when(_)(places.next()))
+      told.map(Option.when(_)(places.next())),
+      layout.block.summed.fold(IndexedSeq.empty[Option[Int]])(_.keys.map(_.map { key =>
+        layout.output.indexWhere { case (a, _) => a.exprId == key.exprId }
+      }))
     )
   }
 

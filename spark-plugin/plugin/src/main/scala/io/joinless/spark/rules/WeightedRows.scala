@@ -22,13 +22,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, Lo
   * @param retractable rows can go
   * @param sums per argument that the rows were asked to be added up for, where that stands; None where it is to be computed from the
   *   query's columns
+  * @param keys per key by which the rows are grouped, which column it is; None where it is to be computed
   */
 final case class WeightedRows(
     plan: LogicalPlan,
     shown: Seq[Int],
     text: Expression => String,
     retractable: Boolean,
-    sums: IndexedSeq[Option[SumColumns]] = IndexedSeq.empty
+    sums: IndexedSeq[Option[SumColumns]] = IndexedSeq.empty,
+    keys: IndexedSeq[Option[Int]] = IndexedSeq.empty
 ) {
 
   /** A projection of the rows of `query`. */
@@ -121,7 +123,10 @@ final case class WeightedRows(
 
   /** An expression over the columns of `query`, which these are the rows of, over those of the plan. */
   def own(e: Expression, query: LogicalPlan): Expression =
-    OuterScope.replace(e)(a => plan.output(query.output.indexWhere(_.exprId == a.exprId)))
+    OuterScope.replace(e) { a =>
+      val at = query.output.indexWhere(_.exprId == a.exprId)
+      if (at < 0) a else plan.output(at)
+    }
 }
 
 /** A sum among the columns of weighted rows, each BIGINT: how many arguments more are there that are not NULL, then how much more they
