@@ -158,6 +158,29 @@ def _cell(result: dict[str, Any] | None, of: int) -> str:
     return f"{statistics.median(seconds(result)):.2f} / {result['peak_bytes'] / 1e6:.0f}"
 
 
+def tpch_counts(counted: dict[str, Any], enumerated: dict[str, Any]) -> str:
+    """A row per query of which a join is counted: what explain says of it, and times and memory beside enumerating."""
+    heads = ("query", "class", "told of the results", "first batch s", "enumerated", "a later one s", "enumerated")
+    lines = ["| " + " | ".join((*heads, "state MB", "enumerated")) + " |", "|---" * 9 + "|"]
+    for number, text in counted["explained"].items():
+        said = re.findall(r"Join-free counts over .*?(?=\n\n|\Z)", text, re.DOTALL)
+        if not said or number not in enumerated["queries"]:
+            continue
+        parts = []
+        for block in said:
+            told = "; ".join(
+                re.findall(r"^ +(?:told of its results|added up over results): (.*)$", block, re.MULTILINE)
+            )
+            parts.append((re.findall(r"^ +class (.*)$", block, re.MULTILINE)[0], told))
+        cells = ["<br>".join(kind for kind, _ in parts), "<br>".join(told for _, told in parts)]
+        pair = (counted["queries"][number], enumerated["queries"][number])
+        cells += [f"{batches[0]['seconds']:.2f}" for batches in pair]
+        cells += [f"{statistics.median(b['seconds'] for b in batches[1:]):.2f}" for batches in pair]
+        cells += [f"{batches[-1]['state_bytes'] / 1e6:.0f}" for batches in pair]
+        lines.append("| " + " | ".join((f"Q{number}", *cells)) + " |")
+    return "\n".join(lines)
+
+
 def tpch(everything: dict[str, Any]) -> str:
     """A row per query: the first batch, the median of the later ones, the state after the last, and what recomputing takes."""
     heads = (
@@ -203,6 +226,10 @@ def refresh(page: Path, everything: dict[str, Any]) -> None:
     }
     for kept in sorted(page.with_suffix("").glob("tpch*.json")):
         tables[kept.stem] = tpch(json.loads(kept.read_text()))
+    enumerated = page.with_suffix("") / "tpch-enumerated.json"
+    if enumerated.exists():
+        counted = json.loads((page.with_suffix("") / "tpch.json").read_text())
+        tables["tpch-counts"] = tpch_counts(counted, json.loads(enumerated.read_text()))
     for name, content in tables.items():
         before, mark, rest = text.partition(f"<!-- {name} -->")
         _, end, after = rest.partition("<!-- end -->")

@@ -1,12 +1,13 @@
 """The queries of TPC-H kept up to date while all tables change, beside computing them anew with Spark and with DuckDB.
 
-    python benchmarks/tpch.py --scale 0.1 --out docs/benchmarks [--queries 1,3,5]
+    python benchmarks/tpch.py --scale 0.1 --out docs/benchmarks [--queries 1,3,5] [--enumerated]
 
 One session for all queries, one query after the other. The first batch brings four fifths of each table; in each of the
 four others, of each table 1 % come, 4 % go and 4 % are updated, or a part of that (`--one-in`). A batch is timed from when
 its files are there to the end of its sink, which collects the changes; the answers beside it read the tables as they are
 after the batch. The result is compared with Spark's after every batch, and a wrong one ends the run. Left behind in the
-folder: tpch.json, or NAME.json; `report.py` makes the table of it.
+folder: tpch.json, or NAME.json; `report.py` makes the table of it. With `--enumerated` results of joins are enumerated also where counting them
+is enough; of such a run, tpch-enumerated.json, the table stands the two beside each other.
 """
 
 from __future__ import annotations
@@ -74,12 +75,16 @@ class View:
         self.data, self.folder, self.result = data, folder, Counter[tuple[object, ...]]()
         self.told = 0
         streaming = spark.newSession()
+        counted = "spark.joinless.aggregates.countResults"
+        streaming.conf.set(counted, spark.conf.get(counted) or "true")
         for table in data.tables:
             (folder / table).mkdir()
             schema = spark.read.parquet(str(data.folder / "changes" / "0" / f"{table}.parquet")).schema
             stream = streaming.readStream.schema(schema).parquet(str(folder / table))
             joinless.changelog(stream).createOrReplaceTempView(table)
-        writer = joinless.enumerate_deltas(streaming.sql(text)).writeStream.foreachBatch(self._take)
+        deltas = joinless.enumerate_deltas(streaming.sql(text))
+        self.explained = str(joinless.explain(deltas))
+        writer = deltas.writeStream.foreachBatch(self._take)
         self.query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
 
     def _take(self, batch: DataFrame, _: int) -> None:
@@ -108,8 +113,8 @@ class View:
         }
 
 
-def measured(spark: SparkSession, data: tpc.ChangingTables, text: str) -> list[dict[str, Any]]:
-    """Figures of each batch of a query."""
+def measured(spark: SparkSession, data: tpc.ChangingTables, text: str) -> tuple[str, list[dict[str, Any]]]:
+    """What explain says, and the figures of each batch of a query."""
     batches = []
     with tempfile.TemporaryDirectory(prefix="joinless-tpch-") as folder:
         view = View(spark, data, text, Path(folder))
@@ -139,7 +144,7 @@ def measured(spark: SparkSession, data: tpc.ChangingTables, text: str) -> list[d
                 batches.append(figures)
         finally:
             view.query.stop()
-    return batches
+    return view.explained, batches
 
 
 def main() -> None:
@@ -148,22 +153,24 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--one-in", type=int, default=25, help="of so many rows one goes and one is updated (25)")
     parser.add_argument("--name", default="tpch", help="of the file that is left behind (tpch)")
+    parser.add_argument("--enumerated", action="store_true", help="enumerate the results of all joins")
     parser.add_argument("--queries", default=",".join(map(str, range(1, 23))))
     arguments = parser.parse_args()
     source = tpc.generated("tpch", arguments.scale)
     texts = tpc.queries(source)
     spark = session()
+    spark.conf.set("spark.joinless.aggregates.countResults", str(not arguments.enumerated).lower())
     with tempfile.TemporaryDirectory(prefix="joinless-tpch-") as folder:
         data = tpc.ChangingTables("tpch", source, Path(folder), BATCHES, arguments.one_in)
         rows = {t: [data.rows(t, batch) for batch in range(BATCHES)] for t in data.tables}
         measured(spark, data, texts[6])  # warms up
-        figures = {}
+        figures, explained = {}, {}
         for number in map(int, arguments.queries.split(",")):
-            figures[number] = measured(spark, data, texts[number])
+            explained[number], figures[number] = measured(spark, data, texts[number])
             later = statistics.median(b["seconds"] for b in figures[number][1:])
             print(f"Q{number}: load {figures[number][0]['seconds']:.2f} s, later {later:.2f} s", flush=True)
     spark.stop()
-    everything = {"scale": arguments.scale, "changes": rows, "queries": figures}
+    everything = {"scale": arguments.scale, "changes": rows, "queries": figures, "explained": explained}
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / f"{arguments.name}.json").write_text(json.dumps(everything, indent=1) + "\n")
 

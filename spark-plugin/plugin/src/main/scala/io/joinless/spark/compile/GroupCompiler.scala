@@ -114,12 +114,13 @@ private[compile] object GroupCompiler {
     } ++
       arguments.zip(sums).flatMap {
         case (argument, None) => argument.map(value => Alias(own(value), rows.text(value))())
-        case (_, Some(sum)) => (0 to sum.words).map(i => Alias(rows.plan.output(sum.first + i), "sum")())
+        case (_, Some(parts)) =>
+          parts.flatMap(p => (0 until p.part.columns).map(i => Alias(rows.plan.output(p.first + i), "sum")()))
       }
-    val widths = arguments.zip(sums).map { case (argument, sum) => sum.fold(argument.size)(1 + _.words) }
+    val widths = arguments.zip(sums).map { case (argument, sum) => sum.fold(argument.size)(_.map(_.part.columns).sum) }
     val places = widths.scanLeft(keys.size)(_ + _).zip(arguments).map { case (at, argument) => argument.map(_ => at) }
     val functions = grouping.functions.zip(places).zip(sums).map { case ((f, at), sum) =>
-      function(f, at).copy(sum = sum.map(_.words))
+      function(f, at).copy(sum = sum.map(_.map(_.part)))
     }
     val specs = grouping.functions.zip(arguments).map { case (f, argument) =>
       spec(f, argument, rows.text, rows.retractable)

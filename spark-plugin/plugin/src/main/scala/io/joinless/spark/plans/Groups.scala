@@ -1,6 +1,8 @@
 package io.joinless.spark.plans
 
+import io.joinless.engine.algebra.Weight
 import io.joinless.spark.spec.GroupShape
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
@@ -39,7 +41,38 @@ final case class Groups(
   * @param function Spark's function; its argument is a `BoundReference`, by which it has its types. It computes the value from what
   *   the group keeps
   * @param argument the column of the groups' input that it reads; None for COUNT(*)
-  * @param sum None where that column is the argument of a row. Else it says how many arguments more are there that are not NULL, and
-  *   behind it stands by how much more they add up, in so many words of 64 bits, the lowest first
+  * @param sum None where that column is the argument of a row; else what the columns from there on, and the weight, add to the sum
   */
-final case class GroupFunction(function: AggregateFunction, argument: Option[Int], sum: Option[Int] = None)
+final case class GroupFunction(function: AggregateFunction, argument: Option[Int], sum: Option[Seq[SumPart]] = None)
+
+/** A part of a sum of arguments, in a row.
+  *
+  * @param words where the row has a number of so many words of 64 bits, the lowest first, behind the number of results that go into it. None:
+  *   the row's weight is that number, and there is nothing to add
+  * @param numbers how many arguments that are not NULL each such result counts for
+  * @param sums how often the number is added
+  */
+final case class SumPart(words: Option[Int], numbers: Int, sums: Int) {
+
+  /** Columns of the row. */
+  def columns: Int = words.fold(0)(1 + _)
+}
+
+object SumPart {
+
+  /** How many arguments more are there that are not NULL.
+    *
+    * @param at where the parts' columns begin
+    */
+  def number(parts: Seq[SumPart], row: InternalRow, at: Int, weight: Long): Long = {
+    var (total, next) = (0L, at)
+    for (part <- parts) {
+      if (part.numbers != 0) {
+        val results = if (part.words.isEmpty) weight else row.getLong(next)
+        total = Weight.add(total, Weight.multiply(results, part.numbers.toLong))
+      }
+      next += part.columns
+    }
+    total
+  }
+}

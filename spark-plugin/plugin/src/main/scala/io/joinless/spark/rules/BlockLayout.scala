@@ -76,7 +76,7 @@ final case class BlockLayout(
     )
 
   /** What is added up over results, and what must not be there. */
-  def sums: IndexedSeq[SumSpec] = block.summed.fold(IndexedSeq.empty[SumSpec])(_.arguments.flatten.map(sum))
+  def sums: IndexedSeq[SumSpec] = block.summed.fold(IndexedSeq.empty[SumSpec])(_.products.map(sum))
 
   def failures: IndexedSeq[SumSpec] = block.summed.fold(IndexedSeq.empty[SumSpec])(_.failures.map(sum))
 

@@ -92,16 +92,28 @@ final case class JoinBlock(
 
 /** What is added up over the results of a block, besides their number: products of columns of its leaves.
   *
-  * @param arguments per argument that could be added up, its factors, attributes of one leaf each; None where it is told with each row
+  * @param arguments per argument that could be added up, the products that make its sum; None where it is told with each row
   * @param failures factors of results of which an argument fails
   * @param keys per key by which the results are grouped, the attribute of the output that it is, if it is computed where rows are stored
   * @param hidden attributes of the output that are read by such arguments and keys only
   */
 final case class SummedResults(
-    arguments: IndexedSeq[Option[IndexedSeq[Attribute]]],
+    arguments: IndexedSeq[Option[Seq[SummedPart]]],
     failures: IndexedSeq[IndexedSeq[Attribute]],
     keys: IndexedSeq[Option[Attribute]],
     hidden: Set[ExprId]
 ) {
-  def factors: IndexedSeq[Attribute] = (arguments.flatten ++ failures).flatten
+
+  /** The products, each once for each argument that has it. */
+  def products: IndexedSeq[IndexedSeq[Attribute]] = arguments.flatten.flatten.map(_.factors).filter(_.nonEmpty)
+
+  def factors: IndexedSeq[Attribute] = (products ++ failures).flatten
 }
+
+/** A product in the sum of an argument.
+  *
+  * @param factors attributes of one leaf each; without any, it is 1
+  * @param numbers how many arguments that are not NULL each result counts for that has all factors
+  * @param sums how often the product counts in the sum
+  */
+final case class SummedPart(factors: IndexedSeq[Attribute], numbers: Int, sums: Int)

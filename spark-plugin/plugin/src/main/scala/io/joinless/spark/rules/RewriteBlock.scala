@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import io.joinless.spark.plans.InPlaceOf
 import io.joinless.engine.query.JoinTree
-import io.joinless.spark.plans.{DeltaForm, JoinFreeJoin}
+import io.joinless.spark.plans.{DeltaForm, JoinFreeJoin, SumPart}
 import io.joinless.spark.spec.{BlockShape, ColumnSpec, MeaningSpec, NodeId, ReducedBlock, ResultSpec, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
@@ -99,14 +99,17 @@ final class RewriteBlock(layout: BlockLayout) {
   def weighted(shape: BlockShape, scans: Seq[LogicalPlan]): WeightedRows = {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
     val roles = scans.indices.map(Seq(_)) // each batch merges the scans
-    val told = layout.block.summed.fold(IndexedSeq.empty[Boolean])(_.arguments.map(_.isDefined))
     val words = shape.reduction.fold(IndexedSeq.empty[Int])(ReducedBlock(shape, _).sumWords)
     val sums = words.map(n => Seq.fill(1 + n)(AttributeReference("sum", LongType, nullable = false)()))
     val node =
       JoinFreeJoin(scans, roles, shape, layout.boundResiduals, (attributes ++ sums.flatten) :+ weight, deltas = true)
     val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
-    val starts = words.scanLeft(result.size)((at, n) => at + 1 + n)
-    val places = words.zip(starts).map { case (n, at) => SumColumns(at, n) }.iterator
+    val runs = words.zip(words.scanLeft(result.size)((at, n) => at + 1 + n)).iterator
+    val places = layout.block.summed.fold(IndexedSeq.empty[Option[Seq[SummedPart]]])(_.arguments).map(_.map(_.map {
+      part =>
+        val run = if (part.factors.isEmpty) None else Some(runs.next())
+        SumColumns(run.fold(0)(_._2), SumPart(run.map(_._1), part.numbers, part.sums))
+    }))
     val shown = layout.output.map {
       case (_, column: Attribute) => columns.indexWhere(_.exprId == column.exprId)
       case _ => -1
@@ -117,7 +120,7 @@ final class RewriteBlock(layout: BlockLayout) {
       shown,
       text,
       layout.changelogs.nonEmpty,
-      told.map(Option.when(_)(places.next())),
+      places,
       layout.block.summed.fold(IndexedSeq.empty[Option[Int]])(_.keys.map(_.map { key =>
         layout.output.indexWhere { case (a, _) => a.exprId == key.exprId }
       }))

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, RowWindows, WindowFunctions}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, RowWindows, SumPart, WindowFunctions}
 import io.joinless.spark.spec.RowsSpec
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
@@ -29,7 +29,7 @@ final case class WeightedRows(
     shown: Seq[Int],
     text: Expression => String,
     retractable: Boolean,
-    sums: IndexedSeq[Option[SumColumns]] = IndexedSeq.empty,
+    sums: IndexedSeq[Option[Seq[SumColumns]]] = IndexedSeq.empty,
     keys: IndexedSeq[Option[Int]] = IndexedSeq.empty
 ) {
 
@@ -118,7 +118,7 @@ final case class WeightedRows(
     *
     * @param arguments those that the rows were asked to be added up for
     */
-  def sumOf(arguments: IndexedSeq[Expression], argument: Expression): Option[SumColumns] =
+  def sumOf(arguments: IndexedSeq[Expression], argument: Expression): Option[Seq[SumColumns]] =
     sums.lift(arguments.indexWhere(_.semanticEquals(argument))).flatten
 
   /** An expression over the columns of `query`, which these are the rows of, over those of the plan. */
@@ -129,10 +129,11 @@ final case class WeightedRows(
     }
 }
 
-/** A sum among the columns of weighted rows, each BIGINT: how many arguments more are there that are not NULL, then how much more they
-  * add up to, the lowest word first.
+/** A part of a sum among the columns of weighted rows.
+  *
+  * @param first where the part's columns begin
   */
-final case class SumColumns(first: Int, words: Int)
+final case class SumColumns(first: Int, part: SumPart)
 
 object WeightedRows {
 

@@ -5,6 +5,7 @@ import java.math.BigInteger
 import java.nio.ByteBuffer
 
 import io.joinless.engine.algebra.{ExactSum, Weight}
+import io.joinless.spark.plans.SumPart
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.TypeUtils
@@ -66,10 +67,11 @@ sealed class CountOf(ordinal: Int) extends Accumulator(ordinal) {
   override protected def addValue(row: InternalRow, weight: Long): Unit = ()
 }
 
-/** Of rows that say how many arguments more are there. */
-final class CountsOf(ordinal: Int) extends CountOf(ordinal) {
+/** Of rows that say how many arguments more are there, in parts. */
+final class CountsOf(ordinal: Int, parts: Seq[SumPart]) extends CountOf(ordinal) {
 
-  override def add(row: InternalRow, weight: Long): Unit = count = Weight.add(count, row.getLong(ordinal))
+  override def add(row: InternalRow, weight: Long): Unit =
+    count = Weight.add(count, SumPart.number(parts, row, ordinal, weight))
 }
 
 /** A sum of integers, of unscaled decimals, or of intervals. */
@@ -104,17 +106,25 @@ sealed class IntegerSumOf(ordinal: Int, dataType: DataType) extends Accumulator(
   }
 }
 
-/** Of rows that say how many arguments more are there, and by how much more they add up: a number of some words. */
-final class SumsOf(ordinal: Int, dataType: DataType, words: Int) extends IntegerSumOf(ordinal, dataType) {
+/** Of rows that say how many arguments more are there, and by how much more they add up, in parts. */
+final class SumsOf(ordinal: Int, dataType: DataType, parts: Seq[SumPart]) extends IntegerSumOf(ordinal, dataType) {
 
   override def add(row: InternalRow, weight: Long): Unit = {
-    count = Weight.add(count, row.getLong(ordinal))
-    val low = row.getLong(ordinal + 1)
-    if ((2 to words).forall(i => row.getLong(ordinal + i) == low >> 63)) sum.add(low, 1L)
+    count = Weight.add(count, SumPart.number(parts, row, ordinal, weight))
+    var at = ordinal
+    for (part <- parts) {
+      for (words <- part.words if part.sums != 0) addWords(row, at + 1, words, part.sums.toLong)
+      at += part.columns
+    }
+  }
+
+  private def addWords(row: InternalRow, at: Int, words: Int, times: Long): Unit = {
+    val low = row.getLong(at)
+    if ((1 until words).forall(i => row.getLong(at + i) == low >> 63)) sum.add(low, times)
     else {
       val bytes = ByteBuffer.allocate(8 * words)
-      for (i <- words to 1 by -1) bytes.putLong(row.getLong(ordinal + i))
-      sum.add(new BigInteger(bytes.array), 1L)
+      for (i <- words - 1 to 0 by -1) bytes.putLong(row.getLong(at + i))
+      sum.add(new BigInteger(bytes.array), times)
     }
   }
 }

@@ -3,7 +3,7 @@ package io.joinless.spark.state
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.spark.plans.RowsOfGroup
+import io.joinless.spark.plans.{RowsOfGroup, SumPart}
 import io.joinless.spark.spec.FunctionKind
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
@@ -81,7 +81,7 @@ object GroupTotals {
   *
   * @param values the group holds each different value with its number, so that values can leave, and count once
   * @param rows the function, where it is one of values in an order
-  * @param sum rows bring sums of arguments, of so many words (`GroupFunction.sum`)
+  * @param sum rows bring sums of arguments, from `ordinal` on (`SumPart`)
   */
 final case class GroupArgument(
     ordinal: Int,
@@ -89,7 +89,7 @@ final case class GroupArgument(
     kind: FunctionKind,
     values: Boolean,
     rows: Option[RowsOfGroup] = None,
-    sum: Option[Int] = None
+    sum: Option[Seq[SumPart]] = None
 ) {
 
   @transient private lazy val inRow = new ValueReader(ordinal, dataType)
@@ -105,7 +105,7 @@ final case class GroupArgument(
   def kept(): Accumulator = of(if (values) inValue else inRow)
 
   private def of(reader: ValueReader): Accumulator = kind match {
-    case FunctionKind.Counted => sum.fold(new CountOf(reader.ordinal))(_ => new CountsOf(reader.ordinal))
+    case FunctionKind.Counted => sum.fold(new CountOf(reader.ordinal))(new CountsOf(reader.ordinal, _))
     case FunctionKind.Summed => dataType match {
         case FloatType | DoubleType => new DoubleSumOf(reader.ordinal, dataType)
         case _ => sum.fold(new IntegerSumOf(reader.ordinal, dataType))(new SumsOf(reader.ordinal, dataType, _))

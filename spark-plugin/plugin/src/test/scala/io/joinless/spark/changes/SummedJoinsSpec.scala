@@ -58,6 +58,20 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
       1,
       1
     ),
+    s"SELECT u.g, SUM(CAST(t.x AS DECIMAL(20, 0)) - CAST(a.y AS DECIMAL(10, 0))) AS s $Path GROUP BY u.g" -> Told(2, 2),
+    s"SELECT t.g, SUM(CAST(u.g AS BIGINT) + a.y) AS s, SUM(CAST(u.g AS BIGINT) * a.y - t.k) AS v $Path GROUP BY t.g" -> Told(
+      2,
+      2,
+      3,
+      3
+    ),
+    s"SELECT u.g, SUM(CASE WHEN a.y > 0 THEN t.x ELSE 0 END) AS s, AVG(CASE WHEN t.g = 1 THEN a.y ELSE 0 END) AS m $Path GROUP BY u.g" -> Told(
+      2,
+      1,
+      2,
+      1
+    ),
+    s"SELECT SUM(CASE WHEN t.g > 0 AND a.y > 0 THEN 5 ELSE 0 END) AS s $Path" -> Told(2, 2),
     s"SELECT t.g % 2 AS p, SUM(t.x) AS s, COUNT(*) AS n $Path GROUP BY t.g % 2" -> Told(1),
     s"SELECT CASE WHEN t.g > 0 THEN 'a' ELSE STRING(t.x) END AS c, SUM(t.x) AS s, MAX(t.g) AS m $Path GROUP BY 1" -> Told(
       1

@@ -1,0 +1,188 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.{Attempt, CanThrow, Failure, ValueBounds}
+import io.joinless.spark.rules.{Conditions, OuterScope}
+import io.joinless.spark.spec.FactorLift
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+
+/** A value that is computed from one leaf of a block. */
+final private[compile] case class Factor(leaf: Int, value: Expression) {
+
+  /** True where the value is there, else NULL. */
+  def isThere: Factor =
+    if (value.dataType == BooleanType) this
+    else copy(value = If(IsNotNull(value), Literal.TrueLiteral, Literal(null, BooleanType)))
+
+  def same(that: Factor): Boolean = leaf == that.leaf && value.semanticEquals(that.value)
+}
+
+/** A product of factors; without any, it is 1. A factor that is NULL makes it 0; a truth value that is there counts 1. */
+final private[compile] case class Term(factors: Seq[Factor]) {
+
+  /** That a factor is there need not be said beside the factor itself. */
+  def *(that: Term): Term = {
+    val all = factors ++ that.factors
+    val kept = all.zipWithIndex.filterNot { case (f, i) =>
+      f.value.dataType == BooleanType && all.zipWithIndex.exists { case (other, j) =>
+        i != j && (other.isThere.same(f) && (other.value.dataType != BooleanType || j < i))
+      }
+    }
+    Term(kept.map(_._1))
+  }
+
+  /** 1 where all factors are there. */
+  def isThere: Term = Term(Nil) * Term(factors.map(_.isThere))
+
+  def same(that: Term): Boolean =
+    factors.size == that.factors.size && factors.forall(f => that.factors.exists(_.same(f)))
+}
+
+/** An argument of an aggregate function as sums of products of columns of leaves: over results, how many arguments are not NULL, and what
+  * these add up to.
+  *
+  * {{{
+  *                                               number             sum
+  * c.w                                           [c.w]              c.w
+  * a.x * b.y                                     [a.x][b.y]         a.x b.y
+  * a.x - b.y                                     [a.x][b.y]         a.x[b.y] - [a.x]b.y
+  * CASE WHEN a.x > 0 THEN b.y END                [a.x > 0][b.y]     [a.x > 0]b.y
+  * CASE WHEN a.x > 0 THEN b.y ELSE 0 END         1 - [a.x > 0] + [a.x > 0][b.y]        the same
+  * }}}
+  * @param failure there where the argument fails, which the others take for NULL
+  */
+final private[compile] case class Polynomial(
+    number: Seq[(Int, Term)],
+    sum: Seq[(Int, Term)],
+    failure: Option[Term] = None
+) {
+
+  def factors: Seq[Factor] = (number ++ sum).flatMap(_._2.factors)
+
+  /** Where also these factors are there. */
+  def where(tests: Term): Polynomial = Polynomial(
+    Polynomial.product(number, Seq(1 -> tests)),
+    Polynomial.product(sum, Seq(1 -> tests)),
+    failure.map(_ * tests)
+  )
+
+  /** The terms, each with how often it counts in the number (by the factors that are there) and in the sum. */
+  def parts: Seq[(Term, Int, Int)] = {
+    val (known, others) = number.partition { case (_, n) => sum.exists(_._2.isThere.same(n)) }
+    val summed = sum.zipWithIndex.map { case ((times, term), i) =>
+      val own = known.filter { case (_, n) => sum.indexWhere(_._2.isThere.same(n)) == i }.map(_._1).sum
+      (term, own, times)
+    }
+    summed ++ others.map { case (times, term) => (term, times, 0) }
+  }
+}
+
+private[compile] object Polynomial {
+
+  /** More terms than this are not kept for one argument. */
+  final val MostTerms = 8
+
+  def of(term: Term, failure: Option[Term] = None): Polynomial =
+    Polynomial(Seq(1 -> term.isThere), Seq(1 -> term), failure)
+
+  def product(a: Seq[(Int, Term)], b: Seq[(Int, Term)]): Seq[(Int, Term)] =
+    added(for ((m, s) <- a; (n, t) <- b) yield (m * n, s * t))
+
+  /** Equal terms are one. */
+  def added(terms: Seq[(Int, Term)]): Seq[(Int, Term)] =
+    terms.foldLeft(Vector.empty[(Int, Term)]) { case (known, (times, term)) =>
+      known.indexWhere(_._2.same(term)) match {
+        case -1 => known :+ (times -> term)
+        case at => known.updated(at, (known(at)._1 + times) -> term)
+      }
+    }.filter(_._1 != 0)
+}
+
+/** Takes an expression over the leaves of a block apart.
+  *
+  * @param leafOf the leaf of an attribute
+  */
+final private[compile] class Factors(leafOf: Map[ExprId, Int]) {
+
+  /** None where the expression is no polynomial, or may fail where nobody could tell. */
+  def apply(e: Expression): Option[Polynomial] =
+    (if (!e.deterministic || Conditions.isLate(e) || !FactorLift.takes(e.dataType)) None else polynomial(e))
+      .filter(p => (p.number ++ p.sum).sizeIs <= Polynomial.MostTerms)
+
+  private def polynomial(e: Expression): Option[Polynomial] = (e, leavesOf(e)) match {
+    case (_, Seq()) => None
+    case (cast: Cast, _) if Cast.canUpCast(cast.child.dataType, cast.dataType) && sameDigits(cast, cast.child) =>
+      apply(cast.child)
+    case (_, Seq(leaf)) if !CanThrow(e) => Some(Polynomial.of(Term(Seq(Factor(leaf, e)))))
+    case (_, Seq(leaf)) =>
+      Some(Polynomial.of(Term(Seq(Factor(leaf, Attempt(e)))), Some(Term(Seq(Factor(leaf, Failure(e)))))))
+    case (If(condition, value, otherwise), _) => choice(condition, value, otherwise)
+    case (CaseWhen(Seq((condition, value)), otherwise), _) =>
+      choice(condition, value, otherwise.getOrElse(Literal(null, value.dataType)))
+    case (m: Multiply, _) if scale(m).isDefined && ValueBounds.fits(m) =>
+      for (l <- sure(m.left); r <- sure(m.right))
+        yield Polynomial(Polynomial.product(l.number, r.number), Polynomial.product(l.sum, r.sum))
+    case (add: Add, _) if ValueBounds.fits(add) && sameDigits(add, add.left) && sameDigits(add, add.right) =>
+      for (l <- sure(add.left); r <- sure(add.right)) yield added(l, r, 1)
+    case (minus: Subtract, _)
+        if ValueBounds.fits(minus) && sameDigits(minus, minus.left) && sameDigits(minus, minus.right) =>
+      for (l <- sure(minus.left); r <- sure(minus.right)) yield added(l, r, -1)
+    case _ => None
+  }
+
+  private def added(l: Polynomial, r: Polynomial, sign: Int): Polynomial = Polynomial(
+    Polynomial.product(l.number, r.number),
+    Polynomial.added(
+      Polynomial.product(l.sum, r.number) ++
+        Polynomial.product(r.sum, l.number).map { case (times, term) => (sign * times, term) }
+    )
+  )
+
+  /** The leaf of an expression that can be computed for all of its rows, where it is more than a column. */
+  def ofOneLeaf(e: Expression): Option[Factor] = (e, leavesOf(e)) match {
+    case (_: Attribute, _) => None
+    case (_, Seq(leaf)) if e.deterministic && !Conditions.isLate(e) && !CanThrow(e) => Some(Factor(leaf, e))
+    case _ => None
+  }
+
+  private def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).map(a => leafOf(a.exprId)).distinct
+
+  /** Spark evaluates no operand behind one that is NULL: a failure would be none. */
+  private def sure(e: Expression): Option[Polynomial] = apply(e).filter(_.failure.isEmpty)
+
+  /** The value where the condition holds, else NULL or 0. */
+  private def choice(condition: Expression, value: Expression, otherwise: Expression): Option[Polynomial] = {
+    val parts = Conditions.conjuncts(condition).map(c => (leavesOf(c), c))
+    val tests = parts.collect { case (Seq(leaf), c) if !CanThrow(c) => (leaf, c) }
+    def one(leaf: Int, c: Expression, value: Expression) = Factor(leaf, If(c, value, Literal(null, value.dataType)))
+    lazy val test = Term(tests.map { case (leaf, c) => one(leaf, c, Literal.TrueLiteral) })
+    def chosen =
+      if (value.foldable) {
+        val (leaf, c) = tests.head
+        Some(Polynomial.of(Term(one(leaf, c, value) +: test.factors.tail)))
+      } else apply(value).map(_.where(test))
+    if (tests.size < parts.size) None
+    else
+      otherwise match {
+        case Literal(null, _) => chosen
+        case zero if isZero(zero) =>
+          chosen.map(p => p.copy(number = Polynomial.added(Seq(1 -> Term(Nil), -1 -> test) ++ p.number)))
+        case _ => None
+      }
+  }
+
+  private def isZero(e: Expression): Boolean = e match {
+    case Literal(n: Number, ByteType | ShortType | IntegerType | LongType) => n.longValue == 0L
+    case Literal(d: Decimal, _) => d.isZero
+    case _ => false
+  }
+
+  /** Both have the same digits: a whole number, or one with as many behind the point. */
+  private def sameDigits(a: Expression, b: Expression): Boolean = scale(a).isDefined && scale(a) == scale(b)
+
+  private def scale(e: Expression): Option[Int] = e.dataType match {
+    case ByteType | ShortType | IntegerType | LongType => Some(0)
+    case d: DecimalType => Some(d.scale)
+    case _ => None
+  }
+}
