@@ -33,6 +33,7 @@ object Mutant {
   private val reader = "tuples/KeyReader.scala"
   private val keySums = "reduce/KeySums.scala"
   private val sumNode = "reduce/SumNode.scala"
+  private val exactSums = "algebra/ExactSums.scala"
   private val sumChanges = "reduce/SumChanges.scala"
   private val projection = "tuples/RowProjection.scala"
 
@@ -271,6 +272,12 @@ object Mutant {
       "sums: a row that is touched in vain stays touched",
       sumChanges,
       "sums.settle(entry)\n    here" -> "()\n    here"
+    ),
+    Mutant("sums: each sum takes in the number", exactSums, "var i = starts(s)" -> "var i = 0"),
+    Mutant(
+      "sums: the number alone is multiplied with a count",
+      exactSums,
+      "multiplySum(into, s, times, times >> 63)" -> "()"
     ),
     Mutant("projection: NULL equals 0", projection, "buffer(f >>> 6) |= 1L << (f & 63)" -> "()"),
     Mutant(

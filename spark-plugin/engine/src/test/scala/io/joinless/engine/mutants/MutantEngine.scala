@@ -12,6 +12,7 @@ import scala.tools.nsc.{Global, Settings}
 object MutantEngine {
 
   private val sources = CaseFile.root.resolve("spark-plugin/engine/src/main/scala/io/joinless/engine")
+  private val ofSums = Seq("reduce/", "algebra/ExactSums", "tuples/RowProjection")
   private val classPath = System.getProperty("java.class.path")
 
   /** What the first `cases` random cases say about the engine with this mutant; None where nothing fails. */
@@ -23,7 +24,7 @@ object MutantEngine {
         new ChildFirst(classes.toUri.toURL +: classPath.split(File.pathSeparator).map(new File(_).toURI.toURL))
       try {
         val run = loader.loadClass("io.joinless.engine.mutants.Probe").getMethod(
-          if (mutant.file.startsWith("reduce/") || mutant.file.endsWith("RowProjection.scala")) "runSums" else "run",
+          if (ofSums.exists(mutant.file.startsWith)) "runSums" else "run",
           classOf[Long]
         )
         Option(run.invoke(null, Long.box(cases)).asInstanceOf[String])

@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.algebra.Ring
+import io.joinless.engine.algebra.{ExactSums, Ring}
 import io.joinless.engine.oracle.{Case, Generators, Rows}
 import io.joinless.engine.query.{Hypergraph, Reduction}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
@@ -144,22 +144,14 @@ object ReducedCase {
     plain.copy(distinct = plain.distinct.map(_ => random.nextInt(4) == 0))
   }
 
-  /** What a row counts for in the two sums of [[Numbers]]. */
+  /** What a row counts for in the two sums of `numbers`. */
   def values(relation: Int, words: Array[Long]): (Long, Long) = {
     val h = words.foldLeft(relation + 7L)((h, w) => (h ^ w) * 0x9e3779b97f4a7c15L) >>> 60
     (h - 8, if (relation % 2 == 0) h * h else 1L)
   }
 
-  /** Three times the whole numbers, of which two wrap around. */
-  object Numbers extends Ring {
-    override def width: Int = 3
-    override def one(into: Array[Long]): Unit = java.util.Arrays.fill(into, 0, 3, 1L)
-    override def add(into: Array[Long], at: Int, summand: Array[Long], from: Int): Unit =
-      for (i <- 0 until 3) into(at + i) += summand(from + i)
-    override def multiply(into: Array[Long], factor: Array[Long], from: Int): Unit =
-      for (i <- 0 until 3) into(i) *= factor(from + i)
-    override def scale(into: Array[Long], times: Long): Unit = for (i <- 0 until 3) into(i) *= times
-  }
+  /** Two sums beside the number of results. */
+  def numbers: Ring = new ExactSums(Array(1, 1))
 
   final class Values(relation: Int) extends Lift {
     override def multiply(into: Array[Long], arena: TupleArena, row: Int): Unit = {

@@ -13,7 +13,7 @@ import io.joinless.engine.update.DeleteOfAbsentRow
 final class ReducedRun(query: ReducedCase) {
   private[this] val oracle = new NaiveJoin(query.of)
   private[this] val random = new Random(query.of.batches.size)
-  private[this] val definition = query.definition(ReducedCase.Numbers, lifts = true)
+  private[this] val definition = query.definition(ReducedCase.numbers, lifts = true)
   private[this] var join = new ReducedJoin(definition)
   private[this] var batch = new ReducedBatch(join, IndexedSeq.empty, query.of.owe)
   private[this] var current = Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]

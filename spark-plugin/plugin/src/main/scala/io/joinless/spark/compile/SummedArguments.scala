@@ -66,6 +66,7 @@ private[compile] object SummedArguments {
           val name = own match {
             case Attempt(argument) => argument
             case Failure(argument) => argument
+            case If(condition, Literal.TrueLiteral, Literal(null, _)) => condition
             case other => other
           }
           val alias = Alias(own, Names.of(name))()

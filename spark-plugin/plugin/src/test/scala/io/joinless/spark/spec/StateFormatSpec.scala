@@ -135,6 +135,14 @@ class StateFormatSpec extends AnyFunSuite {
     assert(refused(r =>
       r.copy(top = RelationNode(0, BitSet(), IndexedSeq(RelationNode(1, BitSet(), IndexedSeq.empty))))
     ))
+    val sums = IndexedSeq(SumSpec(IndexedSeq(ColumnRef(2, 0))), SumSpec(IndexedSeq(ColumnRef(0, 0), ColumnRef(1, 0))))
+    val summed = counted.shaped(s => s.copy(reduction = s.reduction.map(_.copy(sums = sums, failures = sums.take(1)))))
+    assert(StateFormat.fromJson(StateFormat.toJson(summed)) == summed)
+    assert(refused(_.copy(sums = sums, once = true)))
+    for (wrong <- Seq(IndexedSeq.empty, IndexedSeq(ColumnRef(2, 7)), IndexedSeq(ColumnRef(3, 0)))) {
+      assert(refused(_.copy(sums = IndexedSeq(SumSpec(wrong)))))
+      assert(refused(_.copy(failures = IndexedSeq(SumSpec(wrong)))))
+    }
     val whole = ReductionSpec(IndexedSeq(counted.tree), RelationNode(0, BitSet(0), IndexedSeq.empty))
     assert(!refused(_ => whole))
     assert(StateFormat.read(StateFormat.toJson(counted.shaped(_.copy(inputs = Specs.threeHops.inputs)))).isLeft)
