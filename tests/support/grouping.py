@@ -49,8 +49,9 @@ def _aggregate(rng: Random, columns: Sequence[Column]) -> str:
     name = column.name
     factors = [c.name for c in columns if c.type in _FACTORS]
     if len(factors) > 1 and rng.random() < 0.25:
-        product = " * ".join(f"CAST({factor} AS decimal(12,0))" for factor in rng.sample(factors, 2))
-        return f"SUM({product}){where}"
+        left, right = (f"CAST({factor} AS decimal(12,0))" for factor in rng.sample(factors, 2))
+        case = f"CASE WHEN {rng.choice(columns).name} IS NOT NULL THEN {left} ELSE 0 END"
+        return f"SUM({rng.choice((f'{left} * {right}', f'{left} - {right}', case))}){where}"
     match FAMILY[column.type]:
         case "integer":
             return rng.choice(

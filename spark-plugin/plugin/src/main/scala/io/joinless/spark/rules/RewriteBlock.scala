@@ -74,9 +74,11 @@ final class RewriteBlock(layout: BlockLayout) {
     def positional(expression: Expression) = OuterScope.replace(expression) { a =>
       BoundReference(columns.indexWhere(_.exprId == a.exprId), a.dataType, nullable = true)
     }
+    // what only a sum needs is not told with a row
+    val told = layout.output.filterNot { case (a, _) => layout.block.summed.exists(_.hidden(a.exprId)) }
     ResultSpec(
-      layout.output.map { case (a, _) => ColumnSpec(a.name, KeyBytes.asNullable(a.dataType)) },
-      layout.output.map { case (_, meaning) => texts.of(positional(meaning)) },
+      told.map { case (a, _) => ColumnSpec(a.name, KeyBytes.asNullable(a.dataType)) },
+      told.map { case (_, meaning) => texts.of(positional(meaning)) },
       layout.late.map(condition => texts.of(positional(condition))),
       layout.boundResiduals.map(texts.of),
       texts.confs

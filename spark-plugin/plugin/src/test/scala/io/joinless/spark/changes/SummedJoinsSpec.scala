@@ -106,6 +106,13 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     assert(text.contains("added up over results: u.g times a.y, (x * 2L) of t"), text)
   }
 
+  test("the rows that the format reads of a join lack what only sums need") {
+    new Tables().streams()
+    val block = shape(s"SELECT t.g, u.g % 2 AS p, SUM(t.x) AS s $Path GROUP BY t.g, u.g % 2")
+    assert(block.result.map(_.columns.map(_.name)).contains(Seq("g", "(g % 2)")))
+    assert(block.result.exists(_.values.forall(_.isDefined)))
+  }
+
   test("an argument that fails is an error where a result has it, and only there; the batch can come again") {
     val sql = s"SELECT u.g, SUM(t.x * 4) AS s $Path WHERE t.g = 1 GROUP BY u.g"
     val tables = new Tables
