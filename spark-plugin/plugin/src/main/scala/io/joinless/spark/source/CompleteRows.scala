@@ -41,7 +41,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
         output.filter(_.exprId != weight)
       )
     case groups: Groups =>
-      stored(groups).fold(grouped(groups, complete(groups.child)))(GroupsTable.relation(state, _, groups))
+      stored(groups).fold(grouped(groups))(GroupsTable.relation(state, _, groups))
     case other => throw JoinlessErrors.rowsNotStored(SourceNames.of(other))
   }
 
@@ -56,13 +56,14 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     atPlace.orElse(Option.when(same.size == 1)(same.head))
   }
 
-  /** The groups of all rows, by Spark's own operator. */
-  private def grouped(groups: Groups, rows: LogicalPlan): LogicalPlan = {
+  /** The groups of all rows, by Spark's own operator. Where results are added up there are no rows of the join to group. */
+  private def grouped(groups: Groups): LogicalPlan = {
     if (groups.functions.exists(_.sum.isDefined)) throw JoinlessErrors.stateMismatch(
       Mismatch.Query,
       state.checkpoint,
-      s"It adds up the results of its joins, and has no groups ${groups.shape.text}."
+      s"It adds up the results of its join for other groups, and does not store these: ${groups.shape.text}."
     )
+    val rows = complete(groups.child)
     val keys = rows.output.take(groups.shape.columns.size)
     val values = groups.functions.map { f =>
       f.function.transform { case BoundReference(i, _, _) => rows.output(i) } match {

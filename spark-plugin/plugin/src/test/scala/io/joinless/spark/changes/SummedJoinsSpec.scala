@@ -113,6 +113,26 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     assert(block.result.exists(_.values.forall(_.isDefined)))
   }
 
+  test("the complete result of groups that a checkpoint does not store is refused by name where it adds up") {
+    def asked(functions: String) = s"SELECT t.g, $functions $Path GROUP BY t.g"
+    val tables = new Tables
+    tables.insert(1, 1, 5L, 0.0)
+    tables.insertPair(1, 2)
+    tables.append(2, 3)
+    tables.start(asked("SUM(t.x) AS s, COUNT(*) AS n"))
+    try tables.running.processAllAvailable()
+    finally tables.running.stop()
+    assert(tables.full(asked("SUM(t.x) AS s, COUNT(*) AS n")) == Map(Seq[Any](1, 5L, 1L) -> 1L))
+    for (other <- Seq("AVG(t.x) AS m", "MAX(t.x) AS m", "COUNT(*) AS n")) {
+      val refused = intercept[Exception](tables.full(asked(other)))
+      assert(
+        refused.isInstanceOf[SparkThrowable] &&
+          refused.asInstanceOf[SparkThrowable].getCondition.startsWith("JOINLESS_STATE_MISMATCH"),
+        s"$other: $refused"
+      )
+    }
+  }
+
   test("an argument that fails is an error where a result has it, and only there; the batch can come again") {
     val sql = s"SELECT u.g, SUM(t.x * 4) AS s $Path WHERE t.g = 1 GROUP BY u.g"
     val tables = new Tables
