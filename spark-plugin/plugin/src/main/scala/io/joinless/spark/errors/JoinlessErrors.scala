@@ -89,9 +89,11 @@ object JoinlessErrors {
 
   def weightOverflow(): JoinlessRuntimeException = runtime("JOINLESS_WEIGHT_OVERFLOW")
 
-  /** @param argument of an aggregate function, as far as it is computed from one relation */
-  def argumentFails(argument: String): JoinlessRuntimeException =
-    runtime("JOINLESS_ARGUMENT_FAILS", "argument" -> argument)
+  /** @param argument of an aggregate function, as far as it is computed from one relation
+    * @param relations which these are
+    */
+  def argumentFails(argument: String, relations: String): JoinlessRuntimeException =
+    runtime("JOINLESS_ARGUMENT_FAILS", "argument" -> argument, "relations" -> relations)
 
   /** @param text what stands where `change_type` or `weight` is expected */
   def deltaForm(text: String): JoinlessAnalysisException = analysis("JOINLESS_DELTA_FORM", "given" -> text)

@@ -38,7 +38,10 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
 
   /** A result is there of which an argument fails. */
   private def failed(failure: SumSpec): Throwable = {
-    val columns = failure.factors.map(c => spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).name)
-    JoinlessErrors.argumentFails(columns.mkString(", "))
+    val columns = failure.factors.map { c =>
+      val relation = spec.relations(c.relation)
+      (spec.inputs(relation.input).columns(c.ordinal).name, relation.name)
+    }
+    JoinlessErrors.argumentFails(columns.map(_._1).mkString(" and "), columns.map(_._2).distinct.mkString(" and "))
   }
 }

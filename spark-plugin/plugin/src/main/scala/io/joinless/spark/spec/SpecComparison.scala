@@ -58,12 +58,12 @@ object SpecComparison {
 
   private def counted(recorded: BlockShape, planned: BlockShape): Option[String] =
     Option.when(told(recorded) != told(planned)) {
-      def done(shape: BlockShape) = shape.reduction.fold("enumerates") { r =>
-        if (r.once) "counts once" else if (r.sums.isEmpty) "counts" else "adds up"
+      def done(shape: BlockShape) = shape.reduction.fold("enumerated") { r =>
+        if (r.once) "counted once each" else if (r.sums.isEmpty) "counted" else "added up"
       }
       val (before, now) = (done(recorded), done(planned))
-      s"It $before the results of the join of ${names(recorded)}, the query $now ${if (before == now) "others"
-        else "them"}."
+      if (before == now) s"The sums over the join of ${names(recorded)} in it are not those of the query."
+      else s"Results of the join of ${names(recorded)} are $before in it, and would be $now for the query."
     }
 
   /** What is told of results: all of them; or whether there are any, or how many, and what they add up to. */
