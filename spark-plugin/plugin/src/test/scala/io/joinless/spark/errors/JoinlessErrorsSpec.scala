@@ -43,6 +43,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.invalidOption("batchId", "x", "it must be a number"),
     JoinlessErrors.deleteOfAbsentRow("orders", "id=7, name=NULL", 0, -1),
     JoinlessErrors.weightOverflow(),
+    JoinlessErrors.argumentFails("(x * 4L)", "t"),
     JoinlessErrors.twoChangeColumns("n", "_change_type", "orders"),
     JoinlessErrors.streamInSubquery("b"),
     JoinlessErrors.streamNotStarted("it tells the changes of a result"),
