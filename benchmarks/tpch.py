@@ -6,8 +6,8 @@ One session for all queries, one query after the other. The first batch brings f
 four others, of each table 1 % come, 4 % go and 4 % are updated, or a part of that (`--one-in`). A batch is timed from when
 its files are there to the end of its sink, which collects the changes; the answers beside it read the tables as they are
 after the batch. The result is compared with Spark's after every batch, and a wrong one ends the run. Left behind in the
-folder: tpch.json, or NAME.json; `report.py` makes the table of it. With `--enumerated` results of joins are enumerated also where counting them
-is enough; of such a run, tpch-enumerated.json, the table stands the two beside each other.
+folder: tpch.json, or NAME.json; `report.py` makes the table of it. With `--enumerated` results of joins are
+enumerated also where counting them is enough; a table puts such a run, tpch-enumerated.json, beside the other.
 """
 
 from __future__ import annotations

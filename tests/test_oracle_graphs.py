@@ -18,6 +18,15 @@ from support import graphs
 QUERIES = ("L3-10", "L3-1", "L4-1", "L4P-1", "STAR4-1")
 
 
+def opened(spark: SparkSession, shared: Path | None, graph: str) -> tuple[graphs.Graph, SparkSession]:
+    """A shared graph, and a session of its own for its stream."""
+    if shared is None:
+        pytest.skip("the shared graphs are not here; say where by JOINLESS_SHARED")
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    return graphs.load_graph(shared, graph), session
+
+
 @pytest.mark.parametrize(
     ("graph", "query", "rows"),
     [
@@ -30,13 +39,9 @@ QUERIES = ("L3-10", "L3-1", "L4-1", "L4P-1", "STAR4-1")
 def test_all_rows_of_a_known_graph(
     spark: SparkSession, shared: Path | None, tmp_path: Path, graph: str, query: str, rows: int
 ) -> None:
-    if shared is None:
-        pytest.skip("the shared graphs are not here; say where by JOINLESS_SHARED")
-    known = graphs.load_graph(shared, graph)
+    known, session = opened(spark, shared, graph)
     assert known.truth[f"{graph}/ins/{query}"]["final"] == rows
     known.write(tmp_path / "edges")
-    session = spark.newSession()
-    session.conf.set("spark.sql.shuffle.partitions", "2")
     graphs.stream(session, tmp_path / "edges").createOrReplaceTempView("e")
     hops, percent = query.split("-")
     end = "c" if hops == "L3" else "d"
@@ -67,7 +72,7 @@ def test_all_rows_of_a_known_graph(
 @pytest.mark.parametrize(
     ("graph", "query"),
     [
-        *(("g50k", query) for query in QUERIES if query != "L3-1"),
+        *(("g50k", query) for query in QUERIES),
         ("epinions", "L3-1"),
         *(pytest.param("g150k", query, marks=pytest.mark.long) for query in QUERIES),
         pytest.param("epinions", "L3-10", marks=pytest.mark.long),
@@ -76,13 +81,9 @@ def test_all_rows_of_a_known_graph(
 def test_all_changes_of_a_known_window(
     spark: SparkSession, shared: Path | None, tmp_path: Path, graph: str, query: str
 ) -> None:
-    if shared is None:
-        pytest.skip("the shared graphs are not here; say where by JOINLESS_SHARED")
-    known = graphs.load_graph(shared, graph)
+    known, session = opened(spark, shared, graph)
     truth = known.truth[f"{graph}/win/{query.replace('P', '')}"]
     known.write_window(tmp_path / "edges")
-    session = spark.newSession()
-    session.conf.set("spark.sql.shuffle.partitions", "2")
     joinless.changelog(graphs.changes(session, tmp_path / "edges")).createOrReplaceTempView("e")
     hops, percent = query.split("-")
     sql, end = {
@@ -125,12 +126,8 @@ def test_counts_and_sums_of_a_known_graph_per_group(
     spark: SparkSession, shared: Path | None, tmp_path: Path, graph: str, window: bool
 ) -> None:
     """All paths of three edges by their second vertex, after every batch, beside DuckDB."""
-    if shared is None:
-        pytest.skip("the shared graphs are not here; say where by JOINLESS_SHARED")
-    known = graphs.load_graph(shared, graph)
+    known, session = opened(spark, shared, graph)
     (known.write_window if window else known.write)(tmp_path / "edges")
-    session = spark.newSession()
-    session.conf.set("spark.sql.shuffle.partitions", "2")
     source = graphs.changes if window else graphs.stream
     edges = source(session, tmp_path / "edges")
     (joinless.changelog(edges) if window else edges).createOrReplaceTempView("e")

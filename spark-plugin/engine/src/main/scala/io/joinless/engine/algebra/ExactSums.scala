@@ -3,8 +3,8 @@ package io.joinless.engine.algebra
 /** Several sums beside the number of results, each of products of whole numbers: `n`, then per sum a fixed number of words, low words first.
   *
   * Sums add and multiply by themselves: what a row is lifted to is, for each sum, its factor where the sum has one of its relation, and 1
-  * elsewhere (algorithms A51). A sum is kept modulo 2^(64 · words), with a sign. So nothing that happens on the way can overflow, and a sum is right where
-  * it fits its words itself; the number of results fails where it does not fit one ([[WeightOverflow]]).
+  * elsewhere (algorithms A51). A sum is kept modulo 2^(64 · words), with a sign. So nothing that happens on the way can overflow, and a
+  * sum is right where it fits its words itself; the number of results fails where it does not fit one ([[WeightOverflow]]).
   *
   * @param words per sum: `ExactSums.words` says how many are enough
   */

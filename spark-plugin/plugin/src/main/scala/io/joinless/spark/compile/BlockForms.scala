@@ -16,24 +16,25 @@ final private[compile] case class BlockForm(layout: BlockLayout, shape: BlockSha
   * What a checkpoint was begun with goes on; else the first that there is, or that is set.
   *
   * @param layoutOf the layout of a block
-  * @param treeOf the join tree of a layout, which has one
+  * @param tree the block's join tree: what is stored of its rows plays no part in it
   */
 final private[compile] class BlockForms(
     conf: JoinlessConf,
     texts: SqlTexts,
     layoutOf: JoinBlock => BlockLayout,
-    treeOf: BlockLayout => JoinTree
+    tree: JoinTree
 )(implicit statics: StaticSides) {
 
   /** @param recorded the blocks of the query's checkpoint; asked only where there is a choice */
-  def of(layout: BlockLayout, demand: Demand, recorded: => Seq[BlockShape]): BlockForm = {
-    val all = LazyList(() => summed(layout, demand), () => counted(layout, demand)).flatMap(_()) :+ enumerated(layout)
-    if (all.sizeIs == 1) all.head
-    else {
-      def goesOn(form: BlockForm) = recorded.exists(SpecComparison.storesSame(_, form.shape))
-      all.find(goesOn).getOrElse(if (conf.countsResults) all.head else all.last)
+  def of(layout: BlockLayout, demand: Demand, recorded: => Seq[BlockShape]): BlockForm =
+    summed(layout, demand).orElse(counted(layout, demand)).fold(enumerated(layout)) { first =>
+      val before = recorded
+      // the others are made where something is recorded only
+      def all = first #:: (LazyList.from(counted(layout, demand)) #::: LazyList(enumerated(layout)))
+      val begun =
+        if (before.isEmpty) None else all.find(form => before.exists(SpecComparison.storesSame(_, form.shape)))
+      begun.getOrElse(if (conf.countsResults) first else enumerated(layout))
     }
-  }
 
   def enumerated(layout: BlockLayout): BlockForm = BlockForm(layout, shape(layout))
 
@@ -61,5 +62,5 @@ final private[compile] class BlockForms(
 
   // each batch puts the block's own id there
   private def shape(layout: BlockLayout): BlockShape =
-    new RewriteBlock(layout).shape(NodeId(0), treeOf(layout), texts)
+    new RewriteBlock(layout).shape(NodeId(0), tree, texts)
 }

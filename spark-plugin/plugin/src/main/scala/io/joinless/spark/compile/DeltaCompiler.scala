@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.engine.query.{GyoReduction, JoinTree}
+import io.joinless.engine.query.GyoReduction
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{ChangeColumn, Changelog, Deferred, DeltaForm, DeltaOutput, DeltaRows, Reason, StreamRef}
@@ -224,9 +224,10 @@ final class DeltaCompiler(
       _ => closed
     )
     block = layout.block
-    tree <- treeOf(layout, streams)
+    single = streams.single(block.leaves.map(_.plan))
+    tree <- new Eligibility(conf, None, compiled = true, recorded.isDefined, single)(layout)
   } yield {
-    val forms = new BlockForms(conf, texts, layoutOf(_, streams), layout => treeOf(layout, streams).getOrElse(tree))
+    val forms = new BlockForms(conf, texts, layoutOf(_, streams), tree)
     val form = consumer.demand.fold(forms.enumerated(layout))(forms.of(layout, _, recorded.getOrElse(Nil)))
     val template = block.leaves.indices.map(i => form.rewrite.scan(i, form.layout.block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
@@ -236,11 +237,6 @@ final class DeltaCompiler(
     val shape = form.shape.copy(origins = Some(origins))
     form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
   }
-
-  private def treeOf(layout: BlockLayout, streams: Streams): Either[Reason, JoinTree] =
-    new Eligibility(conf, None, compiled = true, recorded.isDefined, streams.single(layout.block.leaves.map(_.plan)))(
-      layout
-    )
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
     BlockLayout(block, AttributeClasses(block), streams.changelogs(block.leaves.map(_.plan)), conf.keyErrorsAreNull)

@@ -93,9 +93,9 @@ private[compile] object GroupCompiler {
   })
 
   private def summable(dataType: DataType): Boolean = dataType match {
-    case ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType => true
-    case _: DecimalType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
-    case _ => false
+    case FloatType | DoubleType => true
+    case BooleanType => false
+    case other => FactorLift.takes(other)
   }
 
   /** @param rows the changes of the grouping's child */
@@ -104,13 +104,14 @@ private[compile] object GroupCompiler {
 
     val keys = GroupCompiler.keys(grouping).map(value => (rows.text(value), value))
     val arguments = grouping.functions.map(argument)
+    val asked = demand(grouping).arguments
     val sums = arguments.zip(grouping.functions).map { case (a, f) =>
-      a.filter(_ => takesSums(f)).flatMap(rows.sumOf(demand(grouping).arguments, _))
+      a.filter(_ => takesSums(f)).flatMap(rows.sumOf(asked, _))
     }
     val columns = keys.zipWithIndex.map { case ((text, value), i) =>
       // computed where the rows are stored, it is a column here
-      val key = rows.keys.lift(i).flatten.fold(value)(rows.plan.output)
-      Alias(own(KeyBytes.stored(key)), text)()
+      val key = rows.keys.lift(i).flatten.fold(own(value))(rows.plan.output)
+      Alias(KeyBytes.stored(key), text)()
     } ++
       arguments.zip(sums).flatMap {
         case (argument, None) => argument.map(value => Alias(own(value), rows.text(value))())

@@ -1,41 +1,41 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.plans.{Attempt, CanThrow, Failure, ValueBounds}
-import io.joinless.spark.rules.{Conditions, OuterScope}
+import io.joinless.spark.rules.{Conditions, OuterScope, Term}
 import io.joinless.spark.spec.FactorLift
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
-/** A value that is computed from one leaf of a block. */
-final private[compile] case class Factor(leaf: Int, value: Expression) {
-
-  /** True where the value is there, else NULL. */
-  def isThere: Factor =
-    if (value.dataType == BooleanType) this
-    else copy(value = If(IsNotNull(value), Literal.TrueLiteral, Literal(null, BooleanType)))
-
-  def same(that: Factor): Boolean = leaf == that.leaf && value.semanticEquals(that.value)
-}
-
-/** A product of factors; without any, it is 1. A factor that is NULL makes it 0; a truth value that is there counts 1. */
-final private[compile] case class Term(factors: Seq[Factor]) {
+/** A product of factors, each over one leaf; without any, it is 1. A factor that is NULL makes it 0; a truth value that is there counts 1. */
+final private[compile] case class Monomial(factors: Seq[Term]) {
+  import Monomial._
 
   /** That a factor is there need not be said beside the factor itself. */
-  def *(that: Term): Term = {
-    val all = factors ++ that.factors
-    val kept = all.zipWithIndex.filterNot { case (f, i) =>
-      f.value.dataType == BooleanType && all.zipWithIndex.exists { case (other, j) =>
-        i != j && (other.isThere.same(f) && (other.value.dataType != BooleanType || j < i))
+  def *(that: Monomial): Monomial = {
+    val all = (factors ++ that.factors).zipWithIndex
+    val kept = all.filterNot { case (f, i) =>
+      isTruth(f) && all.exists { case (other, j) =>
+        i != j && there(other).identity == f.identity && (!isTruth(other) || j < i)
       }
     }
-    Term(kept.map(_._1))
+    Monomial(kept.map(_._1))
   }
 
   /** 1 where all factors are there. */
-  def isThere: Term = Term(Nil) * Term(factors.map(_.isThere))
+  def isThere: Monomial = Monomial(Nil) * Monomial(factors.map(there))
 
-  def same(that: Term): Boolean =
-    factors.size == that.factors.size && factors.forall(f => that.factors.exists(_.same(f)))
+  /** Equal where both have the same factors, in any order. */
+  lazy val identity: Map[(Int, Expression), Int] = factors.groupMapReduce(_.identity)(_ => 1)(_ + _)
+}
+
+private object Monomial {
+
+  private def isTruth(factor: Term): Boolean = factor.expression.dataType == BooleanType
+
+  /** True where a factor is there, else NULL. */
+  private def there(factor: Term): Term =
+    if (isTruth(factor)) factor
+    else factor.copy(expression = If(IsNotNull(factor.expression), Literal.TrueLiteral, Literal(null, BooleanType)))
 }
 
 /** An argument of an aggregate function as sums of products of columns of leaves: over results, how many arguments are not NULL, and what
@@ -52,25 +52,25 @@ final private[compile] case class Term(factors: Seq[Factor]) {
   * @param failure there where the argument fails, which the others take for NULL
   */
 final private[compile] case class Polynomial(
-    number: Seq[(Int, Term)],
-    sum: Seq[(Int, Term)],
-    failure: Option[Term] = None
+    number: Seq[(Int, Monomial)],
+    sum: Seq[(Int, Monomial)],
+    failure: Option[Monomial] = None
 ) {
 
-  def factors: Seq[Factor] = (number ++ sum).flatMap(_._2.factors)
+  def factors: Seq[Term] = (number ++ sum).flatMap(_._2.factors)
 
   /** Where also these factors are there. */
-  def where(tests: Term): Polynomial = Polynomial(
+  def where(tests: Monomial): Polynomial = Polynomial(
     Polynomial.product(number, Seq(1 -> tests)),
     Polynomial.product(sum, Seq(1 -> tests)),
     failure.map(_ * tests)
   )
 
   /** The terms, each with how often it counts in the number (by the factors that are there) and in the sum. */
-  def parts: Seq[(Term, Int, Int)] = {
-    val (known, others) = number.partition { case (_, n) => sum.exists(_._2.isThere.same(n)) }
+  def parts: Seq[(Monomial, Int, Int)] = {
+    val (known, others) = number.partition { case (_, n) => sum.exists(_._2.isThere.identity == n.identity) }
     val summed = sum.zipWithIndex.map { case ((times, term), i) =>
-      val own = known.filter { case (_, n) => sum.indexWhere(_._2.isThere.same(n)) == i }.map(_._1).sum
+      val own = known.filter { case (_, n) => sum.indexWhere(_._2.isThere.identity == n.identity) == i }.map(_._1).sum
       (term, own, times)
     }
     summed ++ others.map { case (times, term) => (term, times, 0) }
@@ -82,16 +82,16 @@ private[compile] object Polynomial {
   /** More terms than this are not kept for one argument. */
   final val MostTerms = 8
 
-  def of(term: Term, failure: Option[Term] = None): Polynomial =
+  def of(term: Monomial, failure: Option[Monomial] = None): Polynomial =
     Polynomial(Seq(1 -> term.isThere), Seq(1 -> term), failure)
 
-  def product(a: Seq[(Int, Term)], b: Seq[(Int, Term)]): Seq[(Int, Term)] =
+  def product(a: Seq[(Int, Monomial)], b: Seq[(Int, Monomial)]): Seq[(Int, Monomial)] =
     added(for ((m, s) <- a; (n, t) <- b) yield (m * n, s * t))
 
   /** Equal terms are one. */
-  def added(terms: Seq[(Int, Term)]): Seq[(Int, Term)] =
-    terms.foldLeft(Vector.empty[(Int, Term)]) { case (known, (times, term)) =>
-      known.indexWhere(_._2.same(term)) match {
+  def added(terms: Seq[(Int, Monomial)]): Seq[(Int, Monomial)] =
+    terms.foldLeft(Vector.empty[(Int, Monomial)]) { case (known, (times, term)) =>
+      known.indexWhere(_._2.identity == term.identity) match {
         case -1 => known :+ (times -> term)
         case at => known.updated(at, (known(at)._1 + times) -> term)
       }
@@ -113,9 +113,9 @@ final private[compile] class Factors(leafOf: Map[ExprId, Int]) {
     case (_, Seq()) => None
     case (cast: Cast, _) if Cast.canUpCast(cast.child.dataType, cast.dataType) && sameDigits(cast, cast.child) =>
       apply(cast.child)
-    case (_, Seq(leaf)) if !CanThrow(e) => Some(Polynomial.of(Term(Seq(Factor(leaf, e)))))
+    case (_, Seq(leaf)) if !CanThrow(e) => Some(Polynomial.of(Monomial(Seq(Term(leaf, e)))))
     case (_, Seq(leaf)) =>
-      Some(Polynomial.of(Term(Seq(Factor(leaf, Attempt(e)))), Some(Term(Seq(Factor(leaf, Failure(e)))))))
+      Some(Polynomial.of(Monomial(Seq(Term(leaf, Attempt(e)))), Some(Monomial(Seq(Term(leaf, Failure(e)))))))
     case (If(condition, value, otherwise), _) => choice(condition, value, otherwise)
     case (CaseWhen(Seq((condition, value)), otherwise), _) =>
       choice(condition, value, otherwise.getOrElse(Literal(null, value.dataType)))
@@ -139,9 +139,9 @@ final private[compile] class Factors(leafOf: Map[ExprId, Int]) {
   )
 
   /** The leaf of an expression that can be computed for all of its rows, where it is more than a column. */
-  def ofOneLeaf(e: Expression): Option[Factor] = (e, leavesOf(e)) match {
+  def ofOneLeaf(e: Expression): Option[Term] = (e, leavesOf(e)) match {
     case (_: Attribute, _) => None
-    case (_, Seq(leaf)) if e.deterministic && !Conditions.isLate(e) && !CanThrow(e) => Some(Factor(leaf, e))
+    case (_, Seq(leaf)) if e.deterministic && !Conditions.isLate(e) && !CanThrow(e) => Some(Term(leaf, e))
     case _ => None
   }
 
@@ -154,19 +154,19 @@ final private[compile] class Factors(leafOf: Map[ExprId, Int]) {
   private def choice(condition: Expression, value: Expression, otherwise: Expression): Option[Polynomial] = {
     val parts = Conditions.conjuncts(condition).map(c => (leavesOf(c), c))
     val tests = parts.collect { case (Seq(leaf), c) if !CanThrow(c) => (leaf, c) }
-    def one(leaf: Int, c: Expression, value: Expression) = Factor(leaf, If(c, value, Literal(null, value.dataType)))
-    lazy val test = Term(tests.map { case (leaf, c) => one(leaf, c, Literal.TrueLiteral) })
+    def one(leaf: Int, c: Expression, value: Expression) = Term(leaf, If(c, value, Literal(null, value.dataType)))
+    lazy val test = Monomial(tests.map { case (leaf, c) => one(leaf, c, Literal.TrueLiteral) })
     def chosen =
       if (value.foldable) {
         val (leaf, c) = tests.head
-        Some(Polynomial.of(Term(one(leaf, c, value) +: test.factors.tail)))
+        Some(Polynomial.of(Monomial(one(leaf, c, value) +: test.factors.tail)))
       } else apply(value).map(_.where(test))
     if (tests.size < parts.size) None
     else
       otherwise match {
         case Literal(null, _) => chosen
         case zero if isZero(zero) =>
-          chosen.map(p => p.copy(number = Polynomial.added(Seq(1 -> Term(Nil), -1 -> test) ++ p.number)))
+          chosen.map(p => p.copy(number = Polynomial.added(Seq(1 -> Monomial(Nil), -1 -> test) ++ p.number)))
         case _ => None
       }
   }

@@ -1,7 +1,7 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.plans.{Attempt, Failure}
-import io.joinless.spark.rules.{JoinBlock, Leaf, Names, OuterScope, SummedPart, SummedResults}
+import io.joinless.spark.rules.{JoinBlock, Leaf, Names, OuterScope, SummedPart, SummedResults, Term}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.Project
 
@@ -29,8 +29,8 @@ private[compile] object SummedArguments {
     // what follows from columns that are told anyway need not be told again, nor added up
     val shown = shownBy(read)
     def isShown(e: Expression) = AttributeSet(OuterScope.attributes(e)).subsetOf(shown)
-    val computed = keys.map(_.filterNot(key => isShown(key.value)))
-    val summed = sums.map(_.filterNot(_.factors.forall(factor => isShown(factor.value))))
+    val computed = keys.map(_.filterNot(key => isShown(key.expression)))
+    val summed = sums.map(_.filterNot(_.factors.forall(factor => isShown(factor.expression))))
     Option.when(summed.exists(_.isDefined) || computed.exists(_.isDefined)) {
       val told = demand.kept ++ reads(demand.arguments, summed) ++ reads(demand.keys, computed)
       val columns = new Columns(block.leaves)
@@ -46,7 +46,7 @@ private[compile] object SummedArguments {
       block.copy(
         leaves = columns.leaves,
         output = block.output ++ keyColumns.flatten,
-        summed = Some(SummedResults(attributes, failures, keyColumns.map(_.map(_._1)), hidden))
+        summed = SummedResults(attributes, failures, keyColumns.map(_.map(_._1)), hidden)
       )
     }
   }
@@ -55,8 +55,8 @@ private[compile] object SummedArguments {
   final private class Columns(before: IndexedSeq[Leaf]) {
     private[this] val computed = Array.fill(before.size)(IndexedSeq.empty[(Alias, Attribute)])
 
-    def apply(factors: Seq[Factor]): IndexedSeq[Attribute] =
-      factors.sortBy(_.leaf).map(factor => column(factor.leaf, factor.value)).toIndexedSeq
+    def apply(factors: Seq[Term]): IndexedSeq[Attribute] =
+      factors.sortBy(_.leaf).map(factor => column(factor.leaf, factor.expression)).toIndexedSeq
 
     private def column(leaf: Int, factor: Expression): Attribute = factor match {
       case a: Attribute => a

@@ -76,9 +76,9 @@ final case class BlockLayout(
     )
 
   /** What is added up over results, and what must not be there. */
-  def sums: IndexedSeq[SumSpec] = block.summed.fold(IndexedSeq.empty[SumSpec])(_.products.map(sum))
+  def sums: IndexedSeq[SumSpec] = block.summed.products.map(sum)
 
-  def failures: IndexedSeq[SumSpec] = block.summed.fold(IndexedSeq.empty[SumSpec])(_.failures.map(sum))
+  def failures: IndexedSeq[SumSpec] = block.summed.failures.map(sum)
 
   private def sum(factors: IndexedSeq[Attribute]) = SumSpec(factors.map(place))
 
@@ -148,14 +148,13 @@ object BlockLayout {
         keys.find(k => k.asWritten.semanticEquals(part)).get.column.toAttribute
     }
 
-    val hidden = block.summed.fold(Set.empty[ExprId])(_.hidden)
     val output = block.output.map { case (attribute, meaning) =>
-      attribute -> (if (hidden(attribute.exprId)) Literal(null, attribute.dataType) else reuse(meaning))
+      attribute -> (if (block.summed.hidden(attribute.exprId)) Literal(null, attribute.dataType) else reuse(meaning))
     }
     val residuals = (block.residuals ++ block.cuts).map(reuse)
     val late = block.late.map(reuse)
     val needed = (output.map(_._2) ++ residuals ++ late).flatMap(OuterScope.attributes) ++
-      block.summed.toSeq.flatMap(_.factors)
+      block.summed.factors
     val used = AttributeSet(needed ++ keys.collect { case Key(_, _, a: Attribute, _) => a })
 
     val columns = block.leaves.zipWithIndex.map { case (leaf, i) =>

@@ -58,7 +58,7 @@ final case class Term(leaf: Int, expression: Expression) {
   * @param late conditions that only Spark can evaluate (Python UDFs, subqueries): they stay above the block
   * @param output the attributes of the root that are needed, and what each is over the leaves' attributes
   * @param cuts equations that would close a cycle, as conditions on each result of the others
-  * @param summed what is added up over results, if anything is
+  * @param summed what is added up over results
   */
 final case class JoinBlock(
     root: LogicalPlan,
@@ -71,7 +71,7 @@ final case class JoinBlock(
     late: IndexedSeq[Expression],
     output: IndexedSeq[(Attribute, Expression)],
     cuts: IndexedSeq[Expression] = IndexedSeq.empty,
-    summed: Option[SummedResults] = None
+    summed: SummedResults = SummedResults.None
 ) {
 
   /** Keys that can fail, and that Spark computes only for rows that have passed other joins. */
@@ -108,6 +108,12 @@ final case class SummedResults(
   def products: IndexedSeq[IndexedSeq[Attribute]] = arguments.flatten.flatten.map(_.factors).filter(_.nonEmpty)
 
   def factors: IndexedSeq[Attribute] = (products ++ failures).flatten
+}
+
+object SummedResults {
+
+  /** Nothing is added up: all is told with each row. */
+  val None: SummedResults = SummedResults(IndexedSeq.empty, IndexedSeq.empty, IndexedSeq.empty, Set.empty)
 }
 
 /** A product in the sum of an argument.

@@ -75,7 +75,7 @@ final class RewriteBlock(layout: BlockLayout) {
       BoundReference(columns.indexWhere(_.exprId == a.exprId), a.dataType, nullable = true)
     }
     // what only a sum needs is not told with a row
-    val told = layout.output.filterNot { case (a, _) => layout.block.summed.exists(_.hidden(a.exprId)) }
+    val told = layout.output.filterNot { case (a, _) => layout.block.summed.hidden(a.exprId) }
     ResultSpec(
       told.map { case (a, _) => ColumnSpec(a.name, KeyBytes.asNullable(a.dataType)) },
       told.map { case (_, meaning) => texts.of(positional(meaning)) },
@@ -107,10 +107,9 @@ final class RewriteBlock(layout: BlockLayout) {
       JoinFreeJoin(scans, roles, shape, layout.boundResiduals, (attributes ++ sums.flatten) :+ weight, deltas = true)
     val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
     val runs = words.zip(words.scanLeft(result.size)((at, n) => at + 1 + n)).iterator
-    val places = layout.block.summed.fold(IndexedSeq.empty[Option[Seq[SummedPart]]])(_.arguments).map(_.map(_.map {
-      part =>
-        val run = if (part.factors.isEmpty) None else Some(runs.next())
-        SumColumns(run.fold(0)(_._2), SumPart(run.map(_._1), part.numbers, part.sums))
+    val places = layout.block.summed.arguments.map(_.map(_.map { part =>
+      val run = Option.when(part.factors.nonEmpty)(runs.next())
+      SumColumns(run.fold(0)(_._2), SumPart(run.map(_._1), part.numbers, part.sums))
     }))
     val shown = layout.output.map {
       case (_, column: Attribute) => columns.indexWhere(_.exprId == column.exprId)
@@ -123,9 +122,7 @@ final class RewriteBlock(layout: BlockLayout) {
       text,
       layout.changelogs.nonEmpty,
       places,
-      layout.block.summed.fold(IndexedSeq.empty[Option[Int]])(_.keys.map(_.map { key =>
-        layout.output.indexWhere { case (a, _) => a.exprId == key.exprId }
-      }))
+      layout.block.summed.keys.map(_.map(key => layout.output.indexWhere { case (a, _) => a.exprId == key.exprId }))
     )
   }
 
@@ -135,7 +132,7 @@ final class RewriteBlock(layout: BlockLayout) {
       .scan(layout.columns(i), layout.conditions(i))
 
   private def meaningOf(a: Attribute): Expression = {
-    val output = if (layout.block.summed.exists(_.hidden(a.exprId))) layout.block.output else layout.output
+    val output = if (layout.block.summed.hidden(a.exprId)) layout.block.output else layout.output
     output.collectFirst { case (own, meaning) if own.exprId == a.exprId => meaning }.getOrElse(a)
   }
 

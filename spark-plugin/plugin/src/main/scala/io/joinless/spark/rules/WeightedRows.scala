@@ -123,10 +123,7 @@ final case class WeightedRows(
 
   /** An expression over the columns of `query`, which these are the rows of, over those of the plan. */
   def own(e: Expression, query: LogicalPlan): Expression =
-    OuterScope.replace(e) { a =>
-      val at = query.output.indexWhere(_.exprId == a.exprId)
-      if (at < 0) a else plan.output(at)
-    }
+    OuterScope.replace(e)(a => plan.output(query.output.indexWhere(_.exprId == a.exprId)))
 }
 
 /** A part of a sum among the columns of weighted rows.

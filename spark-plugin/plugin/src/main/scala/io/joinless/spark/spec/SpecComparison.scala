@@ -14,14 +14,18 @@ import io.joinless.spark.errors.Mismatch
 object SpecComparison {
 
   def difference(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] =
+    ofState(recorded, planned)
+      .orElse(meaning(recorded, planned).map(Mismatch.Filter -> _))
+      .orElse(swapped(recorded, planned).map(Mismatch.Query -> _))
+
+  /** What differs of the stored rows and of what is told of results. */
+  private def ofState(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] =
     relations(recorded, planned)
       .map(Mismatch.Query -> _)
       .orElse(counted(recorded, planned).map(Mismatch.Query -> _))
       .orElse(columns(recorded, planned).map(Mismatch.Columns -> _))
       .orElse(equations(recorded, planned).map(Mismatch.Query -> _))
       .orElse(output(recorded, planned).map(Mismatch.Columns -> _))
-      .orElse(meaning(recorded, planned).map(Mismatch.Filter -> _))
-      .orElse(swapped(recorded, planned).map(Mismatch.Query -> _))
 
   /** The same sources, but not each for the relation that it was for. Where a source has another place altogether, it has moved. */
   private def swapped(recorded: BlockShape, planned: BlockShape): Option[String] =
@@ -70,13 +74,7 @@ object SpecComparison {
   private def told(shape: BlockShape) = shape.reduction.map(r => (r.once, r.sums, r.failures))
 
   /** Whether the state of a recorded block can be that of a planned one, as far as the block itself says it. */
-  def storesSame(recorded: BlockShape, planned: BlockShape): Boolean =
-    relations(recorded, planned)
-      .orElse(counted(recorded, planned))
-      .orElse(columns(recorded, planned))
-      .orElse(equations(recorded, planned))
-      .orElse(output(recorded, planned))
-      .isEmpty
+  def storesSame(recorded: BlockShape, planned: BlockShape): Boolean = ofState(recorded, planned).isEmpty
 
   private def columns(recorded: BlockShape, planned: BlockShape): Option[String] =
     pairs(recorded, planned).collectFirst {
