@@ -75,7 +75,7 @@ class View:
         self.data, self.folder, self.result = data, folder, Counter[tuple[object, ...]]()
         self.told = 0
         streaming = spark.newSession()
-        counted = "spark.joinless.aggregates.countResults"
+        counted = "spark.joinless.aggregates.enabled"
         streaming.conf.set(counted, spark.conf.get(counted) or "true")
         for table in data.tables:
             (folder / table).mkdir()
@@ -159,7 +159,7 @@ def main() -> None:
     source = tpc.generated("tpch", arguments.scale)
     texts = tpc.queries(source)
     spark = session()
-    spark.conf.set("spark.joinless.aggregates.countResults", str(not arguments.enumerated).lower())
+    spark.conf.set("spark.joinless.aggregates.enabled", str(not arguments.enumerated).lower())
     with tempfile.TemporaryDirectory(prefix="joinless-tpch-") as folder:
         data = tpc.ChangingTables("tpch", source, Path(folder), BATCHES, arguments.one_in)
         rows = {t: [data.rows(t, batch) for batch in range(BATCHES)] for t in data.tables}

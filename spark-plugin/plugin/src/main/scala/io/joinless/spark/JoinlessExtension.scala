@@ -47,7 +47,8 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
         () => StreamContext.runState(session),
         StreamContext.decide(session, _),
         new SqlText(session),
-        () => SparkMembers.missing
+        () => SparkMembers.missing,
+        () => StreamContext.current(session).forall(_.updates)
       )
     }
     extensions.injectPlannerStrategy(new JoinFreeStrategy(_))

@@ -6,8 +6,10 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{ChangeColumn, Changelog, Deferred, DeltaForm, DeltaOutput, DeltaRows, Reason, StreamRef}
 import io.joinless.spark.rules.{
   AttributeClasses,
+  BlockForms,
   BlockLayout,
   Conditions,
+  Demand,
   Eligibility,
   ExtractJoinBlock,
   JoinBlock,
@@ -227,15 +229,17 @@ final class DeltaCompiler(
     single = streams.single(block.leaves.map(_.plan))
     tree <- new Eligibility(conf, None, compiled = true, recorded.isDefined, single)(layout)
   } yield {
-    val forms = new BlockForms(conf, texts, layoutOf(_, streams), tree)
-    val form = consumer.demand.fold(forms.enumerated(layout))(forms.of(layout, _, recorded.getOrElse(Nil)))
+    val forms =
+      new BlockForms(conf, texts, layoutOf(_, streams), tree, _.leaves.forall(leaf => Streams.isLinear(leaf.plan)))
+    val form = consumer.demand.fold(forms.enumerated(layout))(d => forms.of(layout, Seq(d), recorded.getOrElse(Nil)))
     val template = block.leaves.indices.map(i => form.rewrite.scan(i, form.layout.block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
       if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.restored(scan)
     }
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
     val shape = form.shape.copy(origins = Some(origins))
-    form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
+    val roles = scans.indices.map(Seq(_)) // each batch merges the scans
+    form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans, roles)
   }
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =

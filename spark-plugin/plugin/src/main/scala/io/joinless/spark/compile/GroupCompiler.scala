@@ -1,7 +1,8 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.plans.{AnyOf, BestRows, DeltaForm, FunctionOfRows, GroupFunction, Groups, Reason}
-import io.joinless.spark.rules.{Names, RowsDigest, TimeZones, WeightedRows}
+import io.joinless.spark.rules.FunctionArguments.{argument, isRecomputed, recomputed, takesSums}
+import io.joinless.spark.rules.{Demand, FunctionArguments, Names, RowsDigest, TimeZones, WeightedRows}
 import io.joinless.spark.spec.{ColumnSpec, FactorLift, FunctionKind, FunctionSpec, GroupShape}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -72,25 +73,11 @@ private[compile] object GroupCompiler {
   })
 
   /** What is needed of the rows of a grouping. */
-  def demand(grouping: Grouping): Demand = {
-    val once = grouping.functions.forall(countsOnce)
-    val (added, others) = grouping.functions.partition(f => !once && takesSums(f))
-    val arguments = added.flatMap(argument).foldLeft(IndexedSeq.empty[Expression]) { (known, a) =>
-      if (known.exists(_.semanticEquals(a))) known else known :+ a
-    }
-    Demand(once, keys(grouping), arguments, AttributeSet(others.flatMap(argument).flatMap(_.references)))
-  }
+  def demand(grouping: Grouping): Demand =
+    FunctionArguments.demand(grouping.functions.forall(countsOnce), keys(grouping), grouping.functions)
 
   private def keys(grouping: Grouping): IndexedSeq[Expression] =
     grouping.keys.map { case Alias(value, _) => value; case other => other }.toIndexedSeq
-
-  /** Whether it is enough to know what is added to the number of arguments that are not NULL, and to their sum. */
-  private def takesSums(f: AggregateExpression): Boolean = !f.isDistinct && (f.aggregateFunction match {
-    case _: Count => argument(f).isDefined
-    case sum: Sum => FactorLift.takes(sum.child.dataType)
-    case average: Average => FactorLift.takes(average.child.dataType)
-    case _ => false
-  })
 
   private def summable(dataType: DataType): Boolean = dataType match {
     case FloatType | DoubleType => true
@@ -144,40 +131,6 @@ private[compile] object GroupCompiler {
   }
 
   private def column(name: String, dataType: DataType): Attribute = AttributeReference(name, dataType)()
-
-  /** The value of which those that are not NULL are counted, summed or compared; None where all rows count. */
-  private def argument(f: AggregateExpression): Option[Expression] = {
-    def where(value: Expression) = f.filter.fold(value)(If(_, value, Literal(null, value.dataType)))
-    def unlessNull(children: Seq[Expression], value: Expression) =
-      children.filter(_.nullable).map(IsNotNull(_): Expression).reduceOption(And(_, _)).fold(value)(
-        If(_, value, Literal(null, value.dataType))
-      )
-    val children = f.aggregateFunction.children
-    f.aggregateFunction match {
-      case _: Count if !f.isDistinct =>
-        if (children.forall(!_.nullable) && f.filter.isEmpty) None
-        else Some(where(unlessNull(children, Literal.TrueLiteral)))
-      case other if isRecomputed(other) =>
-        val read = recomputed(other).map(c => if (f.isDistinct) KeyBytes.stored(c) else c)
-        Some(where(CreateStruct(if (read.isEmpty) Seq(Literal.TrueLiteral) else read)))
-      case _ if f.isDistinct =>
-        val stored = children.map(KeyBytes.stored)
-        Some(where(if (stored.size == 1) stored.head else unlessNull(children, CreateStruct(stored))))
-      case _ => Some(where(children.head))
-    }
-  }
-
-  /** Nothing smaller than all arguments is kept for the function. */
-  private def isRecomputed(f: AggregateFunction): Boolean = f match {
-    case _: Count | _: AnyOf | _: Sum | _: Average | _: Min | _: Max | _: BestRows => false
-    case _ => true
-  }
-
-  /** What such a function reads; what is constant in it must stay so. */
-  private def recomputed(f: AggregateFunction): Seq[Expression] = f.children.map {
-    case SortOrder(value, _, _, _) => value
-    case value => value
-  }.filterNot(_.foldable)
 
   private def function(f: AggregateExpression, at: Option[Int]): GroupFunction = f.aggregateFunction match {
     case count: Count => GroupFunction(count.copy(children = Seq(Literal(1))), at)

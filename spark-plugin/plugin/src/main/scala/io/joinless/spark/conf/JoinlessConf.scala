@@ -47,7 +47,7 @@ final class JoinlessConf(conf: SQLConf) {
   def explainEnabled: Boolean = conf.getConf(EXPLAIN_ENABLED)
 
   /** Results of a join that are added up anyway are counted, not enumerated. */
-  def countsResults: Boolean = conf.getConf(COUNT_RESULTS)
+  def aggregatesEnabled: Boolean = conf.getConf(AGGREGATES_ENABLED)
 
   def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
 
@@ -238,11 +238,11 @@ object JoinlessConf {
     .checkValues(STATIC_TIMES)
     .createWithDefault("asSpark")
 
-  val COUNT_RESULTS = SQLConf
-    .buildConf("spark.joinless.aggregates.countResults")
+  val AGGREGATES_ENABLED = SQLConf
+    .buildConf("spark.joinless.aggregates.enabled")
     .doc(
-      "Where the changes of a GROUP BY over a join are asked: the results of the join are counted, and added up, per distinct row " +
-        "that the GROUP BY reads, and not enumerated. `false`: they are enumerated. A checkpoint goes on as it was begun."
+      "The results of a join below a GROUP BY are counted, and added up, per distinct row that the GROUP BY reads, and not " +
+        "enumerated. `false`: they are enumerated. A checkpoint goes on as it was begun."
     )
     .version("0.1.0")
     .booleanConf
@@ -290,7 +290,7 @@ object JoinlessConf {
     CACHE_MAX_BYTES,
     CACHE_ENABLED,
     SHARE_SOURCES,
-    COUNT_RESULTS,
+    AGGREGATES_ENABLED,
     STATIC_SIDES,
     KEY_ERRORS,
     EXPLAIN_ENABLED,

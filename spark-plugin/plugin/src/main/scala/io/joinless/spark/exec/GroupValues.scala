@@ -1,13 +1,10 @@
 package io.joinless.spark.exec
 
-import java.math.{BigDecimal, BigInteger}
-
-import io.joinless.spark.plans.{AnyOf, GroupFunction, RowsOfGroup}
+import io.joinless.spark.plans.{AnyOf, GroupFunction, RowsOfGroup, SumValue}
 import io.joinless.spark.state.{Accumulator, BestOf, DoubleSumOf, ExtremeOf, GroupTotals, IntegerSumOf}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count, DeclarativeAggregate, Max, Min, Sum}
 import org.apache.spark.sql.catalyst.expressions.{BindReferences, EvalMode, Expression, GenericInternalRow}
-import org.apache.spark.sql.joinless.ExecutionErrors
 import org.apache.spark.sql.types._
 
 /** The values of aggregate functions of a group, from what is kept of it.
@@ -66,29 +63,9 @@ private object GroupValues {
     BindReferences.bindReference(f.evaluateExpression, f.aggBufferAttributes)
 
   private def sumOf(accumulator: Accumulator, argument: DataType, buffer: DataType, mode: EvalMode.Value): Any =
-    (accumulator, buffer) match {
-      case (sum: DoubleSumOf, _) => sum.sum
-      case (integers: IntegerSumOf, DoubleType) => integers.sum.toDouble
-      case (integers: IntegerSumOf, d: DecimalType) =>
-        val digits = new BigDecimal(integers.sum.toBigInteger, scaleOf(argument))
-        if (digits.precision > d.precision) null else Decimal(digits, d.precision, d.scale)
-      case (integers: IntegerSumOf, _: YearMonthIntervalType) =>
-        val sum = integers.sum.toBigInteger
-        if (sum.bitLength < 32) sum.intValue else throw ExecutionErrors.sumOfIntervals()
-      case (integers: IntegerSumOf, _: DayTimeIntervalType) =>
-        val sum = integers.sum.toBigInteger
-        if (sum.bitLength < 64) sum.longValue else throw ExecutionErrors.sumOfIntervals()
-      case (integers: IntegerSumOf, LongType) => long(integers.sum.toBigInteger, mode)
-      case _ => throw new IllegalStateException(s"no sum of ${argument.sql} as ${buffer.sql}")
+    accumulator match {
+      case doubles: DoubleSumOf => doubles.sum
+      case integers: IntegerSumOf => SumValue.of(integers.sum, argument, buffer, mode)
+      case other => throw new IllegalStateException(s"no sum in ${other.getClass.getSimpleName}")
     }
-
-  private def long(sum: BigInteger, mode: EvalMode.Value): Any =
-    if (sum.bitLength < 64 || mode == EvalMode.LEGACY) sum.longValue
-    else if (mode == EvalMode.TRY) null
-    else throw ExecutionErrors.sumOfLongs()
-
-  private def scaleOf(argument: DataType): Int = argument match {
-    case d: DecimalType => d.scale
-    case _ => 0
-  }
 }

@@ -1,6 +1,9 @@
 package io.joinless.spark.plans
 
-import io.joinless.engine.algebra.Weight
+import java.math.BigInteger
+import java.nio.ByteBuffer
+
+import io.joinless.engine.algebra.{ExactSum, Weight}
 import io.joinless.spark.spec.GroupShape
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
@@ -74,5 +77,27 @@ object SumPart {
       next += part.columns
     }
     total
+  }
+
+  /** Adds by how much more the arguments add up.
+    *
+    * @param at where the parts' columns begin
+    */
+  def add(sum: ExactSum, parts: Seq[SumPart], row: InternalRow, at: Int): Unit = {
+    var next = at
+    for (part <- parts) {
+      for (words <- part.words if part.sums != 0) addWords(sum, row, next + 1, words, part.sums.toLong)
+      next += part.columns
+    }
+  }
+
+  private def addWords(sum: ExactSum, row: InternalRow, at: Int, words: Int, times: Long): Unit = {
+    val low = row.getLong(at)
+    if ((1 until words).forall(i => row.getLong(at + i) == low >> 63)) sum.add(low, times)
+    else {
+      val bytes = ByteBuffer.allocate(8 * words)
+      for (i <- words - 1 to 0 by -1) bytes.putLong(row.getLong(at + i))
+      sum.add(new BigInteger(bytes.array), times)
+    }
   }
 }

@@ -4,15 +4,22 @@ import io.joinless.spark.plans.{JoinFreeJoin, Reason}
 import io.joinless.spark.rules.ExtractJoinBlock.{holdsBlock, leaves, mapLeaves}
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project}
 
-/** The top of a block, and the attributes of it that are used above. */
-final case class BlockRoot(plan: LogicalPlan, needed: AttributeSet)
+/** The top of a block.
+  *
+  * @param needed the attributes of it that are used above
+  * @param groups a GROUP BY right above it
+  */
+final case class BlockRoot(plan: LogicalPlan, needed: AttributeSet, groups: Option[Aggregate] = None)
 
 /** What becomes of a block. */
 sealed trait Decision
 
 final case class Rewrite(block: RewriteBlock, shape: BlockShape) extends Decision
+
+/** The block's results are counted for the GROUP BY above it. */
+final case class RewriteCounted(groups: CountedGroups, block: RewriteBlock, shape: BlockShape) extends Decision
 
 final case class Keep(reason: Reason) extends Decision
 
@@ -24,12 +31,19 @@ final case class Place(shape: BlockShape) extends Decision
   */
 object JoinBlocks {
 
-  def roots(plan: LogicalPlan)(implicit statics: StaticSides): IndexedSeq[BlockRoot] = roots(plan, plan.outputSet)
+  def roots(plan: LogicalPlan)(implicit statics: StaticSides): IndexedSeq[BlockRoot] = roots(plan, plan.outputSet, None)
 
-  private def roots(plan: LogicalPlan, needed: AttributeSet)(implicit statics: StaticSides): IndexedSeq[BlockRoot] =
+  private def roots(
+      plan: LogicalPlan,
+      needed: AttributeSet,
+      groups: Option[Aggregate]
+  )(implicit statics: StaticSides): IndexedSeq[BlockRoot] =
     if (holdsBlock(plan) || plan.isInstanceOf[JoinFreeJoin])
-      BlockRoot(plan, needed) +: leavesOf(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet))
-    else plan.children.toIndexedSeq.flatMap(child => roots(child, neededOf(child, plan, needed)))
+      BlockRoot(plan, needed, groups) +: leavesOf(plan).toIndexedSeq.flatMap(leaf => roots(leaf, leaf.outputSet, None))
+    else {
+      val grouping = plan match { case aggregate: Aggregate => Some(aggregate); case _ => None }
+      plan.children.toIndexedSeq.flatMap(child => roots(child, neededOf(child, plan, needed), grouping))
+    }
 
   private def leavesOf(root: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = root match {
     case compiled: JoinFreeJoin => compiled.scans
@@ -49,13 +63,18 @@ object JoinBlocks {
 
   private def replaced(plan: LogicalPlan, decisions: Iterator[Decision])(implicit statics: StaticSides): LogicalPlan = {
     def inner(leaf: LogicalPlan): LogicalPlan = replaced(leaf, decisions)
+    def decided(root: LogicalPlan, decision: Decision) = decision match {
+      case Rewrite(block, shape) => block.plan(shape, inner)
+      case _ => mapLeaves(root)(inner)
+    }
     plan match {
       case compiled: JoinFreeJoin => placed(compiled, decisions.next(), inner)
-      case _ if holdsBlock(plan) =>
+      case aggregate: Aggregate if holdsBlock(aggregate.child) =>
         decisions.next() match {
-          case Rewrite(block, shape) => block.plan(shape, inner)
-          case _ => mapLeaves(plan)(inner)
+          case RewriteCounted(groups, block, shape) => block.plan(groups, shape, inner)
+          case decision => plan.mapChildren(decided(_, decision))
         }
+      case _ if holdsBlock(plan) => decided(plan, decisions.next())
       case _ => plan.mapChildren(inner)
     }
   }

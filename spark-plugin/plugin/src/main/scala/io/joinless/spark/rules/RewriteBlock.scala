@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
   BoundReference,
   Expression,
+  Literal,
   NamedExpression
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
@@ -93,14 +94,28 @@ final class RewriteBlock(layout: BlockLayout) {
     if (needsNothingAbove) node else Project(restored, filtered(node))
   }
 
+  /** The plan that takes the place of a GROUP BY over the block whose results are counted.
+    *
+    * @param inner rewrites the blocks inside a leaf
+    */
+  def plan(groups: CountedGroups, shape: BlockShape, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
+    val leaves = layout.block.leaves.indices.map { i =>
+      val rows = scan(i, inner(layout.block.leaves(i).plan))
+      Scan(Project(rows.output :+ Alias(Literal(1L), DeltaForm.Weight.column)(), rows), Seq(i))
+    }
+    val scans = MergeScans(shape, leaves)
+    val shown = layout.output.map(_._1).zipWithIndex.filterNot { case (a, _) => layout.block.summed.hidden(a.exprId) }
+    groups.over(weighted(shape, scans.map(_.plan), scans.map(_.roles)), shown)
+  }
+
   /** As `plan`, but what the node yields are changes of the result: its columns, by position those of the block's root, then the
     * weight.
     *
-    * @param scans per relation, what yields its rows (of a changelog with their weights)
+    * @param scans what yields rows of the relations, with their weights where these travel with rows
+    * @param roles per scan, the relations that it stands for
     */
-  def weighted(shape: BlockShape, scans: Seq[LogicalPlan]): WeightedRows = {
+  def weighted(shape: BlockShape, scans: Seq[LogicalPlan], roles: Seq[Seq[Int]]): WeightedRows = {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
-    val roles = scans.indices.map(Seq(_)) // each batch merges the scans
     val words = shape.reduction.fold(IndexedSeq.empty[Int])(ReducedBlock(shape, _).sumWords)
     val sums = words.map(n => Seq.fill(1 + n)(AttributeReference("sum", LongType, nullable = false)()))
     val node =

@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.engine.query.JoinTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{JoinFreeJoin, Reason, Template}
@@ -16,7 +17,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * for a run holds for all its batches: `state` says it, and each planned batch reports through `decide`. Blocks that were
   * compiled at the start of the query ([[CompileDeltas]]) only get their place and their scans merged.
   *
-  * `lacking` names what the running Spark lacks and the plugin stands on, if anything: then everything stays with Spark.
+  * `tellsTouched` says whether the query tells all groups again of which rows came (Spark's update mode). `lacking` names what the running Spark lacks and the plugin stands on, if anything: then everything stays with Spark.
   *
   * A plan that is not streaming, or in which nothing is rewritten and nothing was hidden, comes back `eq`, with reasons
   * as tags on its joins.
@@ -26,7 +27,8 @@ final class RewriteStreamingJoins(
     state: () => RunState,
     decide: Map[NodeId, BlockShape] => Unit,
     texts: SqlTexts = SqlTexts.None,
-    lacking: () => Option[String] = () => None
+    lacking: () => Option[String] = () => None,
+    tellsTouched: () => Boolean = () => true
 ) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -62,6 +64,7 @@ final class RewriteStreamingJoins(
     }
     val ours = decisions.collect {
       case Rewrite(_, shape) => shape
+      case RewriteCounted(_, _, shape) => shape
       case Place(shape) => shape
     }
     if (run != RunState.NoQuery) decide(ours.map(shape => shape.id -> shape).toMap)
@@ -87,8 +90,10 @@ final class RewriteStreamingJoins(
       layout = BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
-      val rewrite = new RewriteBlock(layout)
-      Rewrite(rewrite, rewrite.shape(id, tree, texts))
+      root.groups.flatMap(CountedGroups(_)).flatMap(counted(_, layout, tree, recorded)).fold[Decision] {
+        val rewrite = new RewriteBlock(layout)
+        Rewrite(rewrite, rewrite.shape(id, tree, texts))
+      } { case (groups, form) => RewriteCounted(groups, form.rewrite, form.shape.copy(id = id)) }
     }
     (found, run) match {
       case (Left(reason), _) => Keep(reason)
@@ -96,6 +101,20 @@ final class RewriteStreamingJoins(
         Keep(Reason(Reason.ExistingSparkState))
       case (Right(rewrite), _) => rewrite
     }
+  }
+
+  /** How results are counted for a GROUP BY above, where they are. What counts once is told once, which shows in update mode: there Spark
+    * tells each group again of which results came, though its values may be what they were.
+    */
+  private def counted(groups: CountedGroups, layout: BlockLayout, tree: JoinTree, recorded: Option[BlockShape])(implicit
+      statics: StaticSides
+  ): Option[(CountedGroups, BlockForm)] = {
+    val demands =
+      (if (tellsTouched()) Seq.empty else groups.onceDemand.toSeq) ++ Seq(groups.demand) ++ groups.onceDemand
+    val layoutOf =
+      (block: JoinBlock) => BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)
+    val form = new BlockForms(conf(), texts, layoutOf, tree, _ => true).of(layout, demands.distinct, recorded.toSeq)
+    Option.when(form.counts)(groups -> form)
   }
 
   private def leave(root: BlockRoot, reason: Reason): Unit =

@@ -1,11 +1,9 @@
 package io.joinless.spark.state
 
 import java.io.{DataInput, DataOutput}
-import java.math.BigInteger
-import java.nio.ByteBuffer
 
 import io.joinless.engine.algebra.{ExactSum, Weight}
-import io.joinless.spark.plans.SumPart
+import io.joinless.spark.plans.{SumPart, SumValue}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.TypeUtils
@@ -78,17 +76,8 @@ final class CountsOf(ordinal: Int, parts: Seq[SumPart]) extends CountOf(ordinal)
 sealed class IntegerSumOf(ordinal: Int, dataType: DataType) extends Accumulator(ordinal) {
   val sum = new ExactSum
 
-  override protected def addValue(row: InternalRow, weight: Long): Unit = dataType match {
-    case ByteType => sum.add(row.getByte(ordinal).toLong, weight)
-    case ShortType => sum.add(row.getShort(ordinal).toLong, weight)
-    case IntegerType | _: YearMonthIntervalType => sum.add(row.getInt(ordinal).toLong, weight)
-    case LongType | _: DayTimeIntervalType => sum.add(row.getLong(ordinal), weight)
-    case d: DecimalType =>
-      val value = row.getDecimal(ordinal, d.precision, d.scale)
-      if (d.precision <= Decimal.MAX_LONG_DIGITS) sum.add(value.toUnscaledLong, weight)
-      else sum.add(value.toJavaBigDecimal.unscaledValue, weight)
-    case other => throw new IllegalStateException(s"no sum of ${other.sql}")
-  }
+  override protected def addValue(row: InternalRow, weight: Long): Unit =
+    SumValue.add(sum, row, ordinal, dataType, weight)
 
   override def add(that: Accumulator): Unit = {
     super.add(that)
@@ -111,21 +100,7 @@ final class SumsOf(ordinal: Int, dataType: DataType, parts: Seq[SumPart]) extend
 
   override def add(row: InternalRow, weight: Long): Unit = {
     count = Weight.add(count, SumPart.number(parts, row, ordinal, weight))
-    var at = ordinal
-    for (part <- parts) {
-      for (words <- part.words if part.sums != 0) addWords(row, at + 1, words, part.sums.toLong)
-      at += part.columns
-    }
-  }
-
-  private def addWords(row: InternalRow, at: Int, words: Int, times: Long): Unit = {
-    val low = row.getLong(at)
-    if ((1 until words).forall(i => row.getLong(at + i) == low >> 63)) sum.add(low, times)
-    else {
-      val bytes = ByteBuffer.allocate(8 * words)
-      for (i <- words - 1 to 0 by -1) bytes.putLong(row.getLong(at + i))
-      sum.add(new BigInteger(bytes.array), times)
-    }
+    SumPart.add(sum, parts, row, ordinal)
   }
 }
 

@@ -47,7 +47,7 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
 
   for (((sql, components), i) <- queries.zipWithIndex; counted <- if (i % 4 == 0) Seq(true, false) else Seq(true))
     test(s"${if (counted) "counted" else "enumerated"}: after every batch the changes add up to $sql") {
-      withConf(JoinlessConf.COUNT_RESULTS.key -> counted.toString) {
+      withConf(JoinlessConf.AGGREGATES_ENABLED.key -> counted.toString) {
         new Tables().streams()
         assert(shape(sql).reduction.fold(0)(_.components.size) == (if (counted) components else 0))
         for (seed <- 0L until (if (counted) 2L else 1L))
@@ -69,7 +69,7 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     val sql = "SELECT t.g, COUNT(*) AS n, SUM(a.y) AS s FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k GROUP BY t.g"
     for (first <- Seq(true, false)) {
       val tables = new Tables
-      def run(counted: Boolean): Unit = withConf(JoinlessConf.COUNT_RESULTS.key -> counted.toString) {
+      def run(counted: Boolean): Unit = withConf(JoinlessConf.AGGREGATES_ENABLED.key -> counted.toString) {
         tables.start(sql)
         try tables.running.processAllAvailable()
         finally tables.running.stop()
@@ -92,7 +92,7 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
         .incrementalEnumerate()
     )
     def compiled(counted: Boolean, recorded: Option[Seq[BlockShape]]): BlockShape =
-      withConf(JoinlessConf.COUNT_RESULTS.key -> counted.toString) {
+      withConf(JoinlessConf.AGGREGATES_ENABLED.key -> counted.toString) {
         DeltaCompilation(spark, plan, recorded).collect { case join: JoinFreeJoin => join.shape }.head
       }
     val before = Seq(true, false).map(compiled(_, None))

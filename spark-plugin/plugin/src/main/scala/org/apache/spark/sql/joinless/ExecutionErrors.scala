@@ -8,6 +8,8 @@ object ExecutionErrors {
 
   def sumOfLongs(): ArithmeticException = QueryExecutionErrors.arithmeticOverflowError("long overflow", "try_sum")
 
+  def sumOfDecimals(): ArithmeticException = QueryExecutionErrors.overflowInSumOfDecimalError(null, "try_sum")
+
   def sumOfIntervals(): ArithmeticException =
     QueryExecutionErrors.withoutSuggestionIntervalArithmeticOverflowError(null)
 

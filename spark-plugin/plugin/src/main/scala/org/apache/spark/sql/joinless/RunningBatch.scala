@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
+import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution}
 
 /** The micro-batch that a thread plans.
@@ -26,6 +27,9 @@ final class RunningBatch private (private[joinless] val execution: IncrementalEx
 
   /** The folder of all operators' state. */
   def state: Path = new Path(execution.checkpointLocation)
+
+  /** Whether the query is in update mode. */
+  def updates: Boolean = execution.outputMode == OutputMode.Update()
 
   def checkpoint: String = state.getParent.toString
 

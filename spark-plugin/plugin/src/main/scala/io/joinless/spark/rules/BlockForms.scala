@@ -1,12 +1,11 @@
-package io.joinless.spark.compile
+package io.joinless.spark.rules
 
 import io.joinless.engine.query.JoinTree
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.rules.{BlockLayout, JoinBlock, RewriteBlock, StaticSides}
 import io.joinless.spark.spec.{BlockShape, NodeId, ReducedBlock, ReductionSpec, SpecComparison, SqlTexts}
 
 /** A way to keep a block: what is stored of its rows, and what is told of its results. */
-final private[compile] case class BlockForm(layout: BlockLayout, shape: BlockShape) {
+final private[spark] case class BlockForm(layout: BlockLayout, shape: BlockShape) {
   def rewrite: RewriteBlock = new RewriteBlock(layout)
   def counts: Boolean = shape.reduction.isDefined
 }
@@ -17,24 +16,31 @@ final private[compile] case class BlockForm(layout: BlockLayout, shape: BlockSha
   *
   * @param layoutOf the layout of a block
   * @param tree the block's join tree: what is stored of its rows plays no part in it
+  * @param canCount whether weights can travel with the rows of the block's leaves
   */
-final private[compile] class BlockForms(
+final private[spark] class BlockForms(
     conf: JoinlessConf,
     texts: SqlTexts,
     layoutOf: JoinBlock => BlockLayout,
-    tree: JoinTree
+    tree: JoinTree,
+    canCount: JoinBlock => Boolean
 )(implicit statics: StaticSides) {
 
-  /** @param recorded the blocks of the query's checkpoint; asked only where there is a choice */
-  def of(layout: BlockLayout, demand: Demand, recorded: => Seq[BlockShape]): BlockForm =
-    summed(layout, demand).orElse(counted(layout, demand)).fold(enumerated(layout)) { first =>
+  /** @param demands what is needed of the results; the first of them is met where nothing is recorded
+    * @param recorded the blocks of the query's checkpoint; asked only where there is a choice
+    */
+  def of(layout: BlockLayout, demands: Seq[Demand], recorded: => Seq[BlockShape]): BlockForm = {
+    // the others are made where something is recorded only
+    val all =
+      LazyList.from(demands).flatMap(d => LazyList.from(summed(layout, d)) #::: LazyList.from(counted(layout, d)))
+    all.headOption.fold(enumerated(layout)) { first =>
       val before = recorded
-      // the others are made where something is recorded only
-      def all = first #:: (LazyList.from(counted(layout, demand)) #::: LazyList(enumerated(layout)))
       val begun =
-        if (before.isEmpty) None else all.find(form => before.exists(SpecComparison.storesSame(_, form.shape)))
-      begun.getOrElse(if (conf.countsResults) first else enumerated(layout))
+        if (before.isEmpty) None
+        else (all :+ enumerated(layout)).find(form => before.exists(SpecComparison.storesSame(_, form.shape)))
+      begun.getOrElse(if (conf.aggregatesEnabled) first else enumerated(layout))
     }
+  }
 
   def enumerated(layout: BlockLayout): BlockForm = BlockForm(layout, shape(layout))
 
@@ -56,7 +62,7 @@ final private[compile] class BlockForms(
   /** How results are counted without enumerating them, where that saves something. */
   private def reduction(layout: BlockLayout): Option[ReductionSpec] = {
     val leaves = layout.block.leaves
-    if (leaves.size == 1 || !leaves.forall(leaf => Streams.isLinear(leaf.plan))) None
+    if (leaves.size == 1 || !canCount(layout.block)) None
     else ReducedBlock.best(shape(layout), conf.expectedRows(leaves.map(_.name))).filter(_.countsRows).map(_.reduction)
   }
 

@@ -1,7 +1,6 @@
-package io.joinless.spark.compile
+package io.joinless.spark.rules
 
 import io.joinless.spark.plans.{Attempt, Failure}
-import io.joinless.spark.rules.{JoinBlock, Leaf, Names, OuterScope, SummedPart, SummedResults, Term}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.Project
 
@@ -10,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project
   * A factor is a stored column of its relation: where it is computed, it is computed for all rows that are stored. What fails on such a row
   * is NULL there, and a second product, of which no result may be there, tells where the failure is the query's.
   */
-private[compile] object SummedArguments {
+private[spark] object SummedArguments {
 
   /** The block with what can be added up, and with the keys that can be computed where rows are stored; None where there is neither. */
   def apply(block: JoinBlock, demand: Demand): Option[JoinBlock] = {

@@ -1,4 +1,4 @@
-package io.joinless.spark.compile
+package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 
@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
   * @param arguments of functions that can take in sums, each once
   * @param kept the columns that it reads besides
   */
-final private[compile] case class Demand(
+final private[spark] case class Demand(
     once: Boolean,
     keys: IndexedSeq[Expression],
     arguments: IndexedSeq[Expression],

@@ -1,13 +1,12 @@
-package io.joinless.spark.compile
+package io.joinless.spark.rules
 
 import io.joinless.spark.plans.{Attempt, CanThrow, Failure, ValueBounds}
-import io.joinless.spark.rules.{Conditions, OuterScope, Term}
 import io.joinless.spark.spec.FactorLift
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 /** A product of factors, each over one leaf; without any, it is 1. A factor that is NULL makes it 0; a truth value that is there counts 1. */
-final private[compile] case class Monomial(factors: Seq[Term]) {
+final private[spark] case class Monomial(factors: Seq[Term]) {
   import Monomial._
 
   /** That a factor is there need not be said beside the factor itself. */
@@ -51,7 +50,7 @@ private object Monomial {
   * }}}
   * @param failure there where the argument fails, which the others take for NULL
   */
-final private[compile] case class Polynomial(
+final private[spark] case class Polynomial(
     number: Seq[(Int, Monomial)],
     sum: Seq[(Int, Monomial)],
     failure: Option[Monomial] = None
@@ -77,7 +76,7 @@ final private[compile] case class Polynomial(
   }
 }
 
-private[compile] object Polynomial {
+private[spark] object Polynomial {
 
   /** More terms than this are not kept for one argument. */
   final val MostTerms = 8
@@ -102,7 +101,7 @@ private[compile] object Polynomial {
   *
   * @param leafOf the leaf of an attribute
   */
-final private[compile] class Factors(leafOf: Map[ExprId, Int]) {
+final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
 
   /** None where the expression is no polynomial, or may fail where nobody could tell. */
   def apply(e: Expression): Option[Polynomial] =

@@ -1,0 +1,155 @@
+package io.joinless.spark
+
+import java.sql.Timestamp
+import java.util.concurrent.ConcurrentLinkedQueue
+
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.spec.BlockShape
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.joinless.Plans
+import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.{Dataset, Encoder, Encoders, Row, classic}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** GROUP BY over joins in plain streaming SQL: results are counted inside of the join, and each batch is what Spark alone tells. */
+class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
+  import PlainGroupsSpec._
+
+  private val session = spark.asInstanceOf[classic.SparkSession]
+
+  /** Each with whether its block counts. */
+  private val inUpdateMode = Seq(
+    s"SELECT t.g, COUNT(*) AS n $Path GROUP BY t.g" -> true,
+    s"SELECT COUNT(*) AS n, SUM(t.x) AS s $Path" -> true,
+    s"SELECT t.g, COUNT(t.x) AS c, SUM(t.x) AS s, AVG(t.x) AS m $Path GROUP BY t.g" -> true,
+    s"SELECT u.g, SUM(a.y) AS s, MIN(t.x) AS l, MAX(t.x) AS h $Path GROUP BY u.g" -> true,
+    s"SELECT t.g, a.y, COUNT(*) AS n $Path GROUP BY t.g, a.y" -> true,
+    s"SELECT t.g + 1 AS p, COUNT(*) + 1 AS n, SUM(t.g) * 2 AS s $Path GROUP BY t.g + 1" -> true,
+    s"SELECT t.g % 2 AS p, SUM(CAST(u.g AS BIGINT) * a.y) AS s $Path GROUP BY t.g % 2" -> true,
+    s"SELECT u.g, SUM(CAST(t.x AS DECIMAL(22, 2))) AS s, AVG(CAST(a.y AS DECIMAL(10, 1))) AS m $Path GROUP BY u.g" -> true,
+    s"SELECT u.g, SUM(CAST(t.g AS DECIMAL(5, 1)) * CAST(a.y AS DECIMAL(5, 1))) AS s $Path GROUP BY u.g" -> true,
+    s"SELECT u.g, COUNT(*) FILTER (WHERE a.y > 0 AND t.x > 1) AS n, SUM(t.x) FILTER (WHERE a.y > 0) AS s $Path GROUP BY u.g" -> true,
+    s"SELECT u.g, SUM(CASE WHEN a.y > 0 THEN t.x ELSE 0 END) AS s, AVG(CASE WHEN t.g = 1 THEN a.y END) AS m $Path GROUP BY u.g" -> true,
+    s"SELECT t.g, COUNT(t.x || a.y) AS c, SUM(t.g * u.g + a.y) AS s $Path GROUP BY t.g" -> true,
+    s"SELECT t.g, SUM(LENGTH(t.x || a.y)) AS s, AVG(LENGTH(t.x || a.y)) AS m $Path GROUP BY t.g" -> true,
+    s"SELECT t.g, SUM(CAST(LENGTH(t.x || a.y) AS DECIMAL(30, 3))) AS s $Path GROUP BY t.g" -> true,
+    s"SELECT MIN(t.x) AS l, MAX(a.y) AS h $Path" -> true,
+    s"SELECT t.g, MAX(t.x) AS h, BOOL_OR(a.y > 1) AS o, APPROX_COUNT_DISTINCT(a.y) AS d $Path GROUP BY t.g" -> true,
+    s"SELECT DISTINCT t.g, a.y $Path" -> true,
+    s"SELECT t.g, COUNT(*) AS n $Path WHERE t.g < a.y GROUP BY t.g" -> true,
+    s"SELECT t.g, COUNT(*) AS n, SUM(t.x) AS s $Path GROUP BY t.g HAVING COUNT(*) > 2 AND SUM(t.x) > 10" -> true,
+    s"SELECT SUM(n) AS n FROM (SELECT t.g, t.x AS n $Path) GROUP BY g" -> true,
+    "SELECT p.k, COUNT(*) AS n, SUM(r.y) AS s FROM a p JOIN a q ON p.y = q.k JOIN a r ON q.y = r.k GROUP BY p.k" -> true,
+    "SELECT p.k, COUNT(*) AS n FROM a p JOIN a q ON p.k = q.k JOIN a r ON q.k = r.k GROUP BY p.k" -> true,
+    "SELECT t.g, u.g AS v, COUNT(*) AS n FROM t JOIN u ON t.k <=> u.k JOIN a ON u.g <=> a.k GROUP BY t.g, u.g" -> true,
+    "SELECT t.g, SUM(t.x) AS s FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k AND a.y > t.g GROUP BY t.g" -> true,
+    s"SELECT DATE(t.ts) AS d, COUNT(*) AS n $TimeLast GROUP BY DATE(t.ts)" -> true,
+    s"SELECT t.g, SUM(t.d) AS f, COUNT(*) AS n $Path GROUP BY t.g" -> false,
+    s"SELECT t.g, SIZE(COLLECT_LIST(t.x)) AS l $Path GROUP BY t.g" -> false,
+    s"SELECT t.g, TRY_SUM(t.x) AS s $Path GROUP BY t.g" -> false,
+    s"SELECT t.g, COUNT(*) AS n $Path GROUP BY ROLLUP (t.g)" -> false
+  )
+
+  private val inAppendMode = Seq(
+    s"SELECT window(t.ts, '10 seconds') AS w, COUNT(*) AS n, SUM(t.x) AS s $TimeLast GROUP BY window(t.ts, '10 seconds')" -> true,
+    s"SELECT window(t.ts, '10 seconds').start AS w, t.g, MAX(t.x) AS h $TimeLast GROUP BY window(t.ts, '10 seconds'), t.g" -> true,
+    s"SELECT window(t.ts, '20 seconds', '10 seconds') AS w, COUNT(*) AS n $TimeLast GROUP BY window(t.ts, '20 seconds', '10 seconds')" -> false,
+    s"SELECT t.ts, COUNT(*) AS n, AVG(a.y) AS m $TimeLast GROUP BY t.ts" -> true,
+    s"SELECT DISTINCT t.ts, u.g $TimeLast" -> true
+  )
+
+  for (((sql, counts), i) <- inUpdateMode.zipWithIndex)
+    test(s"in update mode each batch is Spark's: $sql")(check(sql, "update", counts, i.toLong))
+
+  for (((sql, counts), i) <- inAppendMode.zipWithIndex)
+    test(s"in append mode each batch is Spark's: $sql")(check(sql, "append", counts, 100L + i))
+
+  private def check(sql: String, mode: String, counts: Boolean, seed: Long): Unit = {
+    val ours = new Run(mode)
+    ours.views()
+    assert(shapes(sql).exists(_.reduction.isDefined) == counts)
+    val batches = new Generator(seed).batches(6)
+    val told = ours.told(sql, batches)
+    val sparks = withConf("spark.joinless.enabled" -> "false")(new Run(mode).told(sql, batches))
+    assert(told.size == sparks.size)
+    assert(sparks.exists(_.nonEmpty), "no results")
+    for ((batch, i) <- told.zip(sparks).zipWithIndex) assert(batch._1 == batch._2, s"in batch $i of $sql")
+  }
+
+  private def shapes(sql: String): Seq[BlockShape] =
+    Inspection.optimized(session, Plans.analyzed(session.sql(sql))).collect { case join: JoinFreeJoin => join.shape }
+
+  /** A query over tables that are parts of one stream, so that a batch is what is added at once. */
+  final private class Run(mode: String) {
+    private val events = MemoryStream[Event](encoder, session)
+    private val checkpoint = TestFolders.create("plain-groups").resolve("cp").toString
+
+    def views(): Unit = {
+      val all =
+        events.toDF().select("_1.*", "_2.*").toDF("tag", "k", "g", "x", "d", "ts").withWatermark("ts", "5 seconds")
+      all.where("tag = 't'").select("k", "g", "x", "d", "ts").createOrReplaceTempView("t")
+      all.where("tag = 'u'").select("k", "g").createOrReplaceTempView("u")
+      all.where("tag = 'a'").selectExpr("k", "g AS y").createOrReplaceTempView("a")
+    }
+
+    /** What each batch with new rows or a new watermark tells. The query starts anew in the middle. */
+    def told(sql: String, batches: Seq[Seq[Event]]): Seq[Map[Seq[Any], Int]] = {
+      val told = new ConcurrentLinkedQueue[Map[Seq[Any], Int]]
+      val take: (Dataset[Row], Long) => Unit = (batch, _) => {
+        val rows = batch.collect().toSeq.map(_.toSeq)
+        val _ = told.add(rows.groupMapReduce(identity)(_ => 1)(_ + _))
+      }
+      def start(): StreamingQuery = {
+        views()
+        session.sql(sql).writeStream.outputMode(mode).option("checkpointLocation", checkpoint).foreachBatch(take).start()
+      }
+      var query = start()
+      try for ((batch, i) <- batches.zipWithIndex) {
+          if (i == batches.size / 2) {
+            query.stop()
+            query = start()
+          }
+          events.addData(batch)
+          query.processAllAvailable()
+        }
+      finally query.stop()
+      told.asScala.toSeq
+    }
+  }
+}
+
+private object PlainGroupsSpec {
+
+  /** tag, k, g, x, d, ts */
+  type Event = ((String, Integer, Integer), (java.lang.Long, java.lang.Double, Timestamp))
+
+  val encoder: Encoder[Event] = Encoders.tuple(
+    Encoders.tuple(Encoders.STRING, Encoders.INT, Encoders.INT),
+    Encoders.tuple(Encoders.LONG, Encoders.DOUBLE, Encoders.TIMESTAMP)
+  )
+
+  val Path = "FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k"
+
+  /** The same; between its joins, Spark alone loses no row whose time is past the watermark. */
+  val TimeLast = "FROM u JOIN a ON u.g = a.k JOIN t ON t.k = u.k"
+
+  /** Few values, so that rows meet and are equal; some rows are late. */
+  final class Generator(seed: Long) {
+    private val rng = new Random(seed)
+
+    def batches(number: Int): Seq[Seq[Event]] = Seq.tabulate(number) { i =>
+      Seq.fill(6 + rng.nextInt(10))(event(10L * i))
+    }
+
+    private def event(second: Long): Event = {
+      def int(n: Int): Integer = if (rng.nextInt(8) == 0) null else rng.nextInt(n)
+      val x: java.lang.Long = if (rng.nextInt(6) == 0) null else Seq(1L, -1L, 7L, 1L << 40)(rng.nextInt(4))
+      val at = math.max(0L, second + rng.nextInt(10) - (if (rng.nextInt(6) == 0) 15 else 0))
+      ((Seq("t", "u", "a")(rng.nextInt(3)), int(3), int(3)), (x, rng.nextInt(16) / 8.0, new Timestamp(1000L * at)))
+    }
+  }
+}
