@@ -6,13 +6,16 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
+import io.joinless.spark.api._
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.run.CommittedState
 import io.joinless.spark.spec.BlockShape
+import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.streaming.StreamingQuery
-import org.apache.spark.sql.{Dataset, Encoder, Encoders, Row, classic}
+import org.apache.spark.sql.{DataFrame, Dataset, Encoder, Encoders, Row, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** GROUP BY over joins in plain streaming SQL: results are counted inside of the join, and each batch is what Spark alone tells. */
@@ -20,6 +23,10 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
   import PlainGroupsSpec._
 
   private val session = spark.asInstanceOf[classic.SparkSession]
+
+  /** How many random queries are played; with any, all others are, too. */
+  private val random = sys.env.getOrElse("JOINLESS_PLAIN_GROUPS", "0").toInt
+  private val all = random > 0
 
   /** Each with whether its block counts. */
   private val inUpdateMode = Seq(
@@ -62,23 +69,71 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
     s"SELECT DISTINCT t.ts, u.g $TimeLast" -> true
   )
 
-  for (((sql, counts), i) <- inUpdateMode.zipWithIndex)
+  for (((sql, counts), i) <- inUpdateMode.zipWithIndex; if all || played(i))
     test(s"in update mode each batch is Spark's: $sql")(check(sql, "update", counts, i.toLong))
 
-  for (((sql, counts), i) <- inAppendMode.zipWithIndex)
+  for (((sql, counts), i) <- inAppendMode.zipWithIndex; if all || i == 0)
     test(s"in append mode each batch is Spark's: $sql")(check(sql, "append", counts, 100L + i))
+
+  test("which of these queries count") {
+    new Run("update").views()
+    for ((sql, counts) <- inUpdateMode ++ inAppendMode)
+      assert(shapes(sql).exists(_.reduction.isDefined) == counts, sql)
+  }
+
+  for (seed <- 0 until random) test(s"random query $seed: each batch is Spark's, in update mode") {
+    check(new RandomGroups(seed.toLong).sql, "update", counts = true, seed.toLong)
+  }
+
+  for (counted <- Seq(true, false))
+    test(
+      s"a checkpoint that was begun ${if (counted) "with" else "without"} counts goes on so, whatever the setting says now"
+    ) {
+      val sql = inUpdateMode(2)._1
+      val batches = new Generator(7L).batches(4)
+      val run = new Run("update")
+      val told = run.told(sql, batches)(atRestart => conf(aggregates = counted != atRestart))
+      assert(run.recorded.exists(_.reduction.isDefined) == counted)
+      assert(told == sparks(sql, "update", batches))
+    }
+
+  test("a query that adds up something else is refused by name") {
+    val run = new Run("update")
+    val batches = new Generator(8L).batches(2)
+    run.told(s"SELECT t.g, SUM(t.x) AS s $Path GROUP BY t.g", batches)(_ => ())
+    val error = intercept[Exception](run.told(s"SELECT t.g, SUM(a.y) AS s $Path GROUP BY t.g", batches)(_ => ()))
+    assert(error.getMessage.contains("JOINLESS_STATE_MISMATCH"), error)
+  }
+
+  private def played(query: Int): Boolean = Set(2, 7, 10, 15, 20)(query)
+
+  private def conf(aggregates: Boolean): Unit = spark.conf.set("spark.joinless.aggregates.enabled", aggregates.toString)
 
   private def check(sql: String, mode: String, counts: Boolean, seed: Long): Unit = {
     val ours = new Run(mode)
     ours.views()
     assert(shapes(sql).exists(_.reduction.isDefined) == counts)
-    val batches = new Generator(seed).batches(6)
-    val told = ours.told(sql, batches)
-    val sparks = withConf("spark.joinless.enabled" -> "false")(new Run(mode).told(sql, batches))
-    assert(told.size == sparks.size)
-    assert(sparks.exists(_.nonEmpty), "no results")
-    for ((batch, i) <- told.zip(sparks).zipWithIndex) assert(batch._1 == batch._2, s"in batch $i of $sql")
+    val batches = new Generator(seed).batches(if (all) 6 else 4)
+    val told = ours.told(sql, batches)(_ => ())
+    val expected = sparks(sql, mode, batches)
+    assert(told.size == expected.size)
+    assert(expected.exists(_.nonEmpty), "no results")
+    for ((batch, i) <- told.zip(expected).zipWithIndex) assert(batch._1 == batch._2, s"in batch $i of $sql")
+    if (mode == "update" && !sql.contains("t.ts")) { // else late rows are not there
+      val complete = ours.complete(sql)
+      tables(batches.flatten)
+      val _ = assert(complete == bag(session.sql(sql)), s"complete result of $sql")
+    }
   }
+
+  private def sparks(sql: String, mode: String, batches: Seq[Seq[Event]]): Seq[Map[Seq[Any], Int]] =
+    withConf("spark.joinless.enabled" -> "false")(new Run(mode).told(sql, batches)(_ => ()))
+
+  private def bag(df: DataFrame): Map[Seq[Any], Int] =
+    df.collect().toSeq.map(_.toSeq).groupMapReduce(identity)(_ => 1)(_ + _)
+
+  private def tables(events: Seq[Event]): Unit =
+    PlainGroupsSpec.tables(session.createDataset(events)(encoder).select("_1.*", "_2.*").toDF(Columns: _*))
 
   private def shapes(sql: String): Seq[BlockShape] =
     Inspection.optimized(session, Plans.analyzed(session.sql(sql))).collect { case join: JoinFreeJoin => join.shape }
@@ -89,29 +144,40 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
     private val checkpoint = TestFolders.create("plain-groups").resolve("cp").toString
 
     def views(): Unit = {
-      val all =
-        events.toDF().select("_1.*", "_2.*").toDF("tag", "k", "g", "x", "d", "ts").withWatermark("ts", "5 seconds")
-      all.where("tag = 't'").select("k", "g", "x", "d", "ts").createOrReplaceTempView("t")
-      all.where("tag = 'u'").select("k", "g").createOrReplaceTempView("u")
-      all.where("tag = 'a'").selectExpr("k", "g AS y").createOrReplaceTempView("a")
+      val timed = events.toDF().select(col("_1"), col("_2"), col("_2._3").as("ts")).withWatermark("ts", "5 seconds")
+      val all = timed.select("_1.*", "_2._1", "_2._2", "ts").toDF(Columns: _*)
+      PlainGroupsSpec.tables(all)
     }
 
-    /** What each batch with new rows or a new watermark tells. The query starts anew in the middle. */
-    def told(sql: String, batches: Seq[Seq[Event]]): Seq[Map[Seq[Any], Int]] = {
+    def recorded: Seq[BlockShape] = CommittedState(session, checkpoint, None).operators.ours.map(_.spec.shape)
+
+    def complete(sql: String): Map[Seq[Any], Int] = {
+      views()
+      bag(session.sql(sql).enumerateFull(checkpoint))
+    }
+
+    /** What each batch with new rows or a new watermark tells. The query starts anew in the middle.
+      *
+      * @param set is called before each start: whether it is that in the middle
+      */
+    def told(sql: String, batches: Seq[Seq[Event]])(set: Boolean => Unit): Seq[Map[Seq[Any], Int]] =
+      withConf("spark.joinless.aggregates.enabled" -> "true")(toldOf(sql, batches)(set))
+
+    private def toldOf(sql: String, batches: Seq[Seq[Event]])(set: Boolean => Unit): Seq[Map[Seq[Any], Int]] = {
       val told = new ConcurrentLinkedQueue[Map[Seq[Any], Int]]
       val take: (Dataset[Row], Long) => Unit = (batch, _) => {
-        val rows = batch.collect().toSeq.map(_.toSeq)
-        val _ = told.add(rows.groupMapReduce(identity)(_ => 1)(_ + _))
+        val _ = told.add(bag(batch))
       }
-      def start(): StreamingQuery = {
+      def start(again: Boolean): StreamingQuery = {
+        set(again)
         views()
         session.sql(sql).writeStream.outputMode(mode).option("checkpointLocation", checkpoint).foreachBatch(take).start()
       }
-      var query = start()
+      var query = start(again = false)
       try for ((batch, i) <- batches.zipWithIndex) {
           if (i == batches.size / 2) {
             query.stop()
-            query = start()
+            query = start(again = true)
           }
           events.addData(batch)
           query.processAllAvailable()
@@ -132,10 +198,74 @@ private object PlainGroupsSpec {
     Encoders.tuple(Encoders.LONG, Encoders.DOUBLE, Encoders.TIMESTAMP)
   )
 
+  val Columns: Seq[String] = Seq("tag", "k", "g", "x", "d", "ts")
+
+  /** The tables of which such rows are parts. */
+  def tables(all: DataFrame): Unit = {
+    all.where("tag = 't'").select("k", "g", "x", "d", "ts").createOrReplaceTempView("t")
+    all.where("tag = 'u'").select("k", "g").createOrReplaceTempView("u")
+    all.where("tag = 'a'").selectExpr("k", "g AS y").createOrReplaceTempView("a")
+  }
+
   val Path = "FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k"
 
   /** The same; between its joins, Spark alone loses no row whose time is past the watermark. */
   val TimeLast = "FROM u JOIN a ON u.g = a.k JOIN t ON t.k = u.k"
+
+  /** A GROUP BY that counts. */
+  final class RandomGroups(seed: Long) {
+    private val rng = new Random(seed)
+    private def one[A](all: A*): A = all(rng.nextInt(all.size))
+    private def some[A](most: Int, all: Seq[A]): Seq[A] = rng.shuffle(all).take(1 + rng.nextInt(most))
+
+    /** FROM and WHERE, then the columns that are integers. */
+    private val (from, columns) = one(
+      Path -> Seq("t.k", "t.g", "u.k", "u.g", "a.y"),
+      "FROM t JOIN u ON t.k = u.k JOIN a ON t.k = a.k" -> Seq("t.k", "t.g", "u.g", "a.y"),
+      "FROM t JOIN u ON t.k = u.k AND t.g = u.g JOIN a ON u.g = a.k" -> Seq("t.k", "t.g", "a.k", "a.y"),
+      s"$Path WHERE t.g <= a.y" -> Seq("t.k", "t.g", "u.g", "a.y"),
+      "FROM t JOIN a ON t.k = a.k JOIN t s ON a.y = s.k" -> Seq("t.g", "a.k", "s.k", "s.g"),
+      "FROM a JOIN a b ON a.y = b.k JOIN a c ON b.y = c.k JOIN u ON c.y = u.k" -> Seq(
+        "a.k",
+        "b.k",
+        "b.y",
+        "c.y",
+        "u.g"
+      ),
+      "FROM t JOIN u ON t.k <=> u.k JOIN a ON u.g = a.k WHERE t.x > 0 OR a.y > 1" -> Seq("t.g", "u.k", "u.g", "a.y")
+    )
+
+    private def key: String =
+      one(one(columns: _*), s"${one(columns: _*)} % 2", s"${one(columns: _*)} + ${one(columns: _*)}")
+
+    private def number: String = one(
+      one(columns: _*),
+      s"CAST(${one(columns: _*)} AS BIGINT) * ${one(columns: _*)}",
+      s"CAST(${one(columns: _*)} AS DECIMAL(8, 2)) - ${one(columns: _*)}",
+      s"CASE WHEN ${one(columns: _*)} > 0 THEN ${one(columns: _*)} ELSE 0 END",
+      s"CASE WHEN ${one(columns: _*)} = 1 THEN ${one(columns: _*)} END",
+      s"LENGTH(${one(columns: _*)} || '-' || ${one(columns: _*)})"
+    )
+
+    private def function: String = one(
+      "COUNT(*)",
+      s"COUNT($number)",
+      s"SUM($number)",
+      s"AVG($number)",
+      s"SUM($number) FILTER (WHERE ${one(columns: _*)} > 0)",
+      s"COUNT(*) FILTER (WHERE ${one(columns: _*)} < ${one(columns: _*)})",
+      s"MIN($number)",
+      s"MAX(${one(columns: _*)} - ${one(columns: _*)})"
+    )
+
+    val sql: String = {
+      val keys = if (rng.nextInt(6) == 0) Nil else some(2, Seq.fill(3)(key)).distinct
+      val functions = "COUNT(*)" +: Seq.fill(1 + rng.nextInt(4))(function)
+      val list = keys.zipWithIndex.map { case (k, i) => s"$k AS k$i" } ++
+        functions.zipWithIndex.map { case (f, i) => s"$f AS f$i" }
+      s"SELECT ${list.mkString(", ")} $from" + (if (keys.isEmpty) "" else s" GROUP BY ${keys.mkString(", ")}")
+    }
+  }
 
   /** Few values, so that rows meet and are equal; some rows are late. */
   final class Generator(seed: Long) {

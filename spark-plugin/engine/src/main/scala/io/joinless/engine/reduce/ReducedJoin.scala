@@ -68,11 +68,13 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   def isEmpty: Boolean =
     rows == 0 && keys == 0 && definition.components.indices.forall(shown(_).live == 0) && (top == null || top.isEmpty)
 
-  /** Fills the state, which must be empty, with rows and their counts; `restored` is to be called behind its `finish`. */
+  /** Fills the state, which must be empty, with rows and their counts; `restored` is to be called behind its `finish`, or its results
+    * ([[RestoredResults]]) are to be read to their end.
+    */
   def restoration(): Restoration =
     new Restoration(this, (relation, row, count) => relations(relation).change(row, 0L, count))
 
-  def restored(): Unit = new SumChanges(this, IndexedSeq.empty).drain()
+  def restored(): Unit = new RestoredResults(this, IndexedSeq.empty).drain()
 
   /** Notes a batch so that it can be taken back. */
   def reversal(): Reversal =

@@ -231,7 +231,10 @@ final class DeltaCompiler(
   } yield {
     val forms =
       new BlockForms(conf, texts, layoutOf(_, streams), tree, _.leaves.forall(leaf => Streams.isLinear(leaf.plan)))
-    val form = consumer.demand.fold(forms.enumerated(layout))(d => forms.of(layout, Seq(d), recorded.getOrElse(Nil)))
+    val form = consumer.demand.fold(forms.enumerated(layout)) { demand =>
+      // a plain query counts equal results in update mode that one whose changes are asked need not count
+      forms.of(layout, Seq(demand, demand.copy(once = false)).distinct, recorded.getOrElse(Nil))
+    }
     val template = block.leaves.indices.map(i => form.rewrite.scan(i, form.layout.block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
       if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.restored(scan)

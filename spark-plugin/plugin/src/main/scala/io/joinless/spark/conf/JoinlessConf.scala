@@ -159,7 +159,8 @@ object JoinlessConf {
     .buildConf("spark.joinless.placement.maxCells")
     .doc(
       "How many cells a join may be placed in, at most spark.sql.shuffle.partitions. 0 stands for twice the cores that the " +
-        "executors have at the first batch; set it where more executors come later. Chosen when a checkpoint is new."
+        "executors have at the first batch, or for as many as cores where the results of the join are only counted; set it where " +
+        "more executors come later. Chosen when a checkpoint is new."
     )
     .version("0.1.0")
     .intConf

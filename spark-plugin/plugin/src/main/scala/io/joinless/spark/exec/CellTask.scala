@@ -111,11 +111,15 @@ private[spark] object CellTask {
   def empty(spec: BlockSpec): CellState =
     CellState(Views.empty(spec), 0L, extent = Option.when(spec.retractable)(new LogExtent(spec)))
 
-  /** The views of what the log holds. */
+  /** The views of what the log holds.
+    *
+    * @param settled counted results are taken in; else they are there to be read
+    */
   def rebuild(
       spec: BlockSpec,
       reader: ChangeLogReader,
       blocks: Iterator[(UnsafeRow, UnsafeRow)],
-      checkSize: Long => Unit
-  ): CellState = new Rebuild(spec, reader, checkSize)(blocks)
+      checkSize: Long => Unit,
+      settled: Boolean = true
+  ): CellState = new Rebuild(spec, reader, checkSize, settled)(blocks)
 }

@@ -64,7 +64,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   final protected def step(): Boolean = {
     metrics.enumerate.begin()
     val more = batch.next()
-    metrics.enumerate.end()
+    if (more) metrics.enumerate.end() else metrics.enumerate.endLast() // it clears up behind the batch
     more
   }
 

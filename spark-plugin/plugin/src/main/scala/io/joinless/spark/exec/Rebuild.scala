@@ -8,8 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   * latest block, whatever the order of the blocks. Cost: that of inserting every row once; no results are enumerated.
   *
   * @param checkSize told the bytes of the views now and then; throws where that is too much
+  * @param settled counted results are taken in; else they are there to be read
   */
-final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize: Long => Unit) {
+final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize: Long => Unit, settled: Boolean) {
   private[this] val views = Views.empty(spec)
   private[this] val extent = new LogExtent(spec)
   private[this] val restoration = Views.restoration(views)
@@ -32,7 +33,7 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
     val next = reader.finish()
     survey()
     restoration.finish()
-    Views.restored(views)
+    if (settled) Views.restored(views)
     checkSize(views.bytes)
     CellState(views, next, reader.tail, Option.when(spec.retractable)(extent))
   }

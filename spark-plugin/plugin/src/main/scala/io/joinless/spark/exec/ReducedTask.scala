@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.reduce.{ReducedBatch, ReducedJoin}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.spec.{ReducedBlock, SumSpec}
+import io.joinless.spark.spec.{BlockSpec, ReducedBlock, SumSpec}
 import io.joinless.spark.state.CellState
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -21,7 +21,7 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
 
   override protected val batch =
     new ReducedBatch(sums, ResidualPredicates.compile(block.top, residuals, sums.shown), owe)
-  private[this] val output = new OutputRow(block.top, sums.shown, numbers = block.failures.start)
+  private[this] val output = new ReducedOutput(spec, sums)
 
   override protected def begin(): Unit = {
     super.begin()
@@ -29,12 +29,23 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
   }
 
   override protected def emitNext(): UnsafeRow =
-    if (step()) {
-      block.failures.foreach(i =>
-        if (batch.element(i) > 0) throw failed(spec.shape.reduction.get.failures(i - block.failures.start))
-      )
-      output.update(batch.rows, batch.changed, batch.element)
-    } else null
+    if (step()) output.update(batch.rows, batch.changed, batch.element) else null
+}
+
+/** What is told of the results of a block that are counted: rows of the columns that they show, with what they add up to.
+  *
+  * @param spec with a reduction
+  */
+final private[spark] class ReducedOutput(spec: BlockSpec, sums: ReducedJoin) {
+  private[this] val reduction = spec.shape.reduction.get
+  private[this] val block = ReducedBlock(spec.shape, reduction)
+  private[this] val output = new OutputRow(block.top, sums.shown, numbers = block.failures.start)
+
+  /** The same row each time. */
+  def update(rows: Array[Int], changed: Long, element: Array[Long]): UnsafeRow = {
+    block.failures.foreach(i => if (element(i) > 0) throw failed(reduction.failures(i - block.failures.start)))
+    output.update(rows, changed, element)
+  }
 
   /** A result is there of which an argument fails. */
   private def failed(failure: SumSpec): Throwable = {

@@ -19,6 +19,12 @@ final private class SampledTimer(period: Int) {
     wait = period
   }
 
+  /** As `end`, of a call that is not like the others: it counts for itself only. */
+  def endLast(): Unit = if (wait == 0) {
+    exact += math.max(0L, System.nanoTime() - started - SampledTimer.clockNanos)
+    wait = 1
+  }
+
   /** Times something that is called once. */
   def once(body: => Unit): Unit = {
     val start = System.nanoTime()

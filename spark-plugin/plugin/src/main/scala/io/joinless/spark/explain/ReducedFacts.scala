@@ -45,32 +45,30 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   }
 
   /** The trees, as lines: the top with its components, each with the relations that it sums up. */
-  def lines: Seq[String] = top(reduction.top, "")
+  def lines: Seq[String] = top(reduction.top).lines()
 
-  private def top(node: JoinTree, indent: String): Seq[String] = {
-    val own = node match {
-      case RelationNode(c, _, _) =>
-        val per = components(c)._2
-        val keys = if (per.isEmpty) "in all" else per.mkString("per ", ", ", "")
-        s"${indent}counts of ${components(c)._1.mkString(" and ")} $keys" +: sums(
-          reduction.components(c),
-          indent + "   ",
-          None
-        )
-      case GeneralizedNode(attributes, _) => Seq(s"$indent[${attributes.toSeq.map(vertexName).mkString(", ")}]")
-    }
-    own ++ node.children.flatMap(top(_, indent + "+- "))
+  private def top(node: JoinTree): TextTree = node match {
+    case RelationNode(c, _, _) =>
+      val per = components(c)._2
+      val keys = if (per.isEmpty) "in all" else per.mkString("per ", ", ", "")
+      TextTree(
+        s"counts of ${components(c)._1.mkString(" and ")} $keys",
+        sums(reduction.components(c), None) +: node.children.map(top)
+      )
+    case GeneralizedNode(_, _) => TextTree(attributes(node), node.children.map(top))
   }
 
-  private def sums(node: JoinTree, indent: String, parent: Option[JoinTree]): Seq[String] = {
+  private def sums(node: JoinTree, parent: Option[JoinTree]): TextTree = {
     val key = parent.map(p => (node.attributes & p.attributes).toSeq.map(vertexName)).filter(_.nonEmpty)
     val on = key.fold("")(_.mkString(": a count per ", ", ", ""))
-    val own = node match {
-      case RelationNode(r, _, _) => s"$indent${relations(r)}$on"
-      case GeneralizedNode(attributes, _) => s"$indent[${attributes.toSeq.map(vertexName).mkString(", ")}]$on"
+    val name = node match {
+      case RelationNode(r, _, _) => relations(r)
+      case GeneralizedNode(_, _) => attributes(node)
     }
-    own +: node.children.flatMap(sums(_, indent + "+- ", Some(node)))
+    TextTree(name + on, node.children.map(sums(_, Some(node))))
   }
+
+  private def attributes(node: JoinTree): String = s"[${node.attributes.toSeq.map(vertexName).mkString(", ")}]"
 
   private def vertexName(vertex: Int): String =
     if (vertex < shape.attributes.size) shape.attributes(vertex).name
@@ -83,4 +81,13 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
     if (column.forall(ch => Character.isLetterOrDigit(ch) || ch == '_')) s"$relation.$column"
     else s"$column of $relation"
   }
+}
+
+/** A node of a tree that is drawn with characters, and what is below it. */
+final private case class TextTree(label: String, children: Seq[TextTree]) {
+
+  def lines(first: String = "", rest: String = ""): Seq[String] =
+    (first + label) +: children.zipWithIndex.flatMap { case (child, i) =>
+      child.lines(rest + "+- ", rest + (if (i == children.size - 1) "   " else "|  "))
+    }
 }

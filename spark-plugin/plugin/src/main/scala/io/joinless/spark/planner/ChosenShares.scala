@@ -8,8 +8,10 @@ import io.joinless.spark.spec.{BlockShape, BlockSpec}
 /** The shares of a block whose checkpoint is new: the expert's, or the best ones within the confs' bounds. */
 object ChosenShares {
 
-  /** Cells for each core: rows do not spread evenly, and tasks that are done early take another cell. */
-  private val CellsPerCore = 2
+  /** Cells for each core: results do not spread evenly, and tasks that are done early take another cell. Where results are only
+    * counted, rows cost about the same, and a second task costs more than it evens out.
+    */
+  private def cellsPerCore(shape: BlockShape): Int = if (shape.reduction.isDefined) 1 else 2
 
   /** @param cores of the executors; asked for only where nothing else says how many cells there may be */
   def apply(shape: BlockShape, partitions: Int, cores: => Int, conf: JoinlessConf): BlockSpec = {
@@ -17,7 +19,7 @@ object ChosenShares {
       if (conf.shares.isEmpty)
         Shares.choose(
           shape,
-          maxCells(partitions, cores, conf),
+          maxCells(shape, partitions, cores, conf),
           conf.maxReplication,
           conf.expectedRows(shape.relations.map(_.name))
         )
@@ -25,9 +27,9 @@ object ChosenShares {
     BlockSpec(shape, shares)
   }
 
-  private def maxCells(partitions: Int, cores: => Int, conf: JoinlessConf): Int = {
+  private def maxCells(shape: BlockShape, partitions: Int, cores: => Int, conf: JoinlessConf): Int = {
     val most =
-      if (conf.maxCells > 0) conf.maxCells else math.max(1L, cores.toLong * CellsPerCore).min(Int.MaxValue).toInt
+      if (conf.maxCells > 0) conf.maxCells else math.max(1L, cores.toLong * cellsPerCore(shape)).min(Int.MaxValue).toInt
     math.min(partitions, most)
   }
 

@@ -1,24 +1,16 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{InPlaceOf, NumberIncrement, SumIncrement}
-import org.apache.spark.sql.catalyst.expressions.aggregate._
+import io.joinless.spark.plans.InPlaceOf
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Complete}
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeReference,
   AttributeSet,
-  Cast,
-  Coalesce,
-  EvalMode,
   Expression,
-  If,
-  IsNotNull,
-  Literal,
   NamedExpression,
-  NumericEvalContext,
   SessionWindow
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Project}
-import org.apache.spark.sql.types.{ByteType, DataType, DecimalType, IntegerType, LongType, ShortType}
 
 /** A GROUP BY of Spark's own over a join block whose results are counted: it adds up increments instead of results.
   *
@@ -38,7 +30,8 @@ final case class CountedGroups private (aggregate: Aggregate, functions: Seq[Agg
   val demand: Demand = FunctionArguments.demand(once = false, aggregate.groupingExpressions.toIndexedSeq, functions)
 
   /** What it needs where equal results are as good as one; None where they are not. */
-  def onceDemand: Option[Demand] = Option.when(functions.forall(CountedGroups.countsOnce))(demand.copy(once = true))
+  def onceDemand: Option[Demand] =
+    Option.when(functions.forall(f => FunctionOfIncrements.countsOnce(f.aggregateFunction)))(demand.copy(once = true))
 
   /** The GROUP BY over increments.
     *
@@ -50,9 +43,9 @@ final case class CountedGroups private (aggregate: Aggregate, functions: Seq[Agg
     val keys = aggregate.groupingExpressions.zipWithIndex.flatMap { case (key, i) =>
       rows.keys.lift(i).flatten.map(at => (key, CountedGroups.column(key), columns(at)))
     }
-    val increments = new Increments(rows)
+    val increment = ofIncrements(rows)(_)
     def own(e: Expression): Expression = e match {
-      case f: AggregateExpression => increments.of(f)
+      case f: AggregateExpression => increment(f)
       case part => keys.find(_._1.semanticEquals(part)).fold(part.mapChildren(own))(_._2)
     }
     val grouping = aggregate.groupingExpressions.map(own)
@@ -66,50 +59,16 @@ final case class CountedGroups private (aggregate: Aggregate, functions: Seq[Agg
   }
 
   /** Functions over increments. */
-  final private class Increments(rows: WeightedRows) {
-    private val results = rows.plan.output.last
-
-    def of(f: AggregateExpression): Expression = f.aggregateFunction match {
-      case _: Count => Coalesce(Seq(total(number(f), EvalMode.ANSI), Literal(0L)))
-      case s: Sum => fitted(total(sum(f, s.dataType, s.evalContext.evalMode), s.evalContext.evalMode), s.dataType)
-      case average: Average =>
-        val mode = average.evalMode
-        val (sumOf, countOf) = (average.aggBufferAttributes.head, average.aggBufferAttributes.last)
-        average.evaluateExpression.transform {
-          case a: Attribute if a.exprId == sumOf.exprId =>
-            fitted(total(sum(f, sumOf.dataType, mode), mode), sumOf.dataType)
-          case a: Attribute if a.exprId == countOf.exprId =>
-            Coalesce(Seq(total(number(f), EvalMode.ANSI), Literal(0L)))
-        }
-      case _ => f
+  private def ofIncrements(rows: WeightedRows)(f: AggregateExpression): Expression = {
+    val columns = rows.plan.output
+    val argument = FunctionArguments.argument(f)
+    val parts = argument.flatMap(rows.sumOf(demand.arguments, _)).map { parts =>
+      SummedColumns(
+        parts.map(_.part),
+        parts.flatMap(p => columns.slice(p.first, p.first + p.part.columns))
+      )
     }
-
-    private def total(increment: Expression, mode: EvalMode.Value): Expression =
-      Sum(increment, NumericEvalContext(mode)).toAggregateExpression()
-
-    private def fitted(sum: Expression, dataType: DataType): Expression =
-      if (sum.dataType == dataType) sum else Cast(sum, dataType, None, EvalMode.ANSI)
-
-    private def number(f: AggregateExpression): Expression = (FunctionArguments.argument(f), parts(f)) match {
-      case (None, _) => results
-      case (Some(argument), None) => If(IsNotNull(argument), results, Literal(0L))
-      case (_, Some(Seq(SumColumns(at, part)))) if part.numbers == 1 && part.words.isDefined => rows.plan.output(at)
-      case (_, Some(parts)) => NumberIncrement(parts.map(_.part), columns(parts))
-    }
-
-    private def sum(f: AggregateExpression, as: DataType, mode: EvalMode.Value): Expression = {
-      val argument = FunctionArguments.argument(f).get
-      parts(f) match {
-        case Some(parts) => SumIncrement(Some(parts.map(_.part)), columns(parts), argument.dataType, as, mode)
-        case None => SumIncrement(None, Seq(argument, results), argument.dataType, as, mode)
-      }
-    }
-
-    private def parts(f: AggregateExpression): Option[Seq[SumColumns]] =
-      FunctionArguments.argument(f).flatMap(rows.sumOf(demand.arguments, _))
-
-    private def columns(parts: Seq[SumColumns]): Seq[Attribute] =
-      parts.flatMap(p => rows.plan.output.slice(p.first, p.first + p.part.columns)) :+ results
+    FunctionOfIncrements(f.aggregateFunction, argument, parts, columns.last).getOrElse(f)
   }
 }
 
@@ -125,25 +84,7 @@ object CountedGroups {
   }
 
   private def takes(f: AggregateExpression): Boolean =
-    f.mode == Complete && !f.isDistinct && (f.aggregateFunction match {
-      case _: Count => true
-      case sum: Sum => addsUp(sum.dataType, sum.evalContext.evalMode)
-      case average: Average => addsUp(average.child.dataType, average.evalMode)
-      case _ => countsOnce(f)
-    })
-
-  /** Equal rows are as good as one. */
-  private def countsOnce(f: AggregateExpression): Boolean = f.aggregateFunction match {
-    case _: Min | _: Max | _: HyperLogLogPlusPlus => true
-    case _ => false
-  }
-
-  /** Sums of doubles depend on their order; one that is NULL because it does not fit cannot be added to. */
-  private def addsUp(dataType: DataType, mode: EvalMode.Value): Boolean = dataType match {
-    case ByteType | ShortType | IntegerType | LongType => mode != EvalMode.TRY
-    case _: DecimalType => mode == EvalMode.ANSI
-    case _ => false
-  }
+    f.mode == Complete && !f.isDistinct && FunctionOfIncrements.takes(f.aggregateFunction)
 
   /** Sessions are no groups of equal rows. */
   private def isSession(key: Expression): Boolean = key.references.exists(_.metadata.contains(SessionWindow.marker))

@@ -2,15 +2,16 @@ package io.joinless.spark.source
 
 import java.util.UUID
 
+import io.joinless.engine.reduce.ReducedJoin
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.exec.CellTask
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellId, ChangeLogReader, CommittedStores, StateVersion, ViewTreeCache}
+import io.joinless.spark.state.{CellId, CellState, ChangeLogReader, CommittedStores, StateVersion, ViewTreeCache}
 import org.apache.spark.{TaskContext, TaskKilledException}
 
-/** The view tree of one cell for one reader, rebuilt from the cell's log, and the memory it takes.
+/** The view tree of one cell, or its sums, for one reader, rebuilt from the cell's log, and the memory it takes.
   *
   * All trees of an executor share one bound ([[ViewTreeCache]]): where it is reached, idle trees go, and a tree that is
   * larger by itself is the error JOINLESS_STATE_TOO_LARGE. The tree is the reader's own; a running query's are not touched.
@@ -26,7 +27,14 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
   )
 
   /** @param keep of a row's roles, those that count */
-  def rebuilt(keep: ChangeLogReader.Keep): ViewTree = {
+  def rebuilt(keep: ChangeLogReader.Keep): ViewTree =
+    // rows are enumerated here, also where their query counts them only
+    restored(spec.shaped(_.copy(reduction = None)), keep).tree
+
+  /** The sums of a block that has some; their results are still to be read. */
+  def sums(keep: ChangeLogReader.Keep): ReducedJoin = restored(spec, keep).views.asInstanceOf[ReducedJoin]
+
+  private def restored(as: BlockSpec, keep: ChangeLogReader.Keep): CellState = {
     val limit = JoinlessConf.boundOfCache(cacheMaxBytes)
     val context = Option(TaskContext.get())
     def checkSize(bytes: Long): Unit = {
@@ -34,9 +42,7 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
       lease.resize(bytes, limit)
       if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
     }
-    // rows are enumerated here, also where their query counts them only
-    val enumerated = spec.shaped(_.copy(reduction = None))
-    stores.read(cell)(blocks => CellTask.rebuild(enumerated, reader(keep), blocks, checkSize).tree)
+    stores.read(cell)(blocks => CellTask.rebuild(as, reader(keep), blocks, checkSize, settled = false))
   }
 
   def reader(keep: ChangeLogReader.Keep): ChangeLogReader =

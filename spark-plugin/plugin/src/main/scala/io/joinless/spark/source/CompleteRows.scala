@@ -2,8 +2,8 @@ package io.joinless.spark.source
 
 import io.joinless.spark.changes.SourceNames
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, RowWindows}
-import io.joinless.spark.rules.StoredRows
+import io.joinless.spark.plans.{GroupFunction, Groups, JoinFreeJoin, RowWindows}
+import io.joinless.spark.rules.{FunctionOfIncrements, StoredRows, SummedColumns}
 import io.joinless.spark.run.{CommittedState, RecordedGroups}
 import io.joinless.spark.spec.{BlockShape, GroupFormat}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Count}
@@ -25,10 +25,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     case Project(list, child) => Project(list.init, complete(child))
     case Filter(condition, child) => Filter(condition, complete(child))
     case join: JoinFreeJoin =>
-      val place = BlockPlace(joins.indexWhere(_ eq join), joins.size)
-      val snapshot = Snapshot.fitting(state, join.shape, place, operator)
-      checkFilters(snapshot.spec.shape, join)
-      ResultTable.relation(snapshot, join.shape, join.residuals, join.output.init, conditions(join))
+      ResultTable.relation(snapshot(join), join.shape, join.residuals, join.output.init, conditions(join))
     case union: Union => union.withNewChildren(union.children.map(complete))
     case expand: Expand =>
       Expand(expand.projections.map(_.init), expand.output.init, complete(expand.child))
@@ -40,9 +37,40 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
         windows.copy(partition = windows.partition.init),
         output.filter(_.exprId != weight)
       )
-    case groups: Groups =>
-      stored(groups).fold(grouped(groups))(GroupsTable.relation(state, _, groups))
+    case groups: Groups => stored(groups).fold(counted(groups).getOrElse(grouped(groups)))(
+        GroupsTable.relation(state, _, groups)
+      )
     case other => throw JoinlessErrors.rowsNotStored(SourceNames.of(other))
+  }
+
+  private def snapshot(join: JoinFreeJoin): Snapshot = {
+    val place = BlockPlace(joins.indexWhere(_ eq join), joins.size)
+    val snapshot = Snapshot.fitting(state, join.shape, place, operator)
+    checkFilters(snapshot.spec.shape, join)
+    snapshot
+  }
+
+  /** The groups of counted results, by Spark's own operator over what the results add up to; None where a function must see each of them. */
+  private def counted(groups: Groups): Option[LogicalPlan] = {
+    def increments(changes: LogicalPlan): Option[LogicalPlan] = changes match {
+      case Project(list, child) => increments(child).map(Project(list, _))
+      case Filter(condition, child) => increments(child).map(Filter(condition, _))
+      case join: JoinFreeJoin if join.shape.reduction.isDefined =>
+        Some(IncrementsTable.relation(snapshot(join), join, conditions(join)))
+      case _ => None
+    }
+    val takes = groups.functions.zip(groups.shape.functions).forall { case (f, spec) =>
+      FunctionOfIncrements.takes(f.function) || spec.isDistinct
+    }
+    if (!takes) None
+    else increments(groups.child).map { rows =>
+      aggregate(groups, rows) { f =>
+        val summed = f.sum.map { parts =>
+          SummedColumns(parts, rows.output.slice(f.argument.get, f.argument.get + parts.map(_.columns).sum))
+        }
+        FunctionOfIncrements(f.function, f.argument.map(rows.output), summed, rows.output.last)
+      }
+    }
   }
 
   /** The groups of the same rows in the checkpoint. */
@@ -63,15 +91,23 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
       state.checkpoint,
       s"It adds up the results of its join for other groups, and does not store these: ${groups.shape.text}."
     )
-    val rows = complete(groups.child)
+    aggregate(groups, complete(groups.child))(_ => None)
+  }
+
+  /** @param increments what a function is over rows that stand for several results; None where it is the same */
+  private def aggregate(
+      groups: Groups,
+      rows: LogicalPlan
+  )(increments: GroupFunction => Option[Expression]): Aggregate = {
     val keys = rows.output.take(groups.shape.columns.size)
-    val values = groups.functions.map { f =>
-      f.function.transform { case BoundReference(i, _, _) => rows.output(i) } match {
+    val values = groups.functions.zip(groups.shape.functions).map { case (f, spec) =>
+      def ofRows = f.function.transform { case BoundReference(i, _, _) => rows.output(i) } match {
         case count: Count => count.copy(children = Seq(f.argument.fold[Expression](Literal(1))(rows.output)))
         case other => other
       }
-    }.zip(groups.shape.functions).map { case (f, spec) =>
-      f.asInstanceOf[AggregateFunction].toAggregateExpression(isDistinct = spec.isDistinct)
+      Option.unless(spec.isDistinct)(f).flatMap(increments).getOrElse(
+        ofRows.asInstanceOf[AggregateFunction].toAggregateExpression(isDistinct = spec.isDistinct)
+      )
     }
     val selected = (keys ++ values).zip(groups.output).map { case (value, column) =>
       Alias(value, column.name)(exprId = column.exprId)

@@ -1,0 +1,114 @@
+package io.joinless.spark.source
+
+import java.util
+
+import io.joinless.engine.reduce.RestoredResults
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.exec.{ReducedOutput, ResidualPredicates}
+import io.joinless.spark.plans.{CommittedTable, InPlaceOf, JoinFreeJoin}
+import io.joinless.spark.spec.{BlockSpec, ReducedBlock, SpecComparison}
+import io.joinless.spark.state.{ChangeLogReader, CommittedStores}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** What the results of a counted block add up to as of one committed batch, without enumerating them: the columns that they show, sums,
+  * and how many results there are. A row may come several times, its numbers are to be added up.
+  *
+  * One Spark partition per cell, whose sums are rebuilt from its log.
+  *
+  * @param spec the snapshot's, with the residuals that hold now
+  * @param conditions which rows of single relations take part
+  */
+final private case class IncrementsTable(
+    snapshot: Snapshot,
+    spec: BlockSpec,
+    residuals: Seq[Expression],
+    readSchema: StructType,
+    conditions: Seq[RelationFilter]
+) extends SupportsRead with CommittedTable with ScanBuilder with Scan with Batch {
+
+  override def name: String = s"joinless.`${snapshot.checkpoint}`.counts"
+
+  override def columns: Array[Column] = readSchema.fields.map(f => Column.create(f.name, f.dataType, f.nullable))
+
+  override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = this
+
+  override def build(): Scan = this
+
+  override def description(): String =
+    s"joinless counts over ${spec.relations.map(_.name).mkString(", ")} as of batch ${snapshot.batch}, ${spec.cells} cells, " +
+      s"checkpoint: ${snapshot.checkpoint}"
+
+  override def toBatch: Batch = this
+
+  override def planInputPartitions(): Array[InputPartition] = Array.tabulate(spec.cells)(CellPartition(_))
+
+  override def createReaderFactory(): PartitionReaderFactory =
+    IncrementsReaderFactory(spec, residuals, conditions, snapshot.stores, JoinlessConf.active.cacheMaxBytes)
+}
+
+private object IncrementsTable {
+
+  /** The block of a compiled query, which the snapshot's fits, as a plan with the columns of `join`. */
+  def relation(snapshot: Snapshot, join: JoinFreeJoin, conditions: Seq[RelationFilter]): LogicalPlan = {
+    val spec = SpecComparison.continued(snapshot.spec, join.shape)
+    val names = ResultTable.distinct(join.output.map(_.name).toIndexedSeq)
+    val schema = names.zip(join.output).foldLeft(new StructType) { case (schema, (name, a)) =>
+      schema.add(name, a.dataType, a.nullable)
+    }
+    val table = IncrementsTable(snapshot, spec, join.residuals, schema, conditions)
+    val relation = DataSourceV2Relation.create(table, None, None, CaseInsensitiveStringMap.empty)
+    Project(join.output.zip(relation.output).map { case (wanted, column) => InPlaceOf(wanted, column) }, relation)
+  }
+}
+
+final private case class IncrementsReaderFactory(
+    spec: BlockSpec,
+    residuals: Seq[Expression],
+    conditions: Seq[RelationFilter],
+    stores: CommittedStores,
+    cacheMaxBytes: Long
+) extends PartitionReaderFactory {
+
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case CellPartition(cell) => new IncrementsReader(this, cell)
+    case other => throw new IllegalArgumentException(s"no cell: $other")
+  }
+}
+
+/** What the results of one cell add up to. The same row object each time. */
+final private class IncrementsReader(scan: IncrementsReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
+  private[this] val tree = new CellTree(scan.spec, scan.stores, cell, scan.cacheMaxBytes)
+  private[this] var results: RestoredResults = _
+  private[this] var output: ReducedOutput = _
+  private[this] var current: InternalRow = _
+
+  override def next(): Boolean = {
+    if (results == null) start()
+    current = if (results.next()) output.update(results.rows, results.changed, results.element) else null
+    current != null
+  }
+
+  private def start(): Unit = {
+    val keep = if (scan.conditions.isEmpty) ChangeLogReader.All else new PushedFilters(scan.spec, scan.conditions)
+    val sums = tree.sums(keep)
+    val block = ReducedBlock(scan.spec.shape, scan.spec.shape.reduction.get)
+    results = new RestoredResults(sums, ResidualPredicates.compile(block.top, scan.residuals, sums.shown))
+    output = new ReducedOutput(scan.spec, sums)
+  }
+
+  override def get(): InternalRow = current
+
+  override def close(): Unit = {
+    results = null
+    tree.close()
+  }
+}
