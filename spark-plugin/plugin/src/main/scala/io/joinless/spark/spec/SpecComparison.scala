@@ -66,9 +66,15 @@ object SpecComparison {
         if (r.once) "counted once each" else if (r.sums.isEmpty) "counted" else "added up"
       }
       val (before, now) = (done(recorded), done(planned))
-      if (before == now) s"The sums over the join of ${names(recorded)} in it are not those of the query."
+      if (before == now)
+        s"Over the join of ${names(recorded)} it adds up ${sums(recorded, planned)}, and the query ${sums(planned, planned)}."
       else s"Results of the join of ${names(recorded)} are $before in it, and would be $now for the query."
     }
+
+  private def sums(spec: BlockShape, names: BlockShape): String = {
+    val all = spec.reduction.toSeq.flatMap(_.sums).map(_.factors.map(column(spec, names)).mkString(" times "))
+    if (all.isEmpty) "nothing" else all.mkString(", ")
+  }
 
   /** What is told of results: all of them; or whether there are any, or how many, and what they add up to. */
   private def told(shape: BlockShape) = shape.reduction.map(r => (r.once, r.sums, r.failures))

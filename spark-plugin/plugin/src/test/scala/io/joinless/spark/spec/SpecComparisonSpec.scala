@@ -120,12 +120,20 @@ class SpecComparisonSpec extends AnyFunSuite {
     assert(intercept[JoinlessAnalysisException](chosen("a.dst=3,b.dst=2", 4)).getMessage.contains("6 cells"))
   }
 
+  private def cellsOf(shape: BlockShape, cores: Int, confs: (String, String)*): Int = {
+    val conf = new SQLConf
+    confs.foreach { case (key, value) => conf.setConfString(key, value) }
+    ChosenShares(shape, 200, cores, new JoinlessConf(conf)).cells
+  }
+
+  test("where results are counted, there is at most one cell for each core, unless a conf says how many") {
+    val counted = spec.copy(reduction = ReducedBlock.best(spec, spec.relations.map(_ => 1.0)).map(_.reduction))
+    assert(Seq(1, 2, 4).map(cellsOf(counted, _)) == Seq(1, 2, 4))
+    assert(cellsOf(counted, 1, "spark.joinless.placement.maxCells" -> "6") == 6)
+  }
+
   test("there are at most two cells for each core, unless a conf says how many") {
-    def cells(cores: Int, confs: (String, String)*) = {
-      val conf = new SQLConf
-      confs.foreach { case (key, value) => conf.setConfString(key, value) }
-      ChosenShares(spec, 200, cores, new JoinlessConf(conf)).cells
-    }
+    def cells(cores: Int, confs: (String, String)*) = cellsOf(spec, cores, confs: _*)
     assert(Seq(1, 2, 3, 8, 1000).map(cells(_)) == Seq(2, 4, 6, 12, 12))
     assert(cells(1, "spark.joinless.placement.maxCells" -> "6") == 6)
     assert(cells(8, "spark.joinless.placement.maxCells" -> "1") == 1)
