@@ -3,6 +3,7 @@ package io.joinless.spark.rules
 import io.joinless.spark.plans.{Attempt, CanThrow, Failure, ValueBounds}
 import io.joinless.spark.spec.FactorLift
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.types._
 
 /** A product of factors, each over one leaf; without any, it is 1. A factor that is NULL makes it 0; a truth value that is there counts 1. */
@@ -105,7 +106,7 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
 
   /** None where the expression is no polynomial, or may fail where nobody could tell. */
   def apply(e: Expression): Option[Polynomial] =
-    (if (!e.deterministic || Conditions.isLate(e) || !FactorLift.takes(e.dataType)) None else polynomial(e))
+    (if (isComputedAbove(e) || !FactorLift.takes(e.dataType)) None else polynomial(e))
       .filter(p => (p.number ++ p.sum).sizeIs <= Polynomial.MostTerms)
 
   private def polynomial(e: Expression): Option[Polynomial] = (e, leavesOf(e)) match {
@@ -140,9 +141,14 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
   /** The leaf of an expression that can be computed for all of its rows, where it is more than a column. */
   def ofOneLeaf(e: Expression): Option[Term] = (e, leavesOf(e)) match {
     case (_: Attribute, _) => None
-    case (_, Seq(leaf)) if e.deterministic && !Conditions.isLate(e) && !CanThrow(e) => Some(Term(leaf, e))
+    case (_, Seq(leaf)) if !isComputedAbove(e) && !CanThrow(e) => Some(Term(leaf, e))
     case _ => None
   }
+
+  /** Where an event time is read, the time itself has to be stored: a row is late by it. */
+  private def isComputedAbove(e: Expression): Boolean =
+    !e.deterministic || Conditions.isLate(e) ||
+      OuterScope.attributes(e).exists(_.metadata.contains(EventTimeWatermark.delayKey))
 
   private def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).map(a => leafOf(a.exprId)).distinct
 

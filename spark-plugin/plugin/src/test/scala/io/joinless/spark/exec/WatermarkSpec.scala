@@ -15,7 +15,7 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
   private def event(src: Long, dst: Long, second: Int): Event = (src, dst, new Timestamp(1000000000L + second * 1000L))
 
   /** Runs a query over watermarked events and plain edges, batch by batch; its rows and the late rows it dropped. */
-  private def run(enabled: Boolean, sql: String)(batches: Seq[Event]*): (Seq[String], Long) =
+  private def run(enabled: Boolean, sql: String, mode: String = "append")(batches: Seq[Event]*): (Seq[String], Long) =
     withConf("spark.joinless.enabled" -> enabled.toString, "spark.sql.shuffle.partitions" -> "2") {
       val session = spark.asInstanceOf[org.apache.spark.sql.classic.SparkSession]
       val watermarked = MemoryStream[Event](events, session)
@@ -24,7 +24,7 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
       table(watermarked).withWatermark("ts", "10 seconds").createOrReplaceTempView("events")
       table(plain).select("src", "dst").createOrReplaceTempView("edges")
       val name = s"watermarks_${java.util.UUID.randomUUID().toString.replace("-", "")}"
-      val query = spark.sql(sql).writeStream.format("memory").queryName(name).outputMode("append").start()
+      val query = spark.sql(sql).writeStream.format("memory").queryName(name).outputMode(mode).start()
       try {
         plain.addData(event(2, 3, 0), event(3, 4, 0), event(5, 6, 0))
         query.processAllAvailable()
@@ -53,6 +53,26 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
     val (ours, dropped) = run(enabled = true, sql)(batches: _*)
     assert(ours.size == 7 && dropped == 1)
     assert((ours, dropped) == run(enabled = false, sql)(batches: _*))
+  }
+
+  for (
+    counted <- Seq(
+      "COUNT(*) FILTER (WHERE a.ts > TIMESTAMP_SECONDS(5)) AS n, COUNT(*) AS all",
+      "SUM(CASE WHEN a.ts IS NOT NULL AND c.dst > 0 THEN 2 ELSE 0 END) AS n"
+    )
+  )
+    test(s"differential_ late rows are dropped where results are counted: $counted") {
+      val sql = s"SELECT c.dst, $counted FROM $join GROUP BY c.dst"
+      val (ours, dropped) = run(enabled = true, sql, mode = "update")(batches: _*)
+      assert(dropped > 0)
+      assert((ours, dropped) == run(enabled = false, sql, mode = "update")(batches: _*))
+    }
+
+  test("differential_ late rows are dropped where they are grouped by a function of their time") {
+    val sql = s"SELECT HOUR(a.ts) + 1 AS h, a.ts > TIMESTAMP_SECONDS(0) AS l, COUNT(*) AS n FROM $join GROUP BY 1, 2"
+    val (ours, dropped) = run(enabled = true, sql, mode = "update")(batches: _*)
+    assert(dropped > 0)
+    assert((ours, dropped) == run(enabled = false, sql, mode = "update")(batches: _*))
   }
 
   test("differential_ without the event-time column nothing is late") {
