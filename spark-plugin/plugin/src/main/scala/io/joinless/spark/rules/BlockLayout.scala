@@ -23,7 +23,8 @@ import org.apache.spark.sql.joinless.KeyBytes
 /** What is stored of each leaf, and where everything else finds it.
   *
   * The stored columns of a leaf are those that the output, the residuals and the late conditions need, and its join
-  * keys; a key whose equal values can differ in their bytes, or that is computed, is a column of its own. Leaves whose
+  * keys; a key whose equal values can differ in their bytes, or that is computed, is a column of its own. An event time that a key
+  * reads is stored beside it: by the time a row is late. Leaves whose
   * columns have the same names and types share an input.
   *
   * @param columns per leaf: attributes of the leaf as they are, computed keys as aliases
@@ -154,7 +155,7 @@ object BlockLayout {
     val residuals = (block.residuals ++ block.cuts).map(reuse)
     val late = block.late.map(reuse)
     val needed = (output.map(_._2) ++ residuals ++ late).flatMap(OuterScope.attributes) ++
-      block.summed.factors
+      block.summed.factors ++ keys.flatMap(key => OuterScope.attributes(key.asWritten)).filter(Conditions.isEventTime)
     val used = AttributeSet(needed ++ keys.collect { case Key(_, _, a: Attribute, _) => a })
 
     val columns = block.leaves.zipWithIndex.map { case (leaf, i) =>

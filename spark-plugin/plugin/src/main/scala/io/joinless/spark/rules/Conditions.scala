@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.InnerLike
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, Join, LogicalPlan, Project}
 
 /** What the rules ask of expressions and nodes. */
 private[spark] object Conditions extends PredicateHelper {
@@ -21,6 +21,9 @@ private[spark] object Conditions extends PredicateHelper {
     case _: CurrentTimestampLike | _: CurrentDate | _: LocalTimestamp | _: CurrentTime => true
     case _ => false
   }
+
+  /** Whether rows are late by this column. */
+  def isEventTime(a: Attribute): Boolean = a.metadata.contains(EventTimeWatermark.delayKey)
 
   /** A node that a block looks through: it changes names, values or rows, each row by itself. */
   object Transparent {

@@ -3,7 +3,6 @@ package io.joinless.spark.rules
 import io.joinless.spark.plans.{Attempt, CanThrow, Failure, ValueBounds}
 import io.joinless.spark.spec.FactorLift
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.types._
 
 /** A product of factors, each over one leaf; without any, it is 1. A factor that is NULL makes it 0; a truth value that is there counts 1. */
@@ -147,8 +146,7 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
 
   /** Where an event time is read, the time itself has to be stored: a row is late by it. */
   private def isComputedAbove(e: Expression): Boolean =
-    !e.deterministic || Conditions.isLate(e) ||
-      OuterScope.attributes(e).exists(_.metadata.contains(EventTimeWatermark.delayKey))
+    !e.deterministic || Conditions.isLate(e) || OuterScope.attributes(e).exists(Conditions.isEventTime)
 
   private def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).map(a => leafOf(a.exprId)).distinct
 

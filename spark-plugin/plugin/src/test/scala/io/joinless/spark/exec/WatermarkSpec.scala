@@ -68,6 +68,14 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
       assert((ours, dropped) == run(enabled = false, sql, mode = "update")(batches: _*))
     }
 
+  test("differential_ late rows are dropped where a key of the join is computed of their time") {
+    val sql =
+      "SELECT a.src, c.dst FROM events a JOIN edges b ON a.dst = b.src AND MINUTE(a.ts) * 0 + 3 = b.dst JOIN edges c ON b.dst = c.src"
+    val (ours, dropped) = run(enabled = true, sql)(batches: _*)
+    assert(dropped == 1)
+    assert((ours, dropped) == run(enabled = false, sql)(batches: _*))
+  }
+
   test("differential_ late rows are dropped where they are grouped by a function of their time") {
     val sql = s"SELECT HOUR(a.ts) + 1 AS h, a.ts > TIMESTAMP_SECONDS(0) AS l, COUNT(*) AS n FROM $join GROUP BY 1, 2"
     val (ours, dropped) = run(enabled = true, sql, mode = "update")(batches: _*)
