@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import scala.collection.immutable.ArraySeq
 
 import io.joinless.spark.plans.JoinFreeJoin
-import io.joinless.spark.spec.{BlockShape, ColumnRef, KeySpec}
+import io.joinless.spark.spec.{BlockShape, ColumnRef, KeySpec, ReducedBlock}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   BoundReference,
@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.joinless.KeyBytes
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.Platform
 
 /** The result of a join block over the rows that its scans have now, straight from the contract of [[JoinFreeJoin]]: stored
@@ -45,7 +45,29 @@ object Meaning {
     val accepted = bound.filter { result =>
       residuals.forall { case (p, columns) => p.eval(new GenericInternalRow(columns.map(value(result)).toArray)) }
     }
-    LocalRelation(join.output, accepted.map(r => new GenericInternalRow(spec.output.map(value(r)).toArray[Any])))
+    LocalRelation(
+      join.output,
+      accepted.map(r => new GenericInternalRow((spec.output.map(value(r)) ++ counted(spec, value(r))).toArray[Any]))
+    )
+  }
+
+  /** What one result adds to sums, and the number of results, where results are counted. */
+  private def counted(spec: BlockShape, value: ColumnRef => Any): Seq[Any] = spec.reduction.toSeq.flatMap { reduction =>
+    require(!reduction.once && reduction.failures.isEmpty, "every result counts, and none fails")
+    val sums = reduction.sums.zip(ReducedBlock(spec, reduction).sumWords).flatMap { case (sum, words) =>
+      val factors = sum.factors.map(value)
+      val isThere = !factors.contains(null)
+      val product = if (isThere) factors.map(number).product else BigInt(0)
+      (if (isThere) 1L else 0L) +: Seq.tabulate(words)(i => (product >> 64 * i).toLong)
+    }
+    sums :+ 1L
+  }
+
+  private def number(factor: Any): BigInt = factor match {
+    case true => 1
+    case d: Decimal => d.toJavaBigDecimal.unscaledValue
+    case n: Number => n.longValue
+    case other => throw new IllegalArgumentException(s"$other is no factor")
   }
 
   /** The stored rows of each relation that can join. */
@@ -55,8 +77,9 @@ object Meaning {
       (scan, roles) <- join.scans.zip(join.rolesOfScan)
       row <- if (roles.isEmpty) Nil else collect(scan, session)
       (relation, i) <- roles.zipWithIndex
-      columns = spec.inputs(spec.relations(relation).input).columns
-      if roles.size == 1 || row.getBoolean(columns.size + i)
+      input = spec.inputs(spec.relations(relation).input)
+      columns = input.columns
+      if roles.size == 1 || row.getBoolean(columns.size + (if (input.retractable) 1 else 0) + i)
     } yield {
       val types = scan.output.take(columns.size).map(_.dataType)
       require(types.map(KeyBytes.asNullable) == columns.map(_.dataType), s"$types are not $columns")

@@ -181,6 +181,12 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   )
   differential_("a leaf without columns")("SELECT a.id FROM e a JOIN e b ON a.src = b.dst CROSS JOIN f c")
   differential_("nothing but a count")(s"SELECT count(*) $chain")
+  differential_("sums and counts per group")(
+    s"SELECT b.src, count(*) AS n, sum(a.id) AS s, avg(c.dst) AS m, count(c.dst) AS d, max(a.src) AS x $chain GROUP BY b.src"
+  )
+  differential_("sums of several relations per computed key")(
+    s"SELECT a.src + 1 AS k, sum(CAST(a.id AS DECIMAL(10, 1)) - CAST(c.dst AS DECIMAL(10, 1))) AS s $chain GROUP BY a.src + 1"
+  )
   differential_("the same column twice")(s"SELECT a.src AS p, a.src AS q, a.src, c.dst $chain")
   differential_("aliases of aliases")(
     """SELECT p, q AS r, z.s FROM (SELECT src AS p, dst AS q FROM e) x JOIN (SELECT q2 AS k, r2 AS s FROM
