@@ -6,7 +6,7 @@
 
 A case is `graph/mode/workload[/batches[/tail]]`: mode `ins` (edges come) or `win` (edges come and go through a window of four batches); with
 `tail`, all but the last batches of that many edges come in the first batch. Graphs named g50k, g150k and epinions are read from `--graphs`
-(g50k.csv.gz, g150k.csv.gz, soc-Epinions1.txt.gz) where that is given, all others (`p20k`, `p5000k`) are generated. Answers come from DuckDB
+(g50k.csv.gz, g150k.csv.gz, soc-Epinions1.txt.gz) where that is given, all others (`p20k`, `p5000k`) are generated; `snb100k` is a social network (snb.py) for the workloads SNB1 to SNB4. Answers come from DuckDB
 and, for the graphs it knows, must agree with `--truth`. Each system runs a case in a process of its own, never two at a time; peak memory is
 the largest sum over that process and its children. A wrong result fails the run.
 """
@@ -29,7 +29,9 @@ from typing import Any
 import report
 import suites
 import summary
-from jobs import Job
+from jobs import MODULUS, Job
+from snb import Network
+from snb import make_job as network_job
 from streams import Answer, Graph, answer, make_job
 from systems import System, every_system
 
@@ -40,22 +42,28 @@ RAW = Path(__file__).parents[1] / ".build" / "benchmarks"
 STEADY = ("joinless", "null", "dedup", "joinless-engine", "bare-index")  # always repeated; others when one run is quick
 
 
-def load(name: str, folder: Path | None) -> Graph:
-    """A known graph from its file, or a generated one: `p20k` has 20,000 edges."""
+def load(name: str, folder: Path | None) -> Graph | Network:
+    """A known graph from its file, or a generated one: `p20k` has 20,000 edges; or a social network: `snb100k` has 100,000 messages."""
+    if name.startswith("snb"):
+        return Network.generate(_thousands(name.removeprefix("snb")))
     if name in FILES:
         if folder is None:
             raise SystemExit(f"{name} is read from a file: say where by --graphs")
         file, relabel = FILES[name]
         return Graph.from_file(folder / file, name, relabel=relabel)
-    edges = int(name.removeprefix("p").removesuffix("k")) * (1000 if name.endswith("k") else 1)
-    return dataclasses.replace(Graph.power_law(edges), name=name)
+    return dataclasses.replace(Graph.power_law(_thousands(name.removeprefix("p"))), name=name)
+
+
+def _thousands(number: str) -> int:
+    return int(number.removesuffix("k")) * (1000 if number.endswith("k") else 1)
 
 
 def known_answer(job: Job, case: suites.Case, truth: dict[str, Any], cache: Path) -> Answer:
     """The answer, computed once per stream; an error where it differs from the truth table."""
     path = cache / (case.name.replace("/", "-") + ".answer.json")
     if path.exists():
-        found = Answer(**json.loads(path.read_text()))
+        stored = json.loads(path.read_text())
+        found = Answer(**{**stored, "batches": tuple(map(tuple, stored["batches"]))})
     else:
         found = answer(job)
         path.write_text(json.dumps(dataclasses.asdict(found)))
@@ -128,6 +136,19 @@ def wrong(system: System, found: Answer, result: dict[str, Any]) -> str | None:
             return f"{plus} - {minus} rows with check {figures['check']}; right is {found}"
         if system.nets and (plus, minus) != (found.plus, found.minus):
             return f"{plus} rows gained and {minus} lost; right is {found}"
+    return wrong_batch(found, result)
+
+
+def wrong_batch(found: Answer, result: dict[str, Any]) -> str | None:
+    """Of a grouped query, the first batch after which a run had other groups than it should have."""
+    rows: dict[int, tuple[int, int]] = {}
+    for event in result["events"]:
+        if event["event"] == "batch" and "check" in event and found.batches:
+            groups, check = rows.get(event["run"], (0, 0))
+            now = (groups + event["plus"] - event["minus"], (check + event["check"]) % MODULUS)
+            rows[event["run"]] = now
+            if now != found.batches[event["batch"]]:
+                return f"{now[0]} groups with check {now[1]} after batch {event['batch']}; right is {found.batches[event['batch']]}"
     return None
 
 
@@ -151,19 +172,23 @@ def machine() -> dict[str, Any]:
 
 
 def measure(
-    case: suites.Case, systems: dict[str, System], args: argparse.Namespace, graph: Graph, truth: dict[str, Any]
+    case: suites.Case,
+    systems: dict[str, System],
+    args: argparse.Namespace,
+    graph: Graph | Network,
+    truth: dict[str, Any],
 ) -> dict[str, Any]:
     """All systems of a case, one after the other."""
-    job = make_job(
-        graph,
-        case.workload,
-        args.streams,
-        window=case.mode == "win",
-        batches=case.batches,
-        tail=case.tail,
-        runs=args.runs,
-        limit=args.limit,
-    )
+    asked: dict[str, Any] = {
+        "window": case.mode == "win",
+        "batches": case.batches,
+        "runs": args.runs,
+        "limit": args.limit,
+    }
+    if isinstance(graph, Network):
+        job = network_job(graph, case.workload, args.streams, **asked)
+    else:
+        job = make_job(graph, case.workload, args.streams, tail=case.tail, **asked)
     found = known_answer(job, case, truth, args.streams)
     results: dict[str, Any] = {}
     for name in args.systems or case.systems:
@@ -215,7 +240,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="joinless-streams-") as temporary:
         args.streams = (args.streams or Path(temporary)).resolve()
         args.streams.mkdir(parents=True, exist_ok=True)
-        graphs: dict[str, Graph] = {}
+        graphs: dict[str, Graph | Network] = {}
         everything: dict[str, Any] = {"machine": machine(), "cases": []}
         everything["systems"] = {name: system.what for name, system in systems.items()}
         for case in cases:

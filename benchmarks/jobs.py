@@ -10,6 +10,11 @@ order; the same folder twice is a self-join. Rows are `src,dst`, or `op,src,dst`
 
 Its result rows are the first `columns` of these vertices, as a bag.
 
+Where the job has a `query` (queries.py; its shape is `grouped`), relations have the columns it names, a file's rows are `column,...` or
+`op,column,...` with nothing for NULL, and the result is a table of groups: its rows are the group's columns and its aggregates, `columns` in
+all. A group that changes loses its row and gains another one; so `plus` less `minus` is the number of groups now, and `check` sums over all of
+them a quadratic form of key and values. A system that keeps no rows of groups (update mode) is told of by what its sink keeps.
+
 A system runs the query `runs` times over the whole stream, after one unmeasured run over the first `warm_up` batches. It appends one JSON
 object per line to the report and flushes, so that a job that is stopped has reported how far it came:
 
@@ -19,16 +24,18 @@ object per line to the report and flushes, so that a job that is stopped has rep
 
 `seconds` of a run is from the start of the query to the last result, without starting the process, reading what a system may read
 beforehand, or the unmeasured run. `plus` and `minus` count result rows that came and went; `check` is the sum over all of them of ±`row_check`,
-modulo 2^64. `state_rows` are those at the end, `state_bytes` the most that the state held. Keys a system cannot tell are left out.
+modulo 2^64; a batch of a grouped query has its own, of what that batch changes, so that the answer of every batch is compared. `state_rows` are those at the end, `state_bytes` the most that the state held. Keys a system cannot tell are left out.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from queries import Query, counted_in_sql
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class Job:
     """One query over one stream; see the top of the file."""
 
     workload: str
-    shape: str  # path | star
+    shape: str  # path | star | grouped
     inputs: tuple[str, ...]  # the folder of each relation
     columns: int
     threshold: int
@@ -47,6 +54,7 @@ class Job:
     limit: float = 300.0  # seconds for one run
     cores: int = 2
     memory: str = "6g"  # of the heap, where a system has one
+    query: Query | None = None  # of a grouped job
 
     @property
     def relations(self) -> int:
@@ -59,17 +67,34 @@ class Job:
 
     def first(self, batches: int) -> Job:
         """The job over its first batches only."""
-        return Job(**{**asdict(self), "batches": min(batches, self.batches)})
+        return replace(self, batches=min(batches, self.batches))
 
     def write(self, path: Path) -> None:
-        """Saves the job."""
-        path.write_text(json.dumps(asdict(self), indent=1))
+        """Saves the job; a grouped one with its SQL, as it is and along its plan, for programs that do not know how to write it."""
+        fields = asdict(self)
+        if self.query:
+            tables = {
+                r.table: f"t{self.tables.index(i)}" for i, r in zip(self.inputs, self.query.relations, strict=True)
+            }
+            fields["sql"] = {"plain": self.query.sql(tables), "planned": counted_in_sql(self.query, tables)}
+        path.write_text(json.dumps(fields, indent=1))
+
+    @property
+    def tables(self) -> list[str]:
+        """The folders that are read, each once."""
+        return list(dict.fromkeys(self.inputs))
+
+    def table_columns(self, folder: str) -> tuple[str, ...]:
+        """The names of a folder's columns."""
+        return self.query.relations[self.inputs.index(folder)].columns if self.query else ("src", "dst")
 
     @staticmethod
     def read(path: Path) -> Job:
         """The job that `write` saved."""
         fields = json.loads(path.read_text())
-        return Job(**{**fields, "inputs": tuple(fields["inputs"])})
+        fields.pop("sql", None)
+        query = Query.of(fields["query"]) if fields["query"] else None
+        return Job(**{**fields, "inputs": tuple(fields["inputs"]), "query": query})
 
     def conditions(self, alias: str = "r") -> list[str]:
         """The conditions of the query in SQL over the aliases r1, r2, ..."""

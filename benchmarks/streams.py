@@ -11,6 +11,7 @@ import argparse
 import gzip
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from typing import Any
 import duckdb
 import numpy as np
 
+import counted
 from jobs import MODULUS, Job, check_in_sql
+from queries import Query, counted_in_sql
 
 WINDOW = 4  # batches an edge lives where edges go
 
@@ -83,24 +86,42 @@ class Graph:
         parts: int = 1,
     ) -> Path:
         """One file per batch of the edges whose position is `part` modulo `parts`; does nothing where it is done."""
-        done = folder / "done"
-        if done.exists():
-            return folder
-        folder.mkdir(parents=True, exist_ok=True)
         batch = self.batch_of(batches, tail)
         here = np.ones(len(self.src), dtype=bool) if part is None else np.arange(len(self.src)) % parts == part
-        for i in range(batches):
-            path = folder / f"{i:05d}.csv"
-            with path.open("w") as file:
-                if window:
-                    old = here & (batch == i - WINDOW)
-                    file.writelines(f"delete,{x},{y}\n" for x, y in zip(self.src[old], self.dst[old], strict=True))
-                new = here & (batch == i)
-                operation = "insert," if window else ""
-                file.writelines(f"{operation}{x},{y}\n" for x, y in zip(self.src[new], self.dst[new], strict=True))
-            os.utime(path, (10**9 + i, 10**9 + i))  # Spark takes the files of a folder in the order of their times
-        done.touch()
+        rows = [f"{x},{y}" for x, y in zip(self.src[here], self.dst[here], strict=True)]
+        return write_rows(folder, batches, rows, batch[here], window=window)
+
+    def write_ends(self, folder: Path, batches: int, *, window: bool, src: bool, part: int, parts: int) -> Path:
+        """As `write`, of one end of each edge only."""
+        batch = self.batch_of(batches)
+        here = np.arange(len(self.src)) % parts == part
+        rows = [str(x) for x in (self.src if src else self.dst)[here]]
+        return write_rows(folder, batches, rows, batch[here], window=window)
+
+
+def write_rows(
+    folder: Path, batches: int, rows: Sequence[str], batch: Any, *, window: bool, stays: bool = False
+) -> Path:
+    """One file per batch of rows in the order of their batches; with `window` they go four batches later, but for tables that stay."""
+    done = folder / "done"
+    if done.exists():
         return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    borders = np.searchsorted(batch, np.arange(batches + 1))
+
+    def of(i: int) -> Sequence[str]:
+        return rows[borders[i] : borders[i + 1]] if i >= 0 else []
+
+    for i in range(batches):
+        path = folder / f"{i:05d}.csv"
+        with path.open("w") as file:
+            if window and not stays:
+                file.writelines(f"delete,{row}\n" for row in of(i - WINDOW))
+            operation = "insert," if window else ""
+            file.writelines(f"{operation}{row}\n" for row in of(i))
+        os.utime(path, (10**9 + i, 10**9 + i))  # Spark takes the files of a folder in the order of their times
+    done.touch()
+    return folder
 
 
 @dataclass(frozen=True)
@@ -110,6 +131,9 @@ class Answer:
     plus: int
     minus: int
     check: int
+    batches: tuple[
+        tuple[int, int], ...
+    ] = ()  # of a grouped job: how many groups there are after each batch, and their check
 
 
 def read_batches(job: Job, relation: int) -> list[tuple[Any, Any, Any]]:
@@ -125,6 +149,8 @@ def read_batches(job: Job, relation: int) -> list[tuple[Any, Any, Any]]:
 
 def answer(job: Job) -> Answer:
     """The exact answer by DuckDB: the net changes of every batch, from complete joins, and the check of the last."""
+    if job.query:
+        return grouped_answer(job)
     connection = duckdb.connect()
     final = _result(job)
     streams = {folder: read_batches(job, i) for i, folder in enumerate(job.inputs)}
@@ -168,6 +194,61 @@ def answer(job: Job) -> Answer:
     return Answer(plus, minus, int(check or 0) % MODULUS)
 
 
+def read_rows(connection: Any, table: str, path: Path, columns: Sequence[str], *, window: bool) -> None:
+    """Makes a table of a batch's rows, with `n` 1 or -1 behind their columns."""
+    kinds = ", ".join([*(["'op': 'VARCHAR'"] if window else []), *(f"'{c}': 'BIGINT'" for c in columns)])
+    sign = "if(op = 'delete', -1, 1)" if window else "1"
+    connection.execute(
+        f"create table {table} as select {', '.join(columns)}, {sign} as n"
+        f" from read_csv('{path}', header = false, delim = ',', auto_detect = false, columns = {{{kinds}}})"
+    )
+
+
+def apply_rows(connection: Any, table: str, changes: str, columns: Sequence[str]) -> None:
+    """Brings a table up to date: deletes take one copy of a row each, then inserts come."""
+    names = ", ".join(columns)
+    same = " and ".join(f"t.{c} is not distinct from d.{c}" for c in columns)
+    numbered = f"select *, row_number() over (partition by {names} order by key) as copy from"
+    connection.execute(
+        f"delete from {table} where rowid in (select t.key from"
+        f" ({numbered} (select *, rowid as key from {table})) t join"
+        f" ({numbered} (select {names}, rowid as key from {changes} where n < 0)) d on {same} and t.copy = d.copy)"
+    )
+    connection.execute(f"insert into {table} select {names} from {changes} where n > 0")
+
+
+def grouped_answer(job: Job) -> Answer:
+    """The exact answer of a grouped job: its groups after every batch, computed anew along the query's plan."""
+    query = job.query
+    assert query is not None
+    connection = duckdb.connect()
+    names = {folder: f"t{i}" for i, folder in enumerate(job.tables)}
+    for folder, name in names.items():
+        connection.execute(f"create table {name} ({', '.join(f'{c} bigint' for c in job.table_columns(folder))})")
+    now = counted_in_sql(query, {r.table: names[i] for i, r in zip(job.inputs, query.relations, strict=True)})
+    columns = [f"x{i}" for i in range(1, query.columns + 1)]
+    connection.execute(f"create table before as from ({now}) limit 0")
+    plus = minus = 0
+    batches = []
+    for batch in range(job.batches):
+        for folder, name in names.items():
+            path = job.files(job.inputs.index(folder))[batch]
+            if path.stat().st_size:
+                read_rows(connection, "d", path, job.table_columns(folder), window=job.window)
+                apply_rows(connection, name, "d", job.table_columns(folder))
+                connection.execute("drop table d")
+        connection.execute(f"create table after as {now}")
+        for sign, one, other in ((1, "after", "before"), (-1, "before", "after")):
+            found = connection.execute(f"select count(*) from (from {one} except from {other})").fetchone()
+            changed = int(found[0]) if found else 0
+            plus, minus = plus + changed * (sign > 0), minus + changed * (sign < 0)
+        check = check_in_sql([f"{c}::hugeint" for c in columns])
+        groups, total = connection.execute(f"select count(*), sum({check}) from after").fetchone() or (0, 0)
+        batches.append((int(groups), int(total or 0) % MODULUS))
+        connection.execute("drop table before; alter table after rename to before")
+    return Answer(plus, minus, batches[-1][1], tuple(batches))
+
+
 def _result(job: Job) -> str:
     columns = ", ".join(f"{v} as x{i}" for i, v in enumerate(job.vertices(), start=1))
     sources = ", ".join(f"r{i}" for i in range(1, job.relations + 1))
@@ -196,9 +277,11 @@ def make_job(
 ) -> Job:
     """The job of a workload over a graph.
 
-    A workload's name says shape, relations and the per cent of end vertices: `L3-1`, `L4-1`, `STAR4-1`. `EMPTY` is the path of three
+    A grouped workload is one of counted.py's. Of the others, a workload's name says shape, relations and the per cent of end vertices: `L3-1`, `L4-1`, `STAR4-1`. `EMPTY` is the path of three
     over one new edge per batch that joins nothing, whatever the graph.
     """
+    if counted.is_counted(workload):
+        return _grouped_job(graph, workload, folder, window=window, batches=batches, **settings)
     if workload == "EMPTY":
         lonely = np.arange(batches, dtype=np.int64)
         graph = Graph("empty", 10**9 + 2 * lonely, 10**9 + 2 * lonely + 1)
@@ -226,6 +309,29 @@ def make_job(
     )
 
 
+def _grouped_job(graph: Graph, workload: str, folder: Path, *, window: bool, batches: int, **settings: Any) -> Job:
+    base = folder / graph.name / f"{'win' if window else 'ins'}-{batches}"
+    query = counted.query(workload)
+
+    def write(table: str) -> Path:
+        if table in ("v1", "v2"):
+            first = table == "v1"
+            return graph.write_ends(base / table, batches, window=window, src=first, part=0 if first else 1, parts=5)
+        if table == "e":
+            return graph.write(base / "all", batches, window=window)
+        return graph.write(base / f"part{table[1:]}", batches, window=window, part=int(table[1:]), parts=4)
+
+    inputs = tuple(str(write(r.table)) for r in query.relations)
+    return grouped_job(workload, query, inputs, window=window, batches=batches, **settings)
+
+
+def grouped_job(
+    workload: str, query: Query, inputs: tuple[str, ...], *, window: bool, batches: int, **settings: Any
+) -> Job:
+    """The job of a grouped query over the folders of its relations."""
+    return Job(workload, "grouped", inputs, query.columns, 0, window=window, batches=batches, query=query, **settings)
+
+
 def main() -> None:
     """Writes a generated graph, one job per workload and mode beside it, and prints the answers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -234,7 +340,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=20)
     args = parser.parse_args()
     graph = Graph.power_law(args.edges)
-    for workload in ("L3-10", "L3-1", "L4-1", "STAR4-1"):
+    for workload in ("L3-10", "L3-1", "L4-1", "STAR4-1", *counted.GRAPH_WORKLOADS):
         for window in (False, True):
             job = make_job(graph, workload, args.folder.resolve(), window=window, batches=args.batches)
             path = args.folder / f"{graph.name}-{workload}-{'win' if window else 'ins'}.json"

@@ -9,7 +9,7 @@ under the query's conditions, one SQL statement per phase. As no row comes and g
 one batch, plus and minus are net. `T + D` is a `UNION ALL` on the probe side of a hash join; a second copy of each table, or the 2^n - 1
 terms without unions, were no faster. Indexes do not help DuckDB's joins, so each batch scans the tables: its cost grows with them.
 
-Either way count and check are aggregates in SQL, so Python sees one row per phase. The edges of each phase are a table in memory before a run begins.
+Grouped jobs are in duck_groups.py. Either way count and check are aggregates in SQL, so Python sees one row per phase. The edges of each phase are a table in memory before a run begins.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import argparse
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ import duckdb
 from jobs import MODULUS, Job, Report, check_in_sql
 from streams import read_batches
 from systems import System
+from systems.duck_groups import GROUPED, GroupsAnew, GroupsByDelta, Tables
 
 DELETES, INSERTS = -1, 1
 
@@ -40,8 +42,7 @@ class Database:
         folders = list(dict.fromkeys(job.inputs))
         self.table = [folders.index(folder) for folder in job.inputs]
         self.tables = range(len(folders))
-        self.sql = duckdb.connect(config={"threads": job.cores, "memory_limit": _bytes(job.memory)})
-        self.sql.execute("set preserve_insertion_order = false")
+        self.sql = _connect(job)
         self.has: set[tuple[int, int, int]] = set()
         for k, folder in enumerate(folders):
             self._load(k, read_batches(job, job.inputs.index(folder)))
@@ -103,19 +104,20 @@ class Delta:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.check = 0
+        database.clear()
 
-    def batch(self, batch: int) -> tuple[int, int]:
-        """Rows gained and lost in the next batch."""
+    def batch(self, batch: int) -> tuple[int, int, int]:
+        """Rows gained and lost in the next batch, and the check of what changed."""
         found = {DELETES: 0, INSERTS: 0}
+        checks = 0
         for sign in self.database.phases(batch):
             if sign == DELETES:
                 self.database.apply(batch, sign)
             found[sign], check = self.database.changes(batch, sign)
             if sign == INSERTS:
                 self.database.apply(batch, sign)
-            self.check += sign * check
-        return found[INSERTS], found[DELETES]
+            checks += sign * check
+        return found[INSERTS], found[DELETES], checks
 
 
 class Recompute:
@@ -123,16 +125,16 @@ class Recompute:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.check = 0
-        self.rows = 0
+        self.rows = self.check = 0
+        database.clear()
 
-    def batch(self, batch: int) -> tuple[int, int]:
-        """By how many rows the result grew or shrank in the next batch."""
+    def batch(self, batch: int) -> tuple[int, int, int]:
+        """By how many rows the result grew or shrank in the next batch, and its check by how much."""
         for sign in self.database.phases(batch):
             self.database.apply(batch, sign)
-        before = self.rows
+        before, check = self.rows, self.check
         self.rows, self.check = self.database.count([[f"e{k}" for k in self.database.table]])
-        return max(self.rows - before, 0), max(before - self.rows, 0)
+        return max(self.rows - before, 0), max(before - self.rows, 0), self.check - check
 
 
 WAYS: dict[str, type[Delta | Recompute]] = {"duckdb-delta": Delta, "duckdb-recompute": Recompute}
@@ -142,14 +144,20 @@ def run(job: Job, way: str, report: Report) -> None:
     """All runs of a job, until one reaches its limit."""
     settings = f"{job.cores} threads, {job.memory} of memory, tables in memory"
     report.start(way, str(duckdb.__version__), settings)
-    database = Database(job)
+    fresh: Callable[[], Delta | Recompute | GroupsAnew | GroupsByDelta]
+    if job.query:
+        tables = Tables(job, _connect(job))
+        sql, fresh = tables.sql, lambda: GROUPED[way](tables)
+    else:
+        database = Database(job)
+        sql, fresh = database.sql, lambda: WAYS[way](database)
     if job.warm_up:
-        _run(database, WAYS[way], min(job.warm_up, job.batches), None, 0)
+        _run(job, fresh, min(job.warm_up, job.batches), None, 0)
     for number in range(job.runs):
-        timer = threading.Timer(job.limit, database.sql.interrupt)
+        timer = threading.Timer(job.limit, sql.interrupt)
         timer.start()
         try:
-            if not _run(database, WAYS[way], job.batches, report, number):
+            if not _run(job, fresh, job.batches, report, number):
                 return
         except duckdb.InterruptException:
             return
@@ -157,23 +165,28 @@ def run(job: Job, way: str, report: Report) -> None:
             timer.cancel()
 
 
-def _run(database: Database, way: type[Delta | Recompute], batches: int, report: Report | None, number: int) -> bool:
-    database.clear()
+def _run(job: Job, fresh: Callable[[], Any], batches: int, report: Report | None, number: int) -> bool:
     started = time.perf_counter()
-    this = way(database)
-    plus = minus = 0
+    this = fresh()
+    plus = minus = check = 0
     for batch in range(batches):
         begun = time.perf_counter()
-        gained, lost = this.batch(batch)
+        gained, lost, changed = this.batch(batch)
         ended = time.perf_counter()
-        plus, minus = plus + gained, minus + lost
+        plus, minus, check = plus + gained, minus + lost, check + changed
         if report:
-            report.batch(number, batch, ended - begun, plus=gained, minus=lost)
-            if ended - started > database.job.limit:
+            report.batch(number, batch, ended - begun, plus=gained, minus=lost, check=changed % MODULUS)
+            if ended - started > job.limit:
                 return False
     if report:
-        report.run(number, ended - started, plus=plus, minus=minus, check=this.check % MODULUS)
+        report.run(number, ended - started, plus=plus, minus=minus, check=check % MODULUS)
     return True
+
+
+def _connect(job: Job) -> Any:
+    sql = duckdb.connect(config={"threads": job.cores, "memory_limit": _bytes(job.memory)})
+    sql.execute("set preserve_insertion_order = false")
+    return sql
 
 
 def _bytes(memory: str) -> str:

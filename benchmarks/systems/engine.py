@@ -22,12 +22,15 @@ FLAGS = ("-XX:+UseSerialGC",)
 
 def _command(system: str, job: Job, report: Path) -> list[str]:
     java = subprocess.run([ROOT / "scripts/java"], capture_output=True, text=True, check=True).stdout.strip()
+    asked = [str(job.columns), str(job.threshold)]
+    if job.query:
+        asked = [";".join(job.query.clauses()), ";".join(str(len(r.columns)) for r in job.query.relations)]
     return [
         java,
         *FLAGS,
         f"-Xmx{job.memory}",
         *("-cp", CLASSPATH.read_text(), "io.joinless.bench.EngineJob"),
-        *(system, str(report), job.shape, str(job.columns), str(job.threshold)),
+        *(system, str(report), job.shape, *asked),
         *(str(job.batches), str(job.runs), str(job.warm_up), *job.inputs),
     ]
 
@@ -55,7 +58,8 @@ def _refuses_bare(job: Job) -> str | None:
 SYSTEMS: list[System] = [
     System(
         name="joinless-engine",
-        what="Joinless' engine without Spark: batches go into the view tree, a cursor visits every result row.",
+        what="Joinless' engine without Spark: batches go into the view tree, a cursor visits every result row; of a grouped query "
+        "into sums per key, and each group that changes is visited.",
         command=_engine,
         missing=_missing,
     ),

@@ -12,8 +12,12 @@
 //! `dogs3` is the delta query; `dogs3-semijoin` the same after the atoms beside the filtered one are reduced to what joins with it;
 //! `best` binary joins from the filtered atom on; `from` binary joins in the order of the query.
 //!
+//! Grouped queries are in `grouped`.
+//!
 //! Vertices are u32, times u32 (the batch), differences i32. Where the query drops its last vertex it is dropped before the indexes, so that
 //! equal rows are one with a multiplicity. A bound variable is stored once per row. Rows that come and go within a batch are counted as both.
+
+mod grouped;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -22,6 +26,7 @@ use std::io::{BufWriter, Write};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use differential_dataflow::difference::Semigroup;
 use differential_dataflow::input::{Input, InputSession};
 use differential_dataflow::operators::arrange::{Arranged, TraceAgent};
 use differential_dataflow::operators::join::join_traces;
@@ -39,8 +44,8 @@ use timely::dataflow::Scope;
 use timely::worker::Worker;
 use timely::WorkerConfig;
 
-type Vertex = u32;
-type Time = u32;
+pub type Vertex = u32;
+pub type Time = u32;
 type Diff = i32;
 type Collection<'s, D> = VecCollection<'s, Time, D, Diff>;
 type Edges<'s> = Collection<'s, (Vertex, Vertex)>;
@@ -59,67 +64,101 @@ struct Job {
     threshold: Vertex,
     /// For each relation, the number of its stream.
     stream: Vec<usize>,
-    /// The changes of each stream and batch.
-    batches: Vec<Vec<Vec<((Vertex, Vertex), Diff)>>>,
+    batches: Batches<(Vertex, Vertex), Diff>,
+    timing: Timing,
+}
+
+/// The changes of each stream and batch.
+type Batches<D, R> = Vec<Vec<Vec<(D, R)>>>;
+
+/// How often a job runs and how long it may.
+struct Timing {
     runs: usize,
     warm_up: usize,
     limit: Duration,
 }
 
 impl Job {
-    fn read(path: &str) -> Job {
-        let fields: Value = serde_json::from_str(&fs::read_to_string(path).expect("the job's file")).expect("JSON");
+    fn read(fields: &Value) -> Job {
         let number = |name: &str| fields[name].as_u64().expect(name) as usize;
-        let inputs: Vec<&str> = fields["inputs"]
-            .as_array()
-            .expect("inputs")
-            .iter()
-            .map(|i| i.as_str().unwrap())
-            .collect();
-        let mut folders: Vec<&str> = Vec::new();
-        let stream = inputs
-            .iter()
-            .map(|input| {
-                folders.iter().position(|known| known == input).unwrap_or_else(|| {
-                    folders.push(input);
-                    folders.len() - 1
-                })
-            })
-            .collect();
+        let (folders, stream) = folders(fields);
         Job {
             star: fields["shape"] == "star",
-            relations: inputs.len(),
+            relations: stream.len(),
             columns: number("columns"),
             threshold: number("threshold") as Vertex,
             stream,
-            batches: folders.iter().map(|folder| read_batches(folder, number("batches"))).collect(),
+            batches: folders.iter().map(|folder| read_batches(folder, number("batches"), edge)).collect(),
+            timing: Timing::of(fields),
+        }
+    }
+}
+
+impl Timing {
+    fn of(fields: &Value) -> Timing {
+        let number = |name: &str| fields[name].as_u64().expect(name) as usize;
+        Timing {
             runs: number("runs"),
             warm_up: number("warm_up"),
             limit: Duration::from_secs_f64(fields["limit"].as_f64().expect("limit")),
         }
     }
-
-    fn batch_count(&self) -> usize {
-        self.batches[0].len()
-    }
 }
 
-fn read_batches(folder: &str, count: usize) -> Vec<Vec<((Vertex, Vertex), Diff)>> {
+/// The different folders of a job, and for each relation the number of its folder.
+fn folders(fields: &Value) -> (Vec<String>, Vec<usize>) {
+    let mut folders: Vec<String> = Vec::new();
+    let stream = fields["inputs"]
+        .as_array()
+        .expect("inputs")
+        .iter()
+        .map(|input| {
+            let input = input.as_str().expect("a folder");
+            folders.iter().position(|known| known == input).unwrap_or_else(|| {
+                folders.push(input.to_string());
+                folders.len() - 1
+            })
+        })
+        .collect();
+    (folders, stream)
+}
+
+/// An edge of a line, and whether it comes or goes.
+fn edge(line: &str) -> ((Vertex, Vertex), Diff) {
+    let mut fields = line.rsplit(',');
+    let mut vertex = || fields.next().and_then(|v| v.parse().ok()).expect("a vertex below 2^32");
+    let (dst, src) = (vertex(), vertex());
+    ((src, dst), if fields.next() == Some("delete") { -1 } else { 1 })
+}
+
+/// A row of up to three columns.
+fn any_row(line: &str) -> (grouped::Row, i64) {
+    let (sign, values) = match line.split_once(',') {
+        Some(("delete", rest)) => (-1, rest),
+        Some(("insert", rest)) => (1, rest),
+        _ => (1, line),
+    };
+    let mut row = [0; 3];
+    for (place, text) in row.iter_mut().zip(values.split(',')) {
+        *place = if text.is_empty() {
+            grouped::NULL
+        } else {
+            text.parse().expect("a number below 2^32")
+        };
+    }
+    (row, sign)
+}
+
+fn read_batches<D, R>(folder: &str, count: usize, change: fn(&str) -> (D, R)) -> Vec<Vec<(D, R)>> {
     let files = fs::read_dir(folder)
         .expect("the folder of a relation")
         .map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = files.filter(|file| file.extension().is_some_and(|e| e == "csv")).collect();
     files.sort();
     files.truncate(count);
-    let edge = |line: &str| {
-        let mut fields = line.rsplit(',');
-        let mut vertex = || fields.next().and_then(|v| v.parse().ok()).expect("a vertex below 2^32");
-        let (dst, src) = (vertex(), vertex());
-        ((src, dst), if fields.next() == Some("delete") { -1 } else { 1 })
-    };
     files
         .iter()
-        .map(|file| fs::read_to_string(file).unwrap().lines().map(edge).collect())
+        .map(|file| fs::read_to_string(file).unwrap().lines().map(change).collect())
         .collect()
 }
 
@@ -145,11 +184,27 @@ impl Report {
 
 /// What the visitor of the result's changes has seen since it was last asked.
 #[derive(Clone, Copy, Default)]
-struct Totals {
+pub struct Totals {
     plus: u64,
     minus: u64,
     check: u64,
 }
+
+impl Totals {
+    /// A row came or went so often.
+    #[inline(always)]
+    fn tell(&mut self, row: &[u64], diff: i64) {
+        if diff > 0 {
+            self.plus += diff as u64;
+        } else {
+            self.minus += diff.unsigned_abs();
+        }
+        self.check = self.check.wrapping_add((diff as u64).wrapping_mul(row_check(row)));
+    }
+}
+
+/// The inputs of a dataflow, and a probe behind its result.
+pub type Dataflow<D, R> = (Vec<InputSession<Time, D, R>>, Handle<Time>);
 
 // ---- Queries and plans --------------------------------------------------------------------------------------------------------------------
 
@@ -507,7 +562,7 @@ fn build<'s, const W: usize>(
     variant: Variant,
     scope: Scope<'s, Time>,
     totals: Rc<Cell<Totals>>,
-) -> (Vec<InputSession<Time, (Vertex, Vertex), Diff>>, Handle<Time>)
+) -> Dataflow<(Vertex, Vertex), Diff>
 where
     [Vertex; W]: ExchangeData,
 {
@@ -534,14 +589,7 @@ where
         .inspect_batch(move |_, changes| {
             let mut seen = totals.get();
             for (row, _, diff) in changes {
-                if *diff > 0 {
-                    seen.plus += *diff as u64;
-                } else {
-                    seen.minus += diff.unsigned_abs() as u64;
-                }
-                seen.check = seen
-                    .check
-                    .wrapping_add((*diff as i64 as u64).wrapping_mul(row_check(&row[..columns])));
+                seen.tell(&row.map(u64::from)[..columns], *diff as i64);
             }
             totals.set(seen);
         })
@@ -551,37 +599,46 @@ where
 
 /// The check of one result row; see benchmarks/jobs.py.
 #[inline(always)]
-fn row_check(row: &[Vertex]) -> u64 {
-    let ends = (row[0] as u64 + 7).wrapping_mul(row[row.len() - 1] as u64 + 11);
+fn row_check(row: &[u64]) -> u64 {
+    let ends = row[0].wrapping_add(7).wrapping_mul(row[row.len() - 1].wrapping_add(11));
     row.iter()
         .enumerate()
-        .fold(ends, |sum, (i, x)| sum.wrapping_add((2 * i as u64 + 3).wrapping_mul(*x as u64)))
+        .fold(ends, |sum, (i, x)| sum.wrapping_add((2 * i as u64 + 3).wrapping_mul(*x)))
 }
 
 /// One run over the first batches; reported if it has a number. False where the limit was reached.
-fn run<const W: usize>(job: &Job, variant: Variant, batches: usize, number: Option<usize>, report: &mut Report) -> bool
+fn run<D, R>(
+    stream: &Batches<D, R>,
+    limit: Duration,
+    build: &impl for<'s> Fn(Scope<'s, Time>, Rc<Cell<Totals>>) -> Dataflow<D, R>,
+    batches: usize,
+    number: Option<usize>,
+    report: &mut Report,
+) -> bool
 where
-    [Vertex; W]: ExchangeData,
+    D: ExchangeData,
+    R: ExchangeData + Semigroup,
 {
     let mut worker = Worker::new(WorkerConfig::default(), Allocator::Thread(Thread::default()), Some(Instant::now()));
     let totals = Rc::new(Cell::new(Totals::default()));
+    let cpu = cpu_seconds();
     let started = Instant::now();
-    let (mut inputs, probe) = worker.dataflow(|scope| build::<W>(job, variant, scope, Rc::clone(&totals)));
+    let (mut inputs, probe) = worker.dataflow(|scope| build(scope, Rc::clone(&totals)));
     let mut spent = started.elapsed();
     let mut all = Totals::default();
     for batch in 0..batches {
         let begun = Instant::now();
         let next = batch as Time + 1;
-        for (input, stream) in inputs.iter_mut().zip(&job.batches) {
-            for (edge, diff) in &stream[batch] {
-                input.update(*edge, *diff);
+        for (input, changes) in inputs.iter_mut().zip(stream) {
+            for (row, diff) in &changes[batch] {
+                input.update(row.clone(), diff.clone());
             }
             input.advance_to(next);
             input.flush();
         }
         while probe.less_than(&next) {
             worker.step();
-            if number.is_some() && spent + begun.elapsed() > job.limit {
+            if number.is_some() && spent + begun.elapsed() > limit {
                 return false;
             }
         }
@@ -595,17 +652,19 @@ where
         };
         if let Some(run) = number {
             report.write(format_args!(
-                "\"event\": \"batch\", \"run\": {run}, \"batch\": {batch}, \"seconds\": {:.7}, \"plus\": {}, \"minus\": {}",
+                "\"event\": \"batch\", \"run\": {run}, \"batch\": {batch}, \"seconds\": {:.7}, \"plus\": {}, \"minus\": {}, \"check\": {}",
                 took.as_secs_f64(),
                 seen.plus,
-                seen.minus
+                seen.minus,
+                seen.check
             ));
         }
     }
     if let Some(run) = number {
         report.write(format_args!(
-            "\"event\": \"run\", \"run\": {run}, \"seconds\": {:.6}, \"plus\": {}, \"minus\": {}, \"check\": {}",
+            "\"event\": \"run\", \"run\": {run}, \"seconds\": {:.6}, \"cpu\": {:.6}, \"plus\": {}, \"minus\": {}, \"check\": {}",
             spent.as_secs_f64(),
+            cpu_seconds() - cpu,
             all.plus,
             all.minus,
             all.check
@@ -617,6 +676,33 @@ where
         worker.step();
     }
     true
+}
+
+/// Seconds that this thread had a core so far; 0 where the system does not tell.
+fn cpu_seconds() -> f64 {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    told.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+}
+
+/// All runs of a job.
+fn measure<D, R>(
+    stream: &Batches<D, R>,
+    timing: &Timing,
+    build: impl for<'s> Fn(Scope<'s, Time>, Rc<Cell<Totals>>) -> Dataflow<D, R>,
+    report: &mut Report,
+) where
+    D: ExchangeData,
+    R: ExchangeData + Semigroup,
+{
+    let batches = stream[0].len();
+    if timing.warm_up > 0 {
+        run(stream, timing.limit, &build, timing.warm_up.min(batches), None, report);
+    }
+    for number in 0..timing.runs {
+        if !run(stream, timing.limit, &build, batches, Some(number), report) {
+            break;
+        }
+    }
 }
 
 /// The versions of the crates that do the work.
@@ -658,19 +744,41 @@ fn main() {
         versions()
     ));
     report.flush();
-    let job = Job::read(job);
-    let run = match job.relations {
-        2 => run::<3>,
-        3 => run::<4>,
-        4 => run::<5>,
-        n => panic!("{n} relations; two to four are built"),
-    };
-    if job.warm_up > 0 {
-        run(&job, variant, job.warm_up.min(job.batch_count()), None, &mut report);
-    }
-    for number in 0..job.runs {
-        if !run(&job, variant, job.batch_count(), Some(number), &mut report) {
-            break;
+    let fields: Value = serde_json::from_str(&fs::read_to_string(job).expect("the job's file")).expect("JSON");
+    if fields["query"].is_object() {
+        let (folders, tables) = folders(&fields);
+        let count = fields["batches"].as_u64().expect("batches") as usize;
+        let stream = folders.iter().map(|folder| read_batches(folder, count, any_row)).collect();
+        let query = grouped::Grouped::of(&fields, tables);
+        let best = variant == Variant::BestOrder;
+        measure(
+            &stream,
+            &Timing::of(&fields),
+            |scope, totals| query.build(best, scope, totals),
+            &mut report,
+        );
+    } else {
+        let job = Job::read(&fields);
+        match job.relations {
+            2 => measure(
+                &job.batches,
+                &job.timing,
+                |scope, totals| build::<3>(&job, variant, scope, totals),
+                &mut report,
+            ),
+            3 => measure(
+                &job.batches,
+                &job.timing,
+                |scope, totals| build::<4>(&job, variant, scope, totals),
+                &mut report,
+            ),
+            4 => measure(
+                &job.batches,
+                &job.timing,
+                |scope, totals| build::<5>(&job, variant, scope, totals),
+                &mut report,
+            ),
+            n => panic!("{n} relations; two to four are built"),
         }
     }
     report.flush();

@@ -8,7 +8,8 @@ import java.nio.file.{Path, Paths}
   * docs/benchmarks.md.
   *
   * Arguments: `engine` or `bare`, report file, `path` or `star`, columns, threshold, batches, runs, batches of the
-  * unmeasured run, and the folder of each relation. Appends the events of the job's report; those of a run carry in
+  * unmeasured run, and the folder of each relation. Of a grouped job: `engine`, report file, `grouped`, the clauses of the query and the
+  * columns of each relation in one argument each, separated by semicolons; then batches and so on as before. Appends the events of the job's report; those of a run carry in
   * addition `cpu`, the seconds that the one thread had a core (with writing the report), `heap`, the bytes that the run
   * still holds at its end (heap in use after a collection, less that before it), and the engine's counters `steps` (of
   * propagation) and `moves` (of cursors).
@@ -18,46 +19,74 @@ import java.nio.file.{Path, Paths}
 object EngineJob {
 
   def main(args: Array[String]): Unit = args match {
+    case Array(_, report, "grouped", clauses, columns, batches, runs, warmUp, folders @ _*) =>
+      val paths = folders.map(Paths.get(_)).toIndexedSeq
+      val inputs = paths.distinct
+      val widths = columns.split(';').map(_.toInt)
+      val ofInput = inputs.map(input => widths(paths.indexOf(input)))
+      val query = new GroupedQuery(paths.map(inputs.indexOf(_)), ofInput, clauses.split(';').toSeq)
+      val stream = RowStream.read(inputs, ofInput, batches.toInt)
+      reporting(report, "joinless-engine") { file =>
+        measure[IndexedSeq[RowBatch], GroupedRun](stream, runs.toInt, warmUp.toInt, file)(
+          () => new GroupedRun(query),
+          _(_)
+        )
+      }
     case Array(system, report, shape, columns, threshold, batches, runs, warmUp, folders @ _*) =>
       val paths = folders.map(Paths.get(_)).toIndexedSeq
       val inputs = paths.distinct
       val query = GraphQuery(shape == "star", paths.map(inputs.indexOf(_)), threshold.toLong, columns.toInt)
       val stream = EdgeStream.read(inputs, batches.toInt)
       val deletes = stream.deletes
-      val file = new Report(Paths.get(report))
-      try {
-        file.start(if (system == "bare") "bare-index" else "joinless-engine")
-        measure(stream, runs.toInt, warmUp.toInt, file) { () =>
-          if (system == "bare") BareIndex(query) else EngineRun(query, deletes)
-        }
-      } finally file.close()
+      reporting(report, if (system == "bare") "bare-index" else "joinless-engine") { file =>
+        measure[IndexedSeq[EdgeBatch], Maintenance](stream.batches, runs.toInt, warmUp.toInt, file)(
+          () => if (system == "bare") BareIndex(query) else EngineRun(query, deletes),
+          _(_)
+        )
+      }
     case _ => sys.error("arguments: engine|bare report path|star columns threshold batches runs warm-up folder...")
   }
 
-  private def measure(stream: EdgeStream, runs: Int, warmUp: Int, file: Report)(fresh: () => Maintenance): Unit = {
-    val _ = run(fresh(), stream.first(warmUp), (_, _, _, _) => ())
+  private def reporting(report: String, system: String)(body: Report => Unit): Unit = {
+    val file = new Report(Paths.get(report))
+    try {
+      file.start(system)
+      body(file)
+    } finally file.close()
+  }
+
+  private def measure[Batch, M <: Told](stream: IndexedSeq[Batch], runs: Int, warmUp: Int, file: Report)(
+      fresh: () => M,
+      apply: (M, Batch) => Unit
+  ): Unit = {
+    val _ = run(fresh(), stream.take(warmUp), apply, (_, _, _) => ())
     for (r <- 0 until runs) {
       val before = heap()
       val maintenance = fresh()
       val cpu = threads.getCurrentThreadCpuTime
-      val seconds = run(maintenance, stream, file.batch(r, _, _, _, _))
+      val seconds = run(maintenance, stream, apply, file.batch(r, _, _, _))
       file.run(r, seconds, (threads.getCurrentThreadCpuTime - cpu) / 1e9, maintenance, heap() - before)
     }
   }
 
   private val threads = ManagementFactory.getThreadMXBean
 
-  /** Seconds of all batches; tells (batch, seconds, plus, minus) of each. */
-  private def run(maintenance: Maintenance, stream: EdgeStream, tell: (Int, Double, Long, Long) => Unit): Double = {
+  /** Seconds of all batches; tells (batch, seconds, what it changed) of each. */
+  private def run[Batch, M <: Told](
+      maintenance: M,
+      stream: IndexedSeq[Batch],
+      apply: (M, Batch) => Unit,
+      tell: (Int, Double, Changed) => Unit
+  ): Double = {
     var total = 0.0
     var b = 0
-    while (b < stream.batches.size) {
-      val (plus, minus) = (maintenance.plus, maintenance.minus)
+    while (b < stream.size) {
+      val (plus, minus, check) = (maintenance.plus, maintenance.minus, maintenance.check)
       val start = System.nanoTime
-      maintenance(stream.batches(b))
+      apply(maintenance, stream(b))
       val seconds = (System.nanoTime - start) / 1e9
       total += seconds
-      tell(b, seconds, maintenance.plus - plus, maintenance.minus - minus)
+      tell(b, seconds, Changed(maintenance.plus - plus, maintenance.minus - minus, maintenance.check - check))
       b += 1
     }
     total
@@ -69,6 +98,9 @@ object EngineJob {
     runtime.totalMemory - runtime.freeMemory
   }
 }
+
+/** Rows gained and lost in a batch, and their check. */
+final private case class Changed(plus: Long, minus: Long, check: Long)
 
 /** The report of a job, a line of JSON per event; written every 200 ms, so that batches of one edge cost little. */
 final private class Report(path: Path) {
@@ -87,14 +119,15 @@ final private class Report(path: Path) {
     flush()
   }
 
-  def batch(run: Int, batch: Int, seconds: Double, plus: Long, minus: Long): Unit = {
+  def batch(run: Int, batch: Int, seconds: Double, changed: Changed): Unit = {
     lines.append("{\"event\": \"batch\", \"run\": ").append(run).append(", \"batch\": ").append(batch)
-      .append(", \"seconds\": ").append(seconds).append(", \"plus\": ").append(plus)
-      .append(", \"minus\": ").append(minus).append("}\n")
+      .append(", \"seconds\": ").append(seconds).append(", \"plus\": ").append(changed.plus)
+      .append(", \"minus\": ").append(changed.minus)
+      .append(", \"check\": ").append(java.lang.Long.toUnsignedString(changed.check)).append("}\n")
     if (System.nanoTime - flushed > Report.Interval) flush()
   }
 
-  def run(run: Int, seconds: Double, cpu: Double, of: Maintenance, heap: Long): Unit = {
+  def run(run: Int, seconds: Double, cpu: Double, of: Told, heap: Long): Unit = {
     val figures = Seq(
       "plus" -> of.plus.toString,
       "minus" -> of.minus.toString,

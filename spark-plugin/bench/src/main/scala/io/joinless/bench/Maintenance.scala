@@ -5,9 +5,12 @@ package io.joinless.bench
   * `plus` and `minus` count those rows; `check` is the sum of ±(x_1 + 7)(x_last + 11) ± Σ (2 i + 1) x_i over them, modulo
   * 2^64, as benchmarks/jobs.py defines it.
   */
-trait Maintenance {
+trait Maintenance extends Told {
   def apply(batch: IndexedSeq[EdgeBatch]): Unit
+}
 
+/** What has been told of a result so far. */
+trait Told {
   def plus: Long
   def minus: Long
   def check: Long

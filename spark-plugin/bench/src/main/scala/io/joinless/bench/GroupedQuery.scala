@@ -1,0 +1,175 @@
+package io.joinless.bench
+
+import io.joinless.engine.algebra.{Counts, ExactSums, Ring}
+import io.joinless.engine.query.{Hypergraph, Reduction}
+import io.joinless.engine.reduce.{ComponentDef, Lift, ReducedDef}
+import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
+import scala.collection.immutable.BitSet
+
+/** A grouped query of benchmarks/queries.py, from its clauses, and how the engine's room `reduce` keeps it up to date.
+  *
+  * What is shown are the group's columns, of COUNT(DISTINCT) its column, and the columns of conditions with `<>`. Columns that are equated
+  * are one vertex of the query's hypergraph; a shown column that is equated with none is a vertex of its own. The reduction may show more.
+  *
+  * @param inputs per relation, the input it reads
+  * @param columns per input, how many columns its rows have
+  * @param clauses as `Query.clauses` writes them
+  */
+final class GroupedQuery(val inputs: IndexedSeq[Int], val columns: IndexedSeq[Int], clauses: Seq[String]) {
+  import GroupedQuery._
+
+  private val words: Seq[(String, IndexedSeq[Int])] = clauses.map { clause =>
+    val all = clause.split(' ')
+    all.head -> all.tail.map(_.toInt).toIndexedSeq
+  }
+
+  private def columnsOf(kind: String): Seq[Column] =
+    words.collect { case (`kind`, numbers) => Column(numbers(0), numbers(1)) }
+
+  private def pairs(kind: String): Seq[(Column, Column)] =
+    words.collect { case (`kind`, n) => Column(n(0), n(1)) -> Column(n(2), n(3)) }
+
+  private val group = columnsOf("group").toIndexedSeq
+  private val distinctOf = columnsOf("distinct").headOption
+  private val unequal = pairs("unequal")
+  private val below = words.collect { case ("below", n) => (n(0), n(1), n(2).toLong) }
+  private val sum = words.collectFirst { case ("sum", n) => n }
+
+  /** Columns of a result row. */
+  val resultColumns: Int = group.size + words.count { case (kind, _) => Aggregates(kind) }
+
+  /** What is asked of a group: nothing, how many results it has, how many different values, or also a sum. */
+  val asks: Asks =
+    if (resultColumns == group.size) Nothing
+    else if (distinctOf.isDefined) DistinctValues
+    else if (sum.isDefined) CountAndSum
+    else Count
+
+  /** Classes of equated columns, each with its columns; then each other column that is shown. */
+  private val vertices: IndexedSeq[Set[Column]] = {
+    val equated = pairs("equal").foldLeft(IndexedSeq.empty[Set[Column]]) { case (classes, (a, b)) =>
+      val (these, others) = classes.partition(c => c(a) || c(b))
+      others :+ (these.flatten.toSet + a + b)
+    }
+    val shown = group ++ distinctOf ++ unequal.flatMap { case (a, b) => Seq(a, b) }
+    equated ++ shown.distinct.filterNot(c => equated.exists(_(c))).map(Set(_))
+  }
+  private val attributes = vertices.count(_.size > 1)
+
+  private def vertex(column: Column): Int = vertices.indexWhere(_(column))
+
+  private val graph = Hypergraph(inputs.indices.map { r =>
+    BitSet.fromSpecific(vertices.indices.filter(vertices(_).exists(_.relation == r)))
+  })
+
+  private val asked = BitSet.fromSpecific((group ++ distinctOf ++ unequal.flatMap(p => Seq(p._1, p._2))).map(vertex))
+
+  val reduction: Reduction = Reduction.best(graph, asked).fold(core => sys.error(core.toString), identity)
+
+  /** Whether results count once. */
+  val distinct: Boolean = asks == Nothing || asks == DistinctValues
+
+  val ring: Ring = if (asks == CountAndSum) new ExactSums(Array(ExactSums.words(Bits))) else Counts
+
+  private def at(relation: Int, vertex: Int): Int =
+    vertices(vertex).collectFirst { case Column(`relation`, c) => c }.get
+
+  def definition: ReducedDef = {
+    val block = BlockDef(
+      columns.map(n => InputDef(n, RowProjection.fixedWords(n), retractable = true)),
+      IndexedSeq.fill(vertices.size)(AttributeDef(nullSafe = false)),
+      inputs.indices.map { r =>
+        val keys = graph.edges(r).toIndexedSeq.filter(_ < attributes)
+        RelationDef(inputs(r), keys.map(x => x -> KeyField(at(r, x), variable = false)))
+      },
+      reduction.components.head.tree
+    )
+    val components = reduction.components.map { c =>
+      val fields = ComponentDef.atRoot(c.tree).map { r =>
+        r -> c.shown.toIndexedSeq.map(x => ProjectedField(at(r, x), variable = false))
+      }
+      ComponentDef(c.tree, fields.toMap, distinct)
+    }
+    val top = BlockDef(
+      reduction.components.map(c =>
+        InputDef(c.shown.size, RowProjection.fixedWords(c.shown.size), retractable = true)
+      ),
+      block.attributes,
+      reduction.components.indices.map { c =>
+        RelationDef(
+          c,
+          reduction.components(c).shown.toIndexedSeq.zipWithIndex.map { case (x, i) => x -> KeyField(i, false) }
+        )
+      },
+      reduction.top
+    )
+    val lifts = inputs.indices.map(r => sum.filter(_(0) == r).map(n => new Form(n(1).toLong, n.drop(2).map(_.toLong))))
+    ReducedDef(block, components, top, ring, lifts)
+  }
+
+  /** The relations (bit set) that take a row of the input which begins at `start`. */
+  def roles(input: Int, values: Array[Long], start: Int): Long = {
+    var found = 0L
+    var r = 0
+    while (r < inputs.size) {
+      if (inputs(r) == input && passes(r, values, start)) found |= 1L << r
+      r += 1
+    }
+    found
+  }
+
+  private val limits: Array[Array[(Int, Long)]] =
+    inputs.indices.map(r => below.collect { case (`r`, c, limit) => (c, limit) }.toArray).toArray
+  private val nulls: Array[Array[Int]] =
+    inputs.indices.map(r => columnsOf("null").filter(_.relation == r).map(_.column).toArray).toArray
+
+  private def passes(r: Int, values: Array[Long], start: Int): Boolean =
+    (limits(r).length == 0 || limits(r).forall { case (c, limit) => values(start + c) < limit }) &&
+      (nulls(r).length == 0 || nulls(r).forall(c => values(start + c) == RowBatch.Null))
+
+  /** Where a result of the top has a shown column: its component and the column of what that one shows. */
+  private def place(column: Column): Place = {
+    val x = vertex(column)
+    val c = reduction.components.indexWhere(_.shown(x))
+    Place(c, reduction.components(c).shown.toIndexedSeq.indexOf(x))
+  }
+
+  /** Of the group's columns, and behind them of the values that are to be different. */
+  val keys: IndexedSeq[Place] = (group ++ distinctOf).map(place)
+  val groupColumns: Int = group.size
+  val differing: Seq[(Place, Place)] = unequal.map { case (a, b) => (place(a), place(b)) }
+}
+
+object GroupedQuery {
+  private val Aggregates = Set("count", "sum", "distinct")
+  private val Bits = 32 // of a summand
+
+  final case class Column(relation: Int, column: Int)
+  final case class Place(component: Int, column: Int)
+
+  sealed trait Asks
+  case object Nothing extends Asks
+  case object Count extends Asks
+  case object CountAndSum extends Asks
+  case object DistinctValues extends Asks
+
+  /** (Σ factor · column) mod modulus. */
+  final private class Form(modulus: Long, factors: IndexedSeq[Long]) extends Lift {
+    private[this] val by = factors.toArray
+    private[this] val nullWords = (by.length + 63) / 64
+
+    override def multiply(into: Array[Long], arena: TupleArena, row: Int): Unit = {
+      val page = arena.page(row)
+      val start = arena.start(row) + nullWords
+      var form = 0L
+      var c = 0
+      while (c < by.length) { form += by(c) * page(start + c); c += 1 }
+      val value = form % modulus
+      // the sum is not negative and has two words
+      val low = into(1)
+      into(2) = into(2) * value + Math.multiplyHigh(low, value) + (if (low < 0) value else 0L)
+      into(1) = low * value
+    }
+  }
+}

@@ -1,0 +1,122 @@
+package io.joinless.bench
+
+import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.reduce.{ReducedBatch, ReducedJoin}
+import io.joinless.engine.tuples.RowProjection
+
+/** The engine on a [[GroupedQuery]]: rows go into sums per key, and what they change is read per result of the top.
+  *
+  * A consumer of ours adds it up per group, as the result is told in differences, and visits each group that a batch changed: its old row
+  * goes, its new one comes.
+  */
+final class GroupedRun(query: GroupedQuery) extends Told {
+  private[this] val join = new ReducedJoin(query.definition)
+  private[this] val batch = new ReducedBatch(join, query.differing.map(new GroupedRun.Different(join, _)).toIndexedSeq)
+  private[this] val rowWords = query.columns.map(RowProjection.fixedWords).toArray
+  private[this] val words = new Array[Long](rowWords.max)
+
+  private[this] val components = query.keys.map(_.component).toArray
+  private[this] val places = query.keys.map(_.column).toArray
+  private[this] val arenas = components.map(join.shown)
+  private[this] val starts =
+    components.map(c =>
+      RowProjection.fixedWords(query.reduction.components(c).shown.size) -
+        query.reduction.components(c).shown.size
+    )
+  private[this] val key = new Array[Long](components.length)
+  private[this] val row = new Array[Long](query.resultColumns)
+
+  private[this] val groups = new Groups(key.length, query.ring.width)
+  private[this] val one = Array(1L)
+  private[this] val perGroup =
+    if (query.asks == GroupedQuery.DistinctValues) new Groups(query.groupColumns, 1) else groups
+
+  var plus, minus, check = 0L
+
+  override def stateRows: Long = join.rows
+  override def stateBytes: Long = join.bytes
+  override def figures: Seq[(String, Long)] = Seq("steps" -> join.counters.steps, "results" -> join.counters.results)
+
+  def apply(changes: IndexedSeq[RowBatch]): Unit = {
+    var input = 0
+    while (input < changes.size) { feed(input, changes(input)); input += 1 }
+    while (batch.next()) {
+      var i = 0
+      while (i < key.length) {
+        val id = batch.rows(components(i))
+        key(i) = arenas(i).page(id)(arenas(i).start(id) + starts(i) + places(i))
+        i += 1
+      }
+      groups.add(key, batch.element)
+    }
+    if (perGroup ne groups) groups.foreachTouched { (page, at, before, after) =>
+      if (before(0) > 0 != after(0) > 0) {
+        one(0) = if (after(0) > 0) 1L else -1L
+        System.arraycopy(page, at, key, 0, query.groupColumns)
+        perGroup.add(key, one)
+      }
+    }
+    perGroup.foreachTouched { (page, at, before, after) =>
+      System.arraycopy(page, at, row, 0, query.groupColumns)
+      if (query.asks == GroupedQuery.Nothing) {
+        if (before(0) > 0 != after(0) > 0) visit(after(0) > 0, after)
+      } else if (!java.util.Arrays.equals(before, after)) {
+        if (before(0) > 0) visit(comes = false, before)
+        if (after(0) > 0) visit(comes = true, after)
+      }
+    }
+  }
+
+  private def feed(input: Int, rows: RowBatch): Unit = {
+    val first = rowWords(input) - rows.columns
+    var i = 0
+    while (i < rows.size) {
+      val start = i * rows.columns
+      val roles = query.roles(input, rows.values, start)
+      if (roles != 0L) {
+        words(0) = 0L
+        var c = 0
+        while (c < rows.columns) {
+          val value = rows.values(start + c)
+          val isNull = value == RowBatch.Null
+          if (isNull) words(0) |= 1L << c
+          words(first + c) = if (isNull) 0L else value
+          c += 1
+        }
+        batch.add(input, roles, rows.weights(i).toLong, words, rowWords(input))
+      }
+      i += 1
+    }
+  }
+
+  /** A row of the result; of values that are sums, the check looks at their low word. */
+  private def visit(comes: Boolean, values: Array[Long]): Unit = {
+    var i = query.groupColumns
+    while (i < row.length) { row(i) = values(i - query.groupColumns); i += 1 }
+    var sum = (row(0) + 7) * (row(row.length - 1) + 11)
+    i = 0
+    while (i < row.length) { sum += (2 * i + 3) * row(i); i += 1 }
+    if (comes) { plus += 1; check += sum }
+    else { minus += 1; check -= sum }
+  }
+}
+
+private object GroupedRun {
+
+  /** Two shown columns differ. */
+  final class Different(join: ReducedJoin, places: (GroupedQuery.Place, GroupedQuery.Place)) extends Residual {
+    private[this] val (a, b) = places
+
+    override val relations: IndexedSeq[Int] = IndexedSeq(a.component, b.component).distinct
+
+    override def accept(rows: Array[Int]): Boolean = value(a, rows) != value(b, rows)
+
+    private def value(place: GroupedQuery.Place, rows: Array[Int]): Long = {
+      val arena = join.shown(place.component)
+      val row = rows(place.component)
+      arena.page(row)(arena.start(row) + GroupedRun.NullWords + place.column)
+    }
+  }
+
+  final val NullWords = 1
+}
