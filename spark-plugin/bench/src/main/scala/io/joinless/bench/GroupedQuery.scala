@@ -12,11 +12,14 @@ import scala.collection.immutable.BitSet
   * What is shown are the group's columns, of COUNT(DISTINCT) its column, and the columns of conditions with `<>`. Columns that are equated
   * are one vertex of the query's hypergraph; a shown column that is equated with none is a vertex of its own. The reduction may show more.
   *
-  * @param inputs per relation, the input it reads
-  * @param columns per input, how many columns its rows have
+  * As in Spark, a relation stores the columns that the query reads of it behind its conditions; relations of one stream that read the same
+  * columns share their rows ([[layouts]]).
+  *
+  * @param streams per relation, the stream it reads
+  * @param columns per stream, how many columns its rows have
   * @param clauses as `Query.clauses` writes them
   */
-final class GroupedQuery(val inputs: IndexedSeq[Int], val columns: IndexedSeq[Int], clauses: Seq[String]) {
+final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int], clauses: Seq[String]) {
   import GroupedQuery._
 
   private val words: Seq[(String, IndexedSeq[Int])] = clauses.map { clause =>
@@ -59,7 +62,7 @@ final class GroupedQuery(val inputs: IndexedSeq[Int], val columns: IndexedSeq[In
 
   private def vertex(column: Column): Int = vertices.indexWhere(_(column))
 
-  private val graph = Hypergraph(inputs.indices.map { r =>
+  private val graph = Hypergraph(streams.indices.map { r =>
     BitSet.fromSpecific(vertices.indices.filter(vertices(_).exists(_.relation == r)))
   })
 
@@ -72,16 +75,25 @@ final class GroupedQuery(val inputs: IndexedSeq[Int], val columns: IndexedSeq[In
 
   val ring: Ring = if (asks == CountAndSum) new ExactSums(Array(ExactSums.words(Bits))) else Counts
 
+  private val layoutOf: IndexedSeq[Layout] = streams.indices.map { r =>
+    val read = vertices.flatten.collect { case Column(`r`, c) => c } ++
+      sum.filter(_(0) == r).toSeq.flatMap(_ => 0 until columns(streams(r)))
+    Layout(streams(r), read.distinct.sorted)
+  }
+
+  /** What is stored: of which stream, which columns. */
+  val layouts: IndexedSeq[Layout] = layoutOf.distinct
+
   private def at(relation: Int, vertex: Int): Int =
-    vertices(vertex).collectFirst { case Column(`relation`, c) => c }.get
+    layoutOf(relation).columns.indexOf(vertices(vertex).collectFirst { case Column(`relation`, c) => c }.get)
 
   def definition: ReducedDef = {
     val block = BlockDef(
-      columns.map(n => InputDef(n, RowProjection.fixedWords(n), retractable = true)),
+      layouts.map(l => InputDef(l.columns.size, RowProjection.fixedWords(l.columns.size), retractable = true)),
       IndexedSeq.fill(vertices.size)(AttributeDef(nullSafe = false)),
-      inputs.indices.map { r =>
+      streams.indices.map { r =>
         val keys = graph.edges(r).toIndexedSeq.filter(_ < attributes)
-        RelationDef(inputs(r), keys.map(x => x -> KeyField(at(r, x), variable = false)))
+        RelationDef(layouts.indexOf(layoutOf(r)), keys.map(x => x -> KeyField(at(r, x), variable = false)))
       },
       reduction.components.head.tree
     )
@@ -104,25 +116,29 @@ final class GroupedQuery(val inputs: IndexedSeq[Int], val columns: IndexedSeq[In
       },
       reduction.top
     )
-    val lifts = inputs.indices.map(r => sum.filter(_(0) == r).map(n => new Form(n(1).toLong, n.drop(2).map(_.toLong))))
+    val lifts = streams.indices.map(r => sum.filter(_(0) == r).map(n => new Form(n(1).toLong, n.drop(2).map(_.toLong))))
     ReducedDef(block, components, top, ring, lifts)
   }
 
-  /** The relations (bit set) that take a row of the input which begins at `start`. */
-  def roles(input: Int, values: Array[Long], start: Int): Long = {
+  /** The relations (bit set) of a layout that take the row of its stream which begins at `start`. */
+  def roles(layout: Int, values: Array[Long], start: Int): Long = {
     var found = 0L
-    var r = 0
-    while (r < inputs.size) {
-      if (inputs(r) == input && passes(r, values, start)) found |= 1L << r
-      r += 1
+    var i = 0
+    while (i < relationsOf(layout).length) {
+      val r = relationsOf(layout)(i)
+      if (passes(r, values, start)) found |= 1L << r
+      i += 1
     }
     found
   }
 
+  private val relationsOf: Array[Array[Int]] =
+    layouts.map(layout => streams.indices.filter(layoutOf(_) == layout).toArray).toArray
+
   private val limits: Array[Array[(Int, Long)]] =
-    inputs.indices.map(r => below.collect { case (`r`, c, limit) => (c, limit) }.toArray).toArray
+    streams.indices.map(r => below.collect { case (`r`, c, limit) => (c, limit) }.toArray).toArray
   private val nulls: Array[Array[Int]] =
-    inputs.indices.map(r => columnsOf("null").filter(_.relation == r).map(_.column).toArray).toArray
+    streams.indices.map(r => columnsOf("null").filter(_.relation == r).map(_.column).toArray).toArray
 
   private def passes(r: Int, values: Array[Long], start: Int): Boolean =
     (limits(r).length == 0 || limits(r).forall { case (c, limit) => values(start + c) < limit }) &&
@@ -146,6 +162,7 @@ object GroupedQuery {
   private val Bits = 32 // of a summand
 
   final case class Column(relation: Int, column: Int)
+  final case class Layout(stream: Int, columns: IndexedSeq[Int])
   final case class Place(component: Int, column: Int)
 
   sealed trait Asks

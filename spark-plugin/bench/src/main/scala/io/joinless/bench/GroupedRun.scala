@@ -12,7 +12,8 @@ import io.joinless.engine.tuples.RowProjection
 final class GroupedRun(query: GroupedQuery) extends Told {
   private[this] val join = new ReducedJoin(query.definition)
   private[this] val batch = new ReducedBatch(join, query.differing.map(new GroupedRun.Different(join, _)).toIndexedSeq)
-  private[this] val rowWords = query.columns.map(RowProjection.fixedWords).toArray
+  private[this] val layouts = query.layouts.map(_.columns.toArray).toArray
+  private[this] val rowWords = layouts.map(columns => RowProjection.fixedWords(columns.length))
   private[this] val words = new Array[Long](rowWords.max)
 
   private[this] val components = query.keys.map(_.component).toArray
@@ -38,8 +39,8 @@ final class GroupedRun(query: GroupedQuery) extends Told {
   override def figures: Seq[(String, Long)] = Seq("steps" -> join.counters.steps, "results" -> join.counters.results)
 
   def apply(changes: IndexedSeq[RowBatch]): Unit = {
-    var input = 0
-    while (input < changes.size) { feed(input, changes(input)); input += 1 }
+    var layout = 0
+    while (layout < layouts.length) { feed(layout, changes(query.layouts(layout).stream)); layout += 1 }
     while (batch.next()) {
       var i = 0
       while (i < key.length) {
@@ -67,23 +68,24 @@ final class GroupedRun(query: GroupedQuery) extends Told {
     }
   }
 
-  private def feed(input: Int, rows: RowBatch): Unit = {
-    val first = rowWords(input) - rows.columns
+  private def feed(layout: Int, rows: RowBatch): Unit = {
+    val columns = layouts(layout)
+    val first = rowWords(layout) - columns.length
     var i = 0
     while (i < rows.size) {
       val start = i * rows.columns
-      val roles = query.roles(input, rows.values, start)
+      val roles = query.roles(layout, rows.values, start)
       if (roles != 0L) {
         words(0) = 0L
         var c = 0
-        while (c < rows.columns) {
-          val value = rows.values(start + c)
+        while (c < columns.length) {
+          val value = rows.values(start + columns(c))
           val isNull = value == RowBatch.Null
           if (isNull) words(0) |= 1L << c
           words(first + c) = if (isNull) 0L else value
           c += 1
         }
-        batch.add(input, roles, rows.weights(i).toLong, words, rowWords(input))
+        batch.add(layout, roles, rows.weights(i).toLong, words, rowWords(layout))
       }
       i += 1
     }

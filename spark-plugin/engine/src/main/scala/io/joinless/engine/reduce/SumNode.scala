@@ -153,6 +153,7 @@ final private[reduce] class RelationNode(
   /** Where only generalized nodes are above, what the root shows of a row. */
   private[reduce] var projection: RowProjection = null
 
+  private[this] val lifted: Lift = lift.orNull // asked once per step
   private[this] val support = new PagedBytes
   private[this] lazy val several = children.length > 1
   private[this] val moving = new IntStack
@@ -190,7 +191,7 @@ final private[reduce] class RelationNode(
   }
 
   private def contributeRow(row: Int, c: Int): Unit = {
-    lift.foreach(_.multiply(product, arena, row))
+    if (lifted != null) lifted.multiply(product, arena, row)
     contribute(row, c)
   }
 

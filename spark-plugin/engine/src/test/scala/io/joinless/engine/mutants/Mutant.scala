@@ -246,7 +246,7 @@ object Mutant {
     Mutant("sums: a touched key is kept for ever", sumNode, "        child.release(key)\n" -> ""),
     Mutant("sums: a generalized tuple stays", sumNode, "        above.release(next)\n" -> ""),
     Mutant("sums: rows count once", sumNode, "    ring.scale(product, multiplicity(row))\n" -> ""),
-    Mutant("sums: rows do not lift", sumNode, "    lift.foreach(_.multiply(product, arena, row))\n" -> ""),
+    Mutant("sums: rows do not lift", sumNode, "    if (lifted != null) lifted.multiply(product, arena, row)\n" -> ""),
     Mutant("sums: owed rows count", sumNode, "math.max(counts(2 * i + 1), 0L)" -> "counts(2 * i + 1)"),
     Mutant(
       "sums: new count in place of the difference",
