@@ -70,6 +70,9 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
 
   val reduction: Reduction = Reduction.best(graph, asked).fold(core => sys.error(core.toString), identity)
 
+  /** The rows of the top's results are those of the query. */
+  def showsWhatIsAsked: Boolean = reduction.output == asked && unequal.isEmpty
+
   /** Whether results count once. */
   val distinct: Boolean = asks == Nothing || asks == DistinctValues
 

@@ -7,7 +7,7 @@ import io.joinless.engine.tuples.RowProjection
 /** The engine on a [[GroupedQuery]]: rows go into sums per key, and what they change is read per result of the top.
   *
   * A consumer of ours adds it up per group, as the result is told in differences, and visits each group that a batch changed: its old row
-  * goes, its new one comes.
+  * goes, its new one comes. Rows of SELECT DISTINCT of which the reduction shows no more than is asked are visited as they are told.
   */
 final class GroupedRun(query: GroupedQuery) extends Told {
   private[this] val join = new ReducedJoin(query.definition)
@@ -32,6 +32,8 @@ final class GroupedRun(query: GroupedQuery) extends Told {
   private[this] val perGroup =
     if (query.asks == GroupedQuery.DistinctValues) new Groups(query.groupColumns, 1) else groups
 
+  private[this] val told = query.asks == GroupedQuery.Nothing && query.showsWhatIsAsked
+
   var plus, minus, check = 0L
 
   override def stateRows: Long = join.rows
@@ -41,30 +43,44 @@ final class GroupedRun(query: GroupedQuery) extends Told {
   def apply(changes: IndexedSeq[RowBatch]): Unit = {
     var layout = 0
     while (layout < layouts.length) { feed(layout, changes(query.layouts(layout).stream)); layout += 1 }
-    while (batch.next()) {
-      var i = 0
-      while (i < key.length) {
-        val id = batch.rows(components(i))
-        key(i) = arenas(i).page(id)(arenas(i).start(id) + starts(i) + places(i))
-        i += 1
-      }
-      groups.add(key, batch.element)
+    if (told) while (batch.next()) {
+      readKey(row)
+      visit(comes = batch.weight > 0)
     }
-    if (perGroup ne groups) groups.foreachTouched { (page, at, before, after) =>
-      if (before(0) > 0 != after(0) > 0) {
-        one(0) = if (after(0) > 0) 1L else -1L
-        System.arraycopy(page, at, key, 0, query.groupColumns)
-        perGroup.add(key, one)
+    else {
+      while (batch.next()) {
+        readKey(key)
+        groups.add(key, batch.element)
       }
+      if (perGroup ne groups) countValues()
+      visitChanged()
     }
-    perGroup.foreachTouched { (page, at, before, after) =>
-      System.arraycopy(page, at, row, 0, query.groupColumns)
-      if (query.asks == GroupedQuery.Nothing) {
-        if (before(0) > 0 != after(0) > 0) visit(after(0) > 0, after)
-      } else if (!java.util.Arrays.equals(before, after)) {
-        if (before(0) > 0) visit(comes = false, before)
-        if (after(0) > 0) visit(comes = true, after)
-      }
+  }
+
+  private def readKey(into: Array[Long]): Unit = {
+    var i = 0
+    while (i < key.length) {
+      val id = batch.rows(components(i))
+      into(i) = arenas(i).page(id)(arenas(i).start(id) + starts(i) + places(i))
+      i += 1
+    }
+  }
+
+  private def countValues(): Unit = groups.foreachTouched { (page, at, before, after) =>
+    if (before(0) > 0 != after(0) > 0) {
+      one(0) = if (after(0) > 0) 1L else -1L
+      System.arraycopy(page, at, key, 0, query.groupColumns)
+      perGroup.add(key, one)
+    }
+  }
+
+  private def visitChanged(): Unit = perGroup.foreachTouched { (page, at, before, after) =>
+    System.arraycopy(page, at, row, 0, query.groupColumns)
+    if (query.asks == GroupedQuery.Nothing) {
+      if (before(0) > 0 != after(0) > 0) visit(comes = after(0) > 0)
+    } else if (!java.util.Arrays.equals(before, after)) {
+      if (before(0) > 0) { put(before); visit(comes = false) }
+      if (after(0) > 0) { put(after); visit(comes = true) }
     }
   }
 
@@ -91,12 +107,15 @@ final class GroupedRun(query: GroupedQuery) extends Told {
     }
   }
 
-  /** A row of the result; of values that are sums, the check looks at their low word. */
-  private def visit(comes: Boolean, values: Array[Long]): Unit = {
+  /** A group's values behind its key; of a sum its low word. */
+  private def put(values: Array[Long]): Unit = {
     var i = query.groupColumns
     while (i < row.length) { row(i) = values(i - query.groupColumns); i += 1 }
+  }
+
+  private def visit(comes: Boolean): Unit = {
     var sum = (row(0) + 7) * (row(row.length - 1) + 11)
-    i = 0
+    var i = 0
     while (i < row.length) { sum += (2 * i + 3) * row(i); i += 1 }
     if (comes) { plus += 1; check += sum }
     else { minus += 1; check -= sum }
