@@ -92,4 +92,11 @@ def _small_batches() -> list[Case]:
     ]
 
 
-SUITES = {"small": _small(), "full": _full(), "sizes": _sizes(), "batches": _small_batches()}
+def _counts() -> list[Case]:
+    """Counts and sums per group, which no system has to list."""
+    systems = ["joinless-engine", "differential-best", "duckdb-delta", "duckdb-recompute"]
+    workloads = ("L3CNT", "L3SUM", "L4CNT", "STAR4CNT")
+    return [Case(g, m, w, systems=systems) for g in ("g50k", "epinions") for w in workloads for m in ("ins", "win")]
+
+
+SUITES = {"small": _small(), "full": _full(), "sizes": _sizes(), "batches": _small_batches(), "counts": _counts()}
