@@ -64,6 +64,8 @@ def _command(name: str) -> Callable[[Job, Path, Path], list[str]]:
 
 
 def _no_common_key(job: Job) -> str | None:
+    if job.query:
+        return "grouped queries are run with binary joins only"
     if job.shape == "star":
         return None
     return "Flink's MultiJoin needs a key that all relations share, and a path has none"
@@ -82,7 +84,10 @@ def _system(name: str, how: str, refuses: Callable[[Job], str | None] = lambda j
 
 SYSTEMS = [
     _system("flink", "binary joins in FROM order"),
-    _system("flink-best", "binary joins, by hand in the order that starts at the filtered relation"),
+    _system(
+        "flink-best",
+        "binary joins, by hand in the order that starts at the filtered relation; of grouped queries counted before they are joined",
+    ),
     _system(
         "flink-multijoin",
         "its MultiJoin operator (table.optimizer.multi-join.enabled) from the filtered relation on",

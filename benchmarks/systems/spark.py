@@ -3,7 +3,8 @@
     python benchmarks/systems/spark.py SYSTEM JOB REPORT
 
 runs one job (see jobs.py) in this process. `null` is the sources, their union and one exchange; `dedup` the union and dropDuplicates,
-the lightest stateful pipeline Spark has. Neither joins: their counts are of input rows and are not compared with the answer.
+the lightest stateful pipeline Spark has; `null-groups` is the floor of a grouped query, Spark's own count of the same rows per value of
+their first column, in update mode. None of them joins: their counts are of input rows and are not compared with the answer.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "python" / "src")]
 
 from jobs import MODULUS, Job, Report  # noqa: E402
+from queries import Query  # noqa: E402
 from systems import System  # noqa: E402
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "classes"
 STATE = "org.apache.spark.sql.execution.streaming.state."
 STORES = {"rocksdb": STATE + "RocksDBStateStoreProvider", "hdfs": STATE + "HDFSBackedStateStoreProvider"}
 SINK = "io.joinless.bench.CheckingSink"
+FLOORS = ("null", "dedup", "null-groups")
 PARTITIONS = int(os.environ.get("JOINLESS_BENCH_PARTITIONS", "4"))
 
 
@@ -70,7 +73,8 @@ def session(system: str, job: Job) -> SparkSession:
 
 def edges(spark: SparkSession, job: Job, folder: str) -> DataFrame:
     """The stream of one folder, a file per batch."""
-    schema = ("_change_type STRING, " if job.window else "") + "src BIGINT, dst BIGINT"
+    columns = ", ".join(f"{c} BIGINT" for c in job.table_columns(folder))
+    schema = ("_change_type STRING, " if job.window else "") + columns
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).csv(folder)
 
 
@@ -78,6 +82,8 @@ def plan(spark: SparkSession, system: str, job: Job) -> DataFrame:
     """The streaming query."""
     import joinless
 
+    if job.query:
+        return grouped_plan(spark, system, job, job.query)
     if system in ("null", "dedup"):
         union = edges(spark, job, job.inputs[0])
         for folder in job.inputs[1:]:
@@ -91,6 +97,37 @@ def plan(spark: SparkSession, system: str, job: Job) -> DataFrame:
     tables = "e1 r1" + "".join(f" JOIN e{i} r{i} ON {c}" for i, c in enumerate(joins[:-1], start=2))
     joined = spark.sql(f"SELECT {columns} FROM {tables} WHERE {joins[-1]}")
     return joinless.enumerate_deltas(joined) if job.window else joined
+
+
+def grouped_plan(spark: SparkSession, system: str, job: Job, query: Query) -> DataFrame:
+    """The streaming query of a grouped job."""
+    import joinless
+
+    if system == "null-groups":
+        return groups_without_join(spark, job)
+    names = {folder: f"t{i}" for i, folder in enumerate(job.tables)}
+    for folder, name in names.items():
+        stream = edges(spark, job, folder)
+        (joinless.changelog(stream) if job.window else stream).createOrReplaceTempView(name)
+    tables = {r.table: names[folder] for folder, r in zip(job.inputs, query.relations, strict=True)}
+    groups = spark.sql(query.sql(tables))
+    return groups if system == "joinless-plain" else joinless.enumerate_deltas(groups)
+
+
+def groups_without_join(spark: SparkSession, job: Job) -> DataFrame:
+    """How often each value of the tables' first columns is there."""
+    from pyspark.sql import functions as f
+
+    sign = f.when(f.col("_change_type") == "delete", -1).otherwise(1) if job.window else f.lit(1)
+    parts = [
+        edges(spark, job, folder).select(f.col(job.table_columns(folder)[0]).alias("x1"), sign.alias("n"))
+        for folder in job.tables
+    ]
+    union = parts[0]
+    for part in parts[1:]:
+        union = union.unionAll(part)
+    count = f.sum("n") if job.window else f.count("*")
+    return union.groupBy("x1").agg(count.alias("x2"))
 
 
 def first_batches(job: Job, folder: Path) -> Job:
@@ -112,8 +149,12 @@ def run(
     try:
         df = plan(spark, system, job)
         sink = df.writeStream.format(SINK).option("run", name)
-        if system not in ("null", "dedup"):
+        if system not in FLOORS:
             sink = sink.option("columns", job.columns)
+        if system == "joinless-plain" and job.query:
+            sink = sink.option("keys", len(job.query.group))
+        if system in ("joinless-plain", "null-groups"):
+            sink = sink.outputMode("update")
         start = time.monotonic()
         query = sink.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         finished = query.awaitTermination(int(limit))
@@ -128,6 +169,7 @@ def run(
                 "seconds": p["durationMs"].get("triggerExecution", 0) / 1000,
                 "plus": counts[3 * i],
                 "minus": counts[3 * i + 1],
+                **({"check": counts[3 * i + 2] % MODULUS} if system not in FLOORS else {}),
                 "state_bytes": sum(
                     o["memoryUsedBytes"] + o["customMetrics"].get("arenaBytes", 0) for o in p["stateOperators"]
                 ),
@@ -176,13 +218,30 @@ def _missing() -> str | None:
     return None if (CLASSES / "io" / "joinless" / "bench").is_dir() else "not built: scripts/sbt bench/writeClasspath"
 
 
-def _system(name: str, what: str, *, answers: bool = True, windows: bool = True) -> System:
+def _refuses(name: str, job: Job) -> str | None:
+    if job.window and name.startswith("spark"):
+        return "Spark's stream-stream joins take no deletes"
+    if not job.query:
+        return "for grouped queries" if name in ("joinless-plain", "null-groups") else None
+    if name.startswith("spark"):
+        return "behind Spark's stream-stream joins nothing is counted in update mode"
+    if name in ("null", "dedup"):
+        return "the floor of a grouped query is null-groups"
+    if name == "joinless-plain":
+        if job.window:
+            return "plain streaming SQL takes no deletes"
+        if any(a.kind == "distinct" for a in job.query.aggregates):
+            return "Spark has no COUNT(DISTINCT) over streams"
+    return None
+
+
+def _system(name: str, what: str, *, answers: bool = True) -> System:
     return System(
         name=name,
         what=what,
         command=lambda job, file, report: [sys.executable, __file__, name, str(file), str(report)],
         missing=_missing,
-        refuses=lambda job: None if windows or not job.window else "Spark's stream-stream joins take no deletes",
+        refuses=lambda job: _refuses(name, job),
         answers=answers,
     )
 
@@ -193,9 +252,15 @@ SYSTEMS = [
     _system("joinless-1core", "Joinless in Spark with one core"),
     _system("joinless-cluster", "Joinless in Spark with two executors of one core, in processes of their own"),
     _system("joinless-hdfs", "Joinless in Spark; Spark's default (HDFS) store"),
-    _system("spark-rocksdb", "Spark's own joins; RocksDB store with changelog checkpointing", windows=False),
-    _system("spark-hdfs", "Spark's own joins; Spark's default (HDFS) store", windows=False),
+    _system("spark-rocksdb", "Spark's own joins; RocksDB store with changelog checkpointing"),
+    _system("spark-hdfs", "Spark's own joins; Spark's default (HDFS) store"),
     _system("null", "the same sources, union, one exchange; no join, no state", answers=False),
+    _system("joinless-plain", "Joinless under plain streaming SQL: GROUP BY in update mode; RocksDB store"),
+    _system(
+        "null-groups",
+        "the same sources, union, Spark's own count per value of their first column in update mode; no join",
+        answers=False,
+    ),
     _system("dedup", "the same sources, union, dropDuplicates: Spark's lightest state", answers=False),
 ]
 

@@ -1,4 +1,4 @@
-// Flink's source of one table of the current run: each parallel reader emits its part of the edges as internal rows, ends each batch with a
+// Flink's source of one table of the current run: each parallel reader emits its part of the rows as internal ones, ends each batch with a
 // watermark, and goes on when the batch is done. A reader fills one row again and again, which object reuse allows. Its position is checkpointed, but nothing restarts from it.
 package joinless.bench.flink;
 
@@ -51,7 +51,7 @@ final class EdgeSource implements Source<RowData, EdgeSource.Share, Integer> {
     private static final class Reader implements SourceReader<RowData, Share> {
         private final Run run;
         private final Edges edges;
-        private final BinaryRowData edge = new BinaryRowData(2);
+        private final BinaryRowData edge;
         private final CompletableFuture<Void> assigned = new CompletableFuture<>();
         private CompletableFuture<Void> available = assigned;
         private int reader;
@@ -62,6 +62,7 @@ final class EdgeSource implements Source<RowData, EdgeSource.Share, Integer> {
         Reader(Run run, int table) {
             this.run = run;
             this.edges = run.table(table);
+            this.edge = new BinaryRowData(edges.columns());
             int size = edge.getFixedLengthPartSize();
             edge.pointTo(MemorySegmentFactory.wrap(new byte[size]), 0, size);
         }
@@ -73,11 +74,21 @@ final class EdgeSource implements Source<RowData, EdgeSource.Share, Integer> {
             }
             for (int i = 0; i < ROWS_PER_POLL && row < part.rows(); i++, row++) {
                 edge.setRowKind(part.deleted(row) ? RowKind.DELETE : RowKind.INSERT);
-                edge.setLong(0, part.src(row));
-                edge.setLong(1, part.dst(row));
+                fill();
                 output.collect(edge);
             }
             return row < part.rows() ? InputStatus.MORE_AVAILABLE : endBatch(output);
+        }
+
+        private void fill() {
+            for (int i = 0; i < edges.columns(); i++) {
+                long value = part.value(row, i);
+                if (value == Edges.NULL) {
+                    edge.setNullAt(i);
+                } else {
+                    edge.setLong(i, value);
+                }
+            }
         }
 
         private InputStatus endBatch(ReaderOutput<RowData> output) {

@@ -1,4 +1,4 @@
-// A folder of edges in memory, dealt to the parallel readers by edge: an edge's insertion and its deletion go through the same reader, in order.
+// A folder of rows in memory, dealt to the parallel readers by row: a row's insertion and its deletion go through the same reader, in order.
 package joinless.bench.flink;
 
 import java.io.BufferedReader;
@@ -11,11 +11,19 @@ import java.util.stream.Stream;
 
 final class Edges {
 
-    /** The edges of one batch for one reader: src and dst in turn; of the rows the first `deletes` go, the others come. */
+    /** What a column holds that is NULL. */
+    static final long NULL = Long.MIN_VALUE;
+
+    /** The rows of one batch for one reader, one after the other; of them the first `deletes` go, the others come. */
     static final class Part {
-        private long[] ends = new long[64];
+        private final int columns;
+        private long[] values = new long[64];
         private int rows;
         private int deletes;
+
+        Part(int columns) {
+            this.columns = columns;
+        }
 
         int rows() {
             return rows;
@@ -25,39 +33,40 @@ final class Edges {
             return row < deletes;
         }
 
-        long src(int row) {
-            return ends[2 * row];
+        long value(int row, int column) {
+            return values[row * columns + column];
         }
 
-        long dst(int row) {
-            return ends[2 * row + 1];
-        }
-
-        private void add(boolean delete, long src, long dst) {
+        private void add(boolean delete, long[] row) {
             if (delete && deletes < rows) {
                 throw new IllegalArgumentException("a deletion after an insertion of the same batch");
             }
-            if (2 * rows == ends.length) {
-                ends = Arrays.copyOf(ends, 2 * ends.length);
+            if ((rows + 1) * columns > values.length) {
+                values = Arrays.copyOf(values, 2 * values.length);
             }
-            ends[2 * rows] = src;
-            ends[2 * rows + 1] = dst;
+            System.arraycopy(row, 0, values, rows * columns, columns);
             rows++;
             deletes += delete ? 1 : 0;
         }
     }
 
+    private final int columns;
     private final Part[][] parts; // by batch and reader
 
-    private Edges(Part[][] parts) {
+    private Edges(int columns, Part[][] parts) {
+        this.columns = columns;
         this.parts = parts;
+    }
+
+    int columns() {
+        return columns;
     }
 
     Part part(int batch, int reader) {
         return parts[batch][reader];
     }
 
-    static Edges read(Path folder, int batches, int readers) throws IOException {
+    static Edges read(Path folder, int columns, int batches, int readers) throws IOException {
         List<Path> files;
         try (Stream<Path> listed = Files.list(folder)) {
             files = listed.filter(file -> file.toString().endsWith(".csv")).sorted().limit(batches).toList();
@@ -67,21 +76,25 @@ final class Edges {
         }
         Part[][] parts = new Part[batches][readers];
         for (int batch = 0; batch < batches; batch++) {
-            Arrays.setAll(parts[batch], reader -> new Part());
-            readBatch(files.get(batch), parts[batch]);
+            Arrays.setAll(parts[batch], reader -> new Part(columns));
+            readBatch(files.get(batch), columns, parts[batch]);
         }
-        return new Edges(parts);
+        return new Edges(columns, parts);
     }
 
-    private static void readBatch(Path file, Part[] parts) throws IOException {
+    private static void readBatch(Path file, int columns, Part[] parts) throws IOException {
         try (BufferedReader lines = Files.newBufferedReader(file)) {
+            long[] row = new long[columns];
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-                int comma = line.lastIndexOf(',');
-                int before = line.lastIndexOf(',', comma - 1);
-                long src = Long.parseLong(line, before + 1, comma, 10);
-                long dst = Long.parseLong(line, comma + 1, line.length(), 10);
-                int reader = Math.floorMod(Long.hashCode((src * 31 + dst) * 0x9E3779B97F4A7C15L), parts.length);
-                parts[reader].add(line.startsWith("delete"), src, dst);
+                String[] fields = line.split(",", -1);
+                long hash = 0;
+                for (int i = 0; i < columns; i++) {
+                    String text = fields[fields.length - columns + i];
+                    row[i] = text.isEmpty() ? NULL : Long.parseLong(text);
+                    hash = hash * 31 + row[i];
+                }
+                int reader = Math.floorMod(Long.hashCode(hash * 0x9E3779B97F4A7C15L), parts.length);
+                parts[reader].add(fields[0].equals("delete"), row);
             }
         }
     }

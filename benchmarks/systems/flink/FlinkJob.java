@@ -113,8 +113,9 @@ public final class FlinkJob {
     private void run() throws Exception {
         confirmPlan();
         List<Edges> tables = new ArrayList<>();
-        for (String folder : query.tables()) {
-            tables.add(Edges.read(Path.of(folder), query.number("batches"), cores));
+        for (int i = 0; i < query.tables().size(); i++) {
+            Path folder = Path.of(query.tables().get(i));
+            tables.add(Edges.read(folder, query.columns(i).size(), query.number("batches"), cores));
         }
         append(event("start")
                 .put("system", variant.system)
@@ -129,7 +130,7 @@ public final class FlinkJob {
             flink.start();
             int warmUp = Math.min(query.number("warm_up"), query.number("batches"));
             if (warmUp > 0) {
-                stream(flink, new Run(warmUp, tables, cores, (batch, seconds, plus, minus) -> {}));
+                stream(flink, new Run(warmUp, tables, cores, (batch, seconds, plus, minus, check) -> {}));
             }
             boolean inTime = true;
             for (int i = 0; i < query.number("runs") && inTime; i++) {
@@ -140,13 +141,14 @@ public final class FlinkJob {
 
     private boolean measure(MiniCluster flink, List<Edges> tables, int number) throws Exception {
         System.gc();
-        Run run = new Run(query.number("batches"), tables, cores, (batch, seconds, plus, minus) ->
+        Run run = new Run(query.number("batches"), tables, cores, (batch, seconds, plus, minus, check) ->
                 append(event("batch")
                         .put("run", number)
                         .put("batch", batch)
                         .put("seconds", seconds)
                         .put("plus", plus)
-                        .put("minus", minus)));
+                        .put("minus", minus)
+                        .put("check", new BigInteger(Long.toUnsignedString(check)))));
         boolean inTime = stream(flink, run);
         if (inTime) {
             append(event("run")

@@ -36,7 +36,7 @@ final class Run {
     }
 
     interface BatchListener {
-        void batch(int batch, double seconds, long plus, long minus);
+        void batch(int batch, double seconds, long plus, long minus, long check);
     }
 
     final int batches;
@@ -50,6 +50,7 @@ final class Run {
     private double seconds;
     private long plus;
     private long minus;
+    private long check;
 
     Run(int batches, List<Edges> tables, int writers, BatchListener listener) {
         this.batches = batches;
@@ -93,10 +94,12 @@ final class Run {
         double before = seconds;
         long plusBefore = plus;
         long minusBefore = minus;
+        long checkBefore = check;
         seconds = (System.nanoTime() - start) / 1e9;
         plus = sinks.stream().mapToLong(sink -> sink.plus.get()).sum();
         minus = sinks.stream().mapToLong(sink -> sink.minus.get()).sum();
-        listener.batch(batch, seconds - before, plus - plusBefore, minus - minusBefore);
+        check = sinks.stream().mapToLong(sink -> sink.check.get()).sum();
+        listener.batch(batch, seconds - before, plus - plusBefore, minus - minusBefore, check - checkBefore);
         return true;
     }
 
@@ -114,7 +117,7 @@ final class Run {
     }
 
     long check() {
-        return sinks.stream().mapToLong(sink -> sink.check.get()).sum();
+        return check;
     }
 
     /** Seconds that are left of a limit. */

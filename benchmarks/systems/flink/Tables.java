@@ -1,4 +1,4 @@
-// The tables of a query: e0, e1, ... read the edges of the current run, `results` counts what arrives and sums its row checks
+// The tables of a query: t0, t1, ... read the rows of the current run, `results` counts what arrives and sums its row checks
 // (benchmarks/jobs.py). Both ends handle Flink's internal rows. The catalog brings their factory along, so none has to be registered.
 package joinless.bench.flink;
 
@@ -36,12 +36,13 @@ final class Tables extends GenericInMemoryCatalog {
         edges = query.window()
                 ? ChangelogMode.newBuilder().addContainedKind(RowKind.INSERT).addContainedKind(RowKind.DELETE).build()
                 : ChangelogMode.insertOnly();
-        Schema edge = Schema.newBuilder()
-                .column("src", DataTypes.BIGINT().notNull())
-                .column("dst", DataTypes.BIGINT().notNull())
-                .build();
         for (int i = 0; i < query.tables().size(); i++) {
-            create("e" + i, edge);
+            Schema.Builder table = Schema.newBuilder();
+            for (String column : query.columns(i)) {
+                boolean nullable = column.equals("replyof");
+                table.column(column, nullable ? DataTypes.BIGINT() : DataTypes.BIGINT().notNull());
+            }
+            create("t" + i, table.build());
         }
         Schema.Builder result = Schema.newBuilder();
         for (int i = 1; i <= query.number("columns"); i++) {

@@ -9,15 +9,20 @@ import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
+import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A sink that counts and checks every row and keeps nothing: what all of Spark's pipelines write to in the benchmark.
+/** A sink that counts and checks every row and keeps nothing (but see `keys`): what all of Spark's pipelines write to in the benchmark.
   *
   * Option `run` names the result, which [[CheckingSink.results]] hands out batch by batch. A row with a `_change_type`
   * `delete` counts as lost. Option `columns` (0 if absent) says how many leading BIGINT columns the check covers:
   * `(x1 + 7) (xlast + 11) + 3 x1 + 5 x2 + ...`, summed modulo 2^64.
+  *
+  * Option `keys` (0 if absent) is for update mode, where a row replaces the one with the same leading columns that came before it: the sink
+  * keeps the check of each such key, counts the row that goes, and passes over a row that stays as it is. This wants each key in one partition
+  * of the last stage, and no task that is repeated.
   */
 final class CheckingSink extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = new StructType
@@ -34,21 +39,25 @@ object CheckingSink {
   private val written = new ConcurrentHashMap[String, util.TreeMap[Long, Counts]]
 
   /** Of a run's batches in order: gained, lost, check; three numbers per batch. Empties the run. */
-  def results(run: String): Array[Long] =
+  def results(run: String): Array[Long] = {
+    told.keySet.removeIf(_._1 == run)
     Option(written.remove(run)).toArray.flatMap(_.values.toArray(Array.empty[Counts])).flatMap(c =>
       Array(c.plus, c.minus, c.check)
     )
+  }
 
   private object CheckingTable extends SupportsWrite {
     override def name(): String = "checked"
     override def schema(): StructType = new StructType
     override def capabilities(): util.Set[TableCapability] =
       util.EnumSet.of(TableCapability.STREAMING_WRITE, TableCapability.BATCH_WRITE, TableCapability.ACCEPT_ANY_SCHEMA)
-    override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder {
+    override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new SupportsStreamingUpdateAsAppend {
       override def build(): Write = new CheckingWrite(
         info.options.get("run"),
         Factory(
+          info.options.get("run"),
           info.options.getInt("columns", 0),
+          info.options.getInt("keys", 0),
           info.schema.fields.indexWhere(f => f.name == "_change_type" && f.dataType == StringType)
         ),
         info.schema
@@ -88,24 +97,52 @@ object CheckingSink {
     }
   }
 
-  private case class Factory(columns: Int, change: Int) extends DataWriterFactory with StreamingDataWriterFactory {
-    override def createWriter(partition: Int, task: Long): DataWriter[InternalRow] = new Checker(columns, change)
+  /** What update mode has told so far, by run and partition: check by key. */
+  private val told = new ConcurrentHashMap[(String, Int), util.HashMap[Seq[Long], Long]]
+
+  private case class Factory(run: String, columns: Int, keys: Int, change: Int) extends DataWriterFactory
+      with StreamingDataWriterFactory {
+    override def createWriter(partition: Int, task: Long): DataWriter[InternalRow] = createWriter(partition, task, 0)
     override def createWriter(partition: Int, task: Long, epoch: Long): DataWriter[InternalRow] =
-      new Checker(columns, change)
+      if (keys == 0) new Checker(columns, change)
+      else new Replacing(columns, keys, told.computeIfAbsent((run, partition), _ => new util.HashMap))
   }
 
   private val delete = UTF8String.fromString("delete")
+
+  private def checkOf(row: InternalRow, columns: Int): Long = {
+    var check = (row.getLong(0) + 7) * (row.getLong(columns - 1) + 11)
+    var i = 0
+    while (i < columns) { check += (2 * i + 3) * row.getLong(i); i += 1 }
+    check
+  }
+
+  final private class Replacing(columns: Int, keys: Int, known: util.HashMap[Seq[Long], Long])
+      extends DataWriter[InternalRow] {
+    private[this] var plus, minus, sum = 0L
+
+    override def write(row: InternalRow): Unit = {
+      val check = checkOf(row, columns)
+      val key = Seq.tabulate(keys)(row.getLong)
+      if (!known.containsKey(key)) { plus += 1; sum += check }
+      else {
+        val before = known.get(key)
+        if (before != check) { plus += 1; minus += 1; sum += check - before }
+      }
+      known.put(key, check)
+      ()
+    }
+
+    override def commit(): WriterCommitMessage = Counts(plus, minus, sum)
+    override def abort(): Unit = ()
+    override def close(): Unit = ()
+  }
 
   final private class Checker(columns: Int, change: Int) extends DataWriter[InternalRow] {
     private[this] var plus, minus, sum = 0L
 
     override def write(row: InternalRow): Unit = {
-      var check = 0L
-      if (columns > 0) {
-        check = (row.getLong(0) + 7) * (row.getLong(columns - 1) + 11)
-        var i = 0
-        while (i < columns) { check += (2 * i + 3) * row.getLong(i); i += 1 }
-      }
+      val check = if (columns > 0) checkOf(row, columns) else 0L
       if (change >= 0 && row.getUTF8String(change) == delete) { minus += 1; sum -= check }
       else { plus += 1; sum += check }
     }
