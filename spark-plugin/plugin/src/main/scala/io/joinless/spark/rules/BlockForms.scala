@@ -26,44 +26,51 @@ final private[spark] class BlockForms(
     canCount: JoinBlock => Boolean
 )(implicit statics: StaticSides) {
 
-  /** @param demands what is needed of the results; the first of them is met where nothing is recorded
-    * @param recorded the blocks of the query's checkpoint; asked only where there is a choice
+  /** @param demands what is needed of the results; the first of them that can be met is met where nothing is recorded
+    * @param recorded the blocks of the query's checkpoint; asked only where there may be a choice
     */
-  def of(layout: BlockLayout, demands: Seq[Demand], recorded: => Seq[BlockShape]): BlockForm = {
-    // the others are made where something is recorded only
-    val all =
-      LazyList.from(demands).flatMap(d => LazyList.from(summed(layout, d)) #::: LazyList.from(counted(layout, d)))
-    all.headOption.fold(enumerated(layout)) { first =>
-      val before = recorded
-      val begun =
-        if (before.isEmpty) None
-        else (all :+ enumerated(layout)).find(form => before.exists(SpecComparison.storesSame(_, form.shape)))
-      begun.getOrElse(if (conf.aggregatesEnabled) first else enumerated(layout))
+  def of(layout: BlockLayout, demands: Seq[Demand], recorded: => Seq[BlockShape]): BlockForm =
+    if (layout.block.leaves.size == 1 || !canCount(layout.block)) enumerated(layout)
+    else {
+      val all = LazyList.from(demands).flatMap(ways(layout, _))
+      begun(layout, all, recorded).getOrElse {
+        if (conf.aggregatesEnabled) all.flatMap(_.best).headOption.getOrElse(enumerated(layout))
+        else enumerated(layout)
+      }
     }
-  }
 
   def enumerated(layout: BlockLayout): BlockForm = BlockForm(layout, shape(layout))
 
-  private def counted(layout: BlockLayout, demand: Demand): Option[BlockForm] = for {
-    reduction <- reduction(layout)
-  } yield form(layout, reduction.copy(once = demand.once))
-
-  private def summed(layout: BlockLayout, demand: Demand): Option[BlockForm] = for {
-    block <- SummedArguments(layout.block, demand)
-    sums = layoutOf(block)
-    reduction <- reduction(sums)
-  } yield form(sums, reduction.copy(once = demand.once, sums = sums.sums, failures = sums.failures))
-
-  private def form(layout: BlockLayout, reduction: ReductionSpec): BlockForm = {
-    val rows = layout.copy(counted = true)
-    BlockForm(rows, shape(rows).copy(reduction = Some(reduction)))
+  /** What a checkpoint was begun with: its trees go on, so none is searched. */
+  private def begun(layout: BlockLayout, ways: LazyList[Way], recorded: Seq[BlockShape]): Option[BlockForm] = {
+    def goesOn(form: BlockForm) = recorded.exists(SpecComparison.storesSame(_, form.shape))
+    if (recorded.isEmpty) None
+    else (ways.flatMap(way => recorded.flatMap(_.reduction).map(way.by)) #::: LazyList(enumerated(layout))).find(goesOn)
   }
 
-  /** How results are counted without enumerating them, where that saves something. */
-  private def reduction(layout: BlockLayout): Option[ReductionSpec] = {
-    val leaves = layout.block.leaves
-    if (leaves.size == 1 || !canCount(layout.block)) None
-    else ReducedBlock.best(shape(layout), conf.expectedRows(leaves.map(_.name))).filter(_.countsRows).map(_.reduction)
+  private def ways(layout: BlockLayout, demand: Demand): LazyList[Way] =
+    LazyList.from(SummedArguments(layout.block, demand)).map(block => new Way(layoutOf(block), demand.once)) #:::
+      LazyList(new Way(layout, demand.once))
+
+  /** Sums, or numbers of equal results.
+    *
+    * @param once equal results count once
+    */
+  final private class Way(layout: BlockLayout, once: Boolean) {
+
+    /** With these trees. */
+    def by(trees: ReductionSpec): BlockForm = {
+      val rows = layout.copy(counted = true)
+      val reduction = trees.copy(once = once, sums = layout.sums, failures = layout.failures)
+      BlockForm(rows, shape(rows).copy(reduction = Some(reduction)))
+    }
+
+    /** With the best trees, where that saves something beside enumerating. */
+    def best: Option[BlockForm] =
+      ReducedBlock.best(shape(layout), conf.expectedRows(layout.block.leaves.map(_.name))).filter(_.countsRows).map(
+        found =>
+          by(found.reduction)
+      )
   }
 
   // each batch puts the block's own id there

@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Project}
 /** A GROUP BY of Spark's own over a join block whose results are counted: it adds up increments instead of results.
   *
   * The block yields each combination of columns that the GROUP BY reads with how many results more there are of it, and what arguments
-  * of functions more add up to (algorithms A7). Where rows only come, these increments are never negative, so Spark's functions take
+  * of functions more add up to (algorithms A52). Where rows only come, these increments are never negative, so Spark's functions take
   * them as they are:
   * {{{
   * COUNT(*)     SUM of the numbers of results       AVG(x)    SUM of the sums / SUM of the numbers of x that are not NULL

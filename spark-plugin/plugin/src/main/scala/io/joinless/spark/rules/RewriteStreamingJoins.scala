@@ -87,7 +87,7 @@ final class RewriteStreamingJoins(
     val recorded = run.blocks.get(id)
     val found = for {
       block <- ExtractJoinBlock(root.plan, root.needed)
-      layout = BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)
+      layout = layoutOf(block)
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
       root.groups.flatMap(CountedGroups(_)).flatMap(counted(_, layout, tree, recorded)).fold[Decision] {
@@ -109,13 +109,14 @@ final class RewriteStreamingJoins(
   private def counted(groups: CountedGroups, layout: BlockLayout, tree: JoinTree, recorded: Option[BlockShape])(implicit
       statics: StaticSides
   ): Option[(CountedGroups, BlockForm)] = {
-    val demands =
-      (if (tellsTouched()) Seq.empty else groups.onceDemand.toSeq) ++ Seq(groups.demand) ++ groups.onceDemand
-    val layoutOf =
-      (block: JoinBlock) => BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)
-    val form = new BlockForms(conf(), texts, layoutOf, tree, _ => true).of(layout, demands.distinct, recorded.toSeq)
+    val once = groups.onceDemand.toSeq
+    val demands = if (tellsTouched()) groups.demand +: once else once :+ groups.demand
+    val form = new BlockForms(conf(), texts, layoutOf, tree, _ => true).of(layout, demands, recorded.toSeq)
     Option.when(form.counts)(groups -> form)
   }
+
+  private def layoutOf(block: JoinBlock): BlockLayout =
+    BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)
 
   private def leave(root: BlockRoot, reason: Reason): Unit =
     Reason.leave(ExtractJoinBlock.topJoin(root.plan), reason)
