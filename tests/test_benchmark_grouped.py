@@ -5,6 +5,7 @@ Opponents that are not installed (`benchmarks/install`) are skipped, by name and
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 from itertools import accumulate
@@ -127,6 +128,20 @@ def test_oracle_every_engine_finds_every_batch(
     assert told["plus"] - told["minus"] == known.plus - known.minus
     if system.nets:
         assert (told["plus"], told["minus"]) == (known.plus, known.minus)
+
+
+@pytest.mark.parametrize("system", [OURS, *duck.SYSTEMS], ids=lambda s: s.name)
+def test_the_command_tells_right_from_wrong(
+    system: System, jobs: dict[tuple[str, str], tuple[Job, Answer]], tmp_path: Path
+) -> None:
+    job, known = jobs["L3SUM", "win"]
+    result = bench.run(system, job, tmp_path)
+    assert "failed" not in result, result["failed"]
+    assert len(result["runs"]) == 1
+    assert all("check" in e for e in result["events"] if e["event"] == "batch")
+    assert bench.wrong(system, known, result) is None
+    other = dataclasses.replace(known, check=(known.check + 1) % MODULUS)
+    assert bench.wrong(system, other, result) is not None
 
 
 @pytest.mark.long

@@ -42,7 +42,8 @@ object EdgeStream {
     })
   }
 
-  private def files(folder: Path): IndexedSeq[Path] = {
+  /** The batches of a folder, in their order. */
+  private[bench] def files(folder: Path): IndexedSeq[Path] = {
     val all = Files.list(folder)
     try all.iterator.asScala.filter(_.toString.endsWith(".csv")).toIndexedSeq.sorted
     finally all.close()

@@ -2,7 +2,6 @@ package io.joinless.bench
 
 import java.nio.file.{Files, Path}
 import java.util.Arrays
-import scala.jdk.CollectionConverters._
 
 /** Changes of rows of whole numbers in the order in which they come; row i is `values(i · columns until (i + 1) · columns)`.
   *
@@ -21,13 +20,7 @@ object RowStream {
 
   /** Batch b of input i is `(b)(i)`. */
   def read(folders: IndexedSeq[Path], columns: IndexedSeq[Int], batches: Int): IndexedSeq[IndexedSeq[RowBatch]] =
-    folders.zip(columns).map { case (folder, n) => files(folder).take(batches).map(readBatch(_, n)) }.transpose
-
-  private def files(folder: Path): IndexedSeq[Path] = {
-    val all = Files.list(folder)
-    try all.iterator.asScala.filter(_.toString.endsWith(".csv")).toIndexedSeq.sorted
-    finally all.close()
-  }
+    folders.zip(columns).map { case (folder, n) => EdgeStream.files(folder).take(batches).map(readBatch(_, n)) }.transpose
 
   private def readBatch(file: Path, columns: Int): RowBatch = {
     val lines = Files.readAllLines(file)

@@ -16,6 +16,7 @@ import io.joinless.spark.rules.{
   LeafSource,
   MeaningTexts,
   RelationNames,
+  Scan,
   StaticSides,
   TimeZones,
   WaysOutOfCycles,
@@ -237,12 +238,12 @@ final class DeltaCompiler(
     }
     val template = block.leaves.indices.map(i => form.rewrite.scan(i, form.layout.block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
-      if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.restored(scan)
+      // each batch merges the scans
+      Scan(if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.restored(scan), Seq(i))
     }
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
     val shape = form.shape.copy(origins = Some(origins))
-    val roles = scans.indices.map(Seq(_)) // each batch merges the scans
-    form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans, roles)
+    form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
   }
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =

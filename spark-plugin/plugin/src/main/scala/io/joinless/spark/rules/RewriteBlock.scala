@@ -88,8 +88,7 @@ final class RewriteBlock(layout: BlockLayout) {
 
   /** @param inner rewrites the blocks inside a leaf */
   def plan(shape: BlockShape, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
-    val leaves = layout.block.leaves.indices.map(i => Scan(scan(i, inner(layout.block.leaves(i).plan)), Seq(i)))
-    val scans = MergeScans(shape, leaves)
+    val scans = merged(shape, i => scan(i, inner(layout.block.leaves(i).plan)))
     val node = JoinFreeJoin(scans.map(_.plan), scans.map(_.roles), shape, layout.boundResiduals, attributes)
     if (needsNothingAbove) node else Project(restored, filtered(node))
   }
@@ -99,27 +98,37 @@ final class RewriteBlock(layout: BlockLayout) {
     * @param inner rewrites the blocks inside a leaf
     */
   def plan(groups: CountedGroups, shape: BlockShape, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
-    val leaves = layout.block.leaves.indices.map { i =>
-      val rows = scan(i, inner(layout.block.leaves(i).plan))
-      Scan(Project(rows.output :+ Alias(Literal(1L), DeltaForm.Weight.column)(), rows), Seq(i))
-    }
-    val scans = MergeScans(shape, leaves)
+    val scans = merged(
+      shape,
+      { i =>
+        val rows = scan(i, inner(layout.block.leaves(i).plan))
+        Project(rows.output :+ Alias(Literal(1L), DeltaForm.Weight.column)(), rows)
+      }
+    )
     val shown = layout.output.map(_._1).zipWithIndex.filterNot { case (a, _) => layout.block.summed.hidden(a.exprId) }
-    groups.over(weighted(shape, scans.map(_.plan), scans.map(_.roles)), shown)
+    groups.over(weighted(shape, scans), shown)
   }
+
+  private def merged(shape: BlockShape, rows: Int => LogicalPlan): Seq[Scan] =
+    MergeScans(shape, layout.block.leaves.indices.map(i => Scan(rows(i), Seq(i))))
 
   /** As `plan`, but what the node yields are changes of the result: its columns, by position those of the block's root, then the
     * weight.
     *
     * @param scans what yields rows of the relations, with their weights where these travel with rows
-    * @param roles per scan, the relations that it stands for
     */
-  def weighted(shape: BlockShape, scans: Seq[LogicalPlan], roles: Seq[Seq[Int]]): WeightedRows = {
+  def weighted(shape: BlockShape, scans: Seq[Scan]): WeightedRows = {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
     val words = shape.reduction.fold(IndexedSeq.empty[Int])(ReducedBlock(shape, _).sumWords)
     val sums = words.map(n => Seq.fill(1 + n)(AttributeReference("sum", LongType, nullable = false)()))
-    val node =
-      JoinFreeJoin(scans, roles, shape, layout.boundResiduals, (attributes ++ sums.flatten) :+ weight, deltas = true)
+    val node = JoinFreeJoin(
+      scans.map(_.plan),
+      scans.map(_.roles),
+      shape,
+      layout.boundResiduals,
+      (attributes ++ sums.flatten) :+ weight,
+      deltas = true
+    )
     val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
     val runs = words.zip(words.scanLeft(result.size)((at, n) => at + 1 + n)).iterator
     val places = layout.block.summed.arguments.map(_.map(_.map { part =>

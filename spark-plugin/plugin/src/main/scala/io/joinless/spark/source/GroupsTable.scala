@@ -1,21 +1,16 @@
 package io.joinless.spark.source
 
-import java.util
-
 import io.joinless.spark.exec.{GroupValues, GroupsExec}
-import io.joinless.spark.plans.{CommittedTable, GroupFunction, Groups, InPlaceOf}
+import io.joinless.spark.plans.{GroupFunction, Groups}
 import io.joinless.spark.run.{CommittedState, RecordedGroups}
 import io.joinless.spark.spec.GroupShape
 import io.joinless.spark.state.{CommittedStores, GroupArgument, GroupTotals, StoredGroups}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.joinless.CellBlocks
 import org.apache.spark.sql.types.{DataType, StructType}
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** All groups of a GROUP BY as of one committed batch, as its state stores hold them: the grouping columns, then the values of the
   * functions. They are those that the running query told, sums to the last bit.
@@ -29,21 +24,12 @@ final private case class GroupsTable(
     functions: Seq[GroupFunction],
     names: IndexedSeq[String],
     stores: CommittedStores
-) extends SupportsRead with CommittedTable with ScanBuilder with Scan with Batch {
+) extends WholeTable {
 
   private def types: IndexedSeq[DataType] =
     recorded.shape.columns.map(_.dataType) ++ functions.map(_.function.dataType)
 
   override def name: String = s"joinless.`$checkpoint`.groups"
-
-  override def columns: Array[Column] =
-    names.zip(types).map { case (name, dataType) => Column.create(name, dataType, true) }.toArray
-
-  override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
-
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = this
-
-  override def build(): Scan = this
 
   override def readSchema(): StructType =
     names.zip(types).foldLeft(new StructType) { case (schema, (name, dataType)) => schema.add(name, dataType) }
@@ -51,9 +37,7 @@ final private case class GroupsTable(
   override def description(): String =
     s"joinless groups ${recorded.shape.text} as of batch $batch, ${recorded.partitions} stores, checkpoint: $checkpoint"
 
-  override def toBatch: Batch = this
-
-  override def planInputPartitions(): Array[InputPartition] = Array.tabulate(recorded.partitions)(CellPartition(_))
+  override protected def parts: Int = recorded.partitions
 
   override def createReaderFactory(): PartitionReaderFactory =
     GroupsReaderFactory(recorded.shape, functions, GroupsExec.arguments(functions, recorded.shape), stores)
@@ -67,8 +51,7 @@ private object GroupsTable {
     val names = ResultTable.distinct(output.map(_.name).toIndexedSeq)
     val table =
       GroupsTable(state.checkpoint, state.batch, recorded, groups.functions, names, state.stores(recorded))
-    val relation = DataSourceV2Relation.create(table, None, None, CaseInsensitiveStringMap.empty)
-    Project(output.zip(relation.output).map { case (wanted, column) => InPlaceOf(wanted, column) }, relation)
+    WholeTable.relation(table, output)
   }
 }
 
@@ -77,12 +60,9 @@ final private case class GroupsReaderFactory(
     functions: Seq[GroupFunction],
     arguments: Seq[GroupArgument],
     stores: CommittedStores
-) extends PartitionReaderFactory {
+) extends CellReaderFactory {
 
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case CellPartition(store) => new GroupsReader(this, store)
-    case other => throw new IllegalArgumentException(s"no store: $other")
-  }
+  override protected def reader(cell: Int): PartitionReader[InternalRow] = new GroupsReader(this, cell)
 }
 
 /** The groups of one store, one by one. The same row object each time. */

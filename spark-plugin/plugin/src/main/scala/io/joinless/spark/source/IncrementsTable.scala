@@ -1,21 +1,16 @@
 package io.joinless.spark.source
 
-import java.util
-
 import io.joinless.engine.reduce.RestoredResults
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.exec.{ReducedOutput, ResidualPredicates}
-import io.joinless.spark.plans.{CommittedTable, InPlaceOf, JoinFreeJoin}
+import io.joinless.spark.plans.JoinFreeJoin
 import io.joinless.spark.spec.{BlockSpec, ReducedBlock, SpecComparison}
 import io.joinless.spark.state.{ChangeLogReader, CommittedStores}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
-import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** What the results of a counted block add up to as of one committed batch, without enumerating them: the columns that they show, sums,
   * and how many results there are. A row may come several times, its numbers are to be added up.
@@ -31,25 +26,15 @@ final private case class IncrementsTable(
     residuals: Seq[Expression],
     readSchema: StructType,
     conditions: Seq[RelationFilter]
-) extends SupportsRead with CommittedTable with ScanBuilder with Scan with Batch {
+) extends WholeTable {
 
   override def name: String = s"joinless.`${snapshot.checkpoint}`.counts"
-
-  override def columns: Array[Column] = readSchema.fields.map(f => Column.create(f.name, f.dataType, f.nullable))
-
-  override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
-
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = this
-
-  override def build(): Scan = this
 
   override def description(): String =
     s"joinless counts over ${spec.relations.map(_.name).mkString(", ")} as of batch ${snapshot.batch}, ${spec.cells} cells, " +
       s"checkpoint: ${snapshot.checkpoint}"
 
-  override def toBatch: Batch = this
-
-  override def planInputPartitions(): Array[InputPartition] = Array.tabulate(spec.cells)(CellPartition(_))
+  override protected def parts: Int = spec.cells
 
   override def createReaderFactory(): PartitionReaderFactory =
     IncrementsReaderFactory(spec, residuals, conditions, snapshot.stores, JoinlessConf.active.cacheMaxBytes)
@@ -65,8 +50,7 @@ private object IncrementsTable {
       schema.add(name, a.dataType, a.nullable)
     }
     val table = IncrementsTable(snapshot, spec, join.residuals, schema, conditions)
-    val relation = DataSourceV2Relation.create(table, None, None, CaseInsensitiveStringMap.empty)
-    Project(join.output.zip(relation.output).map { case (wanted, column) => InPlaceOf(wanted, column) }, relation)
+    WholeTable.relation(table, join.output)
   }
 }
 
@@ -76,12 +60,9 @@ final private case class IncrementsReaderFactory(
     conditions: Seq[RelationFilter],
     stores: CommittedStores,
     cacheMaxBytes: Long
-) extends PartitionReaderFactory {
+) extends CellReaderFactory {
 
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case CellPartition(cell) => new IncrementsReader(this, cell)
-    case other => throw new IllegalArgumentException(s"no cell: $other")
-  }
+  override protected def reader(cell: Int): PartitionReader[InternalRow] = new IncrementsReader(this, cell)
 }
 
 /** What the results of one cell add up to. The same row object each time. */

@@ -7,7 +7,7 @@ import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.CommittedStores
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.joinless.CellBlocks
 import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
 import org.apache.spark.unsafe.Platform
@@ -20,12 +20,9 @@ final private[source] case class InputsReaderFactory(
     timeZone: String,
     stores: CommittedStores,
     cacheMaxBytes: Long
-) extends PartitionReaderFactory {
+) extends CellReaderFactory {
 
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case CellPartition(cell) => new InputsReader(this, cell)
-    case other => throw new IllegalArgumentException(s"no cell: $other")
-  }
+  override protected def reader(cell: Int): PartitionReader[InternalRow] = new InputsReader(this, cell)
 }
 
 /** The stored rows of one cell, but those that an earlier cell holds too.

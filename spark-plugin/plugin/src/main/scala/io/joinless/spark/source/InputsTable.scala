@@ -1,14 +1,9 @@
 package io.joinless.spark.source
 
-import java.util
-
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.plans.CommittedTable
-import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The rows that a block stores, one by one: what its relations are joined from.
   *
@@ -19,22 +14,10 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   *
   * Rows with a NULL in a key that NULL never joins are not stored. A row that lies in several cells comes once.
   */
-final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends SupportsRead with CommittedTable
-    with ScanBuilder
-    with Scan
-    with Batch {
+final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends WholeTable {
   import snapshot.spec
 
   override def name: String = s"joinless.`${snapshot.checkpoint}`.inputs"
-
-  override def columns: Array[Column] =
-    readSchema().fields.map(f => Column.create(f.name, f.dataType, f.nullable))
-
-  override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
-
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = this
-
-  override def build(): Scan = this
 
   override def readSchema(): StructType = StructType(Seq(
     StructField("relation", StringType, nullable = false),
@@ -46,9 +29,7 @@ final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends 
     s"joinless stored rows of ${relations.map(spec.relations(_).name).mkString(", ")} as of batch ${snapshot.batch}, " +
       s"checkpoint: ${snapshot.checkpoint}"
 
-  override def toBatch: Batch = this
-
-  override def planInputPartitions(): Array[InputPartition] = Array.tabulate(spec.cells)(CellPartition(_))
+  override protected def parts: Int = spec.cells
 
   override def createReaderFactory(): PartitionReaderFactory =
     InputsReaderFactory(

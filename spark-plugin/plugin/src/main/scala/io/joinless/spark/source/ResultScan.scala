@@ -82,8 +82,6 @@ final case class ResultScan(table: ResultTable, columns: Seq[Int], taken: Seq[Re
   }
 }
 
-final private case class CellPartition(cell: Int) extends InputPartition
-
 /** What a task needs to enumerate a cell; all expressions by position, `values` and `filters` over `spec.output`. */
 final private case class ResultReaderFactory(
     spec: BlockSpec,
@@ -93,10 +91,7 @@ final private case class ResultReaderFactory(
     taken: Seq[RelationFilter],
     stores: CommittedStores,
     cacheMaxBytes: Long
-) extends PartitionReaderFactory {
+) extends CellReaderFactory {
 
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case CellPartition(cell) => new ResultReader(this, cell)
-    case other => throw new IllegalArgumentException(s"no cell: $other")
-  }
+  override protected def reader(cell: Int): PartitionReader[InternalRow] = new ResultReader(this, cell)
 }

@@ -1,6 +1,5 @@
 package io.joinless.spark.source
 
-import io.joinless.spark.plans.InPlaceOf
 import java.util
 
 import scala.util.control.NonFatal
@@ -11,10 +10,9 @@ import io.joinless.spark.plans.CommittedTable
 import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnRef, ResultSpec, SpecComparison}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
 import org.apache.spark.sql.connector.read.ScanBuilder
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -88,13 +86,7 @@ object ResultTable {
     val spec = SpecComparison.continued(snapshot.spec, planned)
     val table =
       ResultTable(snapshot, spec, residuals, distinct(output.map(_.name).toIndexedSeq), plain(spec), Nil, conditions)
-    val relation = DataSourceV2Relation.create(table, None, None, CaseInsensitiveStringMap.empty)
-    Project(
-      output.zip(relation.output).map { case (wanted, column) =>
-        InPlaceOf(wanted, column)
-      },
-      relation
-    )
+    WholeTable.relation(table, output)
   }
 
   private def plain(spec: BlockSpec): IndexedSeq[Expression] =

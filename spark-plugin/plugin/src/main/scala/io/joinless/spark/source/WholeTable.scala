@@ -1,0 +1,54 @@
+package io.joinless.spark.source
+
+import java.util
+
+import io.joinless.spark.plans.{CommittedTable, InPlaceOf}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.NamedExpression
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table, TableCapability}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** What a checkpoint's stores hold, as a table that is read whole: one Spark partition per store. */
+private[source] trait WholeTable extends SupportsRead with CommittedTable with ScanBuilder with Scan with Batch {
+
+  /** How many stores there are. */
+  protected def parts: Int
+
+  override def columns: Array[Column] = readSchema().fields.map(f => Column.create(f.name, f.dataType, f.nullable))
+
+  override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = this
+
+  override def build(): Scan = this
+
+  override def toBatch: Batch = this
+
+  override def planInputPartitions(): Array[InputPartition] = Array.tabulate(parts)(CellPartition(_))
+}
+
+/** One store of an operator: that of a cell, or of a part of groups. */
+final private[source] case class CellPartition(cell: Int) extends InputPartition
+
+/** Reads stores one by one. */
+private[source] trait CellReaderFactory extends PartitionReaderFactory {
+
+  protected def reader(cell: Int): PartitionReader[InternalRow]
+
+  final override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case CellPartition(cell) => reader(cell)
+    case other => throw new IllegalArgumentException(s"no cell: $other")
+  }
+}
+
+private[source] object WholeTable {
+
+  /** A table under the attributes of `columns`, position by position. */
+  def relation(table: Table, columns: Seq[NamedExpression]): LogicalPlan = {
+    val relation = DataSourceV2Relation.create(table, None, None, CaseInsensitiveStringMap.empty)
+    Project(columns.zip(relation.output).map { case (wanted, column) => InPlaceOf(wanted, column) }, relation)
+  }
+}
