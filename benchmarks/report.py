@@ -2,7 +2,8 @@
 
     python benchmarks/report.py docs/benchmarks
 
-makes the folder's table.md and pictures again from its summary.json, and the tables in docs/benchmarks.md beside it. What every system
+makes the folder's table.md and pictures again from its summary.json, and the tables in docs/benchmarks.md beside it. The suite `counts` has a
+folder of its own in it, `counts` (`bench.py --suite counts --out docs/benchmarks/counts`). What every system
 reported of every batch is in the raw runs, which `bench.py` writes to `.build/benchmarks` and nobody keeps in the repository.
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pictures
-from summary import is_stream
+from summary import is_grouped, is_stream
 
 COLUMNS = (
     "case",
@@ -58,8 +59,9 @@ def rows(everything: dict[str, Any]) -> list[list[str]]:
     """The cells of the table."""
     lines = []
     for case in everything["cases"]:
-        floor = case["results"].get("null", {}).get("runs") or None
-        null = statistics.median(seconds(case["results"]["null"])) if floor else None
+        floor = "null-groups" if is_grouped(case) else "null"
+        ran = case["results"].get(floor, {}).get("runs")
+        null = statistics.median(seconds(case["results"][floor])) if ran else None
         for name, result in case["results"].items():
             if not result["runs"]:
                 lines.append([case["name"], name, sentence(result).splitlines()[0][:60], *[""] * 9])
@@ -99,6 +101,18 @@ def table(everything: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+COUNTED = {
+    "joinless": "Joinless, changes asked",
+    "joinless-plain": "Joinless, plain GROUP BY",
+    "null-groups": "grouped without a join",
+    "flink-best": "Flink, counted by hand",
+    "flink": "Flink, as it is written",
+    "duckdb-delta": "DuckDB, delta SQL",
+    "duckdb-recompute": "DuckDB, recompute",
+    "joinless-engine": "our engine",
+    "differential-best": "differential, counted by hand",
+    "differential-from": "differential, joined and counted",
+}
 IN_SPARK = {"joinless": "Joinless", "null": "null pipeline", "spark-rocksdb": "Spark's joins"}
 OTHERS = {
     "flink-best": "Flink, best order",
@@ -118,11 +132,12 @@ ALONE = {
 }
 
 
-def wide(everything: dict[str, Any], names: dict[str, str]) -> str:
-    """Median seconds / peak MB, a row per case, a column per system that ran anywhere."""
-    used = [n for n in names if any(n in case["results"] for case in everything["cases"])]
+def wide(everything: dict[str, Any], names: dict[str, str], grouped: bool = False) -> str:
+    """Median seconds / peak MB, a row per case, a column per system that ran anywhere; grouped queries, or all others."""
+    cases = [case for case in everything["cases"] if is_grouped(case) == grouped]
+    used = [n for n in names if any(n in case["results"] for case in cases)]
     lines = ["| workload | rows | " + " | ".join(names[n] for n in used) + " |", "|---|---|" + "---|" * len(used)]
-    for case in everything["cases"]:
+    for case in cases:
         if not is_stream(case):
             continue
         cells = [_cell(case["results"].get(n), case["case"]["batches"]) for n in used]
@@ -224,6 +239,9 @@ def refresh(page: Path, everything: dict[str, Any]) -> None:
         "alone": wide(everything, ALONE),
         "per-batch": per_batch(everything, {"joinless": "Joinless in Spark", **ALONE, **OTHERS}),
     }
+    counts = page.with_suffix("") / "counts" / "summary.json"
+    if counts.exists():
+        tables["counts"] = wide(json.loads(counts.read_text()), COUNTED, grouped=True)
     for kept in sorted(page.with_suffix("").glob("tpch*.json")):
         tables[kept.stem] = tpch(json.loads(kept.read_text()))
     enumerated = page.with_suffix("") / "tpch-enumerated.json"

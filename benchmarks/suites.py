@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from counted import GRAPH_WORKLOADS, SNB_WORKLOADS
+
 PIPELINES = ["joinless", "null"]
 OPPONENTS = ["flink-best", "duckdb-delta"]
 SLOWER = ["flink", "pathway", "duckdb-recompute"]
@@ -93,10 +95,20 @@ def _small_batches() -> list[Case]:
 
 
 def _counts() -> list[Case]:
-    """Counts and sums per group, which no system has to list."""
-    systems = ["joinless-engine", "differential-best", "duckdb-delta", "duckdb-recompute"]
-    workloads = ("L3CNT", "L3SUM", "L4CNT", "STAR4CNT")
-    return [Case(g, m, w, systems=systems) for g in ("g50k", "epinions") for w in workloads for m in ("ins", "win")]
+    """Grouped queries, counted and not listed."""
+    systems = ["joinless", "joinless-plain", "null-groups", "flink-best", "duckdb-delta", "duckdb-recompute"]
+    systems += ["joinless-engine", "differential-best"]
+    whole = ["flink", "differential-from"]  # who lists what is to be counted
+    return [
+        *(Case("g50k", "ins", w, systems=[*systems, *whole]) for w in ("L3CNT", "STAR4CNT")),
+        *(Case("g150k", mode, w, systems=systems) for w in GRAPH_WORKLOADS for mode in ("ins", "win")),
+        *(
+            Case("epinions", mode, w, systems=systems)
+            for w in ("L3CNT", "L3SUM", "STAR4CNT")
+            for mode in ("ins", "win")
+        ),
+        *(Case("snb100k", mode, w, systems=systems) for w in SNB_WORKLOADS for mode in ("ins", "win")),
+    ]
 
 
 SUITES = {"small": _small(), "full": _full(), "sizes": _sizes(), "batches": _small_batches(), "counts": _counts()}

@@ -5,10 +5,17 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from counted import is_counted
+
 
 def is_stream(case: dict[str, Any]) -> bool:
     """Whether a case is about a whole stream; others are about single batches and have a table of their own."""
     return case["case"]["tail"] is None and case["case"]["batches"] <= 100
+
+
+def is_grouped(case: dict[str, Any]) -> bool:
+    """Whether a case is a grouped query; they have tables of their own."""
+    return is_counted(case["case"]["workload"])
 
 
 def summarised(everything: dict[str, Any]) -> dict[str, Any]:

@@ -29,11 +29,11 @@ MODES = ["ins", "win"]
 BATCHES = 7
 
 OURS = next(system for system in engine.SYSTEMS if system.name == "joinless-engine")
-COUNTED = next(system for system in differential.SYSTEMS if system.name == "differential-best")
+OPPONENTS = [system for system in differential.SYSTEMS if system.name in ("differential-best", "differential-from")]
 
 PARAMETERS = [
     *(pytest.param(system, id=system.name) for system in (OURS, *duck.SYSTEMS)),
-    pytest.param(COUNTED, id=COUNTED.name, marks=[pytest.mark.long]),
+    *(pytest.param(system, id=system.name, marks=[pytest.mark.long]) for system in OPPONENTS),
 ]
 
 

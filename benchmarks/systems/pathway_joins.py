@@ -52,6 +52,7 @@ SYSTEMS = [
         "count and check aggregated inside.",
         _command,
         _missing,
+        lambda job: "grouped queries are not written for it" if job.query else None,
         nets=False,
     )
 ]

@@ -6,7 +6,8 @@
 //! this version never takes a key back).
 //! Edges are distinct, as the stream promises; so joins of sets with edges need no `distinct` behind them.
 //!
-//! `from` joins all relations in the order of the query and counts the results by `count_total`.
+//! `from` joins all relations in the order of the query, with all their vertices, and counts the results by `count_total`; it is written for
+//! counts of paths and stars.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -190,6 +191,36 @@ impl Grouped {
                 let named = tagged.arrange_by_key().join_core(names, |_, id, name| Some((*name, *id)));
                 let counted = once(named).map(|(name, _)| name);
                 visit(counted.count_total_core::<i32>(), group, totals)
+            }
+            ("L3CNT", false) => {
+                let edges = of(0);
+                let [by_src, by_dst] = [0, 1].map(|by| keyed(&edges, by).arrange_by_key());
+                let two = by_dst.join_core(by_src.clone(), |x2, x1, x3| Some((*x3, [*x1, *x2])));
+                let three = two
+                    .arrange_by_key()
+                    .join_core(by_src, |x3, [x1, x2], x4| Some([*x1, *x2, *x3, *x4]));
+                visit(three.map(|path| path[1]).count_total_core::<i32>(), group, totals)
+            }
+            ("L4CNT", false) => {
+                let edges = of(0);
+                let [by_src, by_dst] = [0, 1].map(|by| keyed(&edges, by).arrange_by_key());
+                let two = by_dst.join_core(by_src.clone(), |x2, x1, x3| Some((*x3, [*x1, *x2])));
+                let three = two
+                    .arrange_by_key()
+                    .join_core(by_src.clone(), |x3, [x1, x2], x4| Some((*x4, [*x1, *x2, *x3])));
+                let four = three
+                    .arrange_by_key()
+                    .join_core(by_src, |x4, [x1, x2, x3], x5| Some([*x1, *x2, *x3, *x4, *x5]));
+                visit(four.map(|path| path[2]).count_total_core::<i32>(), group, totals)
+            }
+            ("STAR4CNT", false) => {
+                let [a, b, c, d] = [0, 1, 2, 3].map(|i| keyed(&of(i), 0).arrange_by_key());
+                let two = a.join_core(b, |src, a, b| Some((*src, [*a, *b])));
+                let three = two.arrange_by_key().join_core(c, |src, [a, b], c| Some((*src, [*a, *b, *c])));
+                let four = three
+                    .arrange_by_key()
+                    .join_core(d, |src, [a, b, c], d| Some([*src, *a, *b, *c, *d]));
+                visit(four.map(|star| star[0]).count_total_core::<i32>(), group, totals)
             }
             (name, _) => panic!("{name} is not written"),
         };
