@@ -73,6 +73,8 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   /** The rows of the top's results are those of the query. */
   def showsWhatIsAsked: Boolean = reduction.output == asked && unequal.isEmpty
 
+  def isOneComponent: Boolean = reduction.components.size == 1
+
   /** Whether results count once. */
   val distinct: Boolean = asks == Nothing || asks == DistinctValues
 

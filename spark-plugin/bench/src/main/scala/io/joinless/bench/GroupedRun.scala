@@ -6,8 +6,8 @@ import io.joinless.engine.tuples.RowProjection
 
 /** The engine on a [[GroupedQuery]]: rows go into sums per key, and what they change is read per result of the top.
   *
-  * A consumer of ours adds it up per group, as the result is told in differences, and visits each group that a batch changed: its old row
-  * goes, its new one comes. Rows of SELECT DISTINCT of which the reduction shows no more than is asked are visited as they are told.
+  * Each group that a batch changed is visited: its old row goes, its new one comes. Where one component shows what is asked and no more,
+  * it tells each group once; else a consumer of ours adds up per group what is told in differences.
   */
 final class GroupedRun(query: GroupedQuery) extends Told {
   private[this] val join = new ReducedJoin(query.definition)
@@ -27,12 +27,17 @@ final class GroupedRun(query: GroupedQuery) extends Told {
   private[this] val key = new Array[Long](components.length)
   private[this] val row = new Array[Long](query.resultColumns)
 
-  private[this] val groups = new Groups(key.length, query.ring.width)
+  private[this] val before, after = new Array[Long](query.ring.width)
+
+  // of what differs a consumer adds up: results, different values, or nothing where each group or row is told as it is asked
+  private[this] val groups =
+    if (query.asks == GroupedQuery.DistinctValues && query.showsWhatIsAsked) null
+    else new Groups(key.length, query.ring.width)
   private[this] val one = Array(1L)
   private[this] val perGroup =
     if (query.asks == GroupedQuery.DistinctValues) new Groups(query.groupColumns, 1) else groups
-
-  private[this] val told = query.asks == GroupedQuery.Nothing && query.showsWhatIsAsked
+  private[this] val told = query.showsWhatIsAsked &&
+    (query.asks == GroupedQuery.Nothing || query.asks != GroupedQuery.DistinctValues && query.isOneComponent)
 
   var plus, minus, check = 0L
 
@@ -45,16 +50,23 @@ final class GroupedRun(query: GroupedQuery) extends Told {
     while (layout < layouts.length) { feed(layout, changes(query.layouts(layout).stream)); layout += 1 }
     if (told) while (batch.next()) {
       readKey(row)
-      visit(comes = batch.weight > 0)
+      if (query.asks == GroupedQuery.Nothing) visit(comes = batch.weight > 0) else visitGroup()
     }
     else {
       while (batch.next()) {
         readKey(key)
-        groups.add(key, batch.element)
+        if (groups == null) perGroup.add(key, batch.element) else groups.add(key, batch.element)
       }
-      if (perGroup ne groups) countValues()
+      if (groups != null && (perGroup ne groups)) countValues()
       visitChanged()
     }
+  }
+
+  private def visitGroup(): Unit = {
+    batch.readBefore(before)
+    System.arraycopy(before, 0, after, 0, after.length)
+    query.ring.add(after, 0, batch.element, 0)
+    visit(before, after)
   }
 
   private def readKey(into: Array[Long]): Unit = {
@@ -78,10 +90,13 @@ final class GroupedRun(query: GroupedQuery) extends Told {
     System.arraycopy(page, at, row, 0, query.groupColumns)
     if (query.asks == GroupedQuery.Nothing) {
       if (before(0) > 0 != after(0) > 0) visit(comes = after(0) > 0)
-    } else if (!java.util.Arrays.equals(before, after)) {
-      if (before(0) > 0) { put(before); visit(comes = false) }
-      if (after(0) > 0) { put(after); visit(comes = true) }
-    }
+    } else if (!java.util.Arrays.equals(before, after)) visit(before, after)
+  }
+
+  /** Visits the old row of a group whose columns are in `row`, and its new one. */
+  private def visit(before: Array[Long], after: Array[Long]): Unit = {
+    if (before(0) > 0) { put(before); visit(comes = false) }
+    if (after(0) > 0) { put(after); visit(comes = true) }
   }
 
   private def feed(layout: Int, rows: RowBatch): Unit = {

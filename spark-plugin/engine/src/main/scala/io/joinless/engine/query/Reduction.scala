@@ -8,10 +8,9 @@ import scala.collection.immutable.BitSet
   * {{{
   * SELECT b.src, COUNT(*) FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src GROUP BY b.src       shown: B = b.src
   *
-  * top    [B]{ab, bc}                   a count per B and side; a result is a B, its count the product
-  * ab(B)  a
-  * bc(B)  b · c                         a row of b counts as often as there are rows of c with its dst
+  * [B]{a, b · c}       a row of b counts as often as there are rows of c with its dst; a B as often as a and b·c count, multiplied
   * }}}
+  * `a` and `b · c` are components; as both show B and nothing else, they are one reduced relation.
   *
   * A query that is not free-connex shows more attributes than asked for, as few as possible: then it is; whoever asked adds up.
   *
@@ -40,11 +39,30 @@ final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelatio
   }
 }
 
-/** An existential component and what it shows.
+/** An existential component, or several that show the same, and what it shows.
   *
   * @param tree over its relations; the attributes of its root contain `shown`
   */
 final case class ReducedRelation(relations: BitSet, shown: BitSet, tree: JoinTree)
+
+object ReducedRelation {
+
+  /** Components that show the same attributes become one, whose trees meet in them: what the product of their sums is, is known once
+    * per key, and need not be joined. Their order stays, by the first of each.
+    */
+  def together(components: IndexedSeq[ReducedRelation]): IndexedSeq[ReducedRelation] =
+    components.map(_.shown).distinct.flatMap { shown =>
+      val alike = components.filter(_.shown == shown)
+      if (alike.size == 1 || shown.isEmpty) alike
+      else {
+        val below = alike.map(_.tree).flatMap {
+          case GeneralizedNode(`shown`, children) => children
+          case tree => IndexedSeq(tree)
+        }
+        IndexedSeq(ReducedRelation(alike.map(_.relations).reduce(_ | _), shown, GeneralizedNode(shown, below)))
+      }
+    }
+}
 
 object Reduction {
 
@@ -72,7 +90,8 @@ object Reduction {
     val trees = FreeConnex.components(graph, output).map { c =>
       TreeSearch.over(graph, c.relations, c.shown, sizes).map(ReducedRelation(c.relations, c.shown, _))
     }
-    Option.when(trees.forall(_.isDefined))(trees.flatten).map { components =>
+    Option.when(trees.forall(_.isDefined))(trees.flatten).map { found =>
+      val components = ReducedRelation.together(found)
       val reduced = Hypergraph(components.map(_.shown))
       val weights = components.map(_.relations.iterator.map(sizes).sum)
       val top = TreeSearch.best(reduced, weights, components.map(_.tree.height))

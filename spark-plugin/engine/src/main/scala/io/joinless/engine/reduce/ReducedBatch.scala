@@ -24,6 +24,9 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
   /** How many results more there are. */
   def weight: Long = sums.element(0)
 
+  /** What the result counted for before the batch; of a join with one component, which tells each result once. */
+  def readBefore(into: Array[Long]): Unit = sums.readBefore(into)
+
   /** Components (bit set) whose row differs from that of the result before; all the first time. */
   def changed: Long = sums.changed
 

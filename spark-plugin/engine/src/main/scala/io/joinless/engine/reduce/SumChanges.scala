@@ -11,6 +11,8 @@ import io.joinless.engine.update.DeltaEnumeration
   * be told several times, its changes add up. Where rows stay on both sides of a transition the top's views do not change: their sums
   * alone do, and only results that are there are walked.
   *
+  * One component has no top: each row it shows is a result, and is told once.
+  *
   * Cost: a step per tuple whose element changes; then one result after the other with constant delay.
   */
 final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[Residual]) {
@@ -34,11 +36,15 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
   private[this] var phase = SumChanges.Go
   private[this] var component = 0
   private[this] var entry = 0 // of what the component's root is touched in; the next one
-  private[this] var walking = false // `delta` has results of the pending entry
+  private[this] var walking = false // the pending entry is not told to its end
 
   /** The next result whose element changes; false where there is none left, and all is up to date. */
   def next(): Boolean = {
     start()
+    if (delta == null) seekRow() && tell() else nextResult()
+  }
+
+  private def nextResult(): Boolean = {
     while (true) {
       if (walking) {
         while (delta.next()) {
@@ -48,20 +54,50 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
         settle()
       }
       if (!advance()) return false
-      if (!walking) {
-        unseen = 1L
-        System.arraycopy(factor, 0, element, 0, element.length)
-        settle()
-        if (!SumNode.isZero(element) && residuals.forall(_.accept(rows))) return tell()
-      }
     }
     false
   }
 
+  /** Where there is one component: the next row that it shows, and whose element changes. */
+  private def seekRow(): Boolean = {
+    val sums = join.root(0).sums
+    if (walking) settle()
+    while (entry < sums.touched) {
+      rows(0) = sums.key(entry)
+      val before = sums.count(rows(0))
+      sums.readChange(entry, element)
+      val after = before + element(0)
+      if (components(0).distinct) count(element, once(after) - once(before))
+      unseen = 1L
+      walking = true
+      val isThere = before > 0L || after > 0L
+      if (isThere && !SumNode.isZero(element) && (residuals.isEmpty || residuals.forall(_.accept(rows)))) return true
+      settle()
+    }
+    end()
+    false
+  }
+
+  /** What the result told last counted for before the batch; where there is one component. */
+  def readBefore(into: Array[Long]): Unit = {
+    require(delta == null, "results of several components are told in steps")
+    val sums = join.root(0).sums
+    sums.read(rows(0), into)
+    if (components(0).distinct) count(into, once(into(0)))
+  }
+
+  private def once(count: Long): Long = if (count > 0L) 1L else 0L
+
+  private def count(into: Array[Long], results: Long): Unit = {
+    ring.one(into)
+    ring.scale(into, results)
+  }
+
   def drain(): Unit = {
     start()
-    while (walking || advance()) {
-      if (walking) delta.complete()
+    if (delta == null) while (seekRow()) ()
+    else while (walking || advance()) {
+      delta.complete()
       settle()
     }
     unseen = 0L
@@ -112,22 +148,16 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
       else if (after > 0L) SumChanges.Come
       else SumChanges.Never
     System.arraycopy(change, 0, factor, 0, factor.length)
-    if (components(component).distinct) {
-      ring.one(factor)
-      ring.scale(factor, (if (after > 0L) 1L else 0L) - (if (before > 0L) 1L else 0L))
-    }
+    if (components(component).distinct) count(factor, once(after) - once(before))
     val unnoticed = if (here == SumChanges.Stay) SumNode.isZero(factor) else here == SumChanges.Never
     if (unnoticed && phase == math.max(here, SumChanges.Go)) sums.settle(entry)
     here == phase && !unnoticed && {
-      if (delta == null) rows(0) = row
-      else {
-        phase match {
-          case SumChanges.Go => delta.delete(component, row)
-          case SumChanges.Stay => delta.reweigh(component, row, 1L)
-          case _ => delta.insert(component, row)
-        }
-        walking = true
+      phase match {
+        case SumChanges.Go => delta.delete(component, row)
+        case SumChanges.Stay => delta.reweigh(component, row, 1L)
+        case _ => delta.insert(component, row)
       }
+      walking = true
       true
     }
   }
