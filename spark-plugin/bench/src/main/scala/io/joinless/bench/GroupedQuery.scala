@@ -140,14 +140,17 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   private val relationsOf: Array[Array[Int]] =
     layouts.map(layout => streams.indices.filter(layoutOf(_) == layout).toArray).toArray
 
-  private val limits: Array[Array[(Int, Long)]] =
-    streams.indices.map(r => below.collect { case (`r`, c, limit) => (c, limit) }.toArray).toArray
-  private val nulls: Array[Array[Int]] =
-    streams.indices.map(r => columnsOf("null").filter(_.relation == r).map(_.column).toArray).toArray
+  private val conditions: Array[Array[Condition]] = streams.indices.map { r =>
+    val smaller = below.collect { case (`r`, c, limit) => new Below(c, limit) }
+    (smaller ++ columnsOf("null").filter(_.relation == r).map(x => new Null(x.column))).toArray[Condition]
+  }.toArray
 
-  private def passes(r: Int, values: Array[Long], start: Int): Boolean =
-    (limits(r).length == 0 || limits(r).forall { case (c, limit) => values(start + c) < limit }) &&
-      (nulls(r).length == 0 || nulls(r).forall(c => values(start + c) == RowBatch.Null))
+  private def passes(r: Int, values: Array[Long], start: Int): Boolean = {
+    val all = conditions(r)
+    var i = 0
+    while (i < all.length) { if (!all(i).accept(values, start)) return false; i += 1 }
+    true
+  }
 
   /** Where a result of the top has a shown column: its component and the column of what that one shows. */
   private def place(column: Column): Place = {
@@ -175,6 +178,19 @@ object GroupedQuery {
   case object Count extends Asks
   case object CountAndSum extends Asks
   case object DistinctValues extends Asks
+
+  /** What the row of a stream that begins at `start` is to fulfil. */
+  sealed private trait Condition {
+    def accept(values: Array[Long], start: Int): Boolean
+  }
+
+  final private class Below(column: Int, limit: Long) extends Condition {
+    override def accept(values: Array[Long], start: Int): Boolean = values(start + column) < limit
+  }
+
+  final private class Null(column: Int) extends Condition {
+    override def accept(values: Array[Long], start: Int): Boolean = values(start + column) == RowBatch.Null
+  }
 
   /** (Σ factor · column) mod modulus. */
   final private class Form(modulus: Long, factors: IndexedSeq[Long]) extends Lift {

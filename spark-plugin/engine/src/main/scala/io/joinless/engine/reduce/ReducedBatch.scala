@@ -33,8 +33,7 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
   override protected def arrange(): DeleteOfAbsentRow = {
     var e = 0
     while (e < changes.size) {
-      val (relation, row) = (changes.relation(e), changes.row(e))
-      val refusal = changes.refusal(e, changes.before(relation, row), changes.after(relation, row), owe)
+      val refusal = changes.refusal(e, changes.before(e), changes.after(e), owe)
       if (refusal != null) return refusal
       e += 1
     }
@@ -44,9 +43,8 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
   override protected def begin(): Unit = {
     var e = 0
     while (e < changes.size) {
-      val (relation, row) = (changes.relation(e), changes.row(e))
-      val (before, after) = (changes.before(relation, row), changes.after(relation, row))
-      if (before != after) join.relation(relation).change(row, before, after)
+      val (before, after) = (changes.before(e), changes.after(e))
+      if (before != after) join.relation(changes.relation(e)).change(changes.row(e), before, after)
       e += 1
     }
   }

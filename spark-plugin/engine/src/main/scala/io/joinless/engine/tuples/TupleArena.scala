@@ -49,7 +49,15 @@ final class TupleArena(fixedWords: Int) {
 
   def sameWords(id: Int, source: Array[Long], from: Int, words: Int): Boolean = {
     val s = start(id)
-    words == this.words(id) && Arrays.equals(page(id), s, s + words, source, from, from + words)
+    words == this.words(id) && {
+      val page = this.page(id)
+      if (words > ShortRow) Arrays.equals(page, s, s + words, source, from, from + words)
+      else {
+        var i = 0
+        while (i < words && page(s + i) == source(from + i)) i += 1
+        i == words
+      }
+    }
   }
 
   def bytes: Long = store.bytes + freed.bytes
@@ -57,6 +65,7 @@ final class TupleArena(fixedWords: Int) {
 
 private object TupleArena {
   final val PageWords = 32768
+  final val ShortRow = 4 // words up to which a loop compares faster
 
   sealed abstract class Store {
     def place(id: Int, words: Int, limit: Int): Unit

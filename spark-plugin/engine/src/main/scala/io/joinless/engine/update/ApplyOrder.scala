@@ -65,7 +65,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   def arrange(owe: Boolean): DeleteOfAbsentRow = {
     var e = 0
     while (e < changes.size) {
-      val before = changes.before(changes.relation(e), changes.row(e))
+      val before = changes.before(e)
       val change = changes.change(e)
       val after = Weight.add(before, change)
       val refusal = changes.refusal(e, before, after, owe)

@@ -28,8 +28,8 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
   private def start(entry: Int): Unit = {
     val relation = changes.relation(entry)
     val row = changes.row(entry)
-    val before = changes.before(relation, row)
-    val after = changes.after(relation, row)
+    val before = changes.before(entry)
+    val after = changes.after(entry)
     if (before <= 0) delta.insert(relation, row, after)
     else if (after <= 0) delta.delete(relation, row, after)
     else delta.reweigh(relation, row, after)

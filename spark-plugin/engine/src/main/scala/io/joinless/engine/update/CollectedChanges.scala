@@ -24,7 +24,10 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   def relation(entry: Int): Int = net.relation(entry)
   def row(entry: Int): Int = net.row(entry)
   def change(entry: Int): Long = net.change(entry)
-  def change(relation: Int, row: Int): Long = net.change(relation, row)
+  def change(relation: Int, row: Int): Long = {
+    val entry = net.entry(relation, row)
+    if (entry < 0) 0L else net.change(entry)
+  }
   def input(entry: Int): Int = store.block.relations(net.relation(entry)).input
 
   /** Of the entries of one row that have a net change, the one with the first relation. */
@@ -40,28 +43,45 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   def appendedRelation(i: Int): Int = appendedRelations(i)
   def appendedRow(i: Int): Int = appendedRows(i)
 
-  /** Counts of the row in the relation before and after the batch, as long as its change is not applied. */
-  def before(relation: Int, row: Int): Long = store.multiplicity(relation, row)
-  def after(relation: Int, row: Int): Long = Weight.add(before(relation, row), net.change(relation, row))
+  /** Counts of an entry's pair before and after the batch. */
+  def before(entry: Int): Long = net.before(entry)
+  def after(entry: Int): Long = Weight.add(net.before(entry), net.change(entry))
+
+  /** The same of any pair; of one that the batch does not name, its count. */
+  def before(relation: Int, row: Int): Long = {
+    val entry = net.entry(relation, row)
+    if (entry < 0) store.multiplicity(relation, row) else net.before(entry)
+  }
+
+  def after(relation: Int, row: Int): Long = {
+    val entry = net.entry(relation, row)
+    if (entry < 0) store.multiplicity(relation, row) else after(entry)
+  }
 
   /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
   def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
     val identity = store.identity(input)
+    var left = roles
     if (identity == null) {
       require(weight == 1L, "rows of an append-only input come one by one")
       val row = store.arena(input).append(words, 0, count)
-      foreachRole(roles) { r => appendedRelations.push(r); appendedRows.push(row) }
+      while (left != 0) {
+        appendedRelations.push(java.lang.Long.numberOfTrailingZeros(left))
+        appendedRows.push(row)
+        left &= left - 1
+      }
     } else {
       val row = identity.findOrAdd(words, count)
-      foreachRole(roles)(r => if (net.add(r, row, weight)) identity.retain(row))
-    }
-  }
-
-  @inline private def foreachRole(roles: Long)(f: Int => Unit): Unit = {
-    var left = roles
-    while (left != 0) {
-      f(java.lang.Long.numberOfTrailingZeros(left))
-      left &= left - 1
+      while (left != 0) {
+        val relation = java.lang.Long.numberOfTrailingZeros(left)
+        val entry = net.entry(relation, row)
+        if (entry >= 0) net.add(entry, weight)
+        else {
+          net.open(relation, row, store.multiplicity(relation, row), weight)
+          identity.retain(row)
+        }
+        left &= left - 1
+      }
     }
   }
 
@@ -79,13 +99,16 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     new DeleteOfAbsentRow(net.relation(entry), words, present, net.change(entry))
   }
 
-  /** Ends a batch that was applied: gives back the references that it held and those of rows that are gone. */
+  /** Ends a batch that was applied: gives back the references that it held and those of rows that are gone. The one of a pair that came
+    * stays, as the pair's own.
+    */
   def settle(): Unit = {
     var e = 0
     while (e < net.size) {
-      val after = store.multiplicity(relation(e), row(e))
-      val before = after - net.change(e)
-      if (before == 0 && after != 0) retain(e)
+      val before = net.before(e)
+      val after = before + net.change(e)
+      val came = before == 0 && after != 0
+      if (!came) release(e)
       if (before != 0 && after == 0) release(e)
       e += 1
     }
@@ -104,18 +127,16 @@ final private[engine] class CollectedChanges(val store: RowStore) {
       if (!again) store.arena(inputAt(i)).free(appendedRows(i))
       i += 1
     }
+    var e = 0
+    while (e < net.size) { release(e); e += 1 }
     clear()
   }
 
   private def clear(): Unit = {
-    var e = 0
-    while (e < net.size) { release(e); e += 1 }
     net.clear()
     appendedRelations.clear()
     appendedRows.clear()
   }
-
-  private def retain(entry: Int): Unit = store.identity(input(entry)).retain(net.row(entry))
 
   private def release(entry: Int): Unit = {
     val _ = store.identity(input(entry)).release(net.row(entry))

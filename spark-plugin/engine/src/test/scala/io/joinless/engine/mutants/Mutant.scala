@@ -149,14 +149,14 @@ object Mutant {
     ),
     Mutant("restored rows not retained", restoration, "if (count != 0) identity.retain(row)" -> ""),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
-    Mutant("batch not netted", "update/Net.scala", "Weight.add(sums(relation)(row), weight)" -> "weight"),
+    Mutant("batch not netted", "update/Net.scala", "Weight.add(numbers(2 * entry + 1), weight)" -> "weight"),
     Mutant("absent rows deleted", collected, "if (after < 0 && change" -> "if (after < -1 && change"),
     Mutant(
       "refused batch keeps appended rows",
       collected,
       "if (!again) store.arena" -> "if (again) store.arena"
     ),
-    Mutant("rows not retained", collected, "if (before == 0 && after != 0) retain(e)" -> ""),
+    Mutant("rows not retained", collected, "if (!came) release(e)" -> "release(e)"),
     Mutant("rows not released", collected, "if (before != 0 && after == 0) release(e)" -> ""),
     Mutant(
       "new multiplicity in place of the difference",
