@@ -1,46 +1,48 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.algebra.Ring
-import io.joinless.engine.tuples.{IntStack, PagedInts, PagedWords}
+import io.joinless.engine.tuples.{IntStack, PagedWords}
 
 /** An element of a ring per key, and what a pending batch adds to each: a ''net buffer'', so that a key is told once per batch,
   * however many rows under it change.
   *
-  * A key without a result has the element 0. Memory: `width` words and an int per key, and `width` words per key that a batch touches.
+  * A key without a result has the element 0. An element lies in the key's record, with a word behind it that says where the key stands
+  * among the touched; sums of the same keys, as those of nodes that meet in one, share their records, so that a key is read in one place.
+  * Memory: `KeySums.words` words per key, and `width` words per key that a batch touches.
+  *
+  * @param records with a place for `KeySums.words(ring)` words from `offset` on
   */
-final private[reduce] class KeySums(ring: Ring) {
+final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int) {
   private[this] val width = ring.width
-  private[this] val sums = new PagedWords(width)
-  private[this] val places = new PagedInts // key -> 1 + its place among the touched
   private[this] val keys = new IntStack
   private[this] val changes = new PagedWords(width)
 
   /** How many results stand behind a key. */
-  def count(key: Int): Long = sums.head(key)
+  def count(key: Int): Long = records.word(key, offset)
 
   /** The array with the key's element, which lies there at `at(key)`. The key has one, or had. */
-  def page(key: Int): Array[Long] = sums.page(key)
+  def page(key: Int): Array[Long] = records.page(key)
 
-  def at(key: Int): Int = sums.at(key)
+  def at(key: Int): Int = records.at(key) + offset
 
   /** Keys that the pending batch touches. */
   def touched: Int = keys.size
 
   def key(i: Int): Int = keys(i)
 
-  /** Adds to what the batch changes at a key; true where the key was untouched so far. */
-  def add(key: Int, summand: Array[Long]): Boolean = {
-    var place = places(key) - 1
-    val first = place < 0
-    if (first) {
+  /** Adds to what the batch changes at a key. */
+  def add(key: Int, summand: Array[Long]): Unit = {
+    records.reserve(key)
+    val page = records.page(key)
+    val touchedAt = at(key) + width
+    var place = page(touchedAt).toInt - 1
+    if (place < 0) {
       place = keys.size
       keys.push(key)
-      places(key) = place + 1
+      page(touchedAt) = place + 1L
       changes.reserve(place)
-      java.util.Arrays.fill(changes.page(place), changes.at(place), changes.at(place) + width, 0L)
-    }
-    ring.add(changes.page(place), changes.at(place), summand, 0)
-    first
+      System.arraycopy(summand, 0, changes.page(place), changes.at(place), width)
+    } else ring.add(changes.page(place), changes.at(place), summand, 0)
   }
 
   /** What the batch changes at the i-th touched key. */
@@ -49,23 +51,29 @@ final private[reduce] class KeySums(ring: Ring) {
 
   /** The element of a key. */
   def read(key: Int, into: Array[Long]): Unit = {
-    sums.reserve(key)
-    System.arraycopy(sums.page(key), sums.at(key), into, 0, width)
+    records.reserve(key)
+    System.arraycopy(page(key), at(key), into, 0, width)
   }
 
   /** Adds what the batch changes at the i-th touched key to the key's element. */
   def settle(i: Int): Unit = {
     val key = keys(i)
-    sums.reserve(key)
-    val (page, at) = (sums.page(key), sums.at(key))
+    val (page, at) = (this.page(key), this.at(key))
     ring.add(page, at, changes.page(i), changes.at(i))
     // no result is left: nor must be what rounding left of it
     if (page(at) == 0L) java.util.Arrays.fill(page, at, at + width, 0L)
-    places(key) = 0
+    page(at + width) = 0L
   }
 
   /** All touched keys are settled. */
   def clear(): Unit = keys.clear()
 
-  def bytes: Long = sums.bytes + places.bytes + keys.bytes + changes.bytes
+  /** Records that are shared count once. */
+  def bytes: Long = (if (offset == 0) records.bytes else 0L) + keys.bytes + changes.bytes
+}
+
+private[reduce] object KeySums {
+
+  /** Words of a key's record. */
+  def words(ring: Ring): Int = ring.width + 1
 }

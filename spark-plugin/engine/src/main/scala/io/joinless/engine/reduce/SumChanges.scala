@@ -184,12 +184,8 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
   }
 
   private def end(): Unit = {
-    components.indices.foreach { c =>
-      val root = join.root(c)
-      var i = 0
-      while (i < root.sums.touched) { root.release(root.sums.key(i)); i += 1 }
-      root.sums.clear()
-    }
+    components.indices.foreach(join.root(_).sums.clear())
+    join.nodes.foreach(_.foreach(_.bury()))
     started = false
   }
 }

@@ -29,10 +29,12 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
 
   /** Tuple → its key towards the parent. */
   final private[reduce] val upKeys = new PagedInts
-  final val sums = new KeySums(ring)
+
+  private[reduce] var sums: KeySums = null
 
   final protected val product = new Array[Long](ring.width)
   final private[this] val delta = new Array[Long](ring.width)
+  final private[this] val forgone = new IntStack
 
   /** Takes over what the batch changed below: each touched key of each child, once. The children are done with the batch. */
   final def update(): Unit = {
@@ -50,7 +52,6 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
           ring.one(delta); ring.scale(delta, (if (after > 0) 1L else 0L) - (if (before > 0) 1L else 0L))
         }
         if (!SumNode.isZero(delta)) fromChild(c, key, before > 0, after > 0, delta)
-        child.release(key)
         i += 1
       }
       child.sums.clear()
@@ -65,35 +66,38 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   /** Takes over what the batch changed in rows of the node itself. */
   protected def updateRows(): Unit
 
-  /** `tuple` stands for so much more than before: `product` times the children but `c`. */
-  final protected def contribute(tuple: Int, c: Int): Unit = {
+  /** `tuple`, whose key is `key`, stands for so much more than before: `product` times the children but `c`. */
+  final protected def contribute(tuple: Int, key: Int, c: Int): Unit = {
     var other = 0
     while (other < children.length) {
       if (other != c && !children(other).distinct) {
-        val key = keyTo(other, tuple)
-        ring.multiply(product, children(other).sums.page(key), children(other).sums.at(key))
+        val below = keyTo(other, tuple)
+        ring.multiply(product, children(other).sums.page(below), children(other).sums.at(below))
       }
       other += 1
     }
     counters.steps += 1
-    if (!SumNode.isZero(product)) tell(upKeys(tuple))
+    if (!SumNode.isZero(product)) sums.add(key, product)
   }
-
-  private def tell(key: Int): Unit = if (sums.add(key, product)) up.retain(key)
 
   protected def keyTo(c: Int, tuple: Int): Int
 
-  /** Gives a reference to a key back; without one it is gone, and if it was a tuple of a generalized node, that is gone, too. */
-  final def release(key: Int): Unit =
-    if (up.release(key)) parent match {
-      case above: KeyNode =>
+  /** Gives a tuple's reference to its key back. A key without one stays to the end of the batch, which may have touched it. */
+  final def release(key: Int): Unit = if (up.forgo(key)) forgone.push(key)
+
+  /** The batch is over: keys that no tuple has are gone, and with a key that was a tuple of a generalized node, that one's reference. */
+  final def bury(): Unit = while (!forgone.isEmpty) {
+    val key = forgone.pop()
+    if (up.bury(key)) parent match {
+      case above: KeyNode if !above.isShown =>
         val next = above.upKeys(key)
         above.upKeys(key) = 0
         above.release(next)
       case _ =>
     }
+  }
 
-  def bytes: Long = upKeys.bytes + sums.bytes
+  def bytes: Long = upKeys.bytes + sums.bytes + forgone.bytes
 }
 
 private[reduce] object SumNode {
@@ -105,16 +109,24 @@ private[reduce] object SumNode {
   }
 }
 
-/** A generalized node: a tuple is a key on which all its children meet, and has no rows of its own. */
-final private[reduce] class KeyNode(ring: Ring, distinct: Boolean, counters: Counters, val domain: KeyIndex)
-    extends SumNode(ring, distinct, counters) {
+/** A generalized node: a tuple is a key on which all its children meet, and has no rows of its own.
+  *
+  * @param isShown the tuples are what the component shows: each is its own key, and `domain` is `up`
+  */
+final private[reduce] class KeyNode(
+    ring: Ring,
+    distinct: Boolean,
+    counters: Counters,
+    val domain: KeyIndex,
+    val isShown: Boolean
+) extends SumNode(ring, distinct, counters) {
 
   override protected def keyTo(c: Int, tuple: Int): Int = tuple
 
   override protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit =
     if (othersSupport(c, key)) {
       System.arraycopy(delta, 0, product, 0, delta.length)
-      contribute(key, c)
+      contribute(key, if (isShown) key else upKeys(key), c)
     }
 
   private def othersSupport(c: Int, key: Int): Boolean = {
@@ -150,7 +162,7 @@ final private[reduce] class RelationNode(
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own, and so on. */
   private[reduce] var upReaders: Array[KeyReader] = Array.empty
 
-  /** Where only generalized nodes are above, what the root shows of a row. */
+  /** Where only generalized nodes are above, what the root shows of a row; it is the last key where these are the root's tuples. */
   private[reduce] var projection: RowProjection = null
 
   private[this] val lifted: Lift = lift.orNull // asked once per step
@@ -192,7 +204,7 @@ final private[reduce] class RelationNode(
 
   private def contributeRow(row: Int, c: Int): Unit = {
     if (lifted != null) lifted.multiply(product, arena, row)
-    contribute(row, c)
+    contribute(row, upKeys(row), c)
   }
 
   private def isAlive(row: Int): Boolean =
@@ -288,7 +300,7 @@ final private[reduce] class RelationNode(
     node.up.retain(key)
     node.upKeys(tuple) = key
     if (node.up.size > before) node.parent match {
-      case above: KeyNode => linkUp(above, key, level + 1, row)
+      case above: KeyNode if !above.isShown => linkUp(above, key, level + 1, row)
       case _ =>
     }
   }

@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.engine.query
-import io.joinless.engine.tuples.{IntLists, KeyIndex, PagedInts, RowProjection, TupleArena}
+import io.joinless.engine.tuples.{IntLists, KeyIndex, PagedInts, PagedWords, RowProjection, TupleArena}
 import io.joinless.engine.view.{Counters, EdgeKeys}
 
 /** Lays out the nodes of a [[ReducedJoin]].
@@ -22,8 +22,9 @@ final private class SumTreeBuilder(
 
   val nodes: Array[Array[SumNode]] = definition.components.zipWithIndex.map { case (component, c) =>
     val all = new ArrayBuffer[SumNode]
-    val root = build(component, component.tree, all)
+    val root = build(component, component.tree, Some(shown(c)), all)
     root.up = shown(c)
+    if (root.sums == null) root.sums = sums(1)(0)
     projections(component, root)
     all.toArray
   }.toArray
@@ -32,8 +33,14 @@ final private class SumTreeBuilder(
   val relations: Array[RelationNode] =
     nodes.flatten.collect { case node: RelationNode => node }.sortBy(_.relation)
 
-  private def build(component: ComponentDef, tree: query.JoinTree, all: ArrayBuffer[SumNode]): SumNode = {
-    val children = tree.children.map(build(component, _, all))
+  /** @param shownAs at the root, the index of what it shows */
+  private def build(
+      component: ComponentDef,
+      tree: query.JoinTree,
+      shownAs: Option[KeyIndex],
+      all: ArrayBuffer[SumNode]
+  ): SumNode = {
+    val children = tree.children.map(build(component, _, None, all))
     val node: SumNode = tree match {
       case query.RelationNode(r, _, _) =>
         new RelationNode(
@@ -45,7 +52,9 @@ final private class SumTreeBuilder(
           definition.lifts(r)
         )
       case query.GeneralizedNode(attributes, _) =>
-        new KeyNode(definition.ring, component.distinct, counters, keys.index(attributes))
+        val shown = shownAs.filter(_ => shows(component, attributes))
+        val domain = shown.getOrElse(keys.index(attributes))
+        new KeyNode(definition.ring, component.distinct, counters, domain, shown.isDefined)
     }
     node.children = children.toArray
     for ((child, i) <- children.zipWithIndex) {
@@ -55,7 +64,17 @@ final private class SumTreeBuilder(
         case above: KeyNode => child.up = above.domain
         case _ => child.up = keys.index(separator)
       }
-      readers(child, tree.children(i), separator)
+      node match {
+        case above: KeyNode if above.isShown => ()
+        case _ => readers(child, tree.children(i), separator)
+      }
+    }
+    node match {
+      case above: KeyNode =>
+        val of = sums(children.size + 1)
+        for ((child, i) <- children.zipWithIndex) child.sums = of(i)
+        if (above.isShown) above.sums = of(children.size)
+      case _ => for (child <- children) child.sums = sums(1)(0)
     }
     node match {
       case r: RelationNode =>
@@ -66,6 +85,21 @@ final private class SumTreeBuilder(
     }
     all += node
     node
+  }
+
+  /** Whether a component shows just these attributes. */
+  private def shows(component: ComponentDef, attributes: BitSet): Boolean = {
+    val r = ComponentDef.atRoot(component.tree).head
+    val columns = component.shown(r).map(_.ordinal)
+    columns.size == attributes.size &&
+    columns.toSet == block.relations(r).keys.collect { case (x, field) if attributes(x) => field.ordinal }.toSet
+  }
+
+  /** Sums that share their records. */
+  private def sums(count: Int): IndexedSeq[KeySums] = {
+    val words = KeySums.words(definition.ring)
+    val records = new PagedWords(count * words)
+    IndexedSeq.tabulate(count)(i => new KeySums(definition.ring, records, i * words))
   }
 
   /** Relations with nothing but generalized nodes between them and `node` read its key from their rows. */

@@ -5,8 +5,8 @@ package io.joinless.engine.tuples
   * A key is one word or several (see [[KeyReader]]); keys of one word, the common case, are compared as primitives. Each tree
   * edge has one index for both of its sides; the children of a generalized node share one, whose ids are that node's
   * tuples. Each slot has its key's hash beside the id, so that keys are read to find the one that is there, never to find that another
-  * one is, nor to grow or to close a gap. With `counted`, `retain`/`release` count references and the last release frees the id for another key;
-  * otherwise keys stay. One probe costs O(1) expected.
+  * one is, nor to grow or to close a gap. With `counted`, `retain`/`release` count references and the last release frees the id for another key
+  * (`forgo` leaves that to `bury`); otherwise keys stay. One probe costs O(1) expected.
   *
   * `find(Long)` and `findOrAdd(Long)` are for indexes of keys of one word (`keyWords` 1), those of an array for all others: the two hash
   * differently. A key that is added has no reference yet: the caller retains it.
@@ -68,16 +68,24 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     -1
   }
 
-  def findOrAdd(key: Array[Long], words: Int): Int = {
-    val hash = KeyIndex.hash(key, 0, words)
+  def findOrAdd(key: Array[Long], words: Int): Int = findOrAdd(KeyIndex.hash(key, 0, words), key, 0, words)
+
+  /** The same of a key that lies at `from`, and whose hash is known. */
+  def findOrAdd(hash: Int, key: Array[Long], from: Int, words: Int): Int = {
     var s = hash & mask
     while (true) {
       val slot = slots(s)
-      if (slot == 0L) return occupy(s, hash, keys.append(key, 0, words))
-      if ((slot >>> 32).toInt == hash && keys.sameWords(slot.toInt - 1, key, 0, words)) return slot.toInt - 1
+      if (slot == 0L) return occupy(s, hash, keys.append(key, from, words))
+      if ((slot >>> 32).toInt == hash && keys.sameWords(slot.toInt - 1, key, from, words)) return slot.toInt - 1
       s = (s + 1) & mask
     }
     -1
+  }
+
+  /** The id that a key with this hash most likely has; −1 where none is likely. */
+  def likely(hash: Int): Int = {
+    val slot = slots(hash & mask)
+    if ((slot >>> 32).toInt == hash) slot.toInt - 1 else -1
   }
 
   def retain(id: Int): Unit = if (references != null) { val _ = references.add(id, 1) }
@@ -86,9 +94,21 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   def release(id: Int): Boolean =
     references != null && references.add(id, -1) == 0 && { vacate(id); keys.free(id); true }
 
+  /** Gives a reference back, and leaves a key without one where it is, until `bury`. True where there is none left. */
+  def forgo(id: Int): Boolean = references != null && references.add(id, -1) == 0
+
+  /** A key that was forgone is gone, and true is told, if it has no reference since, and was not buried. */
+  def bury(id: Int): Boolean = references(id) == 0 && {
+    references(id) = KeyIndex.Buried
+    vacate(id)
+    keys.free(id)
+    true
+  }
+
   private def isKey(id: Int, key: Long): Boolean = keys.page(id)(keys.start(id)) == key
 
   private def occupy(at: Int, hash: Int, id: Int): Int = {
+    if (references != null) references(id) = 0
     slots(at) = hash.toLong << 32 | id + 1
     if (2 * keys.live > slots.length) grow()
     id
@@ -133,7 +153,8 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   def bytes: Long = 8L * slots.length + (if (references == null) 0 else references.bytes)
 }
 
-private object KeyIndex {
+private[engine] object KeyIndex {
+  final private val Buried = -1
 
   /** Upper half of a Fibonacci product: consecutive keys spread, and so do keys that differ in high bits only. */
   def hash(key: Long): Int = {

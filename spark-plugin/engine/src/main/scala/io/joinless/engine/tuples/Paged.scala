@@ -125,8 +125,8 @@ final class PagedWords(val width: Int) extends Paged(8 * width) {
 
   def at(i: Int): Int = (i & Mask) * width
 
-  /** The first word of an element. */
-  def head(i: Int): Long = if (i < capacity) pages(i >>> Shift)((i & Mask) * width) else 0L
+  /** A word of an element. */
+  def word(i: Int, offset: Int): Long = if (i < capacity) pages(i >>> Shift)((i & Mask) * width + offset) else 0L
 
   /** Makes place for an element, which is zero until it is set. */
   def reserve(i: Int): Unit = if (i >= capacity) grow(i)

@@ -13,13 +13,15 @@ import io.joinless.engine.view.RowStore
   */
 final private[engine] class CollectedChanges(val store: RowStore) {
   private[this] val net = new Net(store.block.relations.size)
+  private[this] val identities = store.block.relations.map(r => store.identity(r.input)).toArray
+  private[this] val lookups = new GroupedLookups(store, change(_, _, _))
   private[this] val appendedRelations = new IntStack
   private[this] val appendedRows = new IntStack
 
   /** Number of relations. */
   def relations: Int = store.block.relations.size
 
-  /** Number of pairs (relation, row) of retractable inputs; some may have no net change. */
+  /** Number of pairs (relation, row) of retractable inputs; some may have no net change. Holds of a complete batch. */
   def size: Int = net.size
   def relation(entry: Int): Int = net.relation(entry)
   def row(entry: Int): Int = net.row(entry)
@@ -60,28 +62,33 @@ final private[engine] class CollectedChanges(val store: RowStore) {
 
   /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
   def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
-    val identity = store.identity(input)
-    var left = roles
-    if (identity == null) {
+    if (store.identity(input) != null) lookups.add(input, roles, weight, words, count)
+    else {
       require(weight == 1L, "rows of an append-only input come one by one")
       val row = store.arena(input).append(words, 0, count)
+      var left = roles
       while (left != 0) {
         appendedRelations.push(java.lang.Long.numberOfTrailingZeros(left))
         appendedRows.push(row)
         left &= left - 1
       }
-    } else {
-      val row = identity.findOrAdd(words, count)
-      while (left != 0) {
-        val relation = java.lang.Long.numberOfTrailingZeros(left)
-        val entry = net.entry(relation, row)
-        if (entry >= 0) net.add(entry, weight)
-        else {
-          net.open(relation, row, store.multiplicity(relation, row), weight)
-          identity.retain(row)
-        }
-        left &= left - 1
+    }
+  }
+
+  /** All changes were added. */
+  def complete(): Unit = lookups.complete()
+
+  private def change(row: Int, roles: Long, weight: Long): Unit = {
+    var left = roles
+    while (left != 0) {
+      val relation = java.lang.Long.numberOfTrailingZeros(left)
+      val entry = net.entry(relation, row)
+      if (entry >= 0) net.add(entry, weight)
+      else {
+        net.open(relation, row, store.multiplicity(relation, row), weight)
+        identities(relation).retain(row)
       }
+      left &= left - 1
     }
   }
 
@@ -139,6 +146,6 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   }
 
   private def release(entry: Int): Unit = {
-    val _ = store.identity(input(entry)).release(net.row(entry))
+    val _ = identities(net.relation(entry)).release(net.row(entry))
   }
 }

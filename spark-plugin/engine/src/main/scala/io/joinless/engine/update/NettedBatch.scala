@@ -13,7 +13,7 @@ abstract class NettedBatch private[engine] (store: RowStore) {
   private[this] var isPrepared = false
 
   /** Number of pairs (relation, row) of retractable inputs that the batch names; some may have no net change. */
-  final def size: Int = changes.size
+  final def size: Int = { changes.complete(); changes.size }
   final def relation(entry: Int): Int = changes.relation(entry)
   final def row(entry: Int): Int = changes.row(entry)
 
@@ -33,6 +33,7 @@ abstract class NettedBatch private[engine] (store: RowStore) {
     * @throws DeleteOfAbsentRow nothing was applied then
     */
   final def prepare(): Unit = if (!isPrepared) {
+    changes.complete()
     val refusal = arrange()
     if (refusal != null) {
       changes.abandon()

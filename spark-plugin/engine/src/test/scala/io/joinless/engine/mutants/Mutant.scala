@@ -224,8 +224,8 @@ object Mutant {
       lists,
       "if (chunks.isBorder(length)) {\n      set" -> "if (chunks.isBorder(length + 1)) {\n      set"
     ),
-    Mutant("sums: key told once per row", keySums, "      places(key) = place + 1\n" -> ""),
-    Mutant("sums: touched keys stay touched", keySums, "    places(key) = 0\n" -> ""),
+    Mutant("sums: key told once per row", keySums, "      page(touchedAt) = place + 1L\n" -> ""),
+    Mutant("sums: touched keys stay touched", keySums, "    page(at + width) = 0L\n" -> ""),
     Mutant(
       "sums: change of an earlier batch kept",
       keySums,

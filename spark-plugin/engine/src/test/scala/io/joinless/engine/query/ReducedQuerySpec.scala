@@ -51,7 +51,12 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     import ShapesOfQueries._
     def shown(r: Reduction) = r.components.map(c => (c.relations, c.shown))
     val middle = best(line(3), BitSet(1))
-    assert(shown(middle) === IndexedSeq((BitSet(0), BitSet(1)), (BitSet(1, 2), BitSet(1))) && middle.height === 2)
+    assert(shown(middle) === IndexedSeq((BitSet(0, 1, 2), BitSet(1))) && middle.height === 2) // two that show the same
+    assert(middle.components.head.tree.notation("e" + _, "x" + _) === "[x1]{e0, e1·e2}")
+    val nested = best(Hypergraph.of(Seq(0, 1), Seq(0, 2), Seq(0, 3), Seq(3, 4)), BitSet(0, 4))
+    assert(nested.components.exists(_.relations === BitSet(0, 1)) && nested.components.size === nested.components.map(
+      _.shown
+    ).distinct.size)
     val count = best(star(4), BitSet.empty)
     assert(shown(count) === IndexedSeq((BitSet(0, 1, 2, 3), BitSet.empty)) && count.height === 1)
     assert(best(star(4), BitSet(0)).height === 1)
