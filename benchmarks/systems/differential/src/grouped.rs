@@ -7,7 +7,7 @@
 //! Edges are distinct, as the stream promises; so joins of sets with edges need no `distinct` behind them.
 //!
 //! `from` joins all relations in the order of the query, with all their vertices, and counts the results by `count_total`; it is written for
-//! counts of paths and stars.
+//! counts of paths and stars, and for SNB4.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -221,6 +221,21 @@ impl Grouped {
                     .arrange_by_key()
                     .join_core(d, |src, [a, b, c], d| Some([*src, *a, *b, *c, *d]));
                 visit(four.map(|star| star[0]).count_total_core::<i32>(), group, totals)
+            }
+            ("SNB4", false) => {
+                let (tag, message_tag, message, knows) = (of(0), of(1), of(2), of(3));
+                let limit = self.limit;
+                let names = tag.map(|[id, name, _]| (id, name)).arrange_by_key();
+                let by_tag = keyed(&message_tag, 1).arrange_by_key();
+                let tagged = by_tag.join_core(names, |_, id, name| Some((*id, *name)));
+                let posts = message.filter(|m| m[2] == NULL).map(|m| (m[0], m[1])).arrange_by_key();
+                let written = tagged
+                    .arrange_by_key()
+                    .join_core(posts, |id, name, creator| Some((*creator, (*name, *id))));
+                let near = knows.filter(move |k| k[0] < limit).map(|[a, b, _]| (b, a)).arrange_by_key();
+                let all = written.arrange_by_key().join_core(near, |_, tagged, _| Some(*tagged));
+                let counted = once(all).map(|(name, _)| name);
+                visit(counted.count_total_core::<i32>(), group, totals)
             }
             (name, _) => panic!("{name} is not written"),
         };
