@@ -97,18 +97,12 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   /** Gives a reference back, and leaves a key without one where it is, until `bury`. True where there is none left. */
   def forgo(id: Int): Boolean = references != null && references.add(id, -1) == 0
 
-  /** A key that was forgone is gone, and true is told, if it has no reference since, and was not buried. */
-  def bury(id: Int): Boolean = references(id) == 0 && {
-    references(id) = KeyIndex.Buried
-    vacate(id)
-    keys.free(id)
-    true
-  }
+  /** A key that was forgone is gone, and true is told, if it has no reference still. */
+  def bury(id: Int): Boolean = references(id) == 0 && { vacate(id); keys.free(id); true }
 
   private def isKey(id: Int, key: Long): Boolean = keys.page(id)(keys.start(id)) == key
 
   private def occupy(at: Int, hash: Int, id: Int): Int = {
-    if (references != null) references(id) = 0
     slots(at) = hash.toLong << 32 | id + 1
     if (2 * keys.live > slots.length) grow()
     id
@@ -154,7 +148,6 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
 }
 
 private[engine] object KeyIndex {
-  final private val Buried = -1
 
   /** Upper half of a Fibonacci product: consecutive keys spread, and so do keys that differ in high bits only. */
   def hash(key: Long): Int = {

@@ -229,7 +229,8 @@ object Mutant {
     Mutant(
       "sums: change of an earlier batch kept",
       keySums,
-      "changes.at(place) + width, 0L)" -> "changes.at(place), 0L)"
+      "System.arraycopy(summand, 0, changes.page(place), changes.at(place), width)" ->
+        "ring.add(changes.page(place), changes.at(place), summand, 0)"
     ),
     Mutant("sums: a distinct part counts as often as it is there", sumNode, "if (child.distinct) {" -> "if (false) {"),
     Mutant(
@@ -241,9 +242,18 @@ object Mutant {
     Mutant(
       "sums: a touched key is not kept",
       sumNode,
-      "if (sums.add(key, product)) up.retain(key)" -> "sums.add(key, product)"
+      "if (up.forgo(key)) forgone.push(key)" -> "if (up.forgo(key)) { val _ = up.bury(key) }"
     ),
-    Mutant("sums: a touched key is kept for ever", sumNode, "        child.release(key)\n" -> ""),
+    Mutant(
+      "sums: a key is kept for ever",
+      sumNode,
+      "if (up.forgo(key)) forgone.push(key)" -> "{ val _ = up.forgo(key) }"
+    ),
+    Mutant(
+      "sums: a buried key is found",
+      index,
+      "references(id) == 0 && { vacate(id); " -> "references(id) == 0 && { "
+    ),
     Mutant("sums: a generalized tuple stays", sumNode, "        above.release(next)\n" -> ""),
     Mutant("sums: rows count once", sumNode, "    ring.scale(product, multiplicity(row))\n" -> ""),
     Mutant("sums: rows do not lift", sumNode, "    if (lifted != null) lifted.multiply(product, arena, row)\n" -> ""),
@@ -261,7 +271,7 @@ object Mutant {
     ),
     Mutant("sums: rows stay in their list", sumNode, "move(row, from = 1, to = 0)" -> "()"),
     Mutant("sums: new rows are without support", sumNode, "if (several) support(row) = supported" -> ""),
-    Mutant("sums: what is shown is not given back", sumChanges, "root.release(root.sums.key(i)); i += 1" -> "i += 1"),
+    Mutant("sums: what is shown is not given back", sumChanges, "join.nodes.foreach(_.foreach(_.bury()))" -> "()"),
     Mutant("sums: pending row taken twice", sumChanges, "if (c != component && " -> "if ("),
     Mutant(
       "sums: rows that come are told with those that stay",

@@ -23,11 +23,11 @@ object MutantEngine {
       val loader =
         new ChildFirst(classes.toUri.toURL +: classPath.split(File.pathSeparator).map(new File(_).toURI.toURL))
       try {
-        val run = loader.loadClass("io.joinless.engine.mutants.Probe").getMethod(
-          if (ofSums.exists(mutant.file.startsWith)) "runSums" else "run",
-          classOf[Long]
-        )
-        Option(run.invoke(null, Long.box(cases)).asInstanceOf[String])
+        val tests = if (ofSums.exists(mutant.file.startsWith)) Seq("runSums") else Seq("run", "runSums")
+        val probe = loader.loadClass("io.joinless.engine.mutants.Probe")
+        tests.iterator.flatMap { test =>
+          Option(probe.getMethod(test, classOf[Long]).invoke(null, Long.box(cases)).asInstanceOf[String])
+        }.nextOption()
       } finally loader.close()
     } finally delete(classes)
   }
