@@ -27,9 +27,16 @@ object ExtendedExplain {
   private def lines(plans: Seq[LogicalPlan]): Seq[String] = {
     val blocks = plans.collect { case join: JoinFreeJoin => join.shape }.distinctBy(_.id)
     val rewritten = blocks.map { shape =>
-      val facts = ViewTreeFacts(shape)
-      val kind = if (shape.reduction.isDefined) "Join-free counts" else "Join-free"
-      s"$kind: ${facts.relations.mkString(", ")} (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name})"
+      val relations = shape.relations.map(_.name).mkString(", ")
+      shape.reduction match {
+        case Some(reduction) =>
+          val facts = ReducedFacts(shape, reduction)
+          val per = if (facts.shown.isEmpty) "in all" else facts.shown.mkString("per ", ", ", "")
+          s"Join-free counts: $relations ($per, height ${facts.height}, class ${facts.queryClass.name})"
+        case None =>
+          val facts = ViewTreeFacts(shape)
+          s"Join-free: $relations (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name})"
+      }
     }
     val groups = plans.collect { case groups: Groups => groups }.distinctBy(_.shape).map(GroupsText.heading)
     rewritten ++ groups ++ reasons(plans).map(told)

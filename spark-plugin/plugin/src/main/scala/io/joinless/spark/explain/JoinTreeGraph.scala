@@ -9,23 +9,41 @@ import org.json4s.jackson.JsonMethods.{compact, render}
 /** Join trees as a Mermaid graph and as JSON, for notebooks and programs. */
 object JoinTreeGraph {
 
-  /** One box per node with its views; an edge carries the key that links child and parent. */
+  /** One box per node with its views, or with what is counted; an edge carries the key that links child and parent. */
   def mermaid(specs: Seq[BlockSpec]): String = {
     val lines = specs.zipWithIndex.flatMap { case (spec, block) =>
-      val nodes = ViewTreeFacts(spec.shape).root.preorder
-      def id(node: NodeFacts) = s"b${block}n${nodes.indexWhere(_ eq node)}"
-      val boxes = nodes.map { node =>
-        val views = node.views.map(v => s"${v.symbol} [${v.columns.mkString(", ")}]")
-        s"""  ${id(node)}["${quoted((node.name +: views).mkString("<br/>"))}"]"""
+      spec.shape.reduction match {
+        case Some(reduction) =>
+          graph[CountsNode](block, ReducedFacts(spec.shape, reduction).tree, _.children, _.key, node => Seq(node.name))
+        case None =>
+          graph[NodeFacts](
+            block,
+            ViewTreeFacts(spec.shape).root,
+            _.children,
+            _.key.toSeq.flatten,
+            node => node.name +: node.views.map(v => s"${v.symbol} [${v.columns.mkString(", ")}]")
+          )
       }
-      val edges = for (parent <- nodes; child <- parent.children) yield {
-        val key = child.key.toSeq.flatten
-        val label = if (key.isEmpty) "" else s"""|"${quoted(key.mkString(", "))}"|"""
-        s"  ${id(parent)} ---$label ${id(child)}"
-      }
-      boxes ++ edges
     }
     ("graph TD" +: lines).mkString("\n")
+  }
+
+  private def graph[N <: AnyRef](
+      block: Int,
+      root: N,
+      children: N => Seq[N],
+      key: N => Seq[String],
+      texts: N => Seq[String]
+  ): Seq[String] = {
+    def preorder(node: N): Seq[N] = node +: children(node).flatMap(preorder)
+    val nodes = preorder(root)
+    def id(node: N) = s"b${block}n${nodes.indexWhere(_ eq node)}"
+    val boxes = nodes.map(node => s"""  ${id(node)}["${quoted(texts(node).mkString("<br/>"))}"]""")
+    val edges = for (parent <- nodes; child <- children(parent)) yield {
+      val label = if (key(child).isEmpty) "" else s"""|"${quoted(key(child).mkString(", "))}"|"""
+      s"  ${id(parent)} ---$label ${id(child)}"
+    }
+    boxes ++ edges
   }
 
   def json(specs: Seq[BlockSpec], reasons: Seq[Reason]): String =
@@ -45,13 +63,14 @@ object JoinTreeGraph {
 
   private def block(spec: BlockSpec): JObject = {
     val facts = ViewTreeFacts(spec.shape)
+    val reduced = spec.shape.reduction.map(ReducedFacts(spec.shape, _))
     val placement = Placement.of(spec.shape, spec.shares, spec.relations.map(_ => 1.0))
     JObject(
       "relations" -> strings(facts.relations),
-      "root" -> JString(facts.root.name),
-      "height" -> JInt(facts.height),
-      "class" -> JString(facts.queryClass.name),
-      "cost" -> JString(facts.guarantee),
+      "root" -> JString(reduced.fold(facts.root.name)(_.tree.name)),
+      "height" -> JInt(reduced.fold(facts.height)(_.height)),
+      "class" -> JString(reduced.fold(facts.queryClass)(_.queryClass).name),
+      "cost" -> JString(reduced.fold(facts.guarantee)(_.guarantee)),
       "cells" -> JInt(placement.cells),
       "shares" -> JObject(spec.divided.map { case (x, n) => x -> JInt(n) }.toList),
       "rowsStoredPerInputRow" -> JDouble(placement.stored),
@@ -59,24 +78,31 @@ object JoinTreeGraph {
       "conditions" -> strings(facts.conditions),
       "closesCycle" -> strings(facts.cuts),
       "output" -> strings(facts.output),
-      "counts" -> spec.shape.reduction.fold[JValue](JNull) { reduction =>
-        val reduced = ReducedFacts(spec.shape, reduction)
+      "counts" -> reduced.fold[JValue](JNull) { counts =>
         JObject(
-          "per" -> strings(reduced.shown),
-          "once" -> JBool(reduction.once),
-          "sums" -> strings(reduced.sums),
-          "eliminated" -> strings(reduced.eliminated),
-          "added" -> strings(reduced.added),
-          "class" -> JString(reduced.queryClass.name),
-          "cost" -> JString(reduced.guarantee),
-          "components" -> JArray(reduced.components.map { case (relations, shown) =>
+          "per" -> strings(counts.shown),
+          "once" -> JBool(counts.reduction.once),
+          "sums" -> strings(counts.sums),
+          "eliminated" -> strings(counts.eliminated),
+          "added" -> strings(counts.added),
+          "class" -> JString(counts.queryClass.name),
+          "cost" -> JString(counts.guarantee),
+          "components" -> JArray(counts.components.map { case (relations, shown) =>
             JObject("relations" -> strings(relations), "per" -> strings(shown))
           }.toList)
         )
       },
-      "tree" -> node(facts.root)
+      "tree" -> reduced.fold(node(facts.root))(counts => node(counts.tree))
     )
   }
+
+  private def node(counts: CountsNode): JObject = JObject(
+    "name" -> JString(counts.name),
+    "relation" -> counts.relation.fold[JValue](JNull)(JInt(_)),
+    "key" -> strings(counts.key),
+    "views" -> JArray(Nil),
+    "children" -> JArray(counts.children.map(node).toList)
+  )
 
   private def node(facts: NodeFacts): JObject = JObject(
     "name" -> JString(facts.name),

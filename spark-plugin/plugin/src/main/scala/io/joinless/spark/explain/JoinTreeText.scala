@@ -60,7 +60,7 @@ object JoinTreeText {
       Option.when(facts.conditions.nonEmpty)(s"checked per combination of counts: ${facts.conditions.mkString(", ")}")
     )
     (s"Join-free counts over ${facts.relations.mkString(", ")}" +: lines.flatten.map("  " + _)) ++
-      reduced.lines.map("  " + _)
+      reduced.tree.lines().map("  " + _)
   }
 
   private def cycle(facts: ViewTreeFacts): String =

@@ -44,28 +44,37 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
     s"$steps; results are not enumerated; state linear in the stored rows"
   }
 
-  /** The trees, as lines: the top with its components, each with the relations that it sums up. */
-  def lines: Seq[String] = top(reduction.top).lines()
+  /** The top with its components, each with the relations that it sums up. */
+  val tree: CountsNode = top(reduction.top)
 
-  private def top(node: JoinTree): TextTree = node match {
+  /** Relations on a path from a leaf of a component to the root of the top. */
+  def height: Int = tree.height
+
+  private def top(node: JoinTree): CountsNode = node match {
     case RelationNode(c, _, _) =>
       val per = components(c)._2
       val keys = if (per.isEmpty) "in all" else per.mkString("per ", ", ", "")
-      TextTree(
-        s"counts of ${components(c)._1.mkString(" and ")} $keys",
-        sums(reduction.components(c), None) +: node.children.map(top)
+      val (how, below) = reduction.components(c) match {
+        case meeting: GeneralizedNode if meeting.attributes == reduction.shown(c) =>
+          (", multiplied", meeting.children.map(sums(_, Some(meeting))))
+        case tree => ("", Seq(sums(tree, None)))
+      }
+      CountsNode(
+        s"counts of ${components(c)._1.mkString(" and ")} $keys$how",
+        None,
+        Nil,
+        below ++ node.children.map(top)
       )
-    case GeneralizedNode(_, _) => TextTree(attributes(node), node.children.map(top))
+    case GeneralizedNode(_, _) => CountsNode(attributes(node), None, Nil, node.children.map(top))
   }
 
-  private def sums(node: JoinTree, parent: Option[JoinTree]): TextTree = {
-    val key = parent.map(p => (node.attributes & p.attributes).toSeq.map(vertexName)).filter(_.nonEmpty)
-    val on = key.fold("")(_.mkString(": a count per ", ", ", ""))
-    val name = node match {
-      case RelationNode(r, _, _) => relations(r)
-      case GeneralizedNode(_, _) => attributes(node)
+  private def sums(node: JoinTree, parent: Option[JoinTree]): CountsNode = {
+    val key = parent.toSeq.flatMap(p => (node.attributes & p.attributes).toSeq.map(vertexName))
+    val (name, relation) = node match {
+      case RelationNode(r, _, _) => (relations(r), Some(r))
+      case GeneralizedNode(_, _) => (attributes(node), None)
     }
-    TextTree(name + on, node.children.map(sums(_, Some(node))))
+    CountsNode(name, relation, key, node.children.map(sums(_, Some(node))))
   }
 
   private def attributes(node: JoinTree): String = s"[${node.attributes.toSeq.map(vertexName).mkString(", ")}]"
@@ -83,9 +92,18 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   }
 }
 
-/** A node of a tree that is drawn with characters, and what is below it. */
-final private case class TextTree(label: String, children: Seq[TextTree]) {
+/** A node of the trees by which results are counted.
+  *
+  * @param relation the relation whose rows it sums up, if it is one
+  * @param key what there is a count per, towards the node above
+  */
+final case class CountsNode(name: String, relation: Option[Int], key: Seq[String], children: Seq[CountsNode]) {
 
+  def label: String = name + (if (key.isEmpty) "" else key.mkString(": a count per ", ", ", ""))
+
+  def height: Int = (if (relation.isDefined) 1 else 0) + children.map(_.height).maxOption.getOrElse(0)
+
+  /** Drawn with characters. */
   def lines(first: String = "", rest: String = ""): Seq[String] =
     (first + label) +: children.zipWithIndex.flatMap { case (child, i) =>
       child.lines(rest + "+- ", rest + (if (i == children.size - 1) "   " else "|  "))

@@ -87,8 +87,6 @@ final case class NodeFacts(
     val rows = relation.fold("keys")(_ => "rows")
     if (children.isEmpty) s"all $rows" else s"$rows with a partner in ${children.map(_.name).mkString(" and in ")}"
   }
-
-  def preorder: Seq[NodeFacts] = this +: children.flatMap(_.preorder)
 }
 
 /** @param holds what it holds, in words */

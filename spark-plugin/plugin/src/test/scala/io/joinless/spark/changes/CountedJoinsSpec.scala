@@ -4,7 +4,7 @@ import io.joinless.spark.SharedSpark
 import io.joinless.spark.api._
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.explain.{JoinTreeText, ReducedFacts}
+import io.joinless.spark.explain.{JoinTreeGraph, JoinTreeText, ReducedFacts}
 import io.joinless.spark.plans.JoinFreeJoin
 import io.joinless.spark.spec.{BlockShape, BlockSpec}
 import org.apache.spark.sql.joinless.Plans
@@ -118,7 +118,12 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     assert(text.contains("told of its results: how many there are per u.k"))
     assert(text.contains("results are not enumerated"))
     val facts = ReducedFacts(block, block.reduction.get)
-    assert(facts.eliminated.size == 1 && facts.added.isEmpty)
+    assert(facts.eliminated.size == 1 && facts.added.isEmpty && facts.height == 2)
+    val spec = BlockSpec(block, block.attributes.map(_ => 1))
+    val graph = JoinTreeGraph.mermaid(Seq(spec))
+    assert(graph.contains("\"counts of p and q and u per q.y, multiplied\"") && !graph.contains("V_s"))
+    val json = JoinTreeGraph.json(Seq(spec), Nil)
+    assert(json.contains(s"\"root\":\"${facts.tree.name}\",\"height\":2") && json.contains("\"key\":[\"q.y\"]"))
     val ends =
       shape("SELECT p.k, u.g, COUNT(*) AS n FROM a p JOIN u ON p.y = u.k JOIN a r ON r.k = u.k GROUP BY p.k, u.g")
     assert(ReducedFacts(ends, ends.reduction.get).added == Seq("p.y"))
