@@ -36,7 +36,11 @@ def _refuses(variant: str, job: Job) -> str | None:
         return None
     if job.query:
         written = variant == "from" and job.workload in ("L3CNT", "L4CNT", "STAR4CNT", "SNB4")
-        return None if written else "of grouped queries only best is written, and from for counts of paths and stars and SNB4"
+        return (
+            None
+            if written
+            else "of grouped queries only best is written, and from for counts of paths and stars and SNB4"
+        )
     return None if 2 <= job.relations <= 4 else "only two to four relations are written"
 
 

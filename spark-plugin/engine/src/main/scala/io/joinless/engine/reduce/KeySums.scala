@@ -1,7 +1,7 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.algebra.Ring
-import io.joinless.engine.tuples.{IntStack, PagedWords}
+import io.joinless.engine.tuples.{IntStack, PagedWords, Words}
 
 /** An element of a ring per key, and what a pending batch adds to each: a ''net buffer'', so that a key is told once per batch,
   * however many rows under it change.
@@ -41,28 +41,32 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
       keys.push(key)
       page(touchedAt) = place + 1L
       changes.reserve(place)
-      System.arraycopy(summand, 0, changes.page(place), changes.at(place), width)
+      Words.copy(summand, 0, changes.page(place), changes.at(place), width)
     } else ring.add(changes.page(place), changes.at(place), summand, 0)
   }
 
   /** What the batch changes at the i-th touched key. */
   def readChange(i: Int, into: Array[Long]): Unit =
-    System.arraycopy(changes.page(i), changes.at(i), into, 0, width)
+    Words.copy(changes.page(i), changes.at(i), into, 0, width)
 
   /** The element of a key. */
   def read(key: Int, into: Array[Long]): Unit = {
     records.reserve(key)
-    System.arraycopy(page(key), at(key), into, 0, width)
+    Words.copy(page(key), at(key), into, 0, width)
   }
 
-  /** Adds what the batch changes at the i-th touched key to the key's element. */
-  def settle(i: Int): Unit = {
+  /** Adds what the batch changes at the i-th touched key, which is read, to the key's element; how many results were behind it before. */
+  def settle(i: Int, into: Array[Long]): Long = {
+    readChange(i, into)
     val key = keys(i)
-    val (page, at) = (this.page(key), this.at(key))
-    ring.add(page, at, changes.page(i), changes.at(i))
+    val page = records.page(key)
+    val at = this.at(key)
+    val before = page(at)
+    ring.add(page, at, into, 0)
     // no result is left: nor must be what rounding left of it
     if (page(at) == 0L) java.util.Arrays.fill(page, at, at + width, 0L)
     page(at + width) = 0L
+    before
   }
 
   /** All touched keys are settled. */

@@ -150,7 +150,7 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
     System.arraycopy(change, 0, factor, 0, factor.length)
     if (components(component).distinct) count(factor, once(after) - once(before))
     val unnoticed = if (here == SumChanges.Stay) SumNode.isZero(factor) else here == SumChanges.Never
-    if (unnoticed && phase == math.max(here, SumChanges.Go)) sums.settle(entry)
+    if (unnoticed && phase == math.max(here, SumChanges.Go)) { val _ = sums.settle(entry, change) }
     here == phase && !unnoticed && {
       phase match {
         case SumChanges.Go => delta.delete(component, row)
@@ -178,7 +178,7 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
 
   /** The pending change is told. */
   private def settle(): Unit = {
-    join.root(component).sums.settle(entry)
+    val _ = join.root(component).sums.settle(entry, change)
     walking = false
     entry += 1
   }

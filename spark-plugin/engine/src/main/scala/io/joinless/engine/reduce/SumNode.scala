@@ -10,7 +10,8 @@ import io.joinless.engine.tuples.{
   PagedInts,
   PagedLongs,
   RowProjection,
-  TupleArena
+  TupleArena,
+  Words
 }
 import io.joinless.engine.view.Counters
 
@@ -44,10 +45,8 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
       var i = 0
       while (i < child.sums.touched) {
         val key = child.sums.key(i)
-        val before = child.sums.count(key)
-        child.sums.readChange(i, delta)
-        child.sums.settle(i)
-        val after = child.sums.count(key)
+        val before = child.sums.settle(i, delta)
+        val after = before + delta(0)
         if (child.distinct) {
           ring.one(delta); ring.scale(delta, (if (after > 0) 1L else 0L) - (if (before > 0) 1L else 0L))
         }
@@ -125,7 +124,7 @@ final private[reduce] class KeyNode(
 
   override protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit =
     if (othersSupport(c, key)) {
-      System.arraycopy(delta, 0, product, 0, delta.length)
+      Words.copy(delta, 0, product, 0, delta.length)
       contribute(key, if (isShown) key else upKeys(key), c)
     }
 
@@ -250,7 +249,7 @@ final private[reduce] class RelationNode(
   }
 
   private def changeRow(row: Int, c: Int, delta: Array[Long]): Unit = {
-    System.arraycopy(delta, 0, product, 0, delta.length)
+    Words.copy(delta, 0, product, 0, delta.length)
     ring.scale(product, multiplicity(row))
     contributeRow(row, c)
   }

@@ -43,29 +43,18 @@ final class TupleArena(fixedWords: Int) {
   /** A new row with the content of `source(from until from + words)`. */
   def append(source: Array[Long], from: Int, words: Int): Int = {
     val id = reserve(words)
-    System.arraycopy(source, from, page(id), start(id), words)
+    Words.copy(source, from, page(id), start(id), words)
     id
   }
 
-  def sameWords(id: Int, source: Array[Long], from: Int, words: Int): Boolean = {
-    val s = start(id)
-    words == this.words(id) && {
-      val page = this.page(id)
-      if (words > ShortRow) Arrays.equals(page, s, s + words, source, from, from + words)
-      else {
-        var i = 0
-        while (i < words && page(s + i) == source(from + i)) i += 1
-        i == words
-      }
-    }
-  }
+  def sameWords(id: Int, source: Array[Long], from: Int, words: Int): Boolean =
+    words == this.words(id) && Words.same(page(id), start(id), source, from, words)
 
   def bytes: Long = store.bytes + freed.bytes
 }
 
 private object TupleArena {
   final val PageWords = 32768
-  final val ShortRow = 4 // words up to which a loop compares faster
 
   sealed abstract class Store {
     def place(id: Int, words: Int, limit: Int): Unit

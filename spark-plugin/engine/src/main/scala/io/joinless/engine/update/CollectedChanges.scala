@@ -8,12 +8,13 @@ import io.joinless.engine.view.RowStore
   * inputs. No view changes here; rows are stored.
   *
   * Entries of the net are numbered in the order of their first change. Every pair whose count is not 0 holds a reference to
-  * its row, and so does every pair of the batch, from `add` until `settle` or `abandon`: so the ids of rows stay.
+  * its row, and so does every absent pair of the batch, until `settle` or `abandon`: so the ids of rows stay.
   * Cost: one probe for the row per `add`.
   */
 final private[engine] class CollectedChanges(val store: RowStore) {
   private[this] val net = new Net(store.block.relations.size)
   private[this] val identities = store.block.relations.map(r => store.identity(r.input)).toArray
+  private[this] val counts = store.block.relations.indices.map(store.multiplicities).toArray
   private[this] val lookups = new GroupedLookups(store, change(_, _, _))
   private[this] val appendedRelations = new IntStack
   private[this] val appendedRows = new IntStack
@@ -85,8 +86,9 @@ final private[engine] class CollectedChanges(val store: RowStore) {
       val entry = net.entry(relation, row)
       if (entry >= 0) net.add(entry, weight)
       else {
-        net.open(relation, row, store.multiplicity(relation, row), weight)
-        identities(relation).retain(row)
+        val before = counts(relation)(row)
+        net.open(relation, row, before, weight)
+        if (before == 0) identities(relation).retain(row)
       }
       left &= left - 1
     }
@@ -106,17 +108,13 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     new DeleteOfAbsentRow(net.relation(entry), words, present, net.change(entry))
   }
 
-  /** Ends a batch that was applied: gives back the references that it held and those of rows that are gone. The one of a pair that came
-    * stays, as the pair's own.
+  /** Ends a batch that was applied: gives back the references of pairs that are gone, and of those that did not come. The one that a
+    * pair held as long as it was absent stays, as its own.
     */
   def settle(): Unit = {
     var e = 0
     while (e < net.size) {
-      val before = net.before(e)
-      val after = before + net.change(e)
-      val came = before == 0 && after != 0
-      if (!came) release(e)
-      if (before != 0 && after == 0) release(e)
+      if (net.before(e) + net.change(e) == 0) release(e)
       e += 1
     }
     clear()
@@ -135,7 +133,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
       i += 1
     }
     var e = 0
-    while (e < net.size) { release(e); e += 1 }
+    while (e < net.size) { if (net.before(e) == 0) release(e); e += 1 }
     clear()
   }
 

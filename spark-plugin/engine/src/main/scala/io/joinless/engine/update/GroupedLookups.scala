@@ -2,7 +2,7 @@ package io.joinless.engine.update
 
 import java.util.Arrays
 
-import io.joinless.engine.tuples.KeyIndex
+import io.joinless.engine.tuples.{KeyIndex, Words}
 import io.joinless.engine.view.RowStore
 
 /** Changes of rows that wait to be looked up in groups, so that the reads of several rows from memory overlap: what one look-up needs
@@ -27,7 +27,7 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
   def add(input: Int, roles: Long, weight: Long, row: Array[Long], count: Int): Unit = {
     val start = starts(waiting)
     if (start + count > words.length) words = Arrays.copyOf(words, math.max(2 * words.length, start + count))
-    System.arraycopy(row, 0, words, start, count)
+    Words.copy(row, 0, words, start, count)
     inputs(waiting) = input
     this.roles(waiting) = roles
     weights(waiting) = weight

@@ -156,8 +156,8 @@ object Mutant {
       collected,
       "if (!again) store.arena" -> "if (again) store.arena"
     ),
-    Mutant("rows not retained", collected, "if (!came) release(e)" -> "release(e)"),
-    Mutant("rows not released", collected, "if (before != 0 && after == 0) release(e)" -> ""),
+    Mutant("rows not retained", collected, "if (before == 0) identities(relation).retain(row)" -> ""),
+    Mutant("rows not released", collected, "if (net.before(e) + net.change(e) == 0) release(e)" -> ""),
     Mutant(
       "new multiplicity in place of the difference",
       delta,
@@ -229,7 +229,7 @@ object Mutant {
     Mutant(
       "sums: change of an earlier batch kept",
       keySums,
-      "System.arraycopy(summand, 0, changes.page(place), changes.at(place), width)" ->
+      "Words.copy(summand, 0, changes.page(place), changes.at(place), width)" ->
         "ring.add(changes.page(place), changes.at(place), summand, 0)"
     ),
     Mutant("sums: a distinct part counts as often as it is there", sumNode, "if (child.distinct) {" -> "if (false) {"),
@@ -281,7 +281,7 @@ object Mutant {
     Mutant(
       "sums: a row that is touched in vain stays touched",
       sumChanges,
-      "sums.settle(entry)\n    here" -> "()\n    here"
+      "{ val _ = sums.settle(entry, change) }" -> "()"
     ),
     Mutant("sums: each sum takes in the number", exactSums, "var i = starts(s)" -> "var i = 0"),
     Mutant(

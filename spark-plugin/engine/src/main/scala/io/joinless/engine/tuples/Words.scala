@@ -1,0 +1,23 @@
+package io.joinless.engine.tuples
+
+import java.util.Arrays
+
+/** Runs of words in arrays, of which most are short: a loop is done with two or three words before a call of the library has begun. */
+private[engine] object Words {
+  final private val Short = 4
+
+  def copy(from: Array[Long], at: Int, into: Array[Long], to: Int, words: Int): Unit =
+    if (words > Short) System.arraycopy(from, at, into, to, words)
+    else {
+      var i = 0
+      while (i < words) { into(to + i) = from(at + i); i += 1 }
+    }
+
+  def same(a: Array[Long], atA: Int, b: Array[Long], atB: Int, words: Int): Boolean =
+    if (words > Short) Arrays.equals(a, atA, atA + words, b, atB, atB + words)
+    else {
+      var i = 0
+      while (i < words && a(atA + i) == b(atB + i)) i += 1
+      i == words
+    }
+}
