@@ -1,6 +1,7 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.update.DeltaEnumeration
 
 /** Carries the changes of rows, which their nodes hold, through components and top, and tells what results of the top change by how
@@ -35,7 +36,10 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
   private[this] var started = false
   private[this] var phase = SumChanges.Go
   private[this] var component = 0
-  private[this] var entry = 0 // of what the component's root is touched in; the next one
+  private[this] var entry = 0 // of what the component's root is touched in; the pending one, or the next
+  private[this] var at = 0 // in the list of the phase
+  private[this] val phases =
+    Array.fill(SumChanges.Come + 1, components.size)(new IntStack) // per component, its entries
   private[this] var walking = false // the pending entry is not told to its end
 
   /** The next result whose element changes; false where there is none left, and all is up to date. */
@@ -116,20 +120,40 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
     phase = SumChanges.Go
     component = 0
     entry = 0
+    at = 0
     join.nodes.foreach(_.foreach(_.update()))
+    if (delta != null) components.indices.foreach(classify)
+  }
+
+  /** Puts what a component's root is touched in into the lists of the phases; what does not show is settled. */
+  private def classify(c: Int): Unit = {
+    val sums = join.root(c).sums
+    var e = 0
+    while (e < sums.touched) {
+      val before = sums.count(sums.key(e))
+      sums.readChange(e, change)
+      val after = before + change(0)
+      val there = before > 0L
+      val stays = there && after > 0L
+      if (!there && after <= 0L || stays && (components(c).distinct || SumNode.isZero(change))) {
+        val _ = sums.settle(e, change)
+      } else phases(if (stays) SumChanges.Stay else if (there) SumChanges.Go else SumChanges.Come)(c).push(e)
+      e += 1
+    }
   }
 
   /** Starts the next change of what a component shows, with the results that it has in the top; false where there is none left. */
   private def advance(): Boolean = {
     while (phase <= SumChanges.Come) {
       while (component < components.size) {
-        val sums = join.root(component).sums
-        while (entry < sums.touched) {
-          if (starts(sums)) return true
-          entry += 1
+        val entries = phases(phase)(component)
+        if (at < entries.size) {
+          entry = entries(at)
+          begin(join.root(component).sums)
+          return true
         }
         component += 1
-        entry = 0
+        at = 0
       }
       component = 0
       phase += 1
@@ -138,28 +162,19 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
     false
   }
 
-  private def starts(sums: KeySums): Boolean = {
+  private def begin(sums: KeySums): Unit = {
     val row = sums.key(entry)
-    val before = sums.count(row)
-    sums.readChange(entry, change)
-    val after = before + change(0)
-    val here =
-      if (before > 0L) (if (after > 0L) SumChanges.Stay else SumChanges.Go)
-      else if (after > 0L) SumChanges.Come
-      else SumChanges.Never
-    System.arraycopy(change, 0, factor, 0, factor.length)
-    if (components(component).distinct) count(factor, once(after) - once(before))
-    val unnoticed = if (here == SumChanges.Stay) SumNode.isZero(factor) else here == SumChanges.Never
-    if (unnoticed && phase == math.max(here, SumChanges.Go)) { val _ = sums.settle(entry, change) }
-    here == phase && !unnoticed && {
-      phase match {
-        case SumChanges.Go => delta.delete(component, row)
-        case SumChanges.Stay => delta.reweigh(component, row, 1L)
-        case _ => delta.insert(component, row)
-      }
-      walking = true
-      true
+    sums.readChange(entry, factor)
+    phase match {
+      case SumChanges.Go =>
+        if (components(component).distinct) count(factor, -1L)
+        delta.delete(component, row)
+      case SumChanges.Stay => delta.reweigh(component, row, 1L)
+      case _ =>
+        if (components(component).distinct) count(factor, 1L)
+        delta.insert(component, row)
     }
+    walking = true
   }
 
   /** The change of the pending row, times the other rows of the result; false where it is 0. */
@@ -180,19 +195,19 @@ final private[reduce] class SumChanges(join: ReducedJoin, residuals: IndexedSeq[
   private def settle(): Unit = {
     val _ = join.root(component).sums.settle(entry, change)
     walking = false
-    entry += 1
+    if (delta == null) entry += 1 else at += 1
   }
 
   private def end(): Unit = {
     components.indices.foreach(join.root(_).sums.clear())
+    phases.foreach(_.foreach(_.clear()))
     join.nodes.foreach(_.foreach(_.bury()))
     started = false
   }
 }
 
 private object SumChanges {
-  // rows that are touched and not there, before nor after; those that a component shows no more, those it goes on to show, and those it shows anew
-  final val Never = -1
+  // the order of rows that a component shows no more, those it goes on to show, and those it shows anew
   final val Go = 0
   final val Stay = 1
   final val Come = 2

@@ -281,7 +281,7 @@ object Mutant {
     Mutant(
       "sums: a row that is touched in vain stays touched",
       sumChanges,
-      "{ val _ = sums.settle(entry, change) }" -> "()"
+      "        val _ = sums.settle(e, change)\n" -> ""
     ),
     Mutant("sums: each sum takes in the number", exactSums, "var i = starts(s)" -> "var i = 0"),
     Mutant(
