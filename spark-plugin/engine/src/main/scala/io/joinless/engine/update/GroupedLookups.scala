@@ -12,7 +12,7 @@ import io.joinless.engine.view.RowStore
   * then in earnest, when all of that is near.
   */
 final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups.Look) {
-  import GroupedLookups.GroupSize
+  import GroupedLookups._
 
   private[this] var waiting = 0
   private[this] val inputs = new Array[Int](GroupSize)
@@ -24,18 +24,22 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
   private[this] var words = new Array[Long](4 * GroupSize)
   private[this] var read = 0L // of what was read ahead, so that it is not left out
 
-  def add(input: Int, roles: Long, weight: Long, row: Array[Long], count: Int): Unit = {
-    val start = starts(waiting)
-    if (start + count > words.length) words = Arrays.copyOf(words, math.max(2 * words.length, start + count))
-    Words.copy(row, 0, words, start, count)
-    inputs(waiting) = input
-    this.roles(waiting) = roles
-    weights(waiting) = weight
-    hashes(waiting) = KeyIndex.hash(words, start, count)
-    waiting += 1
-    starts(waiting) = start + count
-    if (waiting == GroupSize) complete()
-  }
+  def add(input: Int, roles: Long, weight: Long, row: Array[Long], count: Int): Unit =
+    if (count > LongRow) {
+      complete()
+      look(store.identity(input).findOrAdd(row, count), roles, weight)
+    } else {
+      val start = starts(waiting)
+      if (start + count > words.length) words = Arrays.copyOf(words, math.max(2 * words.length, start + count))
+      Words.copy(row, 0, words, start, count)
+      inputs(waiting) = input
+      this.roles(waiting) = roles
+      weights(waiting) = weight
+      hashes(waiting) = KeyIndex.hash(words, start, count)
+      waiting += 1
+      starts(waiting) = start + count
+      if (waiting == GroupSize) complete()
+    }
 
   /** Looks up what waits. */
   def complete(): Unit = if (waiting > 0) {
@@ -72,6 +76,7 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
 
 private[update] object GroupedLookups {
   final val GroupSize = 32
+  final val LongRow = 1024 // words; a longer row is looked up at once, so that little memory waits
 
   /** Takes a row that was found or added. */
   trait Look {
