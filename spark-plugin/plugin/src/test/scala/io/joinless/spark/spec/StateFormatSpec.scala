@@ -115,11 +115,18 @@ class StateFormatSpec extends AnyFunSuite {
   }
 
   test("how results are counted comes back as it was written, and must fit the block") {
-    val counted = Specs.threeHops.shaped { shape =>
+    val together = Specs.threeHops.shaped { shape =>
       val inputs = shape.inputs.map(_.copy(kind = InputKind.Counted))
       val asked = shape.copy(inputs = inputs, residuals = IndexedSeq.empty, output = IndexedSeq(ColumnRef(1, 0)))
       asked.copy(reduction = ReducedBlock.best(asked, IndexedSeq(1.0, 1.0, 1.0)).map(_.reduction))
     }
+    assert(StateFormat.fromJson(StateFormat.toJson(together)) == together)
+    // components that show the same, apart, as checkpoints may have them
+    val counted = together.shaped(_.copy(reduction = together.shape.reduction.map { reduction =>
+      val IndexedSeq(GeneralizedNode(shared, parts)) = reduction.components: @unchecked
+      val top = parts.indices.map(RelationNode(_, shared, IndexedSeq.empty))
+      ReductionSpec(parts, GeneralizedNode(shared, top))
+    }))
     assert(counted.shape.reduction.exists(_.components.map(_.relations) == IndexedSeq(Seq(0), Seq(1, 2))))
     assert(StateFormat.fromJson(StateFormat.toJson(counted)) == counted)
     def refused(change: ReductionSpec => ReductionSpec): Boolean =
