@@ -20,6 +20,9 @@ trait Ring {
 
   /** As often as `times` says; −1 is the opposite. */
   def scale(into: Array[Long], times: Long): Unit
+
+  /** What so many rows count for that are nothing but there. */
+  final def results(into: Array[Long], times: Long): Unit = { one(into); scale(into, times) }
 }
 
 /** Whole numbers: how many results there are. */

@@ -16,7 +16,7 @@ import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
   */
 final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe: Boolean = false)
     extends NettedBatch(join) {
-  private[this] val sums = new SumChanges(join, residuals)
+  private[this] val sums = SumChanges(join, residuals)
 
   def rows: Array[Int] = sums.rows
   def element: Array[Long] = sums.element

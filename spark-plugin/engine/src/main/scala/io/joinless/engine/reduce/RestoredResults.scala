@@ -8,7 +8,7 @@ import io.joinless.engine.enumerate.Residual
   * be added up.
   */
 final class RestoredResults(join: ReducedJoin, residuals: IndexedSeq[Residual]) {
-  private[this] val sums = new SumChanges(join, residuals)
+  private[this] val sums = SumChanges(join, residuals)
 
   def rows: Array[Int] = sums.rows
   def element: Array[Long] = sums.element

@@ -47,9 +47,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
         val key = child.sums.key(i)
         val before = child.sums.settle(i, delta)
         val after = before + delta(0)
-        if (child.distinct) {
-          ring.one(delta); ring.scale(delta, (if (after > 0) 1L else 0L) - (if (before > 0) 1L else 0L))
-        }
+        if (child.distinct) ring.results(delta, SumNode.once(after) - SumNode.once(before))
         if (!SumNode.isZero(delta)) fromChild(c, key, before > 0, after > 0, delta)
         i += 1
       }
@@ -100,6 +98,9 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
 }
 
 private[reduce] object SumNode {
+
+  /** How often something counts that counts once, whatever number of results stand behind it. */
+  def once(results: Long): Long = if (results > 0L) 1L else 0L
 
   def isZero(element: Array[Long]): Boolean = {
     var i = 0
@@ -190,8 +191,7 @@ final private[reduce] class RelationNode(
       val after = math.max(counts(2 * i + 1), 0L)
       if (before == 0L && after > 0L) link(row)
       if (before != after && isAlive(row)) {
-        ring.one(product)
-        ring.scale(product, after - before)
+        ring.results(product, after - before)
         contributeRow(row, -1)
       }
       if (before > 0L && after == 0L) unlink(row)

@@ -24,7 +24,7 @@ final private class SumTreeBuilder(
     val all = new ArrayBuffer[SumNode]
     val root = build(component, component.tree, Some(shown(c)), all)
     root.up = shown(c)
-    if (root.sums == null) root.sums = sums(1)(0)
+    if (!isShown(root)) root.sums = sums(1).head
     projections(component, root)
     all.toArray
   }.toArray
@@ -60,31 +60,28 @@ final private class SumTreeBuilder(
     for ((child, i) <- children.zipWithIndex) {
       child.parent = node
       val separator = tree.separator(tree.children(i))
-      node match {
-        case above: KeyNode => child.up = above.domain
-        case _ => child.up = keys.index(separator)
+      child.up = node match {
+        case above: KeyNode => above.domain
+        case _ => keys.index(separator)
       }
-      node match {
-        case above: KeyNode if above.isShown => ()
-        case _ => readers(child, tree.children(i), separator)
-      }
+      if (!isShown(node)) readers(child, tree.children(i), separator)
     }
     node match {
       case above: KeyNode =>
-        val of = sums(children.size + 1)
-        for ((child, i) <- children.zipWithIndex) child.sums = of(i)
-        if (above.isShown) above.sums = of(children.size)
-      case _ => for (child <- children) child.sums = sums(1)(0)
-    }
-    node match {
+        for ((of, sums) <- (children ++ Option.when(above.isShown)(above)).zip(sums(children.size + 1))) of.sums = sums
       case r: RelationNode =>
+        for (child <- children) child.sums = sums(1).head
         r.down = Array.fill(children.size)(new PagedInts)
         r.lists = Array.fill(children.size)(new IntLists(removable = true))
         r.downReaders = tree.children.map(child => keys.reader(r.relation, tree.separator(child))).toArray
-      case _ =>
     }
     all += node
     node
+  }
+
+  private def isShown(node: SumNode): Boolean = node match {
+    case k: KeyNode => k.isShown
+    case _ => false
   }
 
   /** Whether a component shows just these attributes. */

@@ -53,13 +53,10 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   /** The same of any pair; of one that the batch does not name, its count. */
   def before(relation: Int, row: Int): Long = {
     val entry = net.entry(relation, row)
-    if (entry < 0) store.multiplicity(relation, row) else net.before(entry)
+    if (entry < 0) counts(relation)(row) else net.before(entry)
   }
 
-  def after(relation: Int, row: Int): Long = {
-    val entry = net.entry(relation, row)
-    if (entry < 0) store.multiplicity(relation, row) else after(entry)
-  }
+  def after(relation: Int, row: Int): Long = Weight.add(before(relation, row), change(relation, row))
 
   /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
   def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {

@@ -35,6 +35,7 @@ object Mutant {
   private val sumNode = "reduce/SumNode.scala"
   private val exactSums = "algebra/ExactSums.scala"
   private val sumChanges = "reduce/SumChanges.scala"
+  private val topChanges = "reduce/TopChanges.scala"
   private val projection = "tuples/RowProjection.scala"
 
   private val survives = "n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)"
@@ -232,7 +233,7 @@ object Mutant {
       "Words.copy(summand, 0, changes.page(place), changes.at(place), width)" ->
         "ring.add(changes.page(place), changes.at(place), summand, 0)"
     ),
-    Mutant("sums: a distinct part counts as often as it is there", sumNode, "if (child.distinct) {" -> "if (false) {"),
+    Mutant("sums: a distinct part counts as often as it is there", sumNode, "if (child.distinct) " -> "if (false) "),
     Mutant(
       "sums: a distinct part multiplies",
       sumNode,
@@ -261,7 +262,7 @@ object Mutant {
     Mutant(
       "sums: new count in place of the difference",
       sumNode,
-      "ring.scale(product, after - before)" -> "ring.scale(product, after)"
+      "ring.results(product, after - before)" -> "ring.results(product, after)"
     ),
     Mutant("sums: dead rows walked as alive", sumNode, "walk(c, 2 * key + 1, delta)" -> "walk(c, 2 * key, delta)"),
     Mutant(
@@ -272,15 +273,15 @@ object Mutant {
     Mutant("sums: rows stay in their list", sumNode, "move(row, from = 1, to = 0)" -> "()"),
     Mutant("sums: new rows are without support", sumNode, "if (several) support(row) = supported" -> ""),
     Mutant("sums: what is shown is not given back", sumChanges, "join.nodes.foreach(_.foreach(_.bury()))" -> "()"),
-    Mutant("sums: pending row taken twice", sumChanges, "if (c != component && " -> "if ("),
+    Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
     Mutant(
       "sums: rows that come are told with those that stay",
-      sumChanges,
-      "case SumChanges.Stay => delta.reweigh" -> "case SumChanges.Stay => delta.insert"
+      topChanges,
+      "case Stay => delta.reweigh" -> "case Stay => delta.insert"
     ),
     Mutant(
       "sums: a row that is touched in vain stays touched",
-      sumChanges,
+      topChanges,
       "        val _ = sums.settle(e, change)\n" -> ""
     ),
     Mutant("sums: each sum takes in the number", exactSums, "var i = starts(s)" -> "var i = 0"),

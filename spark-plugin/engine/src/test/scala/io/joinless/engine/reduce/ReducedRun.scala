@@ -43,10 +43,19 @@ final class ReducedRun(query: ReducedCase) {
       if (random.nextInt(4) == 0) rehearse(changes)
       send(changes)
       val told = mutable.Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
+      val counted = new Array[Long](batch.element.length)
+      var wrong = Option.empty[String]
       while (batch.next()) {
         results += 1
         val key = query.reduction.components.indices.map(c => query.shown(join.shown(c), batch.rows(c)))
         val sum = told.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(batch.element).map { case (a, b) => a + b }
+        if (key.size == 1) { // one component
+          batch.readBefore(counted)
+          val right = current.getOrElse(key, IndexedSeq(0L, 0L, 0L))
+          if (told.contains(key)) wrong = Some(s"$key is told twice")
+          else if (counted.toIndexedSeq != right)
+            wrong = Some(s"$key counted for ${counted.mkString(", ")}, not $right")
+        }
         told(key) = sum
       }
       val next = query.result(oracle.multiplicity)
@@ -56,7 +65,8 @@ final class ReducedRun(query: ReducedCase) {
       }.filter(_._2 != zero).toMap
       current = next
       val found = told.filter(_._2 != zero).toMap
-      if (found != expected) Some(s"told ${found.take(5)}, expected ${expected.take(5)}")
+      if (wrong.isDefined) wrong
+      else if (found != expected) Some(s"told ${found.take(5)}, expected ${expected.take(5)}")
       else {
         val empty = oracle.multiplicity.forall(_.forall(_ == 0L))
         if (empty) emptied += 1

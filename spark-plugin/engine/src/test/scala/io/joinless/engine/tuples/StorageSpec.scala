@@ -7,6 +7,17 @@ import scala.util.Random
 /** Arena, key index and lists against plain collections, at sizes where pages, chunks and slots change hands. */
 class StorageSpec extends AnyFunSuite {
 
+  test("a key that is forgone stays until it is buried, and for good if somebody retains it") {
+    val keys = new TupleArena(1)
+    val index = new KeyIndex(keys, 1, counted = true)
+    def add(key: Long): Int = { val id = index.findOrAdd(key); index.retain(id); id }
+    val (used, gone) = (add(7L), add(8L))
+    assert(index.forgo(used) && index.forgo(gone) && index.find(7L) == used && index.find(8L) == gone)
+    assert(add(7L) == used)
+    assert(!index.bury(used) && index.find(7L) == used && index.bury(gone) && index.find(8L) == -1)
+    assert(index.size == 1 && add(9L) == gone && index.find(7L) == used)
+  }
+
   for (fixed <- Seq(1, 3, 40000, 0)) test(s"oracle_arena: rows stay what they are (fixed words: $fixed)") {
     val random = new Random(fixed.toLong)
     val arena = new TupleArena(fixed)

@@ -1,0 +1,53 @@
+package io.joinless.engine.reduce
+
+import io.joinless.engine.enumerate.Residual
+
+/** What changes of a join with one component: each row that it shows is a result, and is told once. */
+final private[reduce] class ShownChanges(join: ReducedJoin, residuals: IndexedSeq[Residual]) extends SumChanges(join) {
+  private[this] val sums = join.root(0).sums
+  private[this] val distinct = components(0).distinct
+  private[this] val settled = new Array[Long](ring.width)
+
+  override val rows: Array[Int] = new Array[Int](1)
+
+  private[this] var entry = 0 // of what the root is touched in; the pending one, or the next
+  private[this] var pending = false // the entry is told, and not settled
+
+  override def readBefore(into: Array[Long]): Unit = {
+    sums.read(rows(0), into)
+    if (distinct) ring.results(into, SumNode.once(into(0)))
+  }
+
+  override protected def begin(): Unit = entry = 0
+
+  override protected def seek(): Boolean = {
+    if (pending) settle()
+    while (entry < sums.touched) {
+      rows(0) = sums.key(entry)
+      val before = sums.count(rows(0))
+      sums.readChange(entry, element)
+      val after = before + element(0)
+      if (distinct) ring.results(element, SumNode.once(after) - SumNode.once(before))
+      val isThere = before > 0L || after > 0L
+      if (isThere && !SumNode.isZero(element) && (residuals.isEmpty || residuals.forall(_.accept(rows)))) {
+        unseen = 1L
+        pending = true
+        return true
+      }
+      settle()
+    }
+    end()
+    false
+  }
+
+  override protected def skip(): Unit = {
+    while (entry < sums.touched) settle()
+    end()
+  }
+
+  private def settle(): Unit = {
+    val _ = sums.settle(entry, settled)
+    pending = false
+    entry += 1
+  }
+}

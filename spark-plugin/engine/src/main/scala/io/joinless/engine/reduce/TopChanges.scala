@@ -1,0 +1,138 @@
+package io.joinless.engine.reduce
+
+import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.tuples.IntStack
+import io.joinless.engine.update.DeltaEnumeration
+
+/** What changes of a join with a top, which joins what the components show.
+  *
+  * What they show changes row by row: rows that go, then those whose sums change, then those that come; each state in between is that
+  * of a legal database. A result may be told several times, its changes add up. Where rows stay on both sides of a transition the top's
+  * views do not change: their sums alone do, and only results that are there are walked.
+  */
+final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[Residual]) extends SumChanges(join) {
+  import TopChanges._
+
+  private[this] val delta = new DeltaEnumeration(join.top, residuals)
+  private[this] val factor = new Array[Long](ring.width)
+  private[this] val change = new Array[Long](ring.width)
+
+  override val rows: Array[Int] = delta.rows
+
+  private[this] val phases = Array.fill(Come + 1, components.size)(new IntStack) // what each root is touched in
+  private[this] var phase = Go
+  private[this] var component = 0
+  private[this] var at = 0 // in the list of the phase
+  private[this] var entry = 0 // the pending one
+  private[this] var walking = false // `delta` has results of the pending entry
+
+  override def readBefore(into: Array[Long]): Unit =
+    throw new IllegalStateException("results of several components are told in steps")
+
+  override protected def begin(): Unit = {
+    phase = Go
+    component = 0
+    at = 0
+    phases.foreach(_.foreach(_.clear()))
+    components.indices.foreach(classify)
+  }
+
+  override protected def seek(): Boolean = {
+    while (true) {
+      if (walking) {
+        while (delta.next()) {
+          unseen |= delta.changed
+          if (combine()) return true
+        }
+        settle()
+      }
+      if (!advance()) return false
+    }
+    false
+  }
+
+  override protected def skip(): Unit = while (walking || advance()) {
+    delta.complete()
+    settle()
+  }
+
+  /** Puts what a component's root is touched in into the lists of the phases; what does not show is settled. */
+  private def classify(c: Int): Unit = {
+    val sums = join.root(c).sums
+    var e = 0
+    while (e < sums.touched) {
+      val before = sums.count(sums.key(e))
+      sums.readChange(e, change)
+      val after = before + change(0)
+      val there = before > 0L
+      val stays = there && after > 0L
+      if (!there && after <= 0L || stays && (components(c).distinct || SumNode.isZero(change))) {
+        val _ = sums.settle(e, change)
+      } else phases(if (stays) Stay else if (there) Go else Come)(c).push(e)
+      e += 1
+    }
+  }
+
+  /** Starts the next change of what a component shows, with the results that it has in the top; false where there is none left. */
+  private def advance(): Boolean = {
+    while (phase <= Come) {
+      while (component < components.size) {
+        val entries = phases(phase)(component)
+        if (at < entries.size) {
+          entry = entries(at)
+          startEntry(join.root(component).sums)
+          return true
+        }
+        component += 1
+        at = 0
+      }
+      component = 0
+      phase += 1
+    }
+    end()
+    false
+  }
+
+  private def startEntry(sums: KeySums): Unit = {
+    val row = sums.key(entry)
+    sums.readChange(entry, factor)
+    phase match {
+      case Go =>
+        if (components(component).distinct) ring.results(factor, -1L)
+        delta.delete(component, row)
+      case Stay => delta.reweigh(component, row, 1L)
+      case _ =>
+        if (components(component).distinct) ring.results(factor, 1L)
+        delta.insert(component, row)
+    }
+    walking = true
+  }
+
+  /** The change of the pending row, times the other rows of the result; false where it is 0. */
+  private def combine(): Boolean = {
+    System.arraycopy(factor, 0, element, 0, element.length)
+    var c = 0
+    while (c < components.size) {
+      if (c != component && !components(c).distinct) {
+        val sums = join.root(c).sums
+        ring.multiply(element, sums.page(rows(c)), sums.at(rows(c)))
+      }
+      c += 1
+    }
+    !SumNode.isZero(element)
+  }
+
+  /** The pending change is told. */
+  private def settle(): Unit = {
+    val _ = join.root(component).sums.settle(entry, change)
+    walking = false
+    at += 1
+  }
+}
+
+private object TopChanges {
+  // the order of rows that a component shows no more, those it goes on to show, and those it shows anew
+  final val Go = 0
+  final val Stay = 1
+  final val Come = 2
+}
