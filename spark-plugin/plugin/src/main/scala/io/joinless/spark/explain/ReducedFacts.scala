@@ -1,6 +1,8 @@
 package io.joinless.spark.explain
 
-import io.joinless.engine.query.{GeneralizedNode, JoinTree, QueryClass, RelationNode}
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query.{GeneralizedNode, JoinTree, QueryClass, ReducedRelation, Reduction, RelationNode}
 import io.joinless.spark.spec.{BlockShape, ColumnRef, ReducedBlock, ReductionSpec}
 
 /** How a block's results are counted without enumerating them, in words of columns (algorithms A7). */
@@ -48,7 +50,12 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   val tree: CountsNode = top(reduction.top)
 
   /** Relations on a path from a leaf of a component to the root of the top. */
-  def height: Int = tree.height
+  def height: Int = {
+    val reduced = reduction.components.zipWithIndex.map { case (tree, c) =>
+      ReducedRelation(BitSet.fromSpecific(tree.relations), reduction.shown(c), tree)
+    }
+    Reduction(vertices.shown, reduced, reduction.top).height
+  }
 
   private def top(node: JoinTree): CountsNode = node match {
     case RelationNode(c, _, _) =>
@@ -100,8 +107,6 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
 final case class CountsNode(name: String, relation: Option[Int], key: Seq[String], children: Seq[CountsNode]) {
 
   def label: String = name + (if (key.isEmpty) "" else key.mkString(": a count per ", ", ", ""))
-
-  def height: Int = (if (relation.isDefined) 1 else 0) + children.map(_.height).maxOption.getOrElse(0)
 
   /** Drawn with characters. */
   def lines(first: String = "", rest: String = ""): Seq[String] =

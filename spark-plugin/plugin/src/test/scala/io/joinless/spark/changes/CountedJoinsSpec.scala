@@ -127,5 +127,10 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     val ends =
       shape("SELECT p.k, u.g, COUNT(*) AS n FROM a p JOIN u ON p.y = u.k JOIN a r ON r.k = u.k GROUP BY p.k, u.g")
     assert(ReducedFacts(ends, ends.reduction.get).added == Seq("p.y"))
+    // components of one relation each, two of them below the third in the top
+    val three =
+      shape("SELECT t.g, u.g, a.y, SUM(t.x) AS s FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k GROUP BY t.g, u.g, a.y")
+    val ofThree = ReducedFacts(three, three.reduction.get)
+    assert(ofThree.components.size == 3 && ofThree.height == 2, ofThree.tree.lines().mkString("\n"))
   }
 }
