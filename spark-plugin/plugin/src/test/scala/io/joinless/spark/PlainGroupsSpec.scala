@@ -82,15 +82,13 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
   }
 
   for (seed <- 0 until random) test(s"random query $seed: each batch is Spark's, in update mode") {
-    val sql = new RandomGroups(seed.toLong).sql
-    new Run("update").views()
-    check(sql, "update", counts(sql), seed.toLong)
+    check(new RandomGroups(seed.toLong).sql, "update", counts = !AllColumnsShown(seed), seed.toLong)
   }
 
-  test("random queries count but for a few that show all columns of their rows") {
+  test("random queries count but for those that show all columns of their rows") {
     new Run("update").views()
-    val sqls = (0 until 100).map(seed => new RandomGroups(seed.toLong).sql)
-    assert(sqls.count(counts) >= 95)
+    val listed = (0 until 100).filterNot(seed => counts(new RandomGroups(seed.toLong).sql))
+    assert(listed.toSet == AllColumnsShown, listed.map(seed => new RandomGroups(seed.toLong).sql).mkString("\n"))
   }
 
   for (counted <- Seq(true, false))
@@ -199,6 +197,9 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
 }
 
 private object PlainGroupsSpec {
+
+  /** Seeds of random queries of which counting would save nothing: keys and functions over several relations read all stored columns. */
+  val AllColumnsShown: Set[Int] = Set(42, 74, 75, 90)
 
   /** tag, k, g, x, d, ts */
   type Event = ((String, Integer, Integer), (java.lang.Long, java.lang.Double, Timestamp))
