@@ -17,7 +17,7 @@ import io.joinless.engine.view.{RowStore, ViewTree}
 final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Unit, inverse: () => NettedBatch) {
 
   def this(tree: ViewTree) =
-    this(tree, Reversal.remover(tree), () => new ChangeBatch(tree, IndexedSeq.empty, owe = true))
+    this(tree, new Forgetting(tree), () => new ChangeBatch(tree, IndexedSeq.empty, owe = true))
 
   /** The rows whose counts change; whoever notes more of such a row right afterwards shares its copy. */
   val copies = new RowCopies(store)
@@ -101,15 +101,4 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
 
   def bytes: Long =
     cameRoles.bytes + cameRows.bytes + changedRelations.bytes + changedCopies.bytes + changes.bytes + copies.bytes
-}
-
-private object Reversal {
-
-  def remover(tree: ViewTree): (Int, Int) => Unit = {
-    lazy val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
-    (relation, row) => {
-      delta.delete(relation, row)
-      delta.complete()
-    }
-  }
 }

@@ -3,12 +3,16 @@ package io.joinless.engine.view
 import io.joinless.engine.query.JoinTree
 import io.joinless.engine.tuples.KeyField
 
-/** What a view tree is built from: the join block as data (architecture D1). All references are ordinals. */
+/** What a view tree is built from: the join block as data (architecture D1). All references are ordinals.
+  *
+  * @param forgets rows of append-only inputs may be forgotten, in any order
+  */
 final case class BlockDef(
     inputs: IndexedSeq[InputDef],
     attributes: IndexedSeq[AttributeDef],
     relations: IndexedSeq[RelationDef],
-    tree: JoinTree
+    tree: JoinTree,
+    forgets: Boolean = false
 ) {
   require(relations.size <= 63, "a block has at most 63 relations: sets of relations are bits of a long")
 
@@ -16,8 +20,11 @@ final case class BlockDef(
   val relationsOf: IndexedSeq[Array[Int]] =
     inputs.indices.map(i => relations.indices.filter(relations(_).input == i).toArray)
 
-  /** Rows can disappear: some input is retractable. */
+  /** Results can disappear: some input is retractable. */
   def retractable: Boolean = inputs.exists(_.retractable)
+
+  /** Rows can disappear. */
+  def removable: Boolean = forgets || retractable
 }
 
 /** Rows of `fields` fields (format: [[io.joinless.engine.tuples.KeyReader]]).

@@ -29,7 +29,7 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
     }
     val words = KeyReader.keyWords(variable, attributes.toArray.map(block.attributes(_).nullSafe))
     val arena = new TupleArena(words)
-    val index = new KeyIndex(arena, words, counted = block.retractable)
+    val index = new KeyIndex(arena, words, counted = block.removable)
     keyArenas += arena
     indexes += index
     index

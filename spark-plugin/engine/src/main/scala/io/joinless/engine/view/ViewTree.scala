@@ -15,7 +15,6 @@ import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
   */
 final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKeys = null) extends RowStore {
   val counters = new Counters
-  private[this] val retractable = block.retractable
   private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
   private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
     if (block.inputs(i).retractable) new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true) else null
@@ -51,5 +50,5 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
       built.keys.bytes + nodes.iterator.map(_.bytes).sum
 
   /** Nothing is stored, and no view refers to anything. */
-  def isEmpty: Boolean = rows == 0 && (!retractable || keys == 0) && counters.alive == 0 && counters.marked == 0
+  def isEmpty: Boolean = rows == 0 && (!block.removable || keys == 0) && counters.alive == 0 && counters.marked == 0
 }

@@ -7,7 +7,7 @@ import io.joinless.engine.tuples.{IntLists, PagedInts, TupleArena}
 
 /** Lays out nodes, edges and key readers of a [[ViewTree]]. */
 final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) {
-  private[this] val removable = block.retractable
+  private[this] val removable = block.removable
   val keys = new EdgeKeys(block, arenas)
   private[this] val all = new Array[ViewNode](block.tree.preorder.size)
   private[this] var nextGeneralized = block.relations.size

@@ -1,0 +1,116 @@
+package io.joinless.engine
+
+import scala.collection.mutable
+import scala.util.Random
+
+import io.joinless.engine.oracle._
+import io.joinless.engine.update.{DeltaEnumeration, Forgetting}
+import io.joinless.engine.view.{Invariants, ViewTree}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Rows of append-only inputs that are forgotten, role by role and in any order: each later insertion tells the results with the rows
+  * that are left, and no others; the invariants hold; a tree that has forgotten all is empty, and no larger each time.
+  */
+class ForgettingSpec extends AnyFunSuite {
+
+  test("oracle_forgetting: results of at least 20,000 batches of insertions, between which rows are forgotten") {
+    var batches, forgotten, results = 0
+    var seed = 0L
+    while (batches < 20000) {
+      val drawn = Generators.draw(seed)
+      val query = drawn.copy(inputs = drawn.inputs.map(_.copy(retractable = false)), residuals = IndexedSeq.empty)
+      val run = new Run(query, new Random(seed))
+      try query.batches.foreach { changes => run.play(changes.filter(_.weight > 0)); batches += 1 }
+      catch { case e: Throwable => throw new AssertionError(s"seed $seed", e) }
+      run.forgetAll()
+      forgotten += run.forgotten
+      results += run.results
+      seed += 1
+    }
+    info(s"$seed queries, $batches batches, $forgotten roles of rows forgotten, $results results")
+    assert(forgotten > batches && results > 10 * seed)
+  }
+
+  test("filled and forgotten: empty each time, and no larger than the first time") {
+    for (seed <- 0L until 200L) {
+      val drawn = Generators.draw(seed)
+      val query = drawn.copy(inputs = drawn.inputs.map(_.copy(retractable = false)), residuals = IndexedSeq.empty)
+      val run = new Run(query, new Random(seed))
+      val bytes = for (_ <- 1 to 8) yield {
+        query.batches.foreach(changes => run.fill(changes.filter(_.weight > 0).take(4), told = false))
+        run.forgetAll()
+        run.tree.bytes
+      }
+      assert(bytes.last <= 1.25 * bytes.head, s"seed $seed: $bytes")
+    }
+  }
+
+  /** Plays insertions; what is there is kept as (relation, row of the stock, row id). */
+  final private class Run(query: Case, random: Random) {
+    val tree = new ViewTree(query.block.copy(forgets = true))
+    private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+    private[this] val forget = new Forgetting(tree)
+    private[this] val oracle = new NaiveJoin(query)
+    private[this] val there = mutable.ArrayBuffer.empty[(Int, Int, Int)]
+    private[this] val roles = mutable.Map.empty[(Int, Int), Int] // of a row: input and id
+    var forgotten, results = 0
+
+    def play(changes: Iterable[CaseChange]): Unit = {
+      val before = oracle.result()
+      val told = fill(changes, told = true)
+      val after = oracle.result()
+      for ((key, weight) <- after) {
+        val more = weight - before.getOrElse(key, 0L)
+        assert(told.getOrElse(key, 0L) == more, s"a result that came $more times")
+      }
+      assert(told.keys.forall(after.contains))
+      Invariants.check(tree)
+      // so many rows stay as in a batch came, or a few more
+      random.shuffle(there.toVector).drop(random.nextInt(12)).foreach(take)
+      Invariants.check(tree)
+    }
+
+    def fill(changes: Iterable[CaseChange], told: Boolean): mutable.LongMap[Long] = {
+      val all = mutable.LongMap.empty[Long]
+      for (change <- changes; _ <- 1L to change.weight) {
+        val words = query.inputs(change.input).words(change.row)
+        val row = tree.arena(change.input).append(words, 0, words.length)
+        roles((change.input, row)) = java.lang.Long.bitCount(change.roles)
+        for (r <- query.relations.indices if (change.roles >>> r & 1L) != 0) {
+          oracle.multiplicity(r)(change.row) += 1
+          there += ((r, change.row, row))
+          delta.insert(r, row)
+          while (told && delta.next()) {
+            val key = NaiveJoin.pack(query.relations.indices.map(i => stockRow(i, delta.rows(i))).toArray)
+            all(key) = all.getOrElse(key, 0L) + 1
+            results += 1
+          }
+        }
+      }
+      delta.complete()
+      all
+    }
+
+    def forgetAll(): Unit = {
+      random.shuffle(there.toVector).foreach(take)
+      val _ = assert(tree.isEmpty && there.isEmpty)
+    }
+
+    private def take(entry: (Int, Int, Int)): Unit = {
+      val (relation, stock, row) = entry
+      val input = query.relations(relation).input
+      forget(relation, row)
+      oracle.multiplicity(relation)(stock) -= 1
+      there -= entry
+      forgotten += 1
+      roles((input, row)) -= 1
+      if (roles((input, row)) == 0) tree.arena(input).free(row)
+    }
+
+    private def stockRow(relation: Int, row: Int): Int = {
+      val input = query.relations(relation).input
+      val arena = tree.arena(input)
+      query.inputs(input).rowOf(arena.page(row), arena.start(row), arena.words(row))
+    }
+  }
+}
