@@ -2,7 +2,8 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.view.RowStore
 
-/** How large a cell's state is when it commits, `bytes` of its view tree and `storeBytes` of its state store. Cells tell the driver each time, since a batch with several actions commits
+/** How large a cell's state is when it commits, `bytes` of its view tree and `storeBytes` of its state store, and the least watermark at which it
+  * forgets a row, `nextForgotten`. Cells tell the driver each time, since a batch with several actions commits
   * several times, and sizes must not be added up over them.
   */
 final case class CellSizes(
@@ -13,13 +14,24 @@ final case class CellSizes(
     liveTuples: Long,
     keys: Long,
     bytes: Long,
-    storeBytes: Long
+    storeBytes: Long,
+    nextForgotten: Long
 )
 
 object CellSizes {
 
   private[exec] def apply(cell: Int, views: RowStore, bytes: Long, storeBytes: Long, figures: TaskMetrics): CellSizes =
-    CellSizes(cell, views.rows, figures.rowsOwed, figures.logRows, views.liveTuples, views.keys, bytes, storeBytes)
+    CellSizes(
+      cell,
+      views.rows,
+      figures.rowsOwed,
+      figures.logRows,
+      views.liveTuples,
+      views.keys,
+      bytes,
+      storeBytes,
+      figures.nextForgotten
+    )
 
   /** @param told in the order in which cells committed */
   def lastOfEachCell(told: Seq[CellSizes]): Seq[CellSizes] = told.groupBy(_.cell).values.map(_.last).toSeq

@@ -3,14 +3,14 @@ package io.joinless.spark.exec
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, Undo, Views}
+import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, NeededRows, Undo, Views}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
 /** One batch in one cell: an iterator over its results, which takes rows, prepares, emits and commits.
   * {{{
-  *            appended rows ([[AppendedTask]])        changes ([[ChangelogTask]])
+  *            appended rows ([[RowByRowTask]])        changes ([[ChangelogTask]])
   * take       one row                                 all rows
   * prepare    into the tree and the log               netted; what is left of them into the log
   * emit       its results, then the next row          all results, then the log is cleaned
@@ -40,8 +40,8 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
   /** The next result, taking rows as needed; null where there is none left. */
   protected def emit(): UnsafeRow
 
-  /** Closes the log. The state is that after the batch, the undo leads to the one before it. */
-  protected def close(): (CellState, Undo)
+  /** Closes the log. The state is that after the batch, the undo, where there is one, leads to the one before it. */
+  protected def close(): (CellState, Option[Undo])
 
   /** The state after what was done of the batch so far is undone; None where that is not known. */
   protected def takenBack(): Option[CellState]
@@ -96,6 +96,7 @@ private[spark] object CellTask {
   private[exec] def apply(context: CellContext, start: CellState, rows: Iterator[InternalRow]): CellTask =
     if (context.spec.shape.reduction.isDefined) new ReducedTask(context, start, rows)
     else if (context.spec.retractable) new ChangelogTask(context, start, rows)
+    else if (context.spec.forgets) new ForgettingTask(context, start, rows)
     else new AppendedTask(context, start, rows)
 
   final val RowsBetweenSizeChecks = 8192
@@ -109,17 +110,24 @@ private[spark] object CellTask {
 
   /** The views of an empty log. */
   def empty(spec: BlockSpec): CellState =
-    CellState(Views.empty(spec), 0L, extent = Option.when(spec.retractable)(new LogExtent(spec)))
+    CellState(
+      Views.empty(spec),
+      0L,
+      extent = Option.when(spec.retractable)(new LogExtent(spec)),
+      needed = Option.when(spec.forgets)(new NeededRows(spec))
+    )
 
   /** The views of what the log holds.
     *
     * @param settled counted results are taken in; else they are there to be read
+    * @param watermark where rows are forgotten: those that were needed no longer at this one are left out
     */
   def rebuild(
       spec: BlockSpec,
       reader: ChangeLogReader,
       blocks: Iterator[(UnsafeRow, UnsafeRow)],
       checkSize: Long => Unit,
-      settled: Boolean = true
-  ): CellState = new Rebuild(spec, reader, checkSize, settled)(blocks)
+      settled: Boolean = true,
+      watermark: Long = Long.MinValue
+  ): CellState = new Rebuild(spec, reader, checkSize, settled, watermark)(blocks)
 }

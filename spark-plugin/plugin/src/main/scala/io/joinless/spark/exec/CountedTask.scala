@@ -68,13 +68,13 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     more
   }
 
-  override protected def close(): (CellState, Undo) = {
+  override protected def close(): (CellState, Option[Undo]) = {
     log.close()
     checkSize(start.bytes)
     metrics.rowsOwed = extent.owed
     metrics.rowsRemoved = log.removed
     metrics.logRows = extent.entries
-    CellState(views, log.nextSequence, log.tail, start.extent) -> undo
+    CellState(views, log.nextSequence, log.tail, start.extent) -> Some(undo)
   }
 
   final override protected def takenBack(): Option[CellState] = Option.when(undo != null) {

@@ -7,13 +7,14 @@ import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows}
-import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
+import io.joinless.spark.spec.{BlockSpec, ColumnRef, SpecComparison, StateFormat}
 import io.joinless.spark.state.{
   CacheSweeper,
   CellId,
   CellState,
   ChangeLog,
   ChangeLogReader,
+  RowLifetimes,
   StateVersion,
   Undo,
   ViewTreeCache
@@ -22,6 +23,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.plans.physical.{
   ClusteredDistribution,
   Distribution,
@@ -29,7 +31,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{
   UnknownPartitioning
 }
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.joinless.{CellStore, StateInfo, StatefulCells}
+import org.apache.spark.sql.joinless.{CellStore, StateInfo, StatefulCells, Watermarks}
 import org.apache.spark.sql.streaming.StateOperatorProgress
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.CollectionAccumulator
@@ -75,8 +77,10 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   *
   * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`; `output` matches `spec.output`, and
   * with `deltas` one more column follows, the weight of the change (BIGINT NOT NULL, never 0).
-  * `stateInfo` is None where no query runs (explain). Late rows are dropped at their scan; stored rows do not
-  * expire; the output watermark is the input's.
+  * `stateInfo` is None where no query runs (explain). Late rows are dropped at their scan. Stored rows go where they can be part of no
+  * further result ([[ForgettingTask]]), and by themselves nowhere else. So a batch without data is of use only where the watermark has
+  * passed a time at which some row goes. A row that is kept beyond its own time lets results come whose times lie below the
+  * watermark: the output watermark lies below them.
   */
 final case class JoinFreeExec(
     spec: BlockSpec,
@@ -84,7 +88,8 @@ final case class JoinFreeExec(
     output: Seq[Attribute],
     stateInfo: Option[StateInfo],
     child: SparkPlan,
-    deltas: Boolean = false
+    deltas: Boolean = false,
+    watermarks: Option[Watermarks] = None
 ) extends StatefulCells with NetChanges with ReadInParts {
 
   override def shortName: String = StateFormat.OperatorName
@@ -152,13 +157,29 @@ final case class JoinFreeExec(
     super.getProgress()
   }
 
+  /** Whether a batch without data would forget rows. */
+  override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
+    committed.exists(_.nextForgotten <= newInputWatermark)
+
+  override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] = {
+    val least = output.zip(spec.output).collect {
+      case (column, ColumnRef(r, ordinal)) if column.metadata.contains(EventTimeWatermark.delayKey) =>
+        spec.relations(r).lifetime.toSeq.flatMap(_.until).filter(_.ordinal == ordinal).map(_.after).maxOption
+          .fold(inputWatermarkMs)(after => inputWatermarkMs - RowLifetimes.ceilMillis(after))
+    }
+    Some((least :+ inputWatermarkMs).min)
+  }
+
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulator
     commits
     val confs = new JoinlessConf(conf)
     val (cacheEnabled, cacheMaxBytes, owe) = (confs.cacheEnabled, confs.cacheMaxBytes, confs.absentRowsOwed)
+    val times = watermarks.filter(_ => spec.forgets)
+    val (late, eviction) =
+      (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
     mapCells(child.execute()) { (store, rows) =>
-      runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe)
+      runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe, late, eviction)
     }
   }
 
@@ -167,7 +188,9 @@ final case class JoinFreeExec(
       rows: Iterator[InternalRow],
       cacheEnabled: Boolean,
       limit: Long,
-      owe: Boolean
+      owe: Boolean,
+      late: Long,
+      watermark: Long
   ): Iterator[InternalRow] = {
     val context = TaskContext.get()
     val info = getStateInfo
@@ -188,12 +211,12 @@ final case class JoinFreeExec(
       if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
     }
 
-    def commit(now: CellState, undo: Undo): Unit = {
+    def commit(now: CellState, undo: Option[Undo]): Unit = {
       measured.commitNanos = nanosOf(store.commit())
       val bytes = now.bytes
       if (cacheEnabled) {
         val committed = base.copy(version = base.version + 1, checkpointId = store.checkpointId)
-        lease.checkIn(now, committed, limit, Some(base -> undo))
+        lease.checkIn(now, committed, limit, undo.map(base -> _))
         CacheSweeper.start()
       } else lease.release()
       report(store, cell, now.views, bytes, measured)
@@ -202,7 +225,7 @@ final case class JoinFreeExec(
     val start = lease.cached.getOrElse {
       var rebuilt: CellState = null
       longMetric(OperatorMetrics.RebuildMs) += nanosOf {
-        rebuilt = rebuild(store, cell, info.storeVersion, checkSize)
+        rebuilt = rebuild(store, cell, info.storeVersion, checkSize, late)
       } / 1000000
       if (info.storeVersion > 0) longMetric(OperatorMetrics.Rebuilds) += 1
       rebuilt
@@ -211,14 +234,20 @@ final case class JoinFreeExec(
     if (lease.cached.isDefined) longMetric(OperatorMetrics.CacheHits) += 1
     if (lease.tookBack) longMetric(OperatorMetrics.BatchesTakenBack) += 1
     val reader = logReader(cell, info.storeVersion)
-    val work = CellContext(spec, residuals, cell, store, reader, checkSize, commit, measured, deltas, owe)
+    val work = CellContext(spec, residuals, cell, store, reader, checkSize, commit, measured, deltas, owe, watermark)
     task = CellTask(work, start, rows)
     new InterruptibleIterator(context, task)
   }
 
-  private def rebuild(store: CellStore, cell: Int, version: Long, checkSize: Long => Unit): CellState =
+  private def rebuild(
+      store: CellStore,
+      cell: Int,
+      version: Long,
+      checkSize: Long => Unit,
+      watermark: Long
+  ): CellState =
     if (version == 0) CellTask.empty(spec)
-    else store.read(CellTask.rebuild(spec, logReader(cell, version), _, checkSize))
+    else store.read(CellTask.rebuild(spec, logReader(cell, version), _, checkSize, watermark = watermark))
 
   private def logReader(cell: Int, version: Long): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))

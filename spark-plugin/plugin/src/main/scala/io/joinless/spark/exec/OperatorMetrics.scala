@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 object OperatorMetrics {
   final val RowsIn = "rowsIn"
   final val RowsNetted = "rowsNetted"
+  final val RowsForgotten = "rowsForgotten"
   final val KeyErrors = "keyErrors"
   final val RowsOut = "rowsOut"
   final val PropagationSteps = "propagationSteps"
@@ -35,6 +36,7 @@ object OperatorMetrics {
   val all: Seq[(String, String)] = Seq(
     RowsIn -> "rows that came to cells",
     RowsNetted -> "rows of changelogs cancelled or merged within the batch",
+    RowsForgotten -> "rows forgotten: no later row can join them",
     KeyErrors -> "rows left out because a join key could not be computed",
     RowsOut -> "result rows written",
     PropagationSteps -> "propagation steps: counts changed because a key came or went below",
@@ -65,6 +67,8 @@ final private class TaskMetrics {
   var rowsOut = 0L
   var rowsOwed = 0L
   var rowsRemoved = 0L
+  var rowsForgotten = 0L
+  var nextForgotten: Long = Long.MaxValue
   var logRows = 0L
   var commitNanos = 0L
   private[this] var steps = 0L
@@ -82,6 +86,7 @@ final private class TaskMetrics {
     import OperatorMetrics._
     metric(RowsIn) += rowsIn
     metric(RowsNetted) += rowsNetted
+    metric(RowsForgotten) += rowsForgotten
     metric(RowsOut) += rowsOut
     metric(PropagationSteps) += views.counters.steps - steps
     metric(CursorMoves) += views.counters.moves - moves

@@ -1,7 +1,18 @@
 package io.joinless.spark.exec
 
+import scala.collection.mutable
+
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, RowCounts, RowWords, Views}
+import io.joinless.spark.state.{
+  CellState,
+  ChangeLogReader,
+  LogExtent,
+  NeededRows,
+  RowCounts,
+  RowLifetimes,
+  RowWords,
+  Views
+}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** The views of what a cell's log holds: each append-only row as it comes, each changelog row with the counts of its
@@ -9,8 +20,15 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   *
   * @param checkSize told the bytes of the views now and then; throws where that is too much
   * @param settled counted results are taken in; else they are there to be read
+  * @param watermark rows that were needed no longer at this one are left out
   */
-final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize: Long => Unit, settled: Boolean) {
+final private class Rebuild(
+    spec: BlockSpec,
+    reader: ChangeLogReader,
+    checkSize: Long => Unit,
+    settled: Boolean,
+    watermark: Long
+) {
   private[this] val views = Views.empty(spec)
   private[this] val extent = new LogExtent(spec)
   private[this] val restoration = Views.restoration(views)
@@ -20,22 +38,51 @@ final private class Rebuild(spec: BlockSpec, reader: ChangeLogReader, checkSize:
   private[this] val words = new RowWords
   private[this] var rows = 0L
 
+  // where rows are forgotten
+  private[this] val lifetimes = new RowLifetimes(spec)
+  private[this] val needed = if (spec.forgets) new NeededRows(spec) else null
+  private[this] val logged = new mutable.ArrayBuffer[NeededRows.Block]
+  private[this] var until = Long.MinValue // of the block that is being read
+
   def apply(blocks: Iterator[(UnsafeRow, UnsafeRow)]): CellState = {
     for ((key, value) <- blocks) {
       val sequence = key.getLong(0)
       reader.read(key, value) { (roles, weight, input, base, offset, bytes) =>
         if (spec.inputs(input).retractable) counted(sequence, roles, weight, input, base, offset, bytes)
+        else if (needed != null) stillNeeded(roles, input, base, offset, bytes)
         else restoration.load(roles, CellTask.append(views.arena(input), base, offset, bytes))
         rows += 1
         if (rows % CellTask.RowsBetweenSizeChecks == 0) checkSize(views.bytes)
       }
+      if (needed != null) endBlock(sequence, value)
     }
+    logged.sortBy(_.first).foreach(needed.append)
     val next = reader.finish()
     survey()
     restoration.finish()
     if (settled) Views.restored(views)
     checkSize(views.bytes)
-    CellState(views, next, reader.tail, Option.when(spec.retractable)(extent))
+    CellState(views, next, reader.tail, Option.when(spec.retractable)(extent), Option(needed))
+  }
+
+  private def stillNeeded(roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
+    until = math.max(until, lifetimes.untilOfAll(roles, base, offset, bytes))
+    val kept = lifetimes.needed(roles, watermark, base, offset, bytes)
+    if (kept != 0L) {
+      val row = CellTask.append(views.arena(input), base, offset, bytes)
+      restoration.load(kept, row)
+      needed.came(kept, row, base, offset, bytes)
+    }
+  }
+
+  private def endBlock(sequence: Long, block: UnsafeRow): Unit = {
+    logged += NeededRows.Block(
+      sequence,
+      ChangeLogReader.lastOf(sequence, block),
+      ChangeLogReader.entriesOf(block),
+      until
+    )
+    until = Long.MinValue
   }
 
   private def counted(

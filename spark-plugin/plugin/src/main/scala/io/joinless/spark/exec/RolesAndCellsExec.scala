@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartit
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.joinless.LateEvents
+import org.apache.spark.sql.joinless.Watermarks
 import org.apache.spark.sql.types.{BinaryType, BooleanType, IntegerType, LongType}
 import org.apache.spark.unsafe.Platform
 
@@ -40,7 +40,7 @@ final case class RolesAndCellsExec(
     roles: Seq[Int],
     child: SparkPlan,
     output: Seq[Attribute],
-    late: Option[LateEvents] = None
+    watermarks: Option[Watermarks] = None
 ) extends UnaryExecNode {
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
@@ -91,7 +91,7 @@ final case class RolesAndCellsExec(
 
   private def lateRows: Option[Expression] = {
     val several = !conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE)
-    late.flatMap(events => LateEvents.condition(child.output, events.watermarkMs, several))
+    watermarks.flatMap(w => Watermarks.condition(child.output, w.lateMs, several))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): RolesAndCellsExec = copy(child = newChild)

@@ -7,7 +7,7 @@ import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{Changelog, DeltaOutput, DeltaRows, Groups, JoinFreeJoin, PlansJoinBlocks, RowWindows}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
 import io.joinless.spark.run.{Recorded, StreamContext}
-import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, LateEvents, StateInfo}
+import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, StateInfo, Watermarks}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
@@ -40,10 +40,10 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
         join.shape,
         _
       ))
-    val late = for (planning <- batch; info <- drawn) yield LateEvents.of(planning, info)
+    val watermarks = for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info)
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
       val output = RolesAndCellsExec.newOutput(spec)
-      RolesAndCellsExec(spec, roles, planLater(scan), output, late)
+      RolesAndCellsExec(spec, roles, planLater(scan), output, watermarks)
     }
     val rows = if (sent.size == 1) sent.head else UnionExec(sent)
     JoinFreeExec(
@@ -52,7 +52,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       join.output,
       drawn.map(_.copy(numPartitions = spec.cells)),
       CellExchange(rows, spec.cells),
-      join.deltas
+      join.deltas,
+      watermarks
     )
   }
 

@@ -104,11 +104,6 @@ object Reason {
     "Write a key that cannot fail, with try_cast, try_add or try_divide. If a row without a key may go without a partner, set " +
       "spark.joinless.keyErrors=null; for a function written in Python, compute the key before the first join."
   )
-  val TimeBoundedJoin: Code = Code(
-    "TIME_BOUNDED_JOIN",
-    "The condition <condition> bounds event time, and Spark can drop old state by it.",
-    "Leave it to Spark, or drop the watermark if all rows are to be kept."
-  )
   val UnsupportedKeyType: Code = Code(
     "UNSUPPORTED_KEY_TYPE",
     "The join key <key> has the type <type>, whose equal values can differ in their bytes.",
@@ -193,7 +188,6 @@ object Reason {
     StreamStaticJoin,
     StaticSideAboveJoins,
     ThrowingKey,
-    TimeBoundedJoin,
     UnsupportedKeyType,
     UnsupportedOutputMode,
     AmbiguousColumns,

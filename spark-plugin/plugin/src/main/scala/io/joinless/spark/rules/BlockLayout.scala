@@ -12,10 +12,12 @@ import io.joinless.spark.spec.{
   InputKind,
   InputSpec,
   KeySpec,
+  LifetimeSpec,
   NodeId,
   RelationSpec,
   ResidualSpec,
-  SumSpec
+  SumSpec,
+  TimeSpec
 }
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.joinless.KeyBytes
@@ -34,6 +36,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param guarded the keys that can fail on rows on which Spark does not compute them: such a row is left out
   * @param unguarded those that nothing can guard
   * @param counted equal rows of streams that only come are one, and counted
+  * @param forgets rows that can be part of no further result need not be kept
   */
 final case class BlockLayout(
     block: JoinBlock,
@@ -46,8 +49,13 @@ final case class BlockLayout(
     changelogs: Set[Int],
     guarded: Seq[Term],
     unguarded: Seq[Term],
-    counted: Boolean
+    counted: Boolean,
+    forgets: Boolean
 ) {
+
+  /** Per leaf, how long its rows can be part of further results. */
+  lazy val lifetimes: IndexedSeq[Either[Boundless, Lifetime]] =
+    new Lifetimes(block, classes, columns.map(stored => AttributeSet(stored.collect { case a: Attribute => a }))).of
 
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
     InputSpec(
@@ -100,7 +108,7 @@ final case class BlockLayout(
         AttributeSpec(Names.of(c.members.head, block.leaves), typeOfKey(i), c.nullSafe)
       },
       relations = block.leaves.indices.map { i =>
-        RelationSpec(block.leaves(i).name, inputs.indexOf(schemas(i)), keys(i))
+        RelationSpec(block.leaves(i).name, inputs.indexOf(schemas(i)), keys(i), lifetime(i))
       },
       tree = tree,
       residuals = residuals.zipWithIndex.map { case (residual, i) =>
@@ -113,6 +121,13 @@ final case class BlockLayout(
       output = columns.map(place).toIndexedSeq,
       constants = Some(classes.constants)
     )
+
+  private def lifetime(leaf: Int): Option[LifetimeSpec] =
+    if (!forgets) None
+    else
+      lifetimes(leaf).toOption.map { l =>
+        LifetimeSpec(l.until.map { case (column, after) => TimeSpec(place(column).ordinal, after) })
+      }
 
   private def columnsOf(expression: Expression): IndexedSeq[Attribute] =
     OuterScope.attributes(expression).distinctBy(_.exprId).toIndexedSeq
@@ -178,7 +193,8 @@ object BlockLayout {
       changelogs,
       guarded,
       unguarded,
-      counted = false
+      counted = false,
+      forgets = false
     )
   }
 

@@ -5,7 +5,7 @@ import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.plans.Reason
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.Equality
-import org.apache.spark.sql.joinless.{KeyBytes, TimeBounds}
+import org.apache.spark.sql.joinless.KeyBytes
 
 /** Decides whether a block is rewritten, and by which join tree; otherwise why not.
   *
@@ -26,7 +26,7 @@ final class Eligibility(
 
   def apply(layout: BlockLayout)(implicit statics: StaticSides): Either[Reason, JoinTree] =
     for {
-      _ <- timeBound(layout).orElse(keyType(layout)).toLeft(())
+      _ <- keyType(layout).toLeft(())
       _ <- chosen(tooMany(layout).orElse(throwingKey(layout)))
       tree <- tree(layout)
       _ <- chosen(tooFew(layout).orElse(unlinked(layout)))
@@ -35,11 +35,6 @@ final class Eligibility(
   /** What settings say, of a block that is new. */
   private def chosen(reason: => Option[Reason]): Either[Reason, Unit] =
     if (recorded.isDefined) Right(()) else reason.filterNot(_ => begun).toLeft(())
-
-  private def timeBound(layout: BlockLayout): Option[Reason] =
-    layout.block.joins.iterator.flatMap(TimeBounds.of).nextOption().map { condition =>
-      Reason.of(Reason.TimeBoundedJoin, "condition" -> Names.of(condition, layout.block.leaves))
-    }
 
   private def keyType(layout: BlockLayout): Option[Reason] =
     layout.classes.attributes.iterator.flatMap(_.members).find(term => !KeyBytes.comparable(term.expression.dataType)).map {

@@ -90,8 +90,11 @@ final class RewriteStreamingJoins(
       layout = layoutOf(block)
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
-      root.groups.flatMap(CountedGroups(_)).flatMap(counted(_, layout, tree, recorded)).fold[Decision] {
-        val rewrite = new RewriteBlock(layout)
+      // counts would keep all rows; a checkpoint that was begun with counts goes on with them
+      val forgets = layout.lifetimes.exists(_.isRight) && !recorded.exists(_.reduction.isDefined)
+      val groups = if (forgets) None else root.groups.flatMap(CountedGroups(_))
+      groups.flatMap(counted(_, layout, tree, recorded)).fold[Decision] {
+        val rewrite = new RewriteBlock(layout.copy(forgets = forgets))
         Rewrite(rewrite, rewrite.shape(id, tree, texts))
       } { case (groups, form) => RewriteCounted(groups, form.rewrite, form.shape.copy(id = id)) }
     }

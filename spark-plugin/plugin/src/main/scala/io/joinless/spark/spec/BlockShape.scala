@@ -1,7 +1,7 @@
 package io.joinless.spark.spec
 
 import io.joinless.engine.query.JoinTree
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{DataType, StructType, TimestampType}
 
 /** What a query says of one stateful node, and the join tree chosen for it: what is stored, what joins, what comes out. Nothing
   * of it changes from batch to batch, and nothing depends on the cluster: that is the [[BlockSpec]]'s.
@@ -41,6 +41,12 @@ final case class BlockShape(
 
   /** Rows can leave. */
   def rowsLeave: Boolean = inputs.exists(_.kind.leaves)
+
+  /** Rows are forgotten when they can be part of no further result; results stand. */
+  def forgets: Boolean = relations.exists(_.lifetime.isDefined)
+
+  /** The log of a cell is cleaned: its entries have weights, and its blocks say which of them are there. */
+  def logIsCleaned: Boolean = retractable || forgets
 
   /** With further conditions, per relation, that a changelog's rows have passed. */
   def filteredBefore(filters: IndexedSeq[IndexedSeq[String]]): BlockShape = copy(meaning = meaning.map { m =>
@@ -122,8 +128,33 @@ final case class ColumnSpec(name: String, dataType: DataType)
 /** `nullSafe`: every equation of the class is `<=>`, so NULL is a value; otherwise a NULL never joins. */
 final case class AttributeSpec(name: String, dataType: DataType, nullSafe: Boolean)
 
-/** A role of an input. `keys` are in ascending order of attribute; at most one per attribute. */
-final case class RelationSpec(name: String, input: Int, keys: IndexedSeq[KeySpec])
+/** A role of an input. `keys` are in ascending order of attribute; at most one per attribute.
+  *
+  * @param lifetime how long its rows are needed; None where they are kept
+  */
+final case class RelationSpec(
+    name: String,
+    input: Int,
+    keys: IndexedSeq[KeySpec],
+    lifetime: Option[LifetimeSpec] = None
+)
+
+/** A row is needed until the watermark has reached each of these times. A row in which one of the columns is NULL joins nothing. */
+final case class LifetimeSpec(until: IndexedSeq[TimeSpec])
+
+/** So many microseconds behind a stored column: a TIMESTAMP, or a window, which stands for its end. */
+final case class TimeSpec(ordinal: Int, after: Long)
+
+object TimeSpec {
+  def isTime(dataType: DataType): Boolean = dataType == TimestampType || isWindow(dataType)
+
+  /** Whether it is the type of Spark's windows in time. */
+  def isWindow(dataType: DataType): Boolean = dataType match {
+    case StructType(Array(start, end)) =>
+      start.name == "start" && end.name == "end" && start.dataType == TimestampType && end.dataType == TimestampType
+    case _ => false
+  }
+}
 
 /** The attribute's value of a row is the stored column at `ordinal`; equal values are equal bytes there. */
 final case class KeySpec(attribute: Int, ordinal: Int)

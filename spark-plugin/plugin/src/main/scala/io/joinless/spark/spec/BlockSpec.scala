@@ -19,6 +19,7 @@ final case class BlockSpec(shape: BlockShape, shares: IndexedSeq[Int]) {
   def residuals: IndexedSeq[ResidualSpec] = shape.residuals
   def output: IndexedSeq[ColumnRef] = shape.output
   def retractable: Boolean = shape.retractable
+  def forgets: Boolean = shape.forgets
 
   /** The block with another shape in the same cells. */
   def shaped(change: BlockShape => BlockShape): BlockSpec = copy(shape = change(shape))

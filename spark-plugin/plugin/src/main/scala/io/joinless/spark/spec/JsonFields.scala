@@ -23,6 +23,11 @@ private[spec] object JsonFields {
 
   def int(json: JValue, field: String): Int = number(at(json, field))
 
+  def long(json: JValue, field: String): Long = at(json, field) match {
+    case JInt(n) if n.isValidLong => n.toLong
+    case other => throw new IllegalArgumentException(s"${shown(other)} is no number")
+  }
+
   def number(json: JValue): Int = json match {
     case JInt(n) if n.isValidInt => n.toInt
     case other => throw new IllegalArgumentException(s"${shown(other)} is no number")

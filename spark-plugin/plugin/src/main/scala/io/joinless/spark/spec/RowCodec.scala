@@ -30,6 +30,7 @@ object RowCodec {
         r.keys.map(k => (k.attribute, KeyField(k.ordinal, !UnsafeRow.isFixedLength(columns(k.ordinal).dataType))))
       )
     },
-    tree = spec.tree
+    tree = spec.tree,
+    forgets = spec.forgets
   )
 }

@@ -39,6 +39,10 @@ object SpecCheck {
       Some("its rows come from as many places as it has no relations")
     else if (spec.shape.meaning.exists(_.rows.size != spec.relations.size))
       Some("its rows are those of other relations")
+    else if (spec.relations.indices.exists(r => !spec.relations(r).lifetime.forall(isLifetime(spec, r, _))))
+      Some("a relation's rows are needed until a time that is not there")
+    else if (spec.forgets && spec.retractable)
+      Some("rows are forgotten, and their changes told")
     else if (spec.shape.reduction.isDefined && !spec.inputs.forall(_.retractable))
       Some("its results are counted, and its rows are not")
     else if (spec.relations.exists(r => r.keys.map(_.attribute) != r.keys.map(_.attribute).sorted))
@@ -48,6 +52,11 @@ object SpecCheck {
       Some("its result has other columns or conditions than the block")
     else None
   }
+
+  private def isLifetime(spec: BlockSpec, relation: Int, lifetime: LifetimeSpec): Boolean =
+    lifetime.until.forall { time =>
+      spec.inputs(spec.relations(relation).input).columns.lift(time.ordinal).exists(c => TimeSpec.isTime(c.dataType))
+    }
 
   private def joinTree(spec: BlockSpec): Option[String] = {
     val keys = spec.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute)))

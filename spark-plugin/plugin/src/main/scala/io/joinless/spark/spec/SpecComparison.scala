@@ -26,6 +26,7 @@ object SpecComparison {
       .orElse(columns(recorded, planned).map(Mismatch.Columns -> _))
       .orElse(equations(recorded, planned).map(Mismatch.Query -> _))
       .orElse(output(recorded, planned).map(Mismatch.Columns -> _))
+      .orElse(lifetimes(recorded, planned).map(Mismatch.Filter -> _))
 
   /** The same sources, but not each for the relation that it was for. Where a source has another place altogether, it has moved. */
   private def swapped(recorded: BlockShape, planned: BlockShape): Option[String] =
@@ -52,8 +53,13 @@ object SpecComparison {
   }
 
   /** The recorded block, under the names and with the conditions of the planned one. */
-  def continued(recorded: BlockSpec, planned: BlockShape): BlockSpec =
-    BlockSpec(planned.copy(tree = recorded.tree, reduction = recorded.shape.reduction), recorded.shares)
+  def continued(recorded: BlockSpec, planned: BlockShape): BlockSpec = {
+    val relations = planned.relations.zip(recorded.relations).map { case (is, was) => is.copy(lifetime = was.lifetime) }
+    BlockSpec(
+      planned.copy(relations = relations, tree = recorded.tree, reduction = recorded.shape.reduction),
+      recorded.shares
+    )
+  }
 
   private def relations(recorded: BlockShape, planned: BlockShape): Option[String] =
     Option.when(recorded.relations.size != planned.relations.size)(
@@ -108,6 +114,16 @@ object SpecComparison {
       s"Its result has the columns ${recorded.output.map(column(recorded, planned)).mkString(", ")}, the query's " +
         s"${planned.output.map(column(planned, planned)).mkString(", ")}."
     )
+
+  /** Rows that the query needs may be forgotten. Rows that it needs no longer may stay. */
+  private def lifetimes(recorded: BlockShape, planned: BlockShape): Option[String] =
+    pairs(recorded, planned).collectFirst {
+      case (was, is) if was.lifetime.exists(kept => !is.lifetime.exists(isWithin(_, kept))) =>
+        s"It forgets rows of ${is.name} that the query still needs: its bounds in time were narrower."
+    }
+
+  private def isWithin(needed: LifetimeSpec, kept: LifetimeSpec): Boolean =
+    needed.until.forall(time => kept.until.exists(k => k.ordinal == time.ordinal && k.after >= time.after))
 
   private def meaning(recorded: BlockShape, planned: BlockShape): Option[String] =
     for (

@@ -34,7 +34,7 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
         attributes(columns(at(o, "attributes")), list(o, "nullSafe").map(boolean)),
         list(o, "relations").map { r =>
           val keys = list(r, "keys").map(pair).map { case (attribute, ordinal) => KeySpec(attribute, ordinal) }
-          RelationSpec(text(r, "name"), int(r, "input"), keys)
+          RelationSpec(text(r, "name"), int(r, "input"), keys, optional(r, "until").map(_ => lifetime(r)))
         },
         tree(at(o, "tree")),
         list(o, "residuals").map { r =>
@@ -60,6 +60,9 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
       list(o, "shares").map(number)
     )
   }
+
+  private def lifetime(relation: JValue): LifetimeSpec =
+    LifetimeSpec(list(relation, "until").map(time => TimeSpec(int(time, "column"), long(time, "after"))))
 
   /** No field is ignored: it would say something that this release does not know of. */
   private def checkNames(o: JObject): Unit = {

@@ -28,9 +28,11 @@ private[spec] object SpecEncoder {
       "nullSafe" -> array(spec.attributes)(a => JBool(a.nullSafe)),
       "relations" -> array(spec.relations) { r =>
         JObject(
-          "name" -> JString(r.name),
-          "input" -> JInt(r.input),
-          "keys" -> array(r.keys)(k => numbers(k.attribute, k.ordinal))
+          List(
+            "name" -> JString(r.name),
+            "input" -> JInt(r.input),
+            "keys" -> array(r.keys)(k => numbers(k.attribute, k.ordinal))
+          ) ++ r.lifetime.map(l => "until" -> array(l.until)(encode))
         )
       },
       "tree" -> encode(spec.tree),
@@ -82,6 +84,9 @@ private[spec] object SpecEncoder {
   )
 
   private def encode(sql: Option[String]): JValue = sql.fold[JValue](JNull)(JString(_))
+
+  private def encode(time: TimeSpec): JValue =
+    JObject("column" -> JInt(time.ordinal), "after" -> JInt(time.after))
 
   private def encode(column: ColumnRef): JValue = numbers(column.relation, column.ordinal)
 

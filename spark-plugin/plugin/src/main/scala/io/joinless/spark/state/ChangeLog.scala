@@ -33,10 +33,11 @@ import org.apache.spark.unsafe.Platform
   * The checksum covers the block but itself and the four bytes behind it. A row is the bytes of an `UnsafeRow` in the
   * layout of its roles' input; its length is a multiple of 8. `roles` is the set of relations the row was added to.
   *
-  * Flag 1, ''with weights'', is set in all blocks of a cell with a changelog input, and in no other. The entries of a row of a
+  * Flag 1, ''with weights'', is set in all blocks of a cell with a changelog input, or that forgets rows, and in no other. The entries of a row of a
   * changelog say how often it is there, not by how much that changed: they stand in one block, together they are all
   * its counts that are not 0 (and for roles that just became 0, an entry of weight 0), and those of the latest block hold. A
-  * row of an append-only input is one entry of weight 1, each a row of its own. `oldest` is the number of the first block
+  * row of an append-only input is one entry of weight 1, each a row of its own; where rows are forgotten, it holds for the roles in
+  * which the row is still needed at the watermark of the version that is read. `oldest` is the number of the first block
   * that was still in the store when the block was written; that of the last block is that of the whole log.
   *
   * Flag 2, ''merged'': the block stands for several that were written before, numbers `sequence` to `last` ([[LogTail]]).
@@ -180,9 +181,12 @@ final class ChangeLogWriter(
   /** Ends a batch: stores what was added since the last block, together with blocks before it ([[LogTail]]).
     *
     * @param reader of the blocks that are taken in
+    * @param always where nothing was added, too: then the block says which one is the oldest, and nothing else
     * @param again told a block, adds those of its entries again that hold
     */
-  def close(reader: ChangeLogReader)(again: LogTail.Block => ChangeLogReader.Entry): Unit = if (entries > 0) {
+  def close(reader: ChangeLogReader, always: Boolean = false)(
+      again: LogTail.Block => ChangeLogReader.Entry
+  ): Unit = if (always || entries > 0) {
     var first = sequence
     var taken = blocks.takenInBy(length, mergedRoom)
     while (taken.isDefined) {

@@ -31,7 +31,7 @@ final class ChangeLogReader(
   private[this] val rolesOfInput: Array[Long] = spec.inputs.indices.map { i =>
     spec.relations.indices.filter(inputOf(_) == i).map(1L << _).foldLeft(0L)(_ | _)
   }.toArray
-  private[this] val weighted = spec.retractable
+  private[this] val weighted = spec.shape.logIsCleaned
   private[this] val appendOnly = spec.inputs.map(!_.retractable).toArray
   private[this] val entryBytes = if (weighted) 24 else 16
   private[this] val blocks = mutable.ArrayBuffer.empty[LogTail.Block]

@@ -12,17 +12,20 @@ final case class CellId(checkpoint: String, operator: Long, cell: Int)
 final case class StateVersion(run: UUID, version: Long, checkpointId: Option[String])
 
 /** Views that stand for the store at some version, the number of the log's next block, what its last blocks are,
-  * and, where the log has weights, what is known of it.
+  * and, where the log is cleaned, what is known of it.
   *
   * @param views a view tree, or sums ([[io.joinless.engine.reduce.ReducedJoin]]) where results are only counted
+  * @param extent where rows are counted
+  * @param needed where rows are forgotten
   */
 final case class CellState(
     views: RowStore,
     nextSequence: Long,
     tail: LogTail = LogTail.Empty,
-    extent: Option[LogExtent] = None
+    extent: Option[LogExtent] = None,
+    needed: Option[NeededRows] = None
 ) {
-  def bytes: Long = views.bytes + extent.fold(0L)(_.bytes)
+  def bytes: Long = views.bytes + extent.fold(0L)(_.bytes) + needed.fold(0L)(_.bytes)
 
   /** The views of a block whose results are enumerated. */
   def tree: ViewTree = views match {

@@ -96,10 +96,6 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     assert(!block(s"SELECT a.src $chain").shape.staticsAtArrival)
   }
 
-  plan_(Reason.TimeBoundedJoin, anyTwo)(
-    "SELECT a.k FROM w1 a JOIN w2 b ON a.k = b.k AND b.ts2 BETWEEN a.ts1 AND a.ts1 + INTERVAL 1 HOUR"
-  )
-  plan_(Reason.TimeBoundedJoin, anyTwo)("SELECT a.k FROM w1 a JOIN w2 b ON a.k = b.k AND a.ts1 = b.ts2")
   plan_(Reason.OuterJoin)("SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k AND a.ts1 = b.ts2")
   plan_(Reason.NondeterministicCondition)(
     "SELECT x.s FROM (SELECT a.src AS s, b.dst AS m FROM e a JOIN e b ON a.dst = b.src WHERE rand(1) < 0.5) x " +

@@ -4,24 +4,27 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
 
-/** The watermark below which rows are late for an operator of a batch. It is known once the batch's plan is prepared, so
-  * a plan carries this handle and asks when it executes, on the driver.
+/** The watermarks of an operator in a batch. They are known once the batch's plan is prepared, so a plan carries this handle and asks
+  * when it executes, on the driver.
   *
   * Private to Spark and used here: `IncrementalExecution.watermarkPropagator`, which hands its own operators their
   * watermarks by a rule that knows no others; and its `WatermarkSupport`. Checked on 4.2.0.
   */
-final class LateEvents private (@transient private val batch: IncrementalExecution, operator: Long)
+final class Watermarks private (@transient private val batch: IncrementalExecution, operator: Long)
     extends Serializable {
 
-  /** Milliseconds; 0 where nothing is late yet. */
-  def watermarkMs: Long = batch.watermarkPropagator.getInputWatermarkForLateEvents(batch.currentBatchId, operator)
+  /** Rows of this batch are late up to here. Milliseconds; 0 where nothing is late yet. */
+  def lateMs: Long = batch.watermarkPropagator.getInputWatermarkForLateEvents(batch.currentBatchId, operator)
 
-  override def toString: String = s"late events of operator $operator"
+  /** Rows of later batches are late up to here, so state may go by it at the end of this one. Never below `lateMs`. */
+  def evictionMs: Long = batch.watermarkPropagator.getInputWatermarkForEviction(batch.currentBatchId, operator)
+
+  override def toString: String = s"watermarks of operator $operator"
 }
 
-object LateEvents {
+object Watermarks {
 
-  def of(batch: RunningBatch, info: StateInfo): LateEvents = new LateEvents(batch.execution, info.operatorId)
+  def of(batch: RunningBatch, info: StateInfo): Watermarks = new Watermarks(batch.execution, info.operatorId)
 
   /** The condition on late rows over a scan's columns, by Spark's own rule, where it has an event-time column. */
   def condition(scan: Seq[Attribute], watermarkMs: Long, severalEventTimes: Boolean): Option[Expression] =

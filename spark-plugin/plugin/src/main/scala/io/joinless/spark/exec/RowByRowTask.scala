@@ -1,0 +1,85 @@
+package io.joinless.spark.exec
+
+import io.joinless.engine.update.DeltaEnumeration
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.state.CellState
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** One batch in one cell of a block whose rows only come: exchange rows in, result rows out, streaming.
+  *
+  * Each row is written to the arena and to the log, then inserted role by role; the results of each insertion are handed
+  * out before the next, so nothing is buffered.
+  */
+abstract private class RowByRowTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
+    extends CellTask(context, start, input) {
+  import context._
+
+  final protected val tree: ViewTree = start.tree
+  private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0)
+
+  private[this] var roles = 0L // of the current row, not yet inserted
+  private[this] var row = 0
+  private[this] var untouched = false // none of the current row's roles is inserted
+  private[this] var enumerating = false
+
+  override protected def emit(): UnsafeRow = {
+    var result: UnsafeRow = null
+    var more = true
+    while (result == null && more) {
+      if (enumerating) {
+        result = nextResult()
+        enumerating = result != null
+      } else if (roles != 0L) insert()
+      else more = takeNext()
+    }
+    result
+  }
+
+  private def nextResult(): UnsafeRow = {
+    metrics.enumerate.begin()
+    val result =
+      if (!delta.next()) null
+      else if (weighted) output.update(delta.rows, delta.changed, 1L)
+      else output.update(delta.rows, delta.changed)
+    metrics.enumerate.end()
+    result
+  }
+
+  private def insert(): Unit = {
+    val role = java.lang.Long.numberOfTrailingZeros(roles)
+    roles &= roles - 1
+    metrics.propagate.begin()
+    untouched = false
+    comes(role, row)
+    delta.insert(role, row)
+    metrics.propagate.end()
+    enumerating = true
+  }
+
+  final override protected def take(
+      exchanged: UnsafeRow,
+      input: Int,
+      roles: Long,
+      offset: Long,
+      bytes: Int
+  ): Unit = {
+    this.roles = roles
+    row = CellTask.append(arenas(input), exchanged.getBaseObject, offset, bytes)
+    untouched = true
+    came(roles, row, exchanged.getBaseObject, offset, bytes)
+  }
+
+  /** A row is stored, with these roles; its bytes are at `offset` of `base`. */
+  protected def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
+
+  /** A stored row is about to become one of a relation. */
+  protected def comes(relation: Int, row: Int): Unit
+
+  /** Ends the row at which a batch stops that is taken back. */
+  final protected def stop(): Unit = {
+    delta.complete()
+    if (untouched) arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))).free(row)
+  }
+}

@@ -1,0 +1,127 @@
+package io.joinless.spark.state
+
+import io.joinless.spark.spec.BlockSpec
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.joinless.BlockStore
+
+/** The log of a cell that forgets rows, for one batch: writes the rows that came, removes what nobody needs (algorithms A51).
+  *
+  * That a row is forgotten is not written: the watermark says it. So an entry stays until its block goes, and whoever reads it at a
+  * later watermark leaves it out. A block goes unread when the last of its rows is needed no longer, if it is the oldest one;
+  * where a row that is needed for long holds up the blocks behind it, so that there are more than twice as many entries as rows, it
+  * is written again and its block goes. Blocks go in order: the log says with its last block which one is its first.
+  *
+  * Each row that came or went pays for cleaning four entries. So a batch writes at most five times as much as came, beside what its
+  * last block takes in ([[LogTail]]).
+  *
+  * @param watermark milliseconds; the batch ends with it
+  */
+final private[spark] class NeededRowsLog(
+    spec: BlockSpec,
+    cell: Int,
+    start: CellState,
+    store: BlockStore,
+    reader: ChangeLogReader,
+    watermark: Long
+) {
+  import NeededRows.Block
+
+  private[this] val needed = start.needed.get
+  private[this] val lifetimes = new RowLifetimes(spec)
+  private[this] val writer = new ChangeLogWriter(cell, start.nextSequence, store, weighted = true, start.tail)
+  private[this] val key = UnsafeRow.createFromByteArray(16, 1)
+  private[this] var own = 0L
+  private[this] var removedAny = false
+
+  // the block that is being written: it is number `current`, and takes the place of all from `first`
+  private[this] var current = start.nextSequence
+  private[this] var first = current
+  private[this] var entries = 0
+  private[this] var until = Long.MinValue
+
+  noteOldest()
+
+  def nextSequence: Long = writer.nextSequence
+  def tail: LogTail = writer.tail
+
+  /** A row came; where no later batch needs it, nothing is written. */
+  def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
+    own += 1
+    writeNeeded(roles, base, offset, bytes)
+  }
+
+  /** Writes a row with those of the roles in which it is needed behind this batch. */
+  private def writeNeeded(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
+    val kept = lifetimes.needed(roles, watermark, base, offset, bytes)
+    if (kept != 0L) write(kept, base, offset, bytes)
+  }
+
+  private def write(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
+    writer.together(1, bytes)
+    if (writer.nextSequence > current) endBlock()
+    writer.append(roles, 1L, base, offset, bytes)
+    entries += 1
+    until = math.max(until, lifetimes.untilOfAll(roles, base, offset, bytes))
+  }
+
+  private def endBlock(): Unit = {
+    needed.append(Block(first, current, entries, until))
+    current = writer.nextSequence
+    first = current
+    entries = 0
+    until = Long.MinValue
+  }
+
+  /** Removes what is not needed, and stores.
+    *
+    * @param rows that are there now
+    * @param forgotten of this batch
+    */
+  def close(rows: Long, forgotten: Long): Unit = {
+    removeUnread()
+    clean(rows, NeededRowsLog.EntriesPerRow * (own + forgotten) + LogExtent.MostCredit)
+    val nothingNew = entries == 0
+    writer.close(reader, always = nothingNew && removedAny && needed.oldest.isDefined) { taken =>
+      val block = needed.removeLast()
+      first = block.first
+      require(block.first == taken.first, s"block ${taken.first} of the log is not known")
+      (roles, _, _, base, offset, bytes) => writeNeeded(roles, base, offset, bytes)
+    }
+    if (writer.nextSequence > current) endBlock()
+  }
+
+  /** Blocks that were there before this batch, from the oldest on, as long as none of their rows is needed. */
+  private def removeUnread(): Unit =
+    while (old.exists(_.until <= watermark)) removeOldest()
+
+  private def old: Option[Block] = needed.oldest.filter(_.first < start.nextSequence)
+
+  private def clean(rows: Long, credit: Long): Unit = {
+    var left = credit
+    while (needed.entries + entries > 2 * rows && old.isDefined && left > 0) {
+      val block = old.get
+      left -= block.entries
+      key.setLong(0, block.first)
+      val bytes = store.get(key)
+      if (bytes == null) throw reader.missing(block.first)
+      reader.read(key, bytes)((roles, _, _, base, offset, length) => writeNeeded(roles, base, offset, length))
+      removeOldest()
+      removeUnread()
+    }
+  }
+
+  private def removeOldest(): Unit = {
+    val block = needed.removeOldest()
+    key.setLong(0, block.first)
+    store.remove(key)
+    removedAny = true
+    noteOldest()
+  }
+
+  private def noteOldest(): Unit =
+    writer.cleanedUntil(needed.oldest.fold(current)(_.first))
+}
+
+private object NeededRowsLog {
+  final private val EntriesPerRow = 4L
+}

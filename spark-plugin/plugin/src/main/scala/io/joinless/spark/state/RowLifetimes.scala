@@ -1,0 +1,79 @@
+package io.joinless.spark.state
+
+import io.joinless.spark.spec.{BlockSpec, ColumnSpec, TimeSpec}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** Until which watermark a row is needed, read from its bytes. Watermarks are milliseconds. */
+final private[spark] class RowLifetimes(spec: BlockSpec) {
+  import RowLifetimes._
+
+  private[this] val ofRelation: Array[Array[Moment]] = spec.relations.map { r =>
+    r.lifetime.map(_.until.map(new Moment(_, spec.inputs(r.input).columns)).toArray).orNull
+  }.toArray
+  private[this] val rows = spec.inputs.map(i => new UnsafeRow(i.columns.size)).toArray
+  private[this] val inputOf = spec.relations.map(_.input).toArray
+
+  /** Whether rows of the relation are forgotten at all. */
+  def ends(relation: Int): Boolean = ofRelation(relation) != null
+
+  /** The row is of no use to the relation once the watermark is this; the greatest long where it always is. */
+  def until(relation: Int, base: AnyRef, offset: Long, bytes: Int): Long = {
+    val moments = ofRelation(relation)
+    if (moments == null) Long.MaxValue
+    else {
+      val row = rows(inputOf(relation))
+      row.pointTo(base, offset, bytes)
+      var latest = Long.MinValue
+      var i = 0
+      while (i < moments.length) {
+        if (moments(i).isNull(row)) return Long.MinValue // it joins nothing
+        latest = math.max(latest, moments(i).micros(row))
+        i += 1
+      }
+      ceilMillis(latest)
+    }
+  }
+
+  /** Of these roles of a row, those in which it is still needed at a watermark. */
+  def needed(roles: Long, watermark: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
+    var (left, kept) = (roles, roles)
+    while (left != 0L) {
+      val relation = java.lang.Long.numberOfTrailingZeros(left)
+      if (until(relation, base, offset, bytes) <= watermark) kept &= ~(1L << relation)
+      left &= left - 1
+    }
+    kept
+  }
+
+  /** The latest of its roles. */
+  def untilOfAll(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
+    var left = roles
+    var latest = Long.MinValue
+    while (left != 0L) {
+      latest = math.max(latest, until(java.lang.Long.numberOfTrailingZeros(left), base, offset, bytes))
+      left &= left - 1
+    }
+    latest
+  }
+}
+
+private[spark] object RowLifetimes {
+
+  /** A time that a row names. */
+  final private[state] class Moment(time: TimeSpec, columns: IndexedSeq[ColumnSpec]) {
+    private[this] val window = TimeSpec.isWindow(columns(time.ordinal).dataType)
+
+    def isNull(row: UnsafeRow): Boolean =
+      row.isNullAt(time.ordinal) || window && row.getStruct(time.ordinal, 2).isNullAt(1)
+
+    /** Microseconds; the greatest or least long where there are no such times. */
+    def micros(row: UnsafeRow): Long = {
+      val column = if (window) row.getStruct(time.ordinal, 2).getLong(1) else row.getLong(time.ordinal)
+      val sum = column + time.after
+      if (((column ^ sum) & (time.after ^ sum)) >= 0) sum else if (column > 0) Long.MaxValue else Long.MinValue
+    }
+  }
+
+  /** The least milliseconds that have passed this moment. */
+  def ceilMillis(micros: Long): Long = Math.floorDiv(micros, 1000L) + (if (Math.floorMod(micros, 1000L) == 0) 0 else 1)
+}
