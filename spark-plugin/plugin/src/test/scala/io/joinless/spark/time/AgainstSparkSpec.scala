@@ -1,0 +1,124 @@
+package io.joinless.spark.time
+
+import java.sql.Timestamp
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import io.joinless.spark.{SharedSpark, TestFolders}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Joins of two relations with bounds in time, beside Spark's own operator: the same rows, and no more of them stored. */
+class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
+  import AgainstSparkSpec._
+
+  private val on = "a JOIN b ON a.k = b.k"
+
+  for (
+    sql <- Seq(
+      s"SELECT a.v, b.v AS u FROM $on AND b.tb BETWEEN a.ta AND a.ta + INTERVAL 20 SECONDS",
+      s"SELECT a.v, b.v AS u FROM $on AND b.tb > a.ta - INTERVAL 5 SECONDS AND b.tb < a.ta + INTERVAL 5 SECONDS",
+      s"SELECT a.v, b.v AS u FROM $on AND b.tb >= a.ta",
+      s"SELECT a.v, b.v AS u FROM $on AND a.ta = b.tb",
+      s"SELECT a.v, b.v AS u FROM $on AND CAST(b.tb AS BIGINT) BETWEEN CAST(a.ta AS BIGINT) - 10 AND CAST(a.ta AS BIGINT) + 3",
+      s"SELECT a.v, a.ta, b.v AS u FROM $on AND b.tb BETWEEN a.ta AND a.ta + INTERVAL 20 SECONDS",
+      s"SELECT a.v, b.v AS u FROM (SELECT k, v, window(ta, '10 seconds') AS w FROM a) a JOIN (SELECT k, v, window(tb, '10 seconds') AS w FROM b) b ON a.k = b.k AND a.w = b.w"
+    )
+  ) test(s"rows and state beside Spark's: $sql") {
+    val spark = play(enabled = false, sql)
+    val ours = play(enabled = true, sql)
+    assert(ours.map(_.rows) == spark.map(_.rows))
+    assert(spark.map(_.rows.size).sum >= 10)
+    for ((o, s) <- ours.zip(spark)) assert(o.stored <= s.stored, s"${ours.map(_.stored)} and ${spark.map(_.stored)}")
+  }
+
+  test("a time that no row of the other side can have any more is no reason to keep a row, though Spark keeps it") {
+    val sql = s"SELECT a.v, b.v AS u FROM $on AND b.tb - a.ta BETWEEN INTERVAL '0' SECOND AND INTERVAL '10' SECOND"
+    val (ours, spark) = (play(enabled = true, sql), play(enabled = false, sql))
+    assert(ours.map(_.rows) == spark.map(_.rows))
+    assert(ours.last.stored < spark.last.stored / 3)
+  }
+
+  for (
+    sql <- Seq(
+      "SELECT window(b.tb, '10 seconds') AS w, COUNT(*) AS n, SUM(a.v) AS s FROM a JOIN b ON a.k = b.k AND " +
+        "b.tb BETWEEN a.ta AND a.ta + INTERVAL 20 SECONDS GROUP BY window(b.tb, '10 seconds')",
+      "SELECT window(a.ta, '10 seconds') AS w, COUNT(*) AS n, SUM(b.v) AS s FROM a JOIN b ON a.k = b.k AND " +
+        "b.tb BETWEEN a.ta AND a.ta + INTERVAL 20 SECONDS GROUP BY window(a.ta, '10 seconds')"
+    )
+  ) test(s"windows above a join get all of its rows: $sql") {
+    val (ours, spark) = (play(enabled = true, sql), play(enabled = false, sql))
+    // ours may be told earlier: the watermark is held back by the times that the join shows, and no others
+    val told = ours.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
+    val toldBySpark = spark.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
+    for ((o, s) <- told.zip(toldBySpark)) assert(s.subsetOf(o), s"${s.diff(o)}")
+    assert(told.last.size == ours.map(_.rows.size).sum && told.last.size > 5)
+    val all = whole(sql)
+    assert(told.last.subsetOf(all) && told.last.size >= all.size - 8, s"${all.diff(told.last)} of ${all.size}")
+  }
+
+  /** The same as one batch, without watermarks. */
+  private def whole(sql: String): Set[String] = {
+    def table(name: String) =
+      spark.createDataset(Batches.flatten.filter(_.stream == name))(events).selectExpr("k", s"ts AS t$name", "v")
+    Seq("a", "b").foreach(name => table(name).createOrReplaceTempView(name))
+    spark.sql(sql).collect().map(_.toString).toSet
+  }
+
+  implicit private val events: Encoder[Tagged] = Encoders.product[Tagged]
+
+  private def play(enabled: Boolean, sql: String): Seq[Round] = withConf(
+    "spark.joinless.enabled" -> enabled.toString,
+    "spark.joinless.minRelations" -> "2",
+    "spark.sql.shuffle.partitions" -> "1"
+  ) {
+    val source = MemoryStream[Tagged](events, spark.asInstanceOf[classic.SparkSession])
+    for (name <- Seq("a", "b"))
+      source.toDF().where(s"stream = '$name'").selectExpr("k", s"ts AS t$name", "v").withWatermark(
+        s"t$name",
+        "5 seconds"
+      )
+        .createOrReplaceTempView(name)
+    val told = new ConcurrentHashMap[Long, Seq[String]]
+    val query = spark.sql(sql).writeStream
+      .foreachBatch((df: DataFrame, id: Long) => { val _ = told.put(id, df.collect().map(_.toString).toSeq) })
+      .option("checkpointLocation", TestFolders.create("against").toString).start()
+    try Batches.map { batch =>
+        source.addData(batch: _*)
+        query.processAllAvailable()
+        val operator =
+          query.recentProgress.filter(_.stateOperators.nonEmpty).last.stateOperators.filter(
+            _.operatorName != "stateStoreSave"
+          ).head
+        assert(operator.operatorName == (if (enabled) "joinFree" else "symmetricHashJoin"))
+        val rows = told.asScala.toSeq.sortBy(_._1).flatMap(_._2)
+        told.clear()
+        assert(rows.distinct.size == rows.size)
+        Round(rows.toSet, operator.numRowsTotal)
+      }
+    finally query.stop()
+  }
+}
+
+private object AgainstSparkSpec {
+
+  final case class Tagged(stream: String, k: Int, ts: Timestamp, v: Long)
+
+  final case class Round(rows: Set[String], stored: Long)
+
+  /** Rows are never so late that it matters how many batches without data there were. */
+  val Batches: Seq[Seq[Tagged]] = {
+    val random = new Random(5)
+    var number = 0L
+    (0 until 12).map { batch =>
+      Seq.fill(14) {
+        number += 1
+        val second = 1000 + 12 * batch + random.nextInt(10) - (if (random.nextInt(9) == 0) 300 else 0)
+        Tagged(if (random.nextBoolean()) "a" else "b", random.nextInt(3), new Timestamp(1000L * second), number)
+      }
+    }
+  }
+}
