@@ -124,13 +124,6 @@ CASES = [
         "exactly one streaming relation",
     ),
     forced("a static table with none", "STREAM_STATIC_JOIN", f"SELECT a.src, k.class {CHAIN} CROSS JOIN classes k"),
-    forced(
-        "a bound in time",
-        "TIME_BOUNDED_JOIN",
-        "SELECT a.k FROM w1 a JOIN w2 b ON a.k = b.k AND b.w2t BETWEEN a.w1t AND a.w1t + INTERVAL 1 HOUR",
-        "bounds event time",
-        **TWO,
-    ),
     untold(
         "sessions",
         "UNSUPPORTED_AGGREGATE",

@@ -65,12 +65,12 @@ def in_a_folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyP
     spark.sql("DROP DATABASE page CASCADE")
 
 
-@pytest.mark.parametrize("page", ["changes.md"])
+@pytest.mark.parametrize("page", ["changes.md", "time.md"])
 def test_the_programs_of_a_page_run_and_print_what_the_page_shows(
     page: str, in_a_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", (ROOT / "docs" / page).read_text(), re.DOTALL)
-    assert len(blocks) > 3
+    assert len(blocks) > 1
     names: dict[str, object] = {}
     for program, shown in blocks:
         # Spark resolves relative paths by the folder that its process started in.

@@ -44,10 +44,11 @@ class Progress:
             that it needs.
         groups_touched: groups of which rows came or went.
         group_rows_out: changes of groups, old and new rows, those of inner queries included.
-        rows_removed: stored rows that went: deletes of changelogs left no copy of them.
+        rows_removed: stored rows that went: deletes of changelogs left no copy of them, or no later row can join them.
         rows_late: rows dropped because they came later than a watermark allows.
         rows_in: rows that came to cells; a row replicated to three cells counts three.
         rows_netted: rows of changelogs cancelled or merged within the batch.
+        rows_forgotten: stored rows that went because no later row can join them.
         key_errors: rows left out because a join key could not be computed.
         rows_out: result rows written.
         propagation_steps: counts changed because a key came or went below; the work of updates.
@@ -78,6 +79,7 @@ class Progress:
     rows_late: int
     rows_in: int
     rows_netted: int
+    rows_forgotten: int
     key_errors: int
     rows_out: int
     propagation_steps: int

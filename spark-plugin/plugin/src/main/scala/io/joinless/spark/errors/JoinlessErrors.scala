@@ -125,6 +125,10 @@ object JoinlessErrors {
   def sparkVersion(found: String, built: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_SPARK_VERSION", "found" -> found, "built" -> built, "what" -> what)
 
+  /** @param relations those whose rows are forgotten */
+  def rowsForgotten(checkpoint: String, relations: Seq[String]): JoinlessAnalysisException =
+    analysis("JOINLESS_ROWS_FORGOTTEN", "checkpoint" -> checkpoint, "relations" -> relations.mkString(", "))
+
   /** @param what the rows that are not stored */
   def rowsNotStored(what: String): JoinlessAnalysisException = analysis("JOINLESS_ROWS_NOT_STORED", "what" -> what)
 

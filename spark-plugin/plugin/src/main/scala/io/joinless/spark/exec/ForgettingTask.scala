@@ -5,7 +5,7 @@ import io.joinless.spark.state.{CellState, NeededRowsLog, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 
 /** One batch in one cell of a block that forgets rows: those that came are joined as any, then those go that no later row can meet
-  * (algorithms A50, A51).
+  * (algorithms A53, A54).
   *
   * What goes is not told, and the results that it was part of stand. The watermark up to which rows go is that below which rows of
   * later batches are late, so a row of this batch can meet a row that goes at its end. Cost: that of an append-only batch; for each row that goes, that of

@@ -35,7 +35,9 @@ object ExtendedExplain {
           s"Join-free counts: $relations ($per, height ${facts.height}, class ${facts.queryClass.name})"
         case None =>
           val facts = ViewTreeFacts(shape)
-          s"Join-free: $relations (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name})"
+          val forgets = facts.neededUntil.map(_._1)
+          val forgetting = if (forgets.isEmpty) "" else s", forgets rows of ${forgets.mkString(", ")}"
+          s"Join-free: $relations (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}$forgetting)"
       }
     }
     val groups = plans.collect { case groups: Groups => groups }.distinctBy(_.shape).map(GroupsText.heading)

@@ -74,6 +74,8 @@ object JoinTreeGraph {
       "cells" -> JInt(placement.cells),
       "shares" -> JObject(spec.divided.map { case (x, n) => x -> JInt(n) }.toList),
       "rowsStoredPerInputRow" -> JDouble(placement.stored),
+      "neededUntil" -> JObject(facts.neededUntil.map { case (r, time) => r -> JString(time) }.toList),
+      "keptForEver" -> JObject(facts.keptForEver.map { case (r, why) => r -> JString(why) }.toList),
       "crossProduct" -> JBool(facts.crossProduct.nonEmpty),
       "conditions" -> strings(facts.conditions),
       "closesCycle" -> strings(facts.cuts),

@@ -25,6 +25,13 @@ object JoinTreeText {
       Some(s"root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}"),
       Some(s"cost: ${facts.guarantee}"),
       Option.when(facts.changelogs.nonEmpty)(s"rows come and go in: ${facts.changelogs.mkString(", ")}"),
+      Option.when(facts.neededUntil.nonEmpty)(
+        s"rows are forgotten when the watermark reaches: ${facts.neededUntil
+            .map { case (r, time) => s"$time (rows of $r)" }.mkString("; ")}"
+      ),
+      Option.when(facts.keptForEver.nonEmpty)(
+        s"rows are kept for ever: ${facts.keptForEver.map { case (r, why) => s"those of $r ($why)" }.mkString("; ")}"
+      ),
       Some(placement(spec, sizes)),
       Option.when(facts.crossProduct.nonEmpty)(
         s"warning: no equation links ${facts.crossProduct.map(_.mkString(", ")).mkString(" with ")}: the result is their cross product"

@@ -3,7 +3,7 @@ package io.joinless.spark.explain
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{GeneralizedNode, Hypergraph, JoinTree, QueryClass, RelationNode}
-import io.joinless.spark.spec.{BlockShape, ColumnRef}
+import io.joinless.spark.spec.{BlockShape, ColumnRef, TimeSpec}
 
 /** One block's view tree in words of columns: the facts that text, graph, JSON and the plan show.
   *
@@ -32,6 +32,26 @@ final case class ViewTreeFacts(shape: BlockShape) {
 
   /** The relations whose rows come and go. */
   def changelogs: Seq[String] = shape.relations.filter(r => shape.inputs(r.input).kind.leaves).map(_.name)
+
+  /** Until which watermark the rows of each relation are needed that forgets rows. */
+  def neededUntil: Seq[(String, String)] = for {
+    (relation, r) <- shape.relations.zipWithIndex
+    lifetime <- relation.lifetime
+  } yield {
+    val times = lifetime.until.map { time =>
+      val column = shape.inputs(relation.input).columns(time.ordinal)
+      val name = s"${relation.name}.${column.name}"
+      val from = if (TimeSpec.isWindow(column.dataType)) s"the end of $name" else name
+      from + TimeText.beyond(time.after)
+    }
+    relations(r) -> (if (times.size == 1) times.head else times.mkString("the latest of ", ", ", ""))
+  }
+
+  /** The relations whose rows stay, each with why, where some relation has an event time. */
+  def keptForEver: Seq[(String, String)] = for {
+    (by, r) <- shape.metForEverBy.zipWithIndex
+    other <- by
+  } yield relations(r) -> s"no condition bounds the event time of ${relations(other)} by a time of ${relations(r)}"
 
   /** The groups of relations that no equation links, where there are several. */
   def crossProduct: Seq[Seq[String]] = shape.tree match {

@@ -119,8 +119,14 @@ final case class BlockLayout(
         )
       },
       output = columns.map(place).toIndexedSeq,
-      constants = Some(classes.constants)
+      constants = Some(classes.constants),
+      metForEverBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty
     )
+
+  private def hasEventTimes: Boolean = forgets && columns.flatten.exists {
+    case a: Attribute => Conditions.isEventTime(a)
+    case _ => false
+  }
 
   private def lifetime(leaf: Int): Option[LifetimeSpec] =
     if (!forgets) None

@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, EqualTo, Expression}
 
-/** How long the rows of each relation of a block can be part of results that are still to come, by watermark (algorithms A50).
+/** How long the rows of each relation of a block can be part of results that are still to come, by watermark (algorithms A53).
   *
   * A result that is still to come has a row that is still to come, of some relation s; and that row's event time will be above the
   * watermark W, else it is late and is dropped. Where the block's conditions say that it is at most `t + c`, t being a time of
@@ -35,7 +35,7 @@ final private[rules] class Lifetimes(block: JoinBlock, classes: AttributeClasses
   val of: IndexedSeq[Either[Boundless, Lifetime]] = block.leaves.indices.map { r =>
     val others = streams.filter(_ != r)
     val each = others.map(s => s -> eventTimes(s).flatMap(latest(_, r)))
-    each.collectFirst { case (s, None) => Boundless(s, hasEventTime = eventTimes(s).isDefined) }.toLeft {
+    each.collectFirst { case (s, None) => Boundless(s) }.toLeft {
       val terms = each.flatMap(_._2)
       Lifetime(terms.map(_._1).distinct.map(c => c -> terms.filter(_._1 == c).map(_._2).max).toIndexedSeq)
     }
@@ -52,8 +52,5 @@ final private[rules] class Lifetimes(block: JoinBlock, classes: AttributeClasses
 /** @param until the rows are needed until the watermark has reached all of these: a column, and microseconds beyond it */
 final private[spark] case class Lifetime(until: IndexedSeq[(Attribute, Long)])
 
-/** Nothing bounds the time of rows still to come of this leaf.
-  *
-  * @param hasEventTime it has an event time, and no condition bounds that
-  */
-final private[spark] case class Boundless(leaf: Int, hasEventTime: Boolean)
+/** Nothing bounds the time of rows still to come of this leaf. */
+final private[spark] case class Boundless(leaf: Int)

@@ -91,10 +91,10 @@ final class RewriteStreamingJoins(
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
       // counts would keep all rows; a checkpoint that was begun with counts goes on with them
-      val forgets = layout.lifetimes.exists(_.isRight) && !recorded.exists(_.reduction.isDefined)
-      val groups = if (forgets) None else root.groups.flatMap(CountedGroups(_))
+      val bounded = layout.lifetimes.exists(_.isRight) && !recorded.exists(_.reduction.isDefined)
+      val groups = if (bounded) None else root.groups.flatMap(CountedGroups(_))
       groups.flatMap(counted(_, layout, tree, recorded)).fold[Decision] {
-        val rewrite = new RewriteBlock(layout.copy(forgets = forgets))
+        val rewrite = new RewriteBlock(layout.copy(forgets = true))
         Rewrite(rewrite, rewrite.shape(id, tree, texts))
       } { case (groups, form) => RewriteCounted(groups, form.rewrite, form.shape.copy(id = id)) }
     }

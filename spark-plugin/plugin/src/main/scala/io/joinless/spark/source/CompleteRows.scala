@@ -47,7 +47,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     val place = BlockPlace(joins.indexWhere(_ eq join), joins.size)
     val snapshot = Snapshot.fitting(state, join.shape, place, operator)
     checkFilters(snapshot.spec.shape, join)
-    snapshot
+    snapshot.complete
   }
 
   /** The groups of counted results, by Spark's own operator over what the results add up to; None where a function must see each of them. */

@@ -10,7 +10,15 @@ import org.apache.spark.sql.joinless.PythonTypes
   *
   * Later batches do not change it; it can be read as long as the query's own retention keeps that batch.
   */
-final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec: BlockSpec, stores: CommittedStores)
+final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec: BlockSpec, stores: CommittedStores) {
+
+  /** This, where all rows are there that results are made of. */
+  def complete: Snapshot = {
+    val forgotten = spec.relations.filter(_.lifetime.isDefined).map(_.name)
+    if (forgotten.nonEmpty) throw JoinlessErrors.rowsForgotten(checkpoint, forgotten)
+    this
+  }
+}
 
 object Snapshot {
 

@@ -33,7 +33,11 @@ final case class BlockShape(
       */
     origins: Option[IndexedSeq[OriginSpec]] = None,
     /** How equal results are counted without enumerating them; None where results are enumerated. */
-    reduction: Option[ReductionSpec] = None
+    reduction: Option[ReductionSpec] = None,
+    /** Per relation that has no lifetime, the one whose later rows may meet its rows for ever. For people; not recorded. Empty where no
+      * relation has an event time.
+      */
+    metForEverBy: IndexedSeq[Option[Int]] = IndexedSeq.empty
 ) {
 
   /** Weights travel with rows, and rows have an identity. */

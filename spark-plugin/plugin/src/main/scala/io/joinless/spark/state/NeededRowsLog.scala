@@ -4,7 +4,7 @@ import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.BlockStore
 
-/** The log of a cell that forgets rows, for one batch: writes the rows that came, removes what nobody needs (algorithms A51).
+/** The log of a cell that forgets rows, for one batch: writes the rows that came, removes what nobody needs (algorithms A54).
   *
   * That a row is forgotten is not written: the watermark says it. So an entry stays until its block goes, and whoever reads it at a
   * later watermark leaves it out. A block goes unread when the last of its rows is needed no longer, if it is the oldest one;

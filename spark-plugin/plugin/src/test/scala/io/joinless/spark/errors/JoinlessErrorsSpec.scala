@@ -35,6 +35,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.noJoin("/cp", "It has no stateful operator."),
     JoinlessErrors.batchNotRead(3, 1, 4),
     JoinlessErrors.rowsNotStored("Range (0, 10)"),
+    JoinlessErrors.rowsForgotten("cp", Seq("a", "b")),
     JoinlessErrors.batchNotAvailable(2, "/cp", Seq(3L, 4L)),
     JoinlessErrors.batchNotAvailable(5, "/cp", Seq(4L)),
     JoinlessErrors.stateGone(3, "/cp", 1, new RuntimeException("no file\nat all")),
