@@ -1,0 +1,158 @@
+package io.joinless.spark.exec
+
+import scala.util.Random
+
+import io.joinless.engine.view.{Invariants, ViewTree}
+import io.joinless.spark.Blocks
+import io.joinless.spark.spec.{BlockSpec, LifetimeSpec, TimeSpec}
+import io.joinless.spark.state.{BlocksInMemory, CellState, ChangeLogReader}
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.{DataType, LongType, TimestampType}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** A cell whose rows go by the watermark, over many windows: what it holds is what is needed, in memory and in its log, and a rebuild
+  * finds the same.
+  *
+  * Rows are (key, second); those of each relation of a star are needed for a while beyond their second.
+  */
+class ForgettingTaskSpec extends AnyFunSuite {
+  import ForgettingTaskSpec._
+
+  test(
+    "state is flat from the second window on: rows, log and memory, though rows come out of order and some stay for long"
+  ) {
+    for (seed <- 0L until 4L) {
+      val cell = new Cell(star(window = 60), new Random(seed))
+      val sizes = for (second <- 0 until 900 by 3) yield {
+        cell.batch(rowsPerSecond = 8, second, stragglers = true)
+        cell.sizes
+      }
+      val windows = sizes.grouped(20).toSeq
+      val (second, last) = (windows(2), windows.last)
+      for (
+        (name, size) <- Seq[(String, Sizes => Long)](
+          "rows" -> (_.rows),
+          "entries" -> (_.entries),
+          "bytes of the log" -> (_.logBytes),
+          "memory" -> (_.bytes)
+        )
+      ) {
+        val (before, after) = (second.map(size).max, last.map(size).max)
+        assert(after <= 1.1 * before, s"seed $seed, $name: $before, then $after; ${windows.map(_.map(size).max)}")
+      }
+      for (s <- sizes)
+        assert(s.entries <= 2 * s.rows && s.logBytes <= 2.2 * s.rows * BytesPerEntry + 8192, s"seed $seed: $s")
+    }
+  }
+
+  test("steps per row are flat over three sizes of windows, where rows go in the order in which they came") {
+    val steps = for (window <- Seq(60, 240, 960)) yield {
+      val cell = new Cell(star(window), new Random(1), keys = window)
+      for (second <- 0 until 3 * window by 3) cell.batch(rowsPerSecond = 4, second, stragglers = false)
+      val (before, rows) = (cell.steps, cell.rowsSoFar)
+      for (second <- 3 * window until 5 * window by 3) cell.batch(rowsPerSecond = 4, second, stragglers = false)
+      (cell.steps - before).toDouble / (cell.rowsSoFar - rows)
+    }
+    assert(steps.max <= 1.1 * steps.min + 0.05, steps.toString)
+  }
+
+  test("a rebuild has the same rows, log and next time, at every version") {
+    for (seed <- 0L until 20L) {
+      val random = new Random(seed)
+      val cell = new Cell(star(window = 10 + random.nextInt(40)), random)
+      for (second <- 0 until 300 by 5) {
+        cell.batch(if (random.nextInt(5) == 0) 0 else random.nextInt(6), second, stragglers = random.nextBoolean())
+        if (random.nextInt(4) == 0) cell.rebuild()
+      }
+      // nothing comes any more: all goes, in memory and in the log
+      cell.batch(rowsPerSecond = 0, second = 1000000, stragglers = false)
+      assert(cell.sizes.rows == 0 && cell.sizes.logBytes == 0 && cell.sizes.entries == 0)
+    }
+  }
+
+  test("a batch without rows that removes blocks says which one is the oldest, and is readable") {
+    val cell = new Cell(star(window = 10), new Random(7))
+    for (second <- 0 until 40) cell.batch(rowsPerSecond = 300, second, stragglers = false)
+    for (second <- 40 until 50) {
+      cell.batch(rowsPerSecond = 0, second, stragglers = false)
+      cell.rebuild()
+    }
+    cell.batch(rowsPerSecond = 5, second = 50, stragglers = false)
+    cell.rebuild()
+  }
+}
+
+private object ForgettingTaskSpec {
+
+  /** Of a row of two BIGINTs: null word, two words, and what an entry adds. */
+  val BytesPerEntry: Int = 24 + 24
+
+  final case class Sizes(rows: Long, entries: Long, logBytes: Long, bytes: Long)
+
+  private val types: Seq[DataType] = Seq(LongType, TimestampType)
+
+  /** Three relations that meet in their first column; the second one is the time. */
+  def star(window: Int): BlockSpec = {
+    val spec = Blocks.block(types)(Seq.fill(3)(Seq((0, 0))): _*)
+    spec.shaped(shape =>
+      shape.copy(relations = shape.relations.zipWithIndex.map { case (r, i) =>
+        r.copy(lifetime = Some(LifetimeSpec(IndexedSeq(TimeSpec(1, 1000000L * (window - 3 * i))))))
+      })
+    )
+  }
+
+  final class Cell(spec: BlockSpec, random: Random, keys: Int = 40) {
+    private[this] val store = new BlocksInMemory
+    private[this] var state: CellState = CellTask.empty(spec)
+    private[this] var watermark = Long.MinValue
+    private[this] var came = 0L
+    private[this] val project = UnsafeProjection.create(types.toArray)
+
+    def rowsSoFar: Long = came
+    def steps: Long = tree.counters.steps
+    private def tree: ViewTree = state.tree
+
+    def sizes: Sizes =
+      Sizes(tree.rows, state.needed.get.entries, store.blocks.map(_._2.getSizeInBytes.toLong).sum, state.bytes)
+
+    /** Rows up to two seconds out of order; a straggler comes from the future and stays for two windows. */
+    def batch(rowsPerSecond: Int, second: Int, stragglers: Boolean): Unit = {
+      val rows = Seq.fill(3 * rowsPerSecond) {
+        val late = if (stragglers && random.nextInt(60) == 0) 120 else -random.nextInt(3)
+        (random.nextInt(3), Blocks.row(types, random.nextInt(keys).toLong, 1000000L * (second + late)))
+      }
+      came += rows.size
+      val exchanged = rows.flatMap { case (relation, row) =>
+        new RolesAndCells(spec, Array(relation), Iterator(row), project, (_, _) => ())
+          .map(r => r.asInstanceOf[UnsafeRow].copy()).toList
+      }
+      watermark = math.max(watermark, 1000L * (second - 3))
+      store.begin()
+      val context = CellContext(
+        spec,
+        Nil,
+        0,
+        store,
+        reader,
+        _ => (),
+        (now, _) => { store.commit(); state = now },
+        new TaskMetrics,
+        watermark = watermark
+      )
+      new ForgettingTask(context, state, exchanged.iterator).foreach(_ => ())
+      Invariants.check(tree)
+    }
+
+    def rebuild(): Unit = {
+      val before = (sizes.rows, sizes.entries, sizes.logBytes, state.needed.get.next, state.nextSequence, state.tail)
+      val empty = store.blocks.isEmpty
+      state = CellTask.rebuild(spec, reader, random.shuffle(store.blocks).iterator, _ => (), watermark = watermark)
+      val after = (sizes.rows, sizes.entries, sizes.logBytes, state.needed.get.next, state.nextSequence, state.tail)
+      // an empty log begins anew
+      assert(after == before || empty && after._1 == 0, s"$after, not $before")
+      Invariants.check(tree)
+    }
+
+    private def reader = new ChangeLogReader(spec, 0, (block, what) => new AssertionError(s"block $block: $what"))
+  }
+}
