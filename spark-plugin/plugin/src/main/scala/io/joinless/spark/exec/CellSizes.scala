@@ -23,7 +23,7 @@ object CellSizes {
   private[exec] def apply(cell: Int, views: RowStore, bytes: Long, storeBytes: Long, figures: TaskMetrics): CellSizes =
     CellSizes(
       cell,
-      views.rows,
+      views.rows - figures.rowsForgotten,
       figures.rowsOwed,
       figures.logRows,
       views.liveTuples,

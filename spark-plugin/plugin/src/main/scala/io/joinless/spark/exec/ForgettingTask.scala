@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.update.Forgetting
+import io.joinless.engine.update.{Forgetting, Reversal}
 import io.joinless.spark.state.{CellState, NeededRowsLog, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 
@@ -11,35 +11,41 @@ import org.apache.spark.sql.catalyst.InternalRow
   * later batches are late, so a row of this batch can meet a row that goes at its end. Cost: that of an append-only batch; for each row that goes, that of
   * a deletion whose results are not enumerated.
   *
-  * A batch is not taken back: rows that it forgot are gone. Another action on it, or a retry, rebuilds the views from the log.
+  * Rows that are needed no longer behind a batch are stored until the next one begins: so a batch can be taken back as any other.
   */
 final private class ForgettingTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends RowByRowTask(context, start, input) {
   import context._
 
   private[this] val needed = start.needed.get
-  private[this] val first = tree.rows == 0 && needed.oldest.isEmpty
   private[this] val log = new NeededRowsLog(spec, cell, start, store, reader, watermark)
-  private[this] val forget = new Forgetting(tree)
+  metrics.propagate.once(needed.settle(tree, new Forgetting(tree)))
+  private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
   override protected def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
     needed.came(roles, row, base, offset, bytes)
     log.append(roles, base, offset, bytes)
   }
 
-  override protected def comes(relation: Int, row: Int): Unit = ()
+  override protected def comes(relation: Int, row: Int): Unit =
+    if (reversal != null) reversal.came(relation, row)
 
   override protected def close(): (CellState, Option[Undo]) = {
     checkSize(start.bytes)
-    metrics.propagate.once {
-      metrics.rowsForgotten = needed.advance(watermark, tree)(forget)
-    }
-    log.close(tree.rows, metrics.rowsForgotten)
-    metrics.rowsRemoved = metrics.rowsForgotten
-    metrics.logRows = needed.entries
+    needed.advance(watermark)
+    log.close(tree.rows - needed.gone, needed.gone)
+    metrics.rowsForgotten = needed.gone
+    metrics.rowsRemoved = needed.gone
+    metrics.logRows = log.blocks.entries
     metrics.nextForgotten = needed.next
-    CellState(tree, log.nextSequence, log.tail, needed = start.needed) -> Option.when(first)(new FirstBatch(spec))
+    CellState(tree, log.nextSequence, log.tail, needed = start.needed, blocks = log.blocks) -> Some(undo)
   }
 
-  override protected def takenBack(): Option[CellState] = Option.when(first)(CellTask.empty(spec))
+  private def undo: Undo =
+    if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, needed.takeBack _)
+
+  override protected def takenBack(): Option[CellState] = {
+    stop()
+    Some(undo())
+  }
 }

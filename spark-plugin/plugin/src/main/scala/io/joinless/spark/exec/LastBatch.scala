@@ -4,10 +4,14 @@ import io.joinless.engine.update.Reversal
 import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{CellState, Undo}
 
-/** What a batch did to a cell whose rows all stay. */
-final private class LastBatch(start: CellState, reversal: Reversal) extends Undo {
+/** What a batch did to a cell whose rows only come.
+  *
+  * @param first what is to be taken back before the views
+  */
+final private class LastBatch(start: CellState, reversal: Reversal, first: () => Unit = () => ()) extends Undo {
 
   override def apply(): CellState = {
+    first()
     reversal.undo()
     start
   }

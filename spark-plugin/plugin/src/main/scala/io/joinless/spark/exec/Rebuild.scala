@@ -7,6 +7,7 @@ import io.joinless.spark.state.{
   CellState,
   ChangeLogReader,
   LogExtent,
+  NeededBlocks,
   NeededRows,
   RowCounts,
   RowLifetimes,
@@ -41,7 +42,7 @@ final private class Rebuild(
   // where rows are forgotten
   private[this] val lifetimes = new RowLifetimes(spec)
   private[this] val needed = if (spec.forgets) new NeededRows(spec) else null
-  private[this] val logged = new mutable.ArrayBuffer[NeededRows.Block]
+  private[this] val logged = new mutable.ArrayBuffer[NeededBlocks.Block]
   private[this] var until = Long.MinValue // of the block that is being read
 
   def apply(blocks: Iterator[(UnsafeRow, UnsafeRow)]): CellState = {
@@ -56,13 +57,12 @@ final private class Rebuild(
       }
       if (needed != null) endBlock(sequence, value)
     }
-    logged.sortBy(_.first).foreach(needed.append)
     val next = reader.finish()
     survey()
     restoration.finish()
     if (settled) Views.restored(views)
     checkSize(views.bytes)
-    CellState(views, next, reader.tail, Option.when(spec.retractable)(extent), Option(needed))
+    CellState(views, next, reader.tail, Option.when(spec.retractable)(extent), Option(needed), neededBlocks)
   }
 
   private def stillNeeded(roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
@@ -75,8 +75,10 @@ final private class Rebuild(
     }
   }
 
+  private def neededBlocks: NeededBlocks = logged.sortBy(_.first).foldLeft(NeededBlocks.Empty)(_ :+ _)
+
   private def endBlock(sequence: Long, block: UnsafeRow): Unit = {
-    logged += NeededRows.Block(
+    logged += NeededBlocks.Block(
       sequence,
       ChangeLogReader.lastOf(sequence, block),
       ChangeLogReader.entriesOf(block),

@@ -1,15 +1,20 @@
 package io.joinless.spark.state
 
-import scala.collection.mutable
-
-import io.joinless.engine.tuples.{PagedBytes, TimingWheel}
+import io.joinless.engine.tuples.{IntStack, PagedBytes, PagedLongs, TimingWheel}
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
 
-/** Which rows of a cell are needed until when, and which blocks of its log: where rows are forgotten. Kept with the cell's views, and
-  * found anew when these are rebuilt.
+/** Until when the rows of a cell are needed, where rows are forgotten. Kept with the cell's views, and found anew when these are rebuilt.
   *
-  * Memory: 12 bytes for each row and role whose time ends, a byte for each row, and an object per block of the log.
+  * {{{
+  * batch 7:   settle(…)     what batch 6 left: rows that nobody needs leave their relations, times of new rows go into the wheels
+  *            came(…)       for each new row
+  *            advance(W)    says how many rows are needed no longer; they stay where they are
+  * }}}
+  * So a batch can be taken back (`takeBack`): nothing that it has done to the rows of earlier batches is done yet.
+  *
+  * Memory: 12 bytes for each row and role whose time ends, and a byte for each row; 16 bytes for each role of a row that came or went in
+  * the last batch.
   */
 final private[spark] class NeededRows(spec: BlockSpec) {
   private[this] val lifetimes = new RowLifetimes(spec)
@@ -17,30 +22,30 @@ final private[spark] class NeededRows(spec: BlockSpec) {
   private[this] val roles = spec.inputs.map(_ => new PagedBytes).toArray // of a row: how many it is still needed in
   private[this] val inputOf = spec.relations.map(_.input).toArray
 
-  private[this] val log = new mutable.ArrayDeque[NeededRows.Block]
-  private[this] var logEntries = 0L
+  // the last batch: roles of rows that came, with their times; those that ended of rows from before; rows without any left
+  private[this] val cameRelations = new IntStack
+  private[this] val cameRows = new IntStack
+  private[this] val cameUntil = new PagedLongs
+  private[this] val endedRelations = new IntStack
+  private[this] val endedRows = new IntStack
+  private[this] val goneInputs = new IntStack
+  private[this] val goneRows = new IntStack
+  private[this] var watermark = Long.MinValue
 
-  /** The oldest block of the log, if there is one. */
-  def oldest: Option[NeededRows.Block] = log.headOption
+  /** Number of rows that the last batch found to be needed no longer. They are stored until the next one. */
+  def gone: Long = goneRows.size.toLong
 
-  /** Entries of all blocks of the log. */
-  def entries: Long = logEntries
-
-  /** A block came behind the others. */
-  def append(block: NeededRows.Block): Unit = {
-    log += block
-    logEntries += block.entries
-  }
-
-  /** The oldest block of the log is gone. */
-  def removeOldest(): NeededRows.Block = gone(log.removeHead())
-
-  /** The last block of the log is gone. */
-  def removeLast(): NeededRows.Block = gone(log.removeLast())
-
-  private def gone(block: NeededRows.Block): NeededRows.Block = {
-    logEntries -= block.entries
-    block
+  /** Ends what the last batch has begun: tells `forget` each relation and row that is needed no longer, then frees rows that no relation
+    * needs. The batch cannot be taken back any more.
+    */
+  def settle(views: RowStore, forget: (Int, Int) => Unit): Unit = {
+    each(endedRows)(i => forget(endedRelations(i), endedRows(i)))
+    each(cameRows) { i =>
+      if (cameUntil(i) <= watermark) forget(cameRelations(i), cameRows(i))
+      else wheels(cameRelations(i)).put(cameUntil(i), cameRows(i))
+    }
+    each(goneRows)(i => views.arena(goneInputs(i)).free(goneRows(i)))
+    clear()
   }
 
   /** A row came, with these roles. */
@@ -48,51 +53,71 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     var left = roles
     while (left != 0L) {
       val relation = java.lang.Long.numberOfTrailingZeros(left)
-      if (wheels(relation) != null) wheels(relation).put(lifetimes.until(relation, base, offset, bytes), row)
+      if (wheels(relation) != null) {
+        cameUntil(cameRows.size) = lifetimes.until(relation, base, offset, bytes)
+        cameRelations.push(relation)
+        cameRows.push(row)
+      }
       left &= left - 1
     }
     this.roles(inputOf(java.lang.Long.numberOfTrailingZeros(roles)))(row) = java.lang.Long.bitCount(roles)
   }
 
-  /** The watermark is now `watermark`: tells `forget` each relation and row that is needed no longer, then frees rows that no relation
-    * needs.
-    *
-    * @return number of rows that were freed
-    */
-  def advance(watermark: Long, views: RowStore)(forget: (Int, Int) => Unit): Long = {
-    var freed = 0L
-    for (relation <- wheels.indices if wheels(relation) != null) {
-      val input = inputOf(relation)
+  /** The batch ends with this watermark. */
+  def advance(watermark: Long): Unit = {
+    this.watermark = watermark
+    for (relation <- wheels.indices if wheels(relation) != null)
       wheels(relation).advance(watermark) { row =>
-        forget(relation, row)
-        val left = roles(input)(row) - 1
-        roles(input)(row) = left
-        if (left == 0) {
-          views.arena(input).free(row)
-          freed += 1
-        }
+        endedRelations.push(relation)
+        endedRows.push(row)
+        ends(relation, row)
       }
-    }
-    freed
+    each(cameRows)(i => if (cameUntil(i) <= watermark) ends(cameRelations(i), cameRows(i)))
   }
 
-  /** The least watermark at which a row is forgotten; the greatest long where none ever is. */
-  def next: Long = wheels.iterator.filter(_ != null).map(_.next).minOption.getOrElse(Long.MaxValue)
+  private def ends(relation: Int, row: Int): Unit = {
+    val input = inputOf(relation)
+    val left = roles(input)(row) - 1
+    roles(input)(row) = left
+    if (left == 0) {
+      goneInputs.push(input)
+      goneRows.push(row)
+    }
+  }
+
+  /** Takes the last batch back; the rows that came in it are taken out of the views by somebody else. */
+  def takeBack(): Unit = {
+    each(endedRows) { i =>
+      val relation = endedRelations(i)
+      val left = roles(inputOf(relation))
+      left(endedRows(i)) = left(endedRows(i)) + 1
+      wheels(relation).put(watermark, endedRows(i)) // it ends again when the batch is played again
+    }
+    clear()
+  }
+
+  /** The least watermark at which a row is needed no longer; the greatest long where none ever is. */
+  def next: Long = {
+    var least = wheels.iterator.filter(_ != null).map(_.next).minOption.getOrElse(Long.MaxValue)
+    each(cameRows)(i => if (cameUntil(i) > watermark) least = math.min(least, cameUntil(i)))
+    least
+  }
 
   def bytes: Long =
-    wheels.iterator.filter(_ != null).map(_.bytes).sum + roles.iterator.map(_.bytes).sum +
-      NeededRows.BytesPerBlock * log.size
-}
+    wheels.iterator.filter(_ != null).map(_.bytes).sum + roles.iterator.map(_.bytes).sum + cameRelations.bytes +
+      cameRows.bytes + cameUntil.bytes + endedRelations.bytes + endedRows.bytes + goneInputs.bytes + goneRows.bytes
 
-private[spark] object NeededRows {
+  private def clear(): Unit = {
+    cameRelations.clear()
+    cameRows.clear()
+    endedRelations.clear()
+    endedRows.clear()
+    goneInputs.clear()
+    goneRows.clear()
+  }
 
-  /** A block of the log.
-    *
-    * @param first its number, which is its key
-    * @param last the last number that it stands for
-    * @param until at this watermark none of its entries is needed
-    */
-  final case class Block(first: Long, last: Long, entries: Int, until: Long)
-
-  final private val BytesPerBlock = 48L
+  @inline private def each(stack: IntStack)(f: Int => Unit): Unit = {
+    var i = 0
+    while (i < stack.size) { f(i); i += 1 }
+  }
 }

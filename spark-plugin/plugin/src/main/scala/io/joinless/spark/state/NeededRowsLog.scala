@@ -24,9 +24,9 @@ final private[spark] class NeededRowsLog(
     reader: ChangeLogReader,
     watermark: Long
 ) {
-  import NeededRows.Block
+  import NeededBlocks.Block
 
-  private[this] val needed = start.needed.get
+  private[this] var log = start.blocks
   private[this] val lifetimes = new RowLifetimes(spec)
   private[this] val writer = new ChangeLogWriter(cell, start.nextSequence, store, weighted = true, start.tail)
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
@@ -43,6 +43,9 @@ final private[spark] class NeededRowsLog(
 
   def nextSequence: Long = writer.nextSequence
   def tail: LogTail = writer.tail
+
+  /** All blocks in the store. */
+  def blocks: NeededBlocks = log
 
   /** A row came; where no later batch needs it, nothing is written. */
   def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
@@ -65,7 +68,7 @@ final private[spark] class NeededRowsLog(
   }
 
   private def endBlock(): Unit = {
-    needed.append(Block(first, current, entries, until))
+    log :+= Block(first, current, entries, until)
     current = writer.nextSequence
     first = current
     entries = 0
@@ -81,8 +84,9 @@ final private[spark] class NeededRowsLog(
     removeUnread()
     clean(rows, NeededRowsLog.EntriesPerRow * (own + forgotten) + LogExtent.MostCredit)
     val nothingNew = entries == 0
-    writer.close(reader, always = nothingNew && removedAny && needed.oldest.isDefined) { taken =>
-      val block = needed.removeLast()
+    writer.close(reader, always = nothingNew && removedAny && log.oldest.isDefined) { taken =>
+      val block = log.blocks.last
+      log = log.withoutLast
       first = block.first
       require(block.first == taken.first, s"block ${taken.first} of the log is not known")
       (roles, _, _, base, offset, bytes) => writeNeeded(roles, base, offset, bytes)
@@ -94,11 +98,11 @@ final private[spark] class NeededRowsLog(
   private def removeUnread(): Unit =
     while (old.exists(_.until <= watermark)) removeOldest()
 
-  private def old: Option[Block] = needed.oldest.filter(_.first < start.nextSequence)
+  private def old: Option[Block] = log.oldest.filter(_.first < start.nextSequence)
 
   private def clean(rows: Long, credit: Long): Unit = {
     var left = credit
-    while (needed.entries + entries > 2 * rows && old.isDefined && left > 0) {
+    while (log.entries + entries > 2 * rows && old.isDefined && left > 0) {
       val block = old.get
       left -= block.entries
       key.setLong(0, block.first)
@@ -111,15 +115,15 @@ final private[spark] class NeededRowsLog(
   }
 
   private def removeOldest(): Unit = {
-    val block = needed.removeOldest()
-    key.setLong(0, block.first)
+    key.setLong(0, log.blocks.head.first)
+    log = log.withoutOldest
     store.remove(key)
     removedAny = true
     noteOldest()
   }
 
   private def noteOldest(): Unit =
-    writer.cleanedUntil(needed.oldest.fold(current)(_.first))
+    writer.cleanedUntil(log.oldest.fold(current)(_.first))
 }
 
 private object NeededRowsLog {

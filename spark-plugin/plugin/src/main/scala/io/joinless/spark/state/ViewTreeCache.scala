@@ -17,15 +17,17 @@ final case class StateVersion(run: UUID, version: Long, checkpointId: Option[Str
   * @param views a view tree, or sums ([[io.joinless.engine.reduce.ReducedJoin]]) where results are only counted
   * @param extent where rows are counted
   * @param needed where rows are forgotten
+  * @param blocks of the log, where rows are forgotten
   */
 final case class CellState(
     views: RowStore,
     nextSequence: Long,
     tail: LogTail = LogTail.Empty,
     extent: Option[LogExtent] = None,
-    needed: Option[NeededRows] = None
+    needed: Option[NeededRows] = None,
+    blocks: NeededBlocks = NeededBlocks.Empty
 ) {
-  def bytes: Long = views.bytes + extent.fold(0L)(_.bytes) + needed.fold(0L)(_.bytes)
+  def bytes: Long = views.bytes + extent.fold(0L)(_.bytes) + needed.fold(0L)(_.bytes) + blocks.bytes
 
   /** The views of a block whose results are enumerated. */
   def tree: ViewTree = views match {

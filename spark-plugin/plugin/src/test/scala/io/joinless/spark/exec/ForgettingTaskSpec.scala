@@ -5,7 +5,7 @@ import scala.util.Random
 import io.joinless.engine.view.{Invariants, ViewTree}
 import io.joinless.spark.Blocks
 import io.joinless.spark.spec.{BlockSpec, LifetimeSpec, TimeSpec}
-import io.joinless.spark.state.{BlocksInMemory, CellState, ChangeLogReader}
+import io.joinless.spark.state.{BlocksInMemory, CellState, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{DataType, LongType, TimestampType}
 import org.scalatest.funsuite.AnyFunSuite
@@ -113,7 +113,12 @@ private object ForgettingTaskSpec {
     private def tree: ViewTree = state.tree
 
     def sizes: Sizes =
-      Sizes(tree.rows, state.needed.get.entries, store.blocks.map(_._2.getSizeInBytes.toLong).sum, state.bytes)
+      Sizes(
+        tree.rows - state.needed.get.gone,
+        state.blocks.entries,
+        store.blocks.map(_._2.getSizeInBytes.toLong).sum,
+        state.bytes
+      )
 
     /** Rows up to two seconds out of order; a straggler comes from the future and stays for two windows. */
     def batch(rowsPerSecond: Int, second: Int, stragglers: Boolean): Unit = {
@@ -127,19 +132,31 @@ private object ForgettingTaskSpec {
           .map(r => r.asInstanceOf[UnsafeRow].copy()).toList
       }
       watermark = math.max(watermark, 1000L * (second - 3))
+      if (random.nextInt(3) == 0) rehearse(exchanged)
       store.begin()
-      val context = CellContext(
-        spec,
-        Nil,
-        0,
-        store,
-        reader,
-        _ => (),
-        (now, _) => { store.commit(); state = now },
-        new TaskMetrics,
-        watermark = watermark
+      task(exchanged, (now, _) => { store.commit(); state = now }).foreach(_ => ())
+      Invariants.check(tree)
+    }
+
+    private def task(exchanged: Seq[UnsafeRow], commit: (CellState, Option[Undo]) => Unit): CellTask = {
+      val context = CellContext(spec, Nil, 0, store, reader, _ => (), commit, new TaskMetrics, watermark = watermark)
+      new ForgettingTask(context, state, exchanged.iterator)
+    }
+
+    /** Plays a batch, or a part of it, and takes it back: nothing of it is left. */
+    private def rehearse(exchanged: Seq[UnsafeRow]): Unit = {
+      val before = (sizes.rows, sizes.entries, state.needed.get.next)
+      var undo: Option[Undo] = None
+      store.begin()
+      val played = task(exchanged, (_, back) => undo = back)
+      played.take(if (random.nextBoolean()) Int.MaxValue else random.nextInt(4)).foreach(_ => ())
+      state = undo.fold(played.rollBack().get)(_.apply())
+      val after = (sizes.rows, sizes.entries, state.needed.get.next)
+      // what ended in the batch that was taken back ends in the next one
+      assert(
+        after._1 == before._1 && after._2 == before._2 && after._3 <= math.max(before._3, watermark),
+        s"$after, not $before"
       )
-      new ForgettingTask(context, state, exchanged.iterator).foreach(_ => ())
       Invariants.check(tree)
     }
 
