@@ -6,7 +6,7 @@ show what becomes of a query, ``progress`` and ``error`` what a running one does
 
 from joinless import changes as _changes
 from joinless.apply import apply_changes
-from joinless.changes import changelog, enumerate_deltas, enumerate_full, latest
+from joinless.changes import changelog, enumerate_deltas, enumerate_full, expire, latest
 from joinless.errors import (
     ApplyChangesError,
     ConnectUnsupportedError,
@@ -37,6 +37,7 @@ __all__ = [
     "enumerate_deltas",
     "enumerate_full",
     "error",
+    "expire",
     "explain",
     "latest",
     "materialize",

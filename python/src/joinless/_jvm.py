@@ -43,6 +43,11 @@ def changelog(df: DataFrame, change_type: str | None, weight: str | None) -> Dat
     return DataFrame(_api(df, "joinless.changelog").changelog(df._jdf, change_type, weight), df.sparkSession)
 
 
+def expire(df: DataFrame, column: str, after: str) -> DataFrame:
+    """The rows of `df` that are not older than `after`."""
+    return DataFrame(_api(df, "joinless.expire").expire(df._jdf, column, after), df.sparkSession)
+
+
 def deltas(df: DataFrame, form: str) -> DataFrame:
     """The changes of the result of `df`."""
     return DataFrame(_api(df, "incrementalEnumerate").deltas(df._jdf, form), df.sparkSession)

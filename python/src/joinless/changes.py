@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Literal, overload
 
 from pyspark.sql import DataFrame, Window
@@ -56,6 +57,42 @@ def changelog(df: DataFrame, change_type: str | None = None, weight: str | None 
     _arguments.text("joinless.changelog", "change_type", change_type, optional=True)
     _arguments.text("joinless.changelog", "weight", weight, optional=True)
     return _jvm.changelog(df, change_type, weight)
+
+
+def expire(df: DataFrame, column: str, after: str | timedelta) -> DataFrame:
+    """The rows of a streaming DataFrame that are not older than a given time: what is true now, of the last hour.
+
+    A row counts from its arrival until the watermark of the query reaches its time and `after`. Then it goes, and
+    results with it: a query over the rows, written through `incrementalEnumerate`, tells both. A row that is past its
+    time when it comes never counts, nor does one without a time.
+
+    >>> readings = spark.readStream.schema("src INT, dst INT, ts TIMESTAMP").csv(folder)
+    >>> joinless.expire(readings.withWatermark("ts", "1 minute"), "ts", "1 hour").createOrReplaceTempView("recent")
+    >>> spark.table("recent").columns
+    ['src', 'dst', 'ts']
+
+    Args:
+        df: rows that only come, with a watermark on `column`.
+        column: name of a TIMESTAMP column, or of a window, which stands for its end.
+        after: how long a row lasts behind its time: an interval without months or years, such as ``"1 hour"`` or
+            ``timedelta(hours=1)``, not negative.
+
+    Returns:
+        A streaming DataFrame. A query over it is written through `incrementalEnumerate`; without it the start of the
+        query fails with ``JOINLESS_RETRACTIONS_NOT_REPRESENTABLE``.
+
+    Raises:
+        AnalysisException: ``JOINLESS_EXPIRY`` where the column is not there, has no watermark or is no time, or where
+            the interval is not one; ``JOINLESS_NOT_STREAMING`` where `df` reads no stream.
+        TypeError, ValueError: an argument of another kind.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
+    """
+    _arguments.text("joinless.expire", "column", column)
+    if isinstance(after, timedelta):
+        after = f"{after // timedelta(microseconds=1)} microseconds"
+    _arguments.text("joinless.expire", "after", after)
+    return _jvm.expire(df, column, after)
 
 
 def latest(df: DataFrame, key: str | Sequence[str], order: str | Sequence[str]) -> DataFrame:

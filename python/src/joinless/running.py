@@ -49,6 +49,7 @@ class Progress:
         rows_in: rows that came to cells; a row replicated to three cells counts three.
         rows_netted: rows of changelogs cancelled or merged within the batch.
         rows_forgotten: stored rows that went because no later row can join them.
+        rows_expired: rows whose time has passed (`joinless.expire`), also when they came.
         key_errors: rows left out because a join key could not be computed.
         rows_out: result rows written.
         propagation_steps: counts changed because a key came or went below; the work of updates.
@@ -80,6 +81,7 @@ class Progress:
     rows_in: int
     rows_netted: int
     rows_forgotten: int
+    rows_expired: int
     key_errors: int
     rows_out: int
     propagation_steps: int

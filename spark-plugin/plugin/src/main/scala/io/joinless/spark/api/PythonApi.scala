@@ -55,6 +55,8 @@ object PythonApi {
   /** `df` as a relation of which the column `changeType`, or `weight`, tells the changes; `_change_type` where both are
     * null.
     */
+  def expire(df: Dataset[_], column: String, after: String): DataFrame = Changes.expire(df.toDF(), column, after)
+
   def changelog(df: Dataset[_], changeType: String, weight: String): DataFrame =
     Changes.changelog(df.toDF(), Option(changeType), Option(weight))
 

@@ -27,6 +27,11 @@ package object api {
     def weightedChangelog(weight: String = DeltaForm.Weight.column): DataFrame =
       Changes.changelog(df, None, Some(weight))
 
+    /** The rows that are not older than `after`, such as `"1 hour"`: a row goes when the watermark reaches its time in `column`, a
+      * TIMESTAMP with a watermark, and `after`. A query over them tells what comes and what goes.
+      */
+    def expire(column: String, after: String): DataFrame = Changes.expire(df, column, after)
+
     /** The newest row of each key: that with the greatest `order`. Of rows that are equal in `order` it is one, always the same. */
     def latest(key: Seq[String], order: Seq[String]): DataFrame = {
       val newest = order.map(col(_).desc_nulls_last)

@@ -1,11 +1,16 @@
 package io.joinless.spark.changes
 
-import io.joinless.spark.errors.JoinlessErrors
+import scala.util.control.NonFatal
+
+import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{ChangeColumn, Changelog, DeltaForm, DeltaOutput}
+import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
+import org.apache.spark.sql.catalyst.util.IntervalUtils
 import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, StringType}
 
@@ -26,6 +31,35 @@ object Changes {
       throw JoinlessErrors.changeColumn("NO_COLUMNS", node.hidden.head.name, SourceNames.of(plan))
     Plans.dataFrame(df, node)
   }
+
+  /** The rows of `df` whose time in `column` is not longer ago than `after`, by the watermark. */
+  def expire(df: DataFrame, column: String, after: String): DataFrame = {
+    checked(df)
+    val plan = Plans.analyzed(df)
+    val source = SourceNames.of(plan)
+    def refused(subclass: String, more: (String, String)*) =
+      throw JoinlessErrors.expiry(subclass, column, source, more: _*)
+    if (plan.exists(_.isInstanceOf[Changelog])) refused("CHANGELOG")
+    val time = plan.output.filter(a => plan.conf.resolver(a.name, column)) match {
+      case Seq(one) => one
+      case Seq() =>
+        val names = plan.output.map(_.name)
+        refused("NOT_FOUND", "columns" -> names.mkString(", "), "suggestion" -> Suggestion.sentence(column, names))
+      case _ => refused("AMBIGUOUS")
+    }
+    if (!TimeSpec.isTime(time.dataType)) refused("NOT_A_TIMESTAMP", "type" -> time.dataType.sql)
+    if (!time.metadata.contains(EventTimeWatermark.delayKey)) refused("NO_WATERMARK", "quoted" -> s"\"$column\"")
+    val micros = lasting(after).getOrElse(refused("INTERVAL", "after" -> s"'$after'"))
+    Plans.dataFrame(df, Changelog(plan, Literal(1L), Nil, Some(time), micros))
+  }
+
+  /** Microseconds; a day is 24 hours, as it is for a watermark. */
+  private def lasting(after: String): Option[Long] =
+    try {
+      val interval = IntervalUtils.fromIntervalString(after)
+      val micros = Math.addExact(Math.multiplyExact(interval.days.toLong, MICROS_PER_DAY), interval.microseconds)
+      Option.when(interval.months == 0 && micros >= 0)(micros)
+    } catch { case NonFatal(_) => None }
 
   /** The changes of `df`'s result. */
   def deltas(df: DataFrame, form: DeltaForm): DataFrame = {

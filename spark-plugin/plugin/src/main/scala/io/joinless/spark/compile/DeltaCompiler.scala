@@ -130,10 +130,21 @@ final class DeltaCompiler(
       case aggregate: Aggregate if aggregate.isStreaming && reason.isEmpty =>
         replaced(aggregate)(groups(aggregate, streams))
       case StoredInput(child) if reason.isEmpty => replaced(child)(stored(child, streams))
+      case union: Union if reason.isEmpty && union.exists(expires(_, streams)) =>
+        // rows of its other parts have no such time: those that expire are changes for it
+        union.withNewChildren(union.children.map { part =>
+          if (Streams.isLinear(part) && part.exists(expires(_, streams))) replaced(part)(stored(part, streams))
+          else part
+        })
       case join: Join if Conditions.joinsStreams(join) && reason.isEmpty =>
         join.withNewChildren(join.children.map(side))
     }
     reason.toLeft(changed)
+  }
+
+  private def expires(plan: LogicalPlan, streams: Streams): Boolean = plan match {
+    case ref: StreamRef => streams.expiry(ref).isDefined
+    case _ => false
   }
 
   /** A union with joins in it, explode, ROLLUP and the like. */
@@ -218,8 +229,8 @@ final class DeltaCompiler(
   }
 
   private def block(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = for {
-    asWritten <- ExtractJoinBlock(plan, plan.outputSet)
-    _ <- new DeltaScope(streams.isChangelog)(asWritten).toLeft(())
+    asWritten <- ExtractJoinBlock(withTimes(plan, streams), plan.outputSet)
+    _ <- new DeltaScope(streams.isChangelog, streams.expiry(_).isDefined)(asWritten).toLeft(())
     closed = layoutOf(asWritten, streams)
     // Spark cannot run it either: a cycle is opened, and what closes it is checked on each result
     layout = GyoReduction.reduce(closed.hypergraph).fold(
@@ -246,8 +257,30 @@ final class DeltaCompiler(
     form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
   }
 
-  private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
-    BlockLayout(block, AttributeClasses(block), streams.changelogs(block.leaves.map(_.plan)), conf.keyErrorsAreNull)
+  private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout = {
+    val expiring = for {
+      (leaf, i) <- block.leaves.zipWithIndex
+      ref <- leaf.plan.collectFirst { case ref: StreamRef => ref }
+      expiry <- streams.expiry(ref)
+    } yield i -> expiry.copy(column = leaf.attributes(leaf.columns.indexWhere(_.exprId == expiry.column.exprId)))
+    BlockLayout(
+      block,
+      AttributeClasses(block),
+      streams.changelogs(block.leaves.map(_.plan)),
+      conf.keyErrorsAreNull,
+      expiring.toMap
+    )
+  }
+
+  /** The plan in which projections hand on the times by which rows of streams go. */
+  private def withTimes(plan: LogicalPlan, streams: Streams): LogicalPlan = {
+    val times = plan.collect { case ref: StreamRef => streams.expiry(ref).map(_.column) }.flatten
+    if (times.isEmpty) plan
+    else plan.transformUp { case project @ Project(list, child) =>
+      val more = times.filter(t => child.outputSet.contains(t) && !project.outputSet.contains(t))
+      if (more.isEmpty) project else Project(list ++ more, child)
+    }
+  }
 }
 
 /** Who takes the changes of rows.

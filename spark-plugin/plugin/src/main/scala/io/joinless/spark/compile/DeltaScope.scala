@@ -12,13 +12,22 @@ import org.apache.spark.sql.catalyst.plans.logical._
   * a row must meet the same query when it is deleted as when it was inserted: nothing random, nothing that changes with time
   * or with a table that is read beside the stream.
   */
-final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
+final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expires: StreamRef => Boolean) {
 
   def apply(block: JoinBlock)(implicit statics: StaticSides): Option[Reason] = {
     val leaves = block.leaves.map(_.plan)
     val expressions = block.filters.flatten ++ block.residuals ++ block.late ++ block.output.map(_._2)
     leaves.flatMap(unsupported(_)).headOption
       .orElse(watermark(leaves))
+      .orElse(
+        leaves.collectFirst {
+          // rows of the others would need a time, too
+          case union if union.collect { case ref: StreamRef => ref }.size > 1 && union.collect { case r: StreamRef =>
+                r
+              }.exists(expires) =>
+            Reason.of(Reason.UnsupportedOperator, "operator" -> "UNION of rows that expire")
+        }
+      )
       .orElse(if (leaves.exists(changes)) DeltaScope.changing(expressions ++ leaves.flatMap(below)) else None)
       .orElse(leaves.filter(changes).flatMap(staticSide).headOption)
   }
@@ -48,7 +57,7 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean) {
   }
 
   private def watermark(leaves: Seq[LogicalPlan]): Option[Reason] =
-    leaves.flatMap(_.collect { case ref: StreamRef if isChangelog(ref) => ref.output }).flatten
+    leaves.flatMap(_.collect { case ref: StreamRef if isChangelog(ref) && !expires(ref) => ref.output }).flatten
       .find(_.metadata.contains(EventTimeWatermark.delayKey))
       .map(column => Reason.of(Reason.WatermarkOnChangelog, "column" -> column.name))
 

@@ -3,7 +3,17 @@ package io.joinless.spark.compile
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import io.joinless.spark.plans.{BestRows, Changelog, DeltaForm, DeltaRows, Groups, InPlaceOf, MaskedStream, StreamRef}
+import io.joinless.spark.plans.{
+  BestRows,
+  Changelog,
+  DeltaForm,
+  DeltaRows,
+  Expiry,
+  Groups,
+  InPlaceOf,
+  MaskedStream,
+  StreamRef
+}
 import io.joinless.spark.rules.{MeaningTexts, RelationNames, RowsDigest, StoredRows, TimeZones, WeightedRows}
 import io.joinless.spark.spec.{OriginSpec, RowsSpec}
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, EliminateView}
@@ -28,8 +38,16 @@ final private[compile] class Streams {
 
   def isChangelog(ref: StreamRef): Boolean = all(ref.number).isInstanceOf[Changelog]
 
+  /** When rows of the stream go by themselves, over the columns of the reference. */
+  def expiry(ref: StreamRef): Option[Expiry] = all(ref.number) match {
+    case changelog: Changelog => changelog.expiry.map { expiry =>
+        expiry.copy(column = ref.output(changelog.output.indexWhere(_.exprId == expiry.column.exprId)))
+      }
+    case _ => None
+  }
+
   def isGroups(ref: StreamRef): Boolean = all(ref.number) match {
-    case Changelog(_: Groups, _, _) => true
+    case Changelog(_: Groups, _, _, _, _) => true
     case _ => false
   }
 
@@ -58,7 +76,7 @@ final private[compile] class Streams {
   /** No rows of these columns, of the first stream of the query. */
   def none(output: Seq[Attribute]): WeightedRows = {
     val stream = all.head match {
-      case Changelog(changes, _, _) => changes
+      case Changelog(changes, _, _, _, _) => changes
       case other => other
     }
     val columns = output.map(a => Alias(Literal(null, a.dataType), "result")()) :+ named(Literal(1L))
@@ -84,7 +102,7 @@ final private[compile] class Streams {
   def single(leaves: IndexedSeq[LogicalPlan]): Set[Int] = leaves.indices.filter { i =>
     Streams.isLinear(leaves(i)) && !leaves(i).exists(_.isInstanceOf[Union]) && leaves(i).collect {
       case ref: StreamRef => all(ref.number) match {
-          case Changelog(groups: Groups, _, _) => groups.shape.columns.isEmpty
+          case Changelog(groups: Groups, _, _, _, _) => groups.shape.columns.isEmpty
           case _ => false
         }
     }.forall(identity)
@@ -92,7 +110,7 @@ final private[compile] class Streams {
 
   /** Takes down what is made of groups above them. */
   def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = all(ref.number) match {
-    case changelog @ Changelog(groups: Groups, _, _) =>
+    case changelog @ Changelog(groups: Groups, _, _, _, _) =>
       val shape = groups.shape.copy(above = Some(above), zone = TimeZones.both(groups.shape.zone, zone))
       all(ref.number) = changelog.copy(child = groups.copy(shape = shape))
     case _ =>
@@ -148,7 +166,7 @@ final private[compile] class Streams {
     }
     val sources = below(leaf).transform { case ref: StreamRef =>
       val rows = all(ref.number) match {
-        case Changelog(changes, weight, _) => Project(columns(ref) :+ named(weight), changes)
+        case Changelog(changes, weight, _, _, _) => Project(columns(ref) :+ named(weight), changes)
         case stream => Project(columns(ref), stream)
       }
       sameName(ref, rows)
@@ -160,7 +178,7 @@ final private[compile] class Streams {
   /** The conditions that stand below the marks of the changelogs which a plan reads, as they are recorded. */
   def filtersOfChangelogs(plan: LogicalPlan): IndexedSeq[String] = plan.collect { case ref: StreamRef =>
     all(ref.number) match {
-      case Changelog(changes, _, _) if !isDerived(ref) =>
+      case Changelog(changes, _, _, _, _) if !isDerived(ref) =>
         StoredRows.filters(EliminateView(EliminateSubqueryAliases(changes)))
       case _ => Nil
     }
@@ -174,7 +192,7 @@ final private[compile] class Streams {
       sameName(
         ref,
         all(ref.number) match {
-          case Changelog(changes, weight, _) => Project(columns(ref) :+ named(weight), changes)
+          case Changelog(changes, weight, _, _, _) => Project(columns(ref) :+ named(weight), changes)
           case other => Project(columns(ref) :+ named(Literal(1L)), other)
         }
       )

@@ -70,6 +70,10 @@ object JoinlessErrors {
     )
   }
 
+  /** @param more parameters of the subclass */
+  def expiry(subclass: String, column: String, source: String, more: (String, String)*): JoinlessAnalysisException =
+    analysis("JOINLESS_EXPIRY." + subclass, Seq("column" -> column, "source" -> source) ++ more: _*)
+
   /** Both ways to tell of changes are given. */
   def twoChangeColumns(weight: String, changeType: String, source: String): JoinlessAnalysisException =
     analysis("JOINLESS_CHANGE_COLUMN.TWO_GIVEN", "column" -> weight, "other" -> changeType, "source" -> source)

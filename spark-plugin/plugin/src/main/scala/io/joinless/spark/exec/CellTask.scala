@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellState, ChangeLogReader, LogExtent, NeededRows, Undo, Views}
+import io.joinless.spark.state.{CellState, ChangeLogReader, ExpiringRows, LogExtent, NeededRows, Undo, Views}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
@@ -114,7 +114,8 @@ private[spark] object CellTask {
       Views.empty(spec),
       0L,
       extent = Option.when(spec.retractable)(new LogExtent(spec)),
-      needed = Option.when(spec.forgets)(new NeededRows(spec))
+      needed = Option.when(spec.forgets)(new NeededRows(spec)),
+      expiring = Option.when(spec.expires)(new ExpiringRows(spec))
     )
 
   /** The views of what the log holds.

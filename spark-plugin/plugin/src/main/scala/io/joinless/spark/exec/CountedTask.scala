@@ -3,9 +3,10 @@ package io.joinless.spark.exec
 import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.state.{CellJournal, CellState, CountLog, RowWords, Undo}
+import io.joinless.spark.state.{CellJournal, CellState, CountLog, RowLifetimes, RowWords, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
 
 /** One batch in one cell whose rows are counted: all rows are read and netted, what the batch leaves of each is written to the log, then
   * the changes of the result are told.
@@ -19,6 +20,8 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   private[this] val journal = if (first) None else Some(new CellJournal(start))
   private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
   private[this] val words = new RowWords
+  private[this] val expiring = start.expiring.orNull
+  private[this] val lifetimes = new RowLifetimes(spec)
   private[this] var undo: Undo = null // once the batch is prepared
   private[this] var begun = false
 
@@ -39,11 +42,32 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   /** Reads the batch, and writes what it leaves of rows to the log. */
   protected def begin(): Unit = {
     begun = true
+    if (expiring != null) expiring.settle()
     while (takeNext()) {}
+    if (expiring != null) expire()
     batch.prepare()
+    if (expiring != null) batch.foreachChangedRow { (input, row) =>
+      for (relation <- views.block.relationsOf(input))
+        if (batch.before(relation, row) <= 0 && batch.after(relation, row) > 0) expiring.came(relation, row, views)
+    }
     val changed = log.writeChanges(batch)
     undo = journal.getOrElse(new FirstBatch(spec))
     metrics.rowsNetted -= changed // counted as taken so far; what is left after netting goes off
+  }
+
+  /** Rows whose time has passed go, all their copies; what else the batch does to them plays no part. */
+  private def expire(): Unit = {
+    val _ = batch.size // which has all changes noted
+    metrics.rowsExpired += expiring.end(watermark, views) { (relation, row) =>
+      val left = batch.after(relation, row)
+      if (left > 0) {
+        val arena = arenaOf(relation)
+        val count = arena.words(row)
+        val content = words(arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), 8 * count)
+        batch.add(inputOf(relation), 1L << relation, -left, content, count)
+      }
+      left > 0
+    }
   }
 
   final override protected def take(
@@ -53,6 +77,12 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
       offset: Long,
       bytes: Int
   ): Unit = {
+    val kept =
+      if (expiring == null) roles else lifetimes.needed(roles, watermark, exchanged.getBaseObject, offset, bytes)
+    if (kept == 0L) metrics.rowsExpired += 1 else add(exchanged, input, kept, offset, bytes)
+  }
+
+  private def add(exchanged: UnsafeRow, input: Int, roles: Long, offset: Long, bytes: Int): Unit = {
     val row = words(exchanged.getBaseObject, offset, bytes)
     metrics.propagate.begin()
     batch.add(input, roles, exchanged.getLong(ExchangeRow.Weight), row, bytes >>> 3)
@@ -71,10 +101,11 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   override protected def close(): (CellState, Option[Undo]) = {
     log.close()
     checkSize(start.bytes)
+    if (expiring != null) metrics.nextForgotten = expiring.next
     metrics.rowsOwed = extent.owed
     metrics.rowsRemoved = log.removed
     metrics.logRows = extent.entries
-    CellState(views, log.nextSequence, log.tail, start.extent) -> Some(undo)
+    CellState(views, log.nextSequence, log.tail, start.extent, expiring = start.expiring) -> Some(undo)
   }
 
   final override protected def takenBack(): Option[CellState] = Option.when(undo != null) {

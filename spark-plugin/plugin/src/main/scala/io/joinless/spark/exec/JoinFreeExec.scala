@@ -175,7 +175,7 @@ final case class JoinFreeExec(
     commits
     val confs = new JoinlessConf(conf)
     val (cacheEnabled, cacheMaxBytes, owe) = (confs.cacheEnabled, confs.cacheMaxBytes, confs.absentRowsOwed)
-    val times = watermarks.filter(_ => spec.forgets)
+    val times = watermarks.filter(_ => spec.forgets || spec.expires)
     val (late, eviction) =
       (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
     mapCells(child.execute()) { (store, rows) =>

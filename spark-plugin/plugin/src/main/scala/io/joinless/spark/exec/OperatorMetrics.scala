@@ -13,6 +13,7 @@ object OperatorMetrics {
   final val RowsIn = "rowsIn"
   final val RowsNetted = "rowsNetted"
   final val RowsForgotten = "rowsForgotten"
+  final val RowsExpired = "rowsExpired"
   final val KeyErrors = "keyErrors"
   final val RowsOut = "rowsOut"
   final val PropagationSteps = "propagationSteps"
@@ -37,6 +38,7 @@ object OperatorMetrics {
     RowsIn -> "rows that came to cells",
     RowsNetted -> "rows of changelogs cancelled or merged within the batch",
     RowsForgotten -> "rows forgotten: no later row can join them",
+    RowsExpired -> "rows whose time has passed, also when they came: they count no more",
     KeyErrors -> "rows left out because a join key could not be computed",
     RowsOut -> "result rows written",
     PropagationSteps -> "propagation steps: counts changed because a key came or went below",
@@ -68,6 +70,7 @@ final private class TaskMetrics {
   var rowsOwed = 0L
   var rowsRemoved = 0L
   var rowsForgotten = 0L
+  var rowsExpired = 0L
   var nextForgotten: Long = Long.MaxValue
   var logRows = 0L
   var commitNanos = 0L
@@ -87,6 +90,7 @@ final private class TaskMetrics {
     metric(RowsIn) += rowsIn
     metric(RowsNetted) += rowsNetted
     metric(RowsForgotten) += rowsForgotten
+    metric(RowsExpired) += rowsExpired
     metric(RowsOut) += rowsOut
     metric(PropagationSteps) += views.counters.steps - steps
     metric(CursorMoves) += views.counters.moves - moves

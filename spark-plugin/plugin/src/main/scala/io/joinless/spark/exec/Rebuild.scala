@@ -6,6 +6,7 @@ import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{
   CellState,
   ChangeLogReader,
+  ExpiringRows,
   LogExtent,
   NeededBlocks,
   NeededRows,
@@ -39,6 +40,8 @@ final private class Rebuild(
   private[this] val words = new RowWords
   private[this] var rows = 0L
 
+  private[this] val expiring = if (spec.expires) new ExpiringRows(spec) else null
+
   // where rows are forgotten
   private[this] val lifetimes = new RowLifetimes(spec)
   private[this] val needed = if (spec.forgets) new NeededRows(spec) else null
@@ -60,9 +63,18 @@ final private class Rebuild(
     val next = reader.finish()
     survey()
     restoration.finish()
+    if (expiring != null) expiring.restore(views)
     if (settled) Views.restored(views)
     checkSize(views.bytes)
-    CellState(views, next, reader.tail, Option.when(spec.retractable)(extent), Option(needed), neededBlocks)
+    CellState(
+      views,
+      next,
+      reader.tail,
+      Option.when(spec.retractable)(extent),
+      Option(needed),
+      neededBlocks,
+      Option(expiring)
+    )
   }
 
   private def stillNeeded(roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {

@@ -26,7 +26,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       DeltaRowsExec(form, shownColumns, output, planLater(child)) :: Nil
     case groups: Groups => planned(groups) :: Nil
     case RowWindows(child, windows, output) => RowWindowsExec(windows, output, planLater(child)) :: Nil
-    case Changelog(child, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
+    case Changelog(child, _, _, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
     case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
     case DeltaOutput(child) => MarkExec("DeltaOutput", plan.output, planLater(child)) :: Nil
     case _ => Nil

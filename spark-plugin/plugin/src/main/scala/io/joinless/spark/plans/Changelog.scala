@@ -11,10 +11,23 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   *
   * @param weight signed number of copies by which a row of `child` changes the relation; BIGINT, never NULL
   * @param hidden the columns of `child` that tell of changes
+  * @param time a TIMESTAMP, or a window, of `child`: rows go by themselves when the watermark reaches it and `after` microseconds
   */
-final case class Changelog(child: LogicalPlan, weight: Expression, hidden: Seq[Attribute]) extends UnaryNode {
+final case class Changelog(
+    child: LogicalPlan,
+    weight: Expression,
+    hidden: Seq[Attribute],
+    time: Option[Attribute] = None,
+    after: Long = 0L
+) extends UnaryNode {
+
+  /** When rows go by themselves. */
+  def expiry: Option[Expiry] = time.map(Expiry(_, after))
 
   override def output: Seq[Attribute] = child.output.filterNot(a => hidden.exists(_.exprId == a.exprId))
 
   override protected def withNewChildInternal(newChild: LogicalPlan): Changelog = copy(child = newChild)
 }
+
+/** A row goes when the watermark reaches the time in `column` and `after` microseconds. */
+final case class Expiry(column: Attribute, after: Long)

@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{Hypergraph, JoinTree}
-import io.joinless.spark.plans.{CanThrow, IsComputable}
+import io.joinless.spark.plans.{CanThrow, Expiry, IsComputable}
 import io.joinless.spark.spec.{
   AttributeSpec,
   BlockShape,
@@ -37,6 +37,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param unguarded those that nothing can guard
   * @param counted equal rows of streams that only come are one, and counted
   * @param forgets rows that can be part of no further result need not be kept
+  * @param expiring the leaves whose rows go by themselves: a stored column, and how many microseconds behind it
   */
 final case class BlockLayout(
     block: JoinBlock,
@@ -50,7 +51,8 @@ final case class BlockLayout(
     guarded: Seq[Term],
     unguarded: Seq[Term],
     counted: Boolean,
-    forgets: Boolean
+    forgets: Boolean,
+    expiring: Map[Int, Expiry]
 ) {
 
   /** Per leaf, how long its rows can be part of further results. */
@@ -60,7 +62,8 @@ final case class BlockLayout(
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
     InputSpec(
       stored.map(c => ColumnSpec(c.name, KeyBytes.asNullable(c.dataType))),
-      if (changelogs(leaf)) InputKind.Changelog else if (counted) InputKind.Counted else InputKind.Appended
+      if (expiring.contains(leaf)) InputKind.Expiring
+      else if (changelogs(leaf)) InputKind.Changelog else if (counted) InputKind.Counted else InputKind.Appended
     )
   }
 
@@ -129,7 +132,9 @@ final case class BlockLayout(
   }
 
   private def lifetime(leaf: Int): Option[LifetimeSpec] =
-    if (!forgets) None
+    if (expiring.contains(leaf))
+      Some(LifetimeSpec(IndexedSeq(TimeSpec(place(expiring(leaf).column).ordinal, expiring(leaf).after))))
+    else if (!forgets) None
     else
       lifetimes(leaf).toOption.map { l =>
         LifetimeSpec(l.until.map { case (column, after) => TimeSpec(place(column).ordinal, after) })
@@ -153,7 +158,8 @@ object BlockLayout {
       block: JoinBlock,
       classes: AttributeClasses,
       changelogs: Set[Int] = Set.empty,
-      guardKeys: Boolean = false
+      guardKeys: Boolean = false,
+      expiring: Map[Int, Expiry] = Map.empty
   ): BlockLayout = {
     val (guarded, unguarded) = block.earlyKeys.partition { case Term(_, key) =>
       !Conditions.isLate(key) && (guardKeys || CanThrow.onlyByOverflow(key))
@@ -176,7 +182,8 @@ object BlockLayout {
     val residuals = (block.residuals ++ block.cuts).map(reuse)
     val late = block.late.map(reuse)
     val needed = (output.map(_._2) ++ residuals ++ late).flatMap(OuterScope.attributes) ++
-      block.summed.factors ++ keys.flatMap(key => OuterScope.attributes(key.asWritten)).filter(Conditions.isEventTime)
+      block.summed.factors ++ expiring.values.map(_.column) ++ keys.flatMap(key => OuterScope.attributes(key.asWritten))
+        .filter(Conditions.isEventTime)
     val used = AttributeSet(needed ++ keys.collect { case Key(_, _, a: Attribute, _) => a })
 
     val columns = block.leaves.zipWithIndex.map { case (leaf, i) =>
@@ -200,7 +207,8 @@ object BlockLayout {
       guarded,
       unguarded,
       counted = false,
-      forgets = false
+      forgets = false,
+      expiring = expiring
     )
   }
 

@@ -47,7 +47,10 @@ final case class BlockShape(
   def rowsLeave: Boolean = inputs.exists(_.kind.leaves)
 
   /** Rows are forgotten when they can be part of no further result; results stand. */
-  def forgets: Boolean = relations.exists(_.lifetime.isDefined)
+  def forgets: Boolean = !retractable && relations.exists(_.lifetime.isDefined)
+
+  /** Rows go at the end of their lifetime, and results with them. */
+  def expires: Boolean = inputs.exists(_.kind == InputKind.Expiring)
 
   /** The log of a cell is cleaned: its entries have weights, and its blocks say which of them are there. */
   def logIsCleaned: Boolean = retractable || forgets

@@ -20,6 +20,7 @@ final case class BlockSpec(shape: BlockShape, shares: IndexedSeq[Int]) {
   def output: IndexedSeq[ColumnRef] = shape.output
   def retractable: Boolean = shape.retractable
   def forgets: Boolean = shape.forgets
+  def expires: Boolean = shape.expires
 
   /** The block with another shape in the same cells. */
   def shaped(change: BlockShape => BlockShape): BlockSpec = copy(shape = change(shape))

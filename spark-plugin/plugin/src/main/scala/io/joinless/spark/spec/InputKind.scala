@@ -19,5 +19,8 @@ object InputKind {
   /** Rows only come; equal ones are one row, and counted. */
   case object Counted extends InputKind("counted", retractable = true, leaves = false)
 
-  val all: Seq[InputKind] = Seq(Appended, Changelog, Counted)
+  /** Rows come by themselves, and go when the watermark reaches the end of their lifetime. */
+  case object Expiring extends InputKind("expiring", retractable = true, leaves = true)
+
+  val all: Seq[InputKind] = Seq(Appended, Changelog, Counted, Expiring)
 }

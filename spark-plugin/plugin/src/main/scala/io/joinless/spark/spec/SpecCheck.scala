@@ -41,8 +41,8 @@ object SpecCheck {
       Some("its rows are those of other relations")
     else if (spec.relations.indices.exists(r => !spec.relations(r).lifetime.forall(isLifetime(spec, r, _))))
       Some("a relation's rows are needed until a time that is not there")
-    else if (spec.forgets && spec.retractable)
-      Some("rows are forgotten, and their changes told")
+    else if (spec.retractable && spec.relations.exists(r => expires(spec, r) != r.lifetime.isDefined))
+      Some("rows that expire have no time, or others have one")
     else if (spec.shape.reduction.isDefined && !spec.inputs.forall(_.retractable))
       Some("its results are counted, and its rows are not")
     else if (spec.relations.exists(r => r.keys.map(_.attribute) != r.keys.map(_.attribute).sorted))
@@ -52,6 +52,9 @@ object SpecCheck {
       Some("its result has other columns or conditions than the block")
     else None
   }
+
+  private def expires(spec: BlockSpec, relation: RelationSpec): Boolean =
+    spec.inputs(relation.input).kind == InputKind.Expiring
 
   private def isLifetime(spec: BlockSpec, relation: Int, lifetime: LifetimeSpec): Boolean =
     lifetime.until.forall { time =>

@@ -93,7 +93,7 @@ object SpecComparison {
       case (was, is) if stored(recorded, was) != stored(planned, is) =>
         s"It stores ${list(stored(recorded, was))} of relation ${was.name}, the query needs " +
           s"${list(stored(planned, is))} of ${is.name}."
-      case (was, is) if recorded.inputs(was.input).retractable != planned.inputs(is.input).retractable =>
+      case (was, is) if kind(recorded, was) != kind(planned, is) =>
         s"Relation ${was.name} was ${kind(recorded, was)} and is now ${kind(planned, is)}."
       case (was, is) if was.input != is.input =>
         s"Relation ${was.name} shared its stored rows with others than ${is.name} would."
@@ -116,10 +116,19 @@ object SpecComparison {
     )
 
   /** Rows that the query needs may be forgotten. Rows that it needs no longer may stay. */
-  private def lifetimes(recorded: BlockShape, planned: BlockShape): Option[String] =
+  private def lifetimes(recorded: BlockShape, planned: BlockShape): Option[String] = if (recorded.expires)
+    expiries(recorded, planned)
+  else
     pairs(recorded, planned).collectFirst {
       case (was, is) if was.lifetime.exists(kept => !is.lifetime.exists(isWithin(_, kept))) =>
         s"It forgets rows of ${is.name} that the query still needs: its bounds in time were narrower."
+    }
+
+  /** Rows that are stored, or gone, are so by the recorded time. */
+  private def expiries(recorded: BlockShape, planned: BlockShape): Option[String] =
+    pairs(recorded, planned).collectFirst {
+      case (was, is) if was.lifetime != is.lifetime =>
+        s"Rows of ${is.name} expired after another time, or by another column."
     }
 
   private def isWithin(needed: LifetimeSpec, kept: LifetimeSpec): Boolean =
@@ -137,7 +146,10 @@ object SpecComparison {
   private def stored(spec: BlockShape, relation: RelationSpec): Seq[ColumnSpec] = spec.inputs(relation.input).columns
 
   private def kind(spec: BlockShape, relation: RelationSpec): String =
-    if (spec.inputs(relation.input).retractable) "a changelog" else "append-only"
+    spec.inputs(relation.input).kind match {
+      case InputKind.Expiring => "one whose rows expire"
+      case kind => if (kind.retractable) "a changelog" else "append-only"
+    }
 
   /** One text per attribute, in terms of positions of relations and names of columns: aliases do not show. */
   private def conditions(spec: BlockShape): Seq[String] = spec.attributes.indices.map { x =>

@@ -41,6 +41,7 @@ final private[spark] class CellJournal(start: CellState) extends Undo {
     extent.live = live
     extent.credit = credit
     extent.owed = owed
+    start.expiring.foreach(_.takeBack(views))
     start
   }
 

@@ -18,6 +18,7 @@ final case class StateVersion(run: UUID, version: Long, checkpointId: Option[Str
   * @param extent where rows are counted
   * @param needed where rows are forgotten
   * @param blocks of the log, where rows are forgotten
+  * @param expiring where rows expire
   */
 final case class CellState(
     views: RowStore,
@@ -25,9 +26,11 @@ final case class CellState(
     tail: LogTail = LogTail.Empty,
     extent: Option[LogExtent] = None,
     needed: Option[NeededRows] = None,
-    blocks: NeededBlocks = NeededBlocks.Empty
+    blocks: NeededBlocks = NeededBlocks.Empty,
+    expiring: Option[ExpiringRows] = None
 ) {
-  def bytes: Long = views.bytes + extent.fold(0L)(_.bytes) + needed.fold(0L)(_.bytes) + blocks.bytes
+  def bytes: Long = views.bytes + extent.fold(0L)(_.bytes) + needed.fold(0L)(_.bytes) + blocks.bytes +
+    expiring.fold(0L)(_.bytes)
 
   /** The views of a block whose results are enumerated. */
   def tree: ViewTree = views match {

@@ -1,0 +1,249 @@
+package io.joinless.spark.time
+
+import java.sql.Timestamp
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.mutable
+import scala.util.Random
+
+import io.joinless.spark.api._
+import io.joinless.spark.{SharedSpark, TestFolders}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryProgress}
+import org.apache.spark.sql.{AnalysisException, DataFrame, Encoders, Row, classic}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Queries over rows that expire: behind every batch, the sum of what was told is the query over the rows that are not late and whose time
+  * has not passed, as batch SQL has it.
+  */
+class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
+  import SlidingViewsSpec._
+
+  /** How many random runs of each query. */
+  private val runs = sys.env.getOrElse("JOINLESS_SLIDING_VIEWS", "1").toInt
+
+  private val queries = Seq(
+    "SELECT t.k, t.x, a.y FROM t JOIN a ON t.k = a.k",
+    "SELECT t.k, a.y, s.x FROM t JOIN a ON t.k = a.k JOIN t s ON a.y = s.k",
+    "SELECT k, ts, x FROM t WHERE x > 2",
+    "SELECT g, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY g",
+    "SELECT t.g, COUNT(*) AS n, SUM(a.y) AS s FROM t JOIN a ON t.k = a.k GROUP BY t.g",
+    "SELECT MIN(t.x) AS l, MAX(a.y) AS h, COUNT(DISTINCT t.g) AS d FROM t JOIN a ON t.k = a.k",
+    "SELECT DISTINCT t.g, a.y FROM t JOIN a ON t.k = a.k",
+    "SELECT t.k, t.x FROM t WHERE EXISTS (SELECT 1 FROM a WHERE a.k = t.k AND a.y > 1)",
+    "SELECT t.k, t.x FROM t WHERE NOT EXISTS (SELECT 1 FROM a WHERE a.k = t.k)",
+    "SELECT t.k, t.x, a.y FROM t LEFT JOIN a ON t.k = a.k",
+    "SELECT t.k, u.v FROM t JOIN u ON t.k = u.k",
+    "SELECT t.k, p.v, a.y FROM t JOIN plain p ON t.k = p.k JOIN a ON a.k = t.k",
+    "SELECT g, x FROM t ORDER BY x DESC, g, k LIMIT 5",
+    "SELECT t.x, a.y FROM t JOIN a ON t.k = a.k AND a.ta BETWEEN t.ts - INTERVAL 10 SECONDS AND t.ts + INTERVAL 10 SECONDS",
+    "SELECT n.g, n.c, a.y FROM (SELECT g, COUNT(*) AS c FROM t GROUP BY g) n JOIN a ON a.k = n.g",
+    "SELECT x FROM (SELECT k, x + 1 AS x, ts AS z FROM t WHERE g < 2) WHERE k < 3"
+  )
+
+  for ((sql, i) <- queries.zipWithIndex; run <- 0 until runs)
+    test(s"oracle_ what is true now: $sql${if (run > 0) s", run $run" else ""}")(new Run(sql, 100L * i + run).play())
+
+  test("what cannot expire is named") {
+    val rows =
+      MemoryStream[(Integer, Timestamp)](Encoders.tuple(Encoders.INT, Encoders.TIMESTAMP), session).toDF().toDF(
+        "k",
+        "ts"
+      )
+    def refused(df: => DataFrame): String = intercept[AnalysisException](df).getCondition
+    val timed = rows.withWatermark("ts", "1 second")
+    assert(refused(rows.expire("ts", "1 hour")) == "JOINLESS_EXPIRY.NO_WATERMARK")
+    assert(refused(timed.expire("tss", "1 hour")) == "JOINLESS_EXPIRY.NOT_FOUND")
+    assert(refused(timed.expire("k", "1 hour")) == "JOINLESS_EXPIRY.NOT_A_TIMESTAMP")
+    for (bad <- Seq("1 month", "-1 hour", "an hour", "", "2 years 1 day"))
+      assert(refused(timed.expire("ts", bad)) == "JOINLESS_EXPIRY.INTERVAL", bad)
+    assert(refused(
+      rows.weightedChangelog("k").withWatermark("ts", "1 second").expire("ts", "1 hour")
+    ) == "JOINLESS_EXPIRY.CHANGELOG")
+    assert(refused(spark.range(1).toDF("ts").expire("ts", "1 hour")) == "JOINLESS_NOT_STREAMING")
+    val started = intercept[AnalysisException](timed.expire("ts", "1 hour").writeStream.format("noop").start())
+    assert(started.getCondition == "JOINLESS_RETRACTIONS_NOT_REPRESENTABLE")
+  }
+
+  private lazy val session = spark.asInstanceOf[classic.SparkSession]
+
+  /** Streams `t(k, g, x, ts)` and `a(k, y, ta)` of rows that expire, `u(k, v)` of changes and `plain(k, v)` of rows that stay. */
+  final private class Run(sql: String, seed: Long) {
+    private[this] val random = new Random(seed * 0x9e3779b97f4a7c15L)
+    private[this] val lasts = Seq(random.nextInt(40), random.nextInt(40))
+    private[this] val delays = Seq(random.nextInt(15), random.nextInt(15))
+    private[this] val twice = random.nextInt(3) == 0
+    private[this] val ts = MemoryStream[Timed](Encoders.product[Timed], session)
+    private[this] val as = MemoryStream[Other](Encoders.product[Other], session)
+    private[this] val us = MemoryStream[Weighted](Encoders.product[Weighted], session)
+    private[this] val plains = MemoryStream[Plain](Encoders.product[Plain], session)
+    private[this] val sent = Seq.fill(4)(mutable.ArrayBuffer.empty[Seq[Product]]) // by number of the addition
+    private[this] val taken = Array.fill(4)(0)
+    private[this] val here = Seq.fill(4)(mutable.ArrayBuffer.empty[Product]) // those that were not late
+    private[this] val checkpoint = TestFolders.create("sliding").resolve("cp").toString
+    private[this] val told = new ConcurrentHashMap[Long, Seq[Row]]
+    private[this] val sums = mutable.Map.empty[Seq[Any], Long]
+    private[this] var late = 0L
+    private[this] var seen = -1L
+    private[this] var (batches, expired, emptyBatches) = (0, 0L, 0)
+    private[this] val results = mutable.Map.empty[Long, Map[Seq[Any], Long]]
+
+    def play(): Unit = withConf(
+      "spark.sql.shuffle.partitions" -> "2",
+      "spark.sql.streaming.multipleWatermarkPolicy" -> (if (random.nextInt(3) == 0) "max" else "min")
+    ) {
+      var running = start()
+      try {
+        for (batch <- 0 until 9) {
+          add(batch)
+          running.processAllAvailable()
+          check(running)
+          if (batch == 4) {
+            running.stop()
+            running = start()
+          }
+        }
+        // time goes on, and nothing else does
+        send(0, Seq(Timed(9, 9, 9L, at(100000))))
+        send(1, Seq(Other(9, 9, at(100000))))
+        running.processAllAvailable()
+        check(running)
+        full(running)
+      } finally running.stop()
+      info(s"$batches batches, $expired expired, ${sums.size} rows at the end, $emptyBatches batches without rows")
+    }
+
+    private def full(running: StreamingQuery): Unit = {
+      val query = spark.sql(sql)
+      for (batch <- results.keys.toSeq.sorted.takeRight(3))
+        assert(
+          bag(query.enumerateFull(checkpoint, Some(batch))) == results(batch),
+          s"the complete result of batch $batch"
+        )
+      val _ = assert(running.exception.isEmpty)
+    }
+
+    private def at(second: Int) = new Timestamp(1000L * second)
+
+    private def some(batch: Int): Timestamp = {
+      val second = 1000 + 15 * batch + random.nextInt(20) - (if (random.nextInt(6) == 0) 40 else 0)
+      if (random.nextInt(20) == 0) null else at(second)
+    }
+
+    private def send(stream: Int, rows: Seq[Product]): Unit = if (rows.nonEmpty) {
+      sent(stream) += rows
+      val _ = stream match {
+        case 0 => ts.addData(rows.map(_.asInstanceOf[Timed]))
+        case 1 => as.addData(rows.map(_.asInstanceOf[Other]))
+        case 2 => us.addData(rows.map(_.asInstanceOf[Weighted]))
+        case 3 => plains.addData(rows.map(_.asInstanceOf[Plain]))
+      }
+    }
+
+    private def add(batch: Int): Unit = {
+      def many(n: Int) = random.nextInt(n)
+      val t = Seq.fill(many(8))(Timed(many(4), many(3), many(6).toLong, some(batch)))
+      send(0, if (t.nonEmpty && many(3) == 0) t :+ t.head else t)
+      send(1, Seq.fill(many(6))(Other(many(4), many(4), some(batch))))
+      send(2, Seq.fill(many(3))(Weighted(1, many(4), many(3))) ++ Seq.fill(many(2))(Weighted(1, 0, 0)))
+      send(3, Seq.fill(many(3))(Plain(many(4), many(3))))
+    }
+
+    private def start(): StreamingQuery = {
+      ts.toDF().withWatermark("ts", s"${delays(0)} seconds").expire("ts", s"${lasts(0)} seconds")
+        .createOrReplaceTempView("t")
+      as.toDF().withWatermark("ta", s"${delays(1)} seconds").expire("ta", s"${lasts(1)} seconds")
+        .createOrReplaceTempView("a")
+      us.toDF().weightedChangelog("w").createOrReplaceTempView("u")
+      plains.toDF().createOrReplaceTempView("plain")
+      seen = -1L
+      val query = spark.sql(sql)
+      query.incrementalEnumerate("weight").writeStream.option("checkpointLocation", checkpoint)
+        .foreachBatch { (df: DataFrame, id: Long) =>
+          if (twice) { val _ = df.count() }
+          val _ = told.put(id, df.collect().toSeq)
+        }.start()
+    }
+
+    private def check(running: StreamingQuery): Unit = {
+      for (
+        progress <- running.recentProgress if progress.batchId > seen && progress.durationMs.containsKey("addBatch")
+      ) {
+        seen = progress.batchId
+        check(progress)
+      }
+      // compared once per round: Spark's own batch SQL costs more than the batch
+      val expected = batch()
+      assert(sums.toMap == expected, s"batch $seen at watermark $late, ${lasts.mkString(" and ")} seconds")
+      results(seen) = expected
+    }
+
+    private def check(progress: StreamingQueryProgress): Unit = {
+      batches += 1
+      val watermark = Option(progress.eventTime.get("watermark")).fold(0L)(java.time.Instant.parse(_).toEpochMilli)
+      val streams = Seq(ts, as, us, plains).map(_.toString)
+      var came = 0
+      for (s <- streams.indices) {
+        val ends = progress.sources.toSeq.filter(_.description == streams(s)).flatMap(p => Option(p.endOffset)).filter(
+          _ != "null"
+        )
+        for (end <- ends.map(_.toInt).maxOption) {
+          for (rows <- sent(s).slice(taken(s), end + 1); row <- rows) {
+            came += 1
+            if (timeOf(row).forall(_ > late)) here(s) += row
+          }
+          taken(s) = math.max(taken(s), end + 1)
+        }
+      }
+      val more = progress.stateOperators.flatMap(o => Option(o.customMetrics.get("rowsExpired"))).map(_.longValue).sum
+      expired += more
+      if (came == 0 && batches > 1) {
+        emptyBatches += 1
+        assert(more > 0, s"batch ${progress.batchId} has neither rows nor any that expire")
+      }
+      for (row <- told.get(progress.batchId)) {
+        val (key, weight) = (row.toSeq.init, row.getLong(row.length - 1))
+        val sum = sums.getOrElse(key, 0L) + weight
+        assert(sum >= 0, s"$key goes, and was not there")
+        if (sum == 0) sums -= key else sums(key) = sum
+      }
+      late = watermark
+    }
+
+    private def timeOf(row: Product): Option[Long] = row match {
+      case t: Timed => Option(t.ts).map(_.getTime)
+      case a: Other => Option(a.ta).map(_.getTime)
+      case _ => None
+    }
+
+    /** The query over the rows that are true now. */
+    private def batch(): Map[Seq[Any], Long] = {
+      def live(s: Int) = here(s).filter(row => timeOf(row).exists(_ + 1000L * lasts(s) > late)).toSeq
+      session.createDataset(live(0).map(_.asInstanceOf[Timed]))(Encoders.product[Timed]).createOrReplaceTempView("t")
+      session.createDataset(live(1).map(_.asInstanceOf[Other]))(Encoders.product[Other]).createOrReplaceTempView("a")
+      session.createDataset(here(2).toSeq.map(_.asInstanceOf[Weighted]))(Encoders.product[Weighted])
+        .createOrReplaceTempView("u")
+      session.createDataset(here(3).toSeq.map(_.asInstanceOf[Plain]))(Encoders.product[Plain]).createOrReplaceTempView(
+        "plain"
+      )
+      val result = bag(spark.sql(sql))
+      ts.toDF().withWatermark("ts", s"${delays(0)} seconds").expire("ts", s"${lasts(0)} seconds")
+        .createOrReplaceTempView("t")
+      as.toDF().withWatermark("ta", s"${delays(1)} seconds").expire("ta", s"${lasts(1)} seconds")
+        .createOrReplaceTempView("a")
+      us.toDF().weightedChangelog("w").createOrReplaceTempView("u")
+      plains.toDF().createOrReplaceTempView("plain")
+      result
+    }
+
+    private def bag(df: DataFrame): Map[Seq[Any], Long] =
+      df.collect().toSeq.map(_.toSeq).groupBy(identity).map { case (row, copies) => row -> copies.size.toLong }
+  }
+}
+
+private object SlidingViewsSpec {
+  final case class Timed(k: Int, g: Int, x: Long, ts: Timestamp)
+  final case class Other(k: Int, y: Int, ta: Timestamp)
+  final case class Weighted(w: Int, k: Int, v: Int)
+  final case class Plain(k: Int, v: Int)
+}
