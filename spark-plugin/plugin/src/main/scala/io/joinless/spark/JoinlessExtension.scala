@@ -1,6 +1,6 @@
 package io.joinless.spark
 
-import io.joinless.spark.changes.{IncrementalEnumerate, IncrementalHint, MaskStreams, ResolveDeltaOutput}
+import io.joinless.spark.changes.{Expire, IncrementalEnumerate, IncrementalHint, MaskStreams, ResolveDeltaOutput}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.planner.JoinFreeStrategy
@@ -25,6 +25,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     SparkCheck.version()
     JoinlessConf.register()
     extensions.injectTableFunction(IncrementalEnumerate.description)
+    extensions.injectTableFunction(Expire.description)
     extensions.injectHintResolutionRule(_ => IncrementalHint)
     extensions.injectHintResolutionRule(new CompileDeltas(_))
     extensions.injectResolutionRule(_ => ResolveDeltaOutput)

@@ -35,7 +35,11 @@ object Changes {
   /** The rows of `df` whose time in `column` is not longer ago than `after`, by the watermark. */
   def expire(df: DataFrame, column: String, after: String): DataFrame = {
     checked(df)
-    val plan = Plans.analyzed(df)
+    Plans.dataFrame(df, expiring(Plans.analyzed(df), column, after))
+  }
+
+  /** A resolved plan with the mark of `expire`. */
+  def expiring(plan: LogicalPlan, column: String, after: String): LogicalPlan = {
     val source = SourceNames.of(plan)
     def refused(subclass: String, more: (String, String)*) =
       throw JoinlessErrors.expiry(subclass, column, source, more: _*)
@@ -50,7 +54,7 @@ object Changes {
     if (!TimeSpec.isTime(time.dataType)) refused("NOT_A_TIMESTAMP", "type" -> time.dataType.sql)
     if (!time.metadata.contains(EventTimeWatermark.delayKey)) refused("NO_WATERMARK", "quoted" -> s"\"$column\"")
     val micros = lasting(after).getOrElse(refused("INTERVAL", "after" -> s"'$after'"))
-    Plans.dataFrame(df, Changelog(plan, Literal(1L), Nil, Some(time), micros))
+    Changelog(plan, Literal(1L), Nil, Some(time), micros)
   }
 
   /** Microseconds; a day is 24 hours, as it is for a watermark. */

@@ -1,7 +1,7 @@
 package io.joinless.spark.changes
 
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{DeltaForm, UnresolvedDeltaOutput}
+import io.joinless.spark.plans.{DeltaForm, UnresolvedDeltaOutput, UnresolvedExpiry}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedHint}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.types.StringType
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.sql.types.{DayTimeIntervalType, StringType}
+import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
 /** `incrementalEnumerate` in SQL: a table function, and a hint. */
 object IncrementalEnumerate {
@@ -44,6 +44,34 @@ object IncrementalEnumerate {
   }
 }
 
+/** `expire` in SQL: `SELECT * FROM expire(TABLE(<query>), 'ts', INTERVAL '1' HOUR)`. */
+object Expire {
+
+  private val name = "expire"
+
+  val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
+    FunctionIdentifier(name),
+    new ExpressionInfo(getClass.getName, name),
+    {
+      case Seq(FunctionTableSubqueryArgumentExpression(query, _, _, _, _, _, _), column: Literal, after) =>
+        UnresolvedExpiry(query, String.valueOf(column.value), textOf(after))
+      case arguments => throw JoinlessErrors.expiry(
+          "ARGUMENTS",
+          arguments.lift(1).fold("?")(_.sql),
+          arguments.headOption.fold("?")(_ => "the table")
+        )
+    }
+  )
+
+  /** An interval as `fromIntervalString` reads it; what is none stays what it is, to be refused. */
+  private def textOf(after: Expression): String = after match {
+    case Literal(micros: Long, _: DayTimeIntervalType) => s"$micros microseconds"
+    case Literal(text: UTF8String, _: StringType) => text.toString
+    case Literal(interval: CalendarInterval, _) => interval.toString
+    case other => other.sql
+  }
+}
+
 /** `SELECT /*+ INCREMENTAL */ …` or `/*+ INCREMENTAL('weight') */`, on one SELECT block; `df.hint("incremental")` too. */
 object IncrementalHint extends Rule[LogicalPlan] {
 
@@ -64,5 +92,8 @@ object ResolveDeltaOutput extends Rule[LogicalPlan] {
     case UnresolvedDeltaOutput(child, form) if child.resolved =>
       if (!child.isStreaming) throw JoinlessErrors.notStreaming()
       Changes.marked(child, form)
+    case UnresolvedExpiry(child, column, after) if child.resolved =>
+      if (!child.isStreaming) throw JoinlessErrors.notStreaming()
+      Changes.expiring(child, column, after)
   }
 }

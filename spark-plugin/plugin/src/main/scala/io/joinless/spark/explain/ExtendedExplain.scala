@@ -36,7 +36,8 @@ object ExtendedExplain {
         case None =>
           val facts = ViewTreeFacts(shape)
           val forgets = facts.neededUntil.map(_._1)
-          val forgetting = if (forgets.isEmpty) "" else s", forgets rows of ${forgets.mkString(", ")}"
+          val how = if (shape.expires) "rows expire" else "forgets rows"
+          val forgetting = if (forgets.isEmpty) "" else s", $how of ${forgets.mkString(", ")}"
           s"Join-free: $relations (root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}$forgetting)"
       }
     }

@@ -25,10 +25,7 @@ object JoinTreeText {
       Some(s"root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}"),
       Some(s"cost: ${facts.guarantee}"),
       Option.when(facts.changelogs.nonEmpty)(s"rows come and go in: ${facts.changelogs.mkString(", ")}"),
-      Option.when(facts.neededUntil.nonEmpty)(
-        s"rows are forgotten when the watermark reaches: ${facts.neededUntil
-            .map { case (r, time) => s"$time (rows of $r)" }.mkString("; ")}"
-      ),
+      leaving(facts),
       Option.when(facts.keptForEver.nonEmpty)(
         s"rows are kept for ever: ${facts.keptForEver.map { case (r, why) => s"those of $r ($why)" }.mkString("; ")}"
       ),
@@ -62,12 +59,19 @@ object JoinTreeText {
       Some(s"class ${reduced.queryClass.name}"),
       Some(s"cost: ${reduced.guarantee}"),
       Option.when(facts.changelogs.nonEmpty)(s"rows come and go in: ${facts.changelogs.mkString(", ")}"),
+      leaving(facts),
       Some(placement(spec, sizes)),
       Option.when(facts.cuts.nonEmpty)(cycle(facts)),
       Option.when(facts.conditions.nonEmpty)(s"checked per combination of counts: ${facts.conditions.mkString(", ")}")
     )
     (s"Join-free counts over ${facts.relations.mkString(", ")}" +: lines.flatten.map("  " + _)) ++
       reduced.tree.lines().map("  " + _)
+  }
+
+  private def leaving(facts: ViewTreeFacts): Option[String] = Option.when(facts.neededUntil.nonEmpty) {
+    val how = if (facts.shape.expires) "go, and results with them," else "are forgotten"
+    val times = facts.neededUntil.map { case (relation, time) => s"$time (rows of $relation)" }
+    s"rows $how when the watermark reaches: ${times.mkString("; ")}"
   }
 
   private def cycle(facts: ViewTreeFacts): String =

@@ -31,3 +31,13 @@ final case class Changelog(
 
 /** A row goes when the watermark reaches the time in `column` and `after` microseconds. */
 final case class Expiry(column: Attribute, after: Long)
+
+/** `expire` in SQL, whose table is not resolved yet. */
+final case class UnresolvedExpiry(child: LogicalPlan, column: String, after: String) extends UnaryNode {
+
+  override lazy val resolved: Boolean = false
+
+  override def output: Seq[Attribute] = Nil
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): UnresolvedExpiry = copy(child = newChild)
+}

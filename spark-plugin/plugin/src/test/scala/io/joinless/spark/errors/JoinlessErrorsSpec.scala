@@ -37,6 +37,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.rowsNotStored("Range (0, 10)"),
     JoinlessErrors.rowsForgotten("cp", Seq("a", "b")),
     JoinlessErrors.expiry("AMBIGUOUS", "ts", "orders"),
+    JoinlessErrors.expiry("ARGUMENTS", "ts", "orders"),
     JoinlessErrors.expiry("CHANGELOG", "ts", "orders"),
     JoinlessErrors.expiry("INTERVAL", "ts", "orders", "after" -> "'1 month'"),
     JoinlessErrors.expiry("NOT_A_TIMESTAMP", "ts", "orders", "type" -> "INT"),

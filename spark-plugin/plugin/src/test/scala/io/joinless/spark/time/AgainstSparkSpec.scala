@@ -37,7 +37,8 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
 
   test("a time that no row of the other side can have any more is no reason to keep a row, though Spark keeps it") {
     val sql = s"SELECT a.v, b.v AS u FROM $on AND b.tb - a.ta BETWEEN INTERVAL '0' SECOND AND INTERVAL '10' SECOND"
-    val (ours, spark) = (play(enabled = true, sql), play(enabled = false, sql))
+    // Spark sees nothing to clean, so its watermark lags by a batch, and late rows are let in
+    val (ours, spark) = (play(enabled = true, sql, InTime), play(enabled = false, sql, InTime))
     assert(ours.map(_.rows) == spark.map(_.rows))
     assert(ours.last.stored < spark.last.stored / 3)
   }
@@ -50,27 +51,27 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
         "b.tb BETWEEN a.ta AND a.ta + INTERVAL 20 SECONDS GROUP BY window(a.ta, '10 seconds')"
     )
   ) test(s"windows above a join get all of its rows: $sql") {
-    val (ours, spark) = (play(enabled = true, sql), play(enabled = false, sql))
+    val (ours, spark) = (play(enabled = true, sql, InTime), play(enabled = false, sql, InTime))
     // ours may be told earlier: the watermark is held back by the times that the join shows, and no others
     val told = ours.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
     val toldBySpark = spark.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
     for ((o, s) <- told.zip(toldBySpark)) assert(s.subsetOf(o), s"${s.diff(o)}")
-    assert(told.last.size == ours.map(_.rows.size).sum && told.last.size > 5)
+    assert(told.last.size == ours.map(_.rows.size).sum && told.last.size > 3)
     val all = whole(sql)
-    assert(told.last.subsetOf(all) && told.last.size >= all.size - 8, s"${all.diff(told.last)} of ${all.size}")
+    assert(told.last.subsetOf(all) && told.last.size >= all.size - 5, s"${all.diff(told.last)} of ${all.size}")
   }
 
   /** The same as one batch, without watermarks. */
   private def whole(sql: String): Set[String] = {
     def table(name: String) =
-      spark.createDataset(Batches.flatten.filter(_.stream == name))(events).selectExpr("k", s"ts AS t$name", "v")
+      spark.createDataset(InTime.flatten.filter(_.stream == name))(events).selectExpr("k", s"ts AS t$name", "v")
     Seq("a", "b").foreach(name => table(name).createOrReplaceTempView(name))
     spark.sql(sql).collect().map(_.toString).toSet
   }
 
   implicit private val events: Encoder[Tagged] = Encoders.product[Tagged]
 
-  private def play(enabled: Boolean, sql: String): Seq[Round] = withConf(
+  private def play(enabled: Boolean, sql: String, batches: Seq[Seq[Tagged]] = Batches): Seq[Round] = withConf(
     "spark.joinless.enabled" -> enabled.toString,
     "spark.joinless.minRelations" -> "2",
     "spark.sql.shuffle.partitions" -> "1"
@@ -86,7 +87,7 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
     val query = spark.sql(sql).writeStream
       .foreachBatch((df: DataFrame, id: Long) => { val _ = told.put(id, df.collect().map(_.toString).toSeq) })
       .option("checkpointLocation", TestFolders.create("against").toString).start()
-    try Batches.map { batch =>
+    try batches.map { batch =>
         source.addData(batch: _*)
         query.processAllAvailable()
         val operator =
@@ -109,12 +110,16 @@ private object AgainstSparkSpec {
 
   final case class Round(rows: Set[String], stored: Long)
 
+  /** Without the late rows. */
+  lazy val InTime: Seq[Seq[Tagged]] =
+    Batches.zipWithIndex.map { case (rows, i) => rows.filter(_.ts.getTime >= 1000L * (1000 + 12 * i)) }
+
   /** Rows are never so late that it matters how many batches without data there were. */
   val Batches: Seq[Seq[Tagged]] = {
     val random = new Random(5)
     var number = 0L
-    (0 until 12).map { batch =>
-      Seq.fill(14) {
+    (0 until 7).map { batch =>
+      Seq.fill(24) {
         number += 1
         val second = 1000 + 12 * batch + random.nextInt(10) - (if (random.nextInt(9) == 0) 300 else 0)
         Tagged(if (random.nextBoolean()) "a" else "b", random.nextInt(3), new Timestamp(1000L * second), number)
