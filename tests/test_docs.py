@@ -103,6 +103,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
     run = 0
     for function in (
         joinless.changelog,
+        joinless.expire,
         joinless.latest,
         joinless.enumerate_deltas,
         joinless.enumerate_full,
