@@ -171,13 +171,17 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       send(3, Seq.fill(many(3))(Plain(many(4), many(3))))
     }
 
-    private def start(): StreamingQuery = {
+    private def streams(): Unit = {
       ts.toDF().withWatermark("ts", s"${delays(0)} seconds").expire("ts", s"${lasts(0)} seconds")
         .createOrReplaceTempView("t")
       as.toDF().withWatermark("ta", s"${delays(1)} seconds").expire("ta", s"${lasts(1)} seconds")
         .createOrReplaceTempView("a")
       us.toDF().weightedChangelog("w").createOrReplaceTempView("u")
       plains.toDF().createOrReplaceTempView("plain")
+    }
+
+    private def start(): StreamingQuery = {
+      streams()
       seen = -1L
       val query = spark.sql(sql)
       query.incrementalEnumerate("weight").writeStream.option("checkpointLocation", checkpoint)
@@ -249,12 +253,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
         "plain"
       )
       val result = bag(spark.sql(sql))
-      ts.toDF().withWatermark("ts", s"${delays(0)} seconds").expire("ts", s"${lasts(0)} seconds")
-        .createOrReplaceTempView("t")
-      as.toDF().withWatermark("ta", s"${delays(1)} seconds").expire("ta", s"${lasts(1)} seconds")
-        .createOrReplaceTempView("a")
-      us.toDF().weightedChangelog("w").createOrReplaceTempView("u")
-      plains.toDF().createOrReplaceTempView("plain")
+      streams()
       result
     }
 
