@@ -124,6 +124,7 @@ def test_python_needs_nothing_but_pyspark() -> None:
         "collections",
         "contextlib",
         "dataclasses",
+        "datetime",
         "html",
         "json",
         "os",

@@ -67,4 +67,30 @@ object Specs {
       IndexedSeq(4)
     )
   }
+
+  /** A pair of streams of which rows are forgotten, or expire: by a time, by the end of a window, by the later one of both. */
+  def timed(kind: InputKind): BlockSpec = {
+    val window = StructType(Seq(StructField("start", TimestampType), StructField("end", TimestampType)))
+    val input = InputSpec(
+      IndexedSeq(ColumnSpec("k", LongType), ColumnSpec("ts", TimestampType), ColumnSpec("w", window)),
+      kind
+    )
+    def relation(name: String, until: TimeSpec*) =
+      RelationSpec(name, 0, IndexedSeq(KeySpec(0, 0)), Some(LifetimeSpec(until.toIndexedSeq)))
+    BlockSpec(
+      BlockShape(
+        id = NodeId(0),
+        inputs = IndexedSeq(input),
+        attributes = IndexedSeq(AttributeSpec("a.k", LongType, nullSafe = false)),
+        relations = IndexedSeq(
+          relation("a", TimeSpec(1, 3600000000L)),
+          relation("b", TimeSpec(2, 0L), TimeSpec(1, -5000000L))
+        ),
+        tree = RelationNode(0, BitSet(0), IndexedSeq(RelationNode(1, BitSet(0), IndexedSeq.empty))),
+        residuals = IndexedSeq.empty,
+        output = IndexedSeq(ColumnRef(0, 1), ColumnRef(1, 2))
+      ),
+      IndexedSeq(2)
+    )
+  }
 }

@@ -72,7 +72,9 @@ private[spec] object SpecBounds {
 
   private def columns(spec: BlockSpec): Int =
     spec.inputs.map(_.columns.size).sum + spec.output.size + spec.residuals.map(_.columns.size).sum +
-      spec.shape.result.fold(0)(r => r.columns.size + r.filters.size) + spec.relations.map(_.keys.size).sum
+      spec.shape.result.fold(0)(r => r.columns.size + r.filters.size) + spec.relations.map(r =>
+        r.keys.size + r.lifetime.fold(0)(_.until.size)
+      ).sum
 
   private def cellsAreFew(shares: Seq[Int]): Boolean =
     shares.foldLeft(1L)((cells, share) => if (cells > MaxCells) cells else cells * math.max(1, share)) <= MaxCells

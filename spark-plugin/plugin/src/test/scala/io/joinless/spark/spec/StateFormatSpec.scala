@@ -14,9 +14,27 @@ import org.scalatest.funsuite.AnyFunSuite
 class StateFormatSpec extends AnyFunSuite {
 
   test("a spec comes back as it was written, collations included") {
-    Seq(Specs.threeHops, Specs.starAndOther).foreach { spec =>
+    val timed = Seq(InputKind.Appended, InputKind.Expiring).map(Specs.timed)
+    (Seq(Specs.threeHops, Specs.starAndOther) ++ timed).foreach { spec =>
       assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
     }
+  }
+
+  test("times that are not there, or that nobody waits for, are refused") {
+    val json = StateFormat.toJson(Specs.timed(InputKind.Appended))
+    assert(json.contains(""""until":[{"column":1,"after":3600000000}]"""))
+    assert(StateFormat.read(json.replace("3600000000", "3600000001")).isRight)
+    for (
+      (from, to) <-
+        Seq(""""column":1,""" -> """"column":0,""", """"column":1,""" -> """"column":9,""", "3600000000" -> "1e99")
+    )
+      assert(StateFormat.read(json.replace(from, to)).isLeft, s"$from, $to")
+    for (kind <- Seq(InputKind.Changelog, InputKind.Counted))
+      assert(StateFormat.read(StateFormat.toJson(Specs.timed(kind))).isLeft, kind.name)
+    val timeless = Specs.timed(InputKind.Expiring).shaped(shape =>
+      shape.copy(relations = shape.relations.map(_.copy(lifetime = None)))
+    )
+    assert(StateFormat.read(StateFormat.toJson(timeless)).isLeft)
   }
 
   test("a result comes back as it was written, and must fit the block") {
