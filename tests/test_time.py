@@ -1,0 +1,147 @@
+"""Rows that expire, against DuckDB: behind every batch, what was told adds up to the query over what is true."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import joinless
+from support.oracles import Bag, bag, difference
+from support.shop import SMALL
+
+#: Runs of each query.
+RUNS = int(os.environ.get("JOINLESS_TIME_RUNS", "1"))
+START = datetime(2026, 3, 1)
+SCHEMA = "k INT, v INT, ts TIMESTAMP"
+
+QUERIES = [
+    "SELECT a.k, a.v, b.v AS w FROM a JOIN b ON a.k = b.k",
+    "SELECT a.k, COUNT(*) AS n, SUM(b.v) AS s FROM a JOIN b ON a.k = b.k JOIN a c ON c.v = b.v GROUP BY a.k",
+    "SELECT DISTINCT a.v FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND b.v <> a.v)",
+    "SELECT a.k, a.v, b.v AS w FROM a LEFT JOIN b ON a.k = b.k AND b.v > 1",
+    "SELECT k, MAX(v) AS h, MIN(ts) AS first FROM a GROUP BY k HAVING COUNT(*) > 1",
+]
+
+
+@pytest.fixture
+def small(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session with few partitions; it is left as it was."""
+    before: dict[str, Any] = {name: spark.conf.get(name, None) for name in SMALL}
+    for name, small in SMALL.items():
+        spark.conf.set(name, small)
+    yield spark
+    for query in spark.streams.active:
+        query.stop()
+    for name, value in before.items():
+        if value is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, value)
+
+
+@pytest.mark.parametrize("run", range(RUNS))
+@pytest.mark.parametrize("sql", QUERIES)
+def test_what_is_told_adds_up_to_what_is_true(sql: str, run: int, small: SparkSession, tmp_path: Path) -> None:
+    """Random rows, some of them late, without a time or from the future; a restart; and at last only time goes on."""
+    draw = random.Random(f"{sql} {run}")
+    lasts = {name: timedelta(seconds=draw.randrange(60)) for name in "ab"}
+    delays = {name: draw.randrange(20) for name in "ab"}
+    rows: dict[str, list[tuple[int, int, datetime | None]]] = {"a": [], "b": []}  # those that were not late
+    told: dict[int, list[tuple[Any, ...]]] = {}
+    for name in "ab":
+        (tmp_path / name).mkdir()
+
+    def start() -> Any:
+        for name in "ab":
+            stream = small.readStream.schema(SCHEMA).json(str(tmp_path / name))
+            timed = stream.withWatermark("ts", f"{delays[name]} seconds")
+            joinless.expire(timed, "ts", lasts[name]).createOrReplaceTempView(name)
+        changes = joinless.enumerate_deltas(small.sql(sql), output="weight")
+
+        def sink(df: Any, batch: int) -> None:
+            told[batch] = [tuple(row) for row in df.collect()]
+
+        return changes.writeStream.foreachBatch(sink).option("checkpointLocation", str(tmp_path / "cp")).start()
+
+    query, late, seen = start(), datetime.min, -1
+    sums: Counter[tuple[Any, ...]] = Counter()
+    for batch in range(9):
+        ahead = 12 * batch if batch < 8 else 10_000
+        came: dict[str, list[tuple[int, int, datetime | None]]] = {}
+        for name in "ab":
+            came[name] = [
+                (
+                    draw.randrange(4),
+                    draw.randrange(4),
+                    None
+                    if draw.random() < 0.05
+                    else START + timedelta(seconds=ahead + draw.randrange(15) - (60 if draw.random() < 0.15 else 0)),
+                )
+                for _ in range(draw.randrange(8) if batch < 8 else 1)
+            ]
+        # both files are there before the next look at the folders
+        query.stop()
+        for name, several in came.items():
+            text = "\n".join(json.dumps({"k": k, "v": v, "ts": ts and f"{ts.isoformat()}Z"}) for k, v, ts in several)
+            if several:
+                (tmp_path / name / f"{batch}.json").write_text(text)
+        query = start()
+        query.processAllAvailable()
+        first = True
+        for progress in query.recentProgress:
+            if "addBatch" not in progress["durationMs"]:
+                continue
+            if first:
+                for name in "ab":
+                    rows[name] += [row for row in came[name] if row[2] is None or row[2] > late]
+                first = False
+            text = progress["eventTime"].get("watermark", "1970-01-01T00:00:00.000Z")
+            late = datetime.fromisoformat(text.rstrip("Z"))
+            for row in told[progress["batchId"]] if progress["batchId"] > seen else []:
+                sums.update({row[:-1]: row[-1]})
+            seen = max(seen, progress["batchId"])
+        live = {
+            name: [row for row in rows[name] if row[2] is not None and row[2] + lasts[name] > late] for name in "ab"
+        }
+        assert all(n >= 0 for n in sums.values())
+        actual = bag(row for row, n in sums.items() for _ in range(n))
+        assert not difference(actual, _answer(sql, live)), f"batch {batch}"
+
+
+def _answer(sql: str, rows: dict[str, list[tuple[int, int, datetime | None]]]) -> Bag:
+    connection = duckdb.connect(config={"threads": 1})
+    for name, several in rows.items():
+        connection.execute(f"CREATE TABLE {name} (k INT, v INT, ts TIMESTAMP)")
+        if several:
+            connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", several)
+    return bag(connection.execute(sql).fetchall())
+
+
+@pytest.mark.parametrize(
+    ("column", "after", "condition"),
+    [
+        ("ts", "1 month", "JOINLESS_EXPIRY.INTERVAL"),
+        ("ts", timedelta(seconds=-1), "JOINLESS_EXPIRY.INTERVAL"),
+        ("k", "1 hour", "JOINLESS_EXPIRY.NOT_A_TIMESTAMP"),
+        ("time", "1 hour", "JOINLESS_EXPIRY.NOT_FOUND"),
+        ("later", "1 hour", "JOINLESS_EXPIRY.NO_WATERMARK"),
+    ],
+)
+def test_what_cannot_expire_is_named(
+    column: str, after: str | timedelta, condition: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    stream = spark.readStream.schema(f"{SCHEMA}, later TIMESTAMP").json(str(tmp_path)).withWatermark("ts", "1 second")
+    with pytest.raises(AnalysisException) as refused:
+        joinless.expire(stream, column, after)
+    assert refused.value.getCondition() == condition
