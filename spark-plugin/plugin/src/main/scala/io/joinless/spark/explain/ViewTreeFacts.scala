@@ -51,7 +51,7 @@ final case class ViewTreeFacts(shape: BlockShape) {
   def keptForEver: Seq[(String, String)] = for {
     (by, r) <- shape.metForEverBy.zipWithIndex
     other <- by
-  } yield relations(r) -> s"no condition bounds the event time of ${relations(other)} by a time of ${relations(r)}"
+  } yield relations(r) -> s"no condition that Joinless knows how to read bounds the event time of ${relations(other)} by a time of ${relations(r)}"
 
   /** The groups of relations that no equation links, where there are several. */
   def crossProduct: Seq[Seq[String]] = shape.tree match {

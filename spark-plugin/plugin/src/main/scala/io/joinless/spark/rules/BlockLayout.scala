@@ -20,6 +20,7 @@ import io.joinless.spark.spec.{
   TimeSpec
 }
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.joinless.KeyBytes
 
 /** What is stored of each leaf, and where everything else finds it.
@@ -126,10 +127,8 @@ final case class BlockLayout(
       metForEverBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty
     )
 
-  private def hasEventTimes: Boolean = forgets && columns.flatten.exists {
-    case a: Attribute => Conditions.isEventTime(a)
-    case _ => false
-  }
+  private def hasEventTimes: Boolean =
+    forgets && block.leaves.exists(_.plan.exists(_.isInstanceOf[EventTimeWatermark]))
 
   private def lifetime(leaf: Int): Option[LifetimeSpec] =
     if (expiring.contains(leaf))

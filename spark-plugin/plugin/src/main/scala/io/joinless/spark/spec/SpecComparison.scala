@@ -121,7 +121,7 @@ object SpecComparison {
   else
     pairs(recorded, planned).collectFirst {
       case (was, is) if was.lifetime.exists(kept => !is.lifetime.exists(isWithin(_, kept))) =>
-        s"It forgets rows of ${is.name} that the query still needs: its bounds in time were narrower."
+        s"It forgets rows of ${is.name} that the query may still need: the bounds in time are wider now, or there is no watermark, or another time zone."
     }
 
   /** Rows that are stored, or gone, are so by the recorded time. */
