@@ -43,9 +43,17 @@ final private[spark] class BlockForms(
 
   /** What a checkpoint was begun with: its trees go on, so none is searched. */
   private def begun(layout: BlockLayout, ways: LazyList[Way], recorded: Seq[BlockShape]): Option[BlockForm] = {
-    def goesOn(form: BlockForm) = recorded.exists(SpecComparison.storesSame(_, form.shape))
+    // the trees of another block of the query need not be trees of this one
+    def goesOn(form: BlockForm, was: BlockShape) = Option.when(SpecComparison.storesSame(was, form.shape))(form)
     if (recorded.isEmpty) None
-    else (ways.flatMap(way => recorded.flatMap(_.reduction).map(way.by)) #::: LazyList(enumerated(layout))).find(goesOn)
+    else {
+      val counted = for (way <- ways; was <- recorded; trees <- was.reduction; form <- goesOn(way.by(trees), was))
+        yield form
+      counted.headOption.orElse {
+        val form = enumerated(layout)
+        recorded.iterator.flatMap(goesOn(form, _)).nextOption()
+      }
+    }
   }
 
   private def ways(layout: BlockLayout, demand: Demand): LazyList[Way] =
