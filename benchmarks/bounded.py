@@ -5,8 +5,7 @@
 Orders, payments up to ten minutes later, and shipments up to ten minutes after these. A batch is one minute of each stream,
 slightly out of order; a hundred batches are ten windows of ten minutes. Both systems run the same SQL over the same files, by turns,
 in one session; the first of ten windows is left out of the figures. Spark refuses two event times in one intermediate result, so the query
-hides that of orders, which helps Spark and not Joinless. The rows of both are compared. Left behind in the folder: bounded.json;
-`report.py` makes the table of it.
+hides that of orders, which helps Spark and not Joinless. The rows of both are compared. Left behind in the folder: bounded.json.
 """
 
 from __future__ import annotations
