@@ -107,8 +107,9 @@ private[rules] object TimeTerm {
 
   private def inMonths(months: Int, zone: Option[String]): Distance = {
     val slack = clockMoves(zone)
-    val (short, long) = (months * 28 * MICROS_PER_DAY, months * 31 * MICROS_PER_DAY)
-    Distance(math.min(short, long) - slack, math.max(short, long) + slack)
+    val (short, long) =
+      (Math.multiplyExact(months.toLong, 28 * MICROS_PER_DAY), Math.multiplyExact(months.toLong, 31 * MICROS_PER_DAY))
+    Distance(Math.subtractExact(math.min(short, long), slack), Math.addExact(math.max(short, long), slack))
   }
 
   /** By how much the zone's clocks have ever differed from each other, in microseconds. */

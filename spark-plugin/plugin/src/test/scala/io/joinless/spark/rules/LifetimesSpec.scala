@@ -81,6 +81,13 @@ class LifetimesSpec extends AnyFunSuite with StreamingPlans {
     assert(until(hours, confs = Seq("spark.sql.session.timeZone" -> "America/New_York"))("a") == "a.ts + 23 hours")
   }
 
+  test("months beyond all numbers bound nothing, and many bound what they are") {
+    def of(months: Int) =
+      until(s"b.ts <= a.ts + INTERVAL '$months' MONTH AND b.ts >= a.ts - INTERVAL '1' MONTH").get("a")
+    assert(of(80000000).isEmpty)
+    assert(of(2000000).contains("a.ts + 62000000 days"))
+  }
+
   test("windows as keys") {
     val sql = "SELECT a.x FROM (SELECT k, x, window(ts, '10 minutes') AS w FROM a) a JOIN " +
       "(SELECT k, window(ts, '10 minutes') AS w FROM b) b ON a.k = b.k AND a.w = b.w"
