@@ -13,7 +13,7 @@ import org.apache.spark.sql.joinless.BlockStore
   * @param store of the log's blocks, opened at the version that the batch starts from
   * @param reader of blocks that are cleaned or merged
   * @param checkSize told the bytes of the state now and then, and before the commit; throws where that is too much
-  * @param commit makes the batch durable; gets the state as it then is, and how to undo the batch, where that is known
+  * @param commit makes the batch durable; gets the state as it then is, and how to undo the batch
   * @param watermark the batch ends with it: rows of later batches are late up to it; milliseconds
   */
 final private case class CellContext(
@@ -23,7 +23,7 @@ final private case class CellContext(
     store: BlockStore,
     reader: ChangeLogReader,
     checkSize: Long => Unit,
-    commit: (CellState, Option[Undo]) => Unit,
+    commit: (CellState, Undo) => Unit,
     metrics: TaskMetrics,
     weighted: Boolean = false,
     owe: Boolean = false,

@@ -40,8 +40,8 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
   /** The next result, taking rows as needed; null where there is none left. */
   protected def emit(): UnsafeRow
 
-  /** Closes the log. The state is that after the batch, the undo, where there is one, leads to the one before it. */
-  protected def close(): (CellState, Option[Undo])
+  /** Closes the log. The state is that after the batch, the undo leads to the one before it. */
+  protected def close(): (CellState, Undo)
 
   /** The state after what was done of the batch so far is undone; None where that is not known. */
   protected def takenBack(): Option[CellState]

@@ -54,7 +54,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     }
   }
 
-  override protected def close(): (CellState, Option[Undo]) = {
+  override protected def close(): (CellState, Undo) = {
     net = null
     super.close()
   }

@@ -98,14 +98,14 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     more
   }
 
-  override protected def close(): (CellState, Option[Undo]) = {
+  override protected def close(): (CellState, Undo) = {
     log.close()
     checkSize(start.bytes)
     if (expiring != null) metrics.nextForgotten = expiring.next
     metrics.rowsOwed = extent.owed
     metrics.rowsRemoved = log.removed
     metrics.logRows = extent.entries
-    CellState(views, log.nextSequence, log.tail, start.extent, expiring = start.expiring) -> Some(undo)
+    CellState(views, log.nextSequence, log.tail, start.extent, expiring = start.expiring) -> undo
   }
 
   final override protected def takenBack(): Option[CellState] = Option.when(undo != null) {

@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.update.{Forgetting, Reversal}
+import io.joinless.engine.update.Forgetting
 import io.joinless.spark.state.{CellState, NeededRowsLog, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 
@@ -20,17 +20,13 @@ final private class ForgettingTask(context: CellContext, start: CellState, input
   private[this] val needed = start.needed.get
   private[this] val log = new NeededRowsLog(spec, cell, start, store, reader, watermark)
   metrics.propagate.once(needed.settle(tree, new Forgetting(tree)))
-  private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
   override protected def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
     needed.came(roles, row, base, offset, bytes)
     log.append(roles, base, offset, bytes)
   }
 
-  override protected def comes(relation: Int, row: Int): Unit =
-    if (reversal != null) reversal.came(relation, row)
-
-  override protected def close(): (CellState, Option[Undo]) = {
+  override protected def close(): (CellState, Undo) = {
     checkSize(start.bytes)
     needed.advance(watermark)
     log.close(tree.rows - needed.gone, needed.gone)
@@ -38,14 +34,8 @@ final private class ForgettingTask(context: CellContext, start: CellState, input
     metrics.rowsRemoved = needed.gone
     metrics.logRows = log.blocks.entries
     metrics.nextForgotten = needed.next
-    CellState(tree, log.nextSequence, log.tail, needed = start.needed, blocks = log.blocks) -> Some(undo)
+    CellState(tree, log.nextSequence, log.tail, needed = start.needed, blocks = log.blocks) -> undo
   }
 
-  private def undo: Undo =
-    if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, needed.takeBack _)
-
-  override protected def takenBack(): Option[CellState] = {
-    stop()
-    Some(undo())
-  }
+  override protected def takeBackBeside(): Unit = needed.takeBack()
 }

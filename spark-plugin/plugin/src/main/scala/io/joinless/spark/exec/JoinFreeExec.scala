@@ -157,7 +157,7 @@ final case class JoinFreeExec(
     super.getProgress()
   }
 
-  /** Whether a batch without data would forget rows. */
+  /** Whether rows would go in a batch without data. */
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     committed.exists(_.nextForgotten <= newInputWatermark)
 
@@ -211,12 +211,12 @@ final case class JoinFreeExec(
       if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
     }
 
-    def commit(now: CellState, undo: Option[Undo]): Unit = {
+    def commit(now: CellState, undo: Undo): Unit = {
       measured.commitNanos = nanosOf(store.commit())
       val bytes = now.bytes
       if (cacheEnabled) {
         val committed = base.copy(version = base.version + 1, checkpointId = store.checkpointId)
-        lease.checkIn(now, committed, limit, undo.map(base -> _))
+        lease.checkIn(now, committed, limit, Some(base -> undo))
         CacheSweeper.start()
       } else lease.release()
       report(store, cell, now.views, bytes, measured)

@@ -8,7 +8,7 @@ import io.joinless.spark.state.{CellState, Undo}
   *
   * @param first what is to be taken back before the views
   */
-final private class LastBatch(start: CellState, reversal: Reversal, first: () => Unit = () => ()) extends Undo {
+final private class LastBatch(start: CellState, reversal: Reversal, first: () => Unit) extends Undo {
 
   override def apply(): CellState = {
     first()

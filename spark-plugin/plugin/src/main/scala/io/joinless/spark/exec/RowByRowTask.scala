@@ -1,8 +1,8 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.update.DeltaEnumeration
+import io.joinless.engine.update.{DeltaEnumeration, Reversal}
 import io.joinless.engine.view.ViewTree
-import io.joinless.spark.state.CellState
+import io.joinless.spark.state.{CellState, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -18,6 +18,7 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   final protected val tree: ViewTree = start.tree
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
   private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0)
+  private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
   private[this] var roles = 0L // of the current row, not yet inserted
   private[this] var row = 0
@@ -52,7 +53,7 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
     roles &= roles - 1
     metrics.propagate.begin()
     untouched = false
-    comes(role, row)
+    if (reversal != null) reversal.came(role, row)
     delta.insert(role, row)
     metrics.propagate.end()
     enumerating = true
@@ -74,12 +75,15 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   /** A row is stored, with these roles; its bytes are at `offset` of `base`. */
   protected def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
 
-  /** A stored row is about to become one of a relation. */
-  protected def comes(relation: Int, row: Int): Unit
+  /** Takes back what the batch did beside the views and the log. */
+  protected def takeBackBeside(): Unit = ()
 
-  /** Ends the row at which a batch stops that is taken back. */
-  final protected def stop(): Unit = {
+  final protected def undo: Undo =
+    if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, () => takeBackBeside())
+
+  final override protected def takenBack(): Option[CellState] = {
     delta.complete()
     if (untouched) arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))).free(row)
+    Some(undo())
   }
 }

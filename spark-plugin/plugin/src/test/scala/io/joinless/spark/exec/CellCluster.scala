@@ -77,7 +77,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
   private def task(
       c: Int,
       exchanged: Seq[UnsafeRow],
-      commit: (CellState, Option[Undo]) => Unit,
+      commit: (CellState, Undo) => Unit,
       figures: TaskMetrics
   ): ChangelogTask = {
     val context = CellContext(spec, Nil, c, stores(c), reader(c), _ => (), commit, figures, weighted = true, owe)
@@ -90,7 +90,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
     stores.foreach(_.begin())
     for (c <- 0 until spec.cells) {
       var undo: Option[Undo] = None
-      val played = task(c, exchanged, (_, back) => undo = back, new TaskMetrics)
+      val played = task(c, exchanged, (_, back) => undo = Some(back), new TaskMetrics)
       played.take(most).foreach(_ => ())
       trees(c) = undo.fold(played.rollBack().get)(_.apply())
     }

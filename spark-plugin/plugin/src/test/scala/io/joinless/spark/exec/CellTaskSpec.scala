@@ -54,7 +54,7 @@ class CellTaskSpec extends AnyFunSuite {
     private def newTask(
         c: Int,
         exchanged: Seq[UnsafeRow],
-        commit: (CellState, Option[Undo]) => Unit
+        commit: (CellState, Undo) => Unit
     ): CellTask = {
       val context = CellContext(spec, residuals, c, stores(c), reader(c), _ => (), commit, new TaskMetrics)
       new AppendedTask(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
@@ -64,7 +64,7 @@ class CellTaskSpec extends AnyFunSuite {
     private def rehearse(c: Int, exchanged: Seq[UnsafeRow]): Unit = {
       var undo: Option[Undo] = None
       stores(c).begin()
-      val task = newTask(c, exchanged, (_, back) => undo = back)
+      val task = newTask(c, exchanged, (_, back) => undo = Some(back))
       task.take(if (random.nextBoolean()) Int.MaxValue else random.nextInt(4)).foreach(_ => ())
       val rows = stores(c).blocks.map(pair => ChangeLogReader.entriesOf(pair._2)).sum
       trees(c) = undo.fold(task.rollBack().get)(_.apply())

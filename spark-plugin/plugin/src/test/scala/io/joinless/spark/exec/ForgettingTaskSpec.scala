@@ -138,7 +138,7 @@ private object ForgettingTaskSpec {
       Invariants.check(tree)
     }
 
-    private def task(exchanged: Seq[UnsafeRow], commit: (CellState, Option[Undo]) => Unit): CellTask = {
+    private def task(exchanged: Seq[UnsafeRow], commit: (CellState, Undo) => Unit): CellTask = {
       val context = CellContext(spec, Nil, 0, store, reader, _ => (), commit, new TaskMetrics, watermark = watermark)
       new ForgettingTask(context, state, exchanged.iterator)
     }
@@ -148,7 +148,7 @@ private object ForgettingTaskSpec {
       val before = (sizes.rows, sizes.entries, state.needed.get.next)
       var undo: Option[Undo] = None
       store.begin()
-      val played = task(exchanged, (_, back) => undo = back)
+      val played = task(exchanged, (_, back) => undo = Some(back))
       played.take(if (random.nextBoolean()) Int.MaxValue else random.nextInt(4)).foreach(_ => ())
       state = undo.fold(played.rollBack().get)(_.apply())
       val after = (sizes.rows, sizes.entries, state.needed.get.next)
