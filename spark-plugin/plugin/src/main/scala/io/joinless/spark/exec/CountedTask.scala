@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.state.{CellJournal, CellState, CountLog, RowLifetimes, RowWords, Undo}
+import io.joinless.spark.state.{CellJournal, CellState, CountLog, RowWords, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
@@ -21,7 +21,6 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
   private[this] val words = new RowWords
   private[this] val expiring = start.expiring.orNull
-  private[this] val lifetimes = new RowLifetimes(spec)
   private[this] var undo: Undo = null // once the batch is prepared
   private[this] var begun = false
 
@@ -78,7 +77,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
       bytes: Int
   ): Unit = {
     val kept =
-      if (expiring == null) roles else lifetimes.needed(roles, watermark, exchanged.getBaseObject, offset, bytes)
+      if (expiring == null) roles else expiring.kept(roles, watermark, exchanged.getBaseObject, offset, bytes)
     if (kept == 0L) metrics.rowsExpired += 1 else add(exchanged, input, kept, offset, bytes)
   }
 

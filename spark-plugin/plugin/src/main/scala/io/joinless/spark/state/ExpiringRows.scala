@@ -1,6 +1,6 @@
 package io.joinless.spark.state
 
-import io.joinless.engine.tuples.{IntStack, PagedLongs, TimingWheel}
+import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.update.RowCopies
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.{BlockSpec, InputKind}
@@ -16,38 +16,29 @@ import org.apache.spark.unsafe.Platform
 final private[spark] class ExpiringRows(spec: BlockSpec) {
   private[this] val lifetimes = new RowLifetimes(spec)
   private[this] val inputOf = spec.relations.map(_.input).toArray
-  private[this] val wheels = spec.relations.map { r =>
-    if (spec.inputs(r.input).kind == InputKind.Expiring) new TimingWheel else null
-  }.toArray
+  private[this] val times = new RowTimes(spec.relations.map(r => spec.inputs(r.input).kind == InputKind.Expiring))
 
-  // the last batch
-  private[this] val cameRelations = new IntStack
-  private[this] val cameRows = new IntStack
-  private[this] val cameUntil = new PagedLongs
+  // what expired in the last batch
   private[this] val endedRelations = new IntStack
   private[this] val endedCopies = new IntStack
   private[this] var copies: RowCopies = null
   private[this] var watermark = Long.MinValue
 
+  /** Of these roles of a row that comes, those in which its time has not passed. */
+  def kept(roles: Long, watermark: Long, base: AnyRef, offset: Long, bytes: Int): Long =
+    lifetimes.needed(roles, watermark, base, offset, bytes)
+
   /** The last batch stands. */
   def settle(): Unit = {
-    var i = 0
-    while (i < cameRows.size) { wheels(cameRelations(i)).put(cameUntil(i), cameRows(i)); i += 1 }
+    times.eachThatCame(times.put(_, _, _))
     clear()
   }
 
   /** The row is in the relation now, and was not before. */
-  def came(relation: Int, row: Int, views: RowStore): Unit = if (wheels(relation) != null) {
+  def came(relation: Int, row: Int, views: RowStore): Unit = if (times.has(relation)) {
     val arena = views.arena(inputOf(relation))
-    cameUntil(cameRows.size) =
-      lifetimes.until(
-        relation,
-        arena.page(row),
-        Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row),
-        8 * arena.words(row)
-      )
-    cameRelations.push(relation)
-    cameRows.push(row)
+    val offset = Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row)
+    times.came(relation, row, lifetimes.until(relation, arena.page(row), offset, 8 * arena.words(row)))
   }
 
   /** The watermark is `watermark`: tells `f` each relation and row whose time has passed; `f` says whether the row was there.
@@ -58,14 +49,13 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
     this.watermark = watermark
     copies = new RowCopies(views)
     var ended = 0L
-    for (relation <- wheels.indices if wheels(relation) != null)
-      wheels(relation).advance(watermark) { row =>
-        if (f(relation, row)) {
-          endedRelations.push(relation)
-          endedCopies.push(copies.add(inputOf(relation), row))
-          ended += 1
-        }
+    times.advance(watermark) { (relation, row) =>
+      if (f(relation, row)) {
+        endedRelations.push(relation)
+        endedCopies.push(copies.add(inputOf(relation), row))
+        ended += 1
       }
+    }
     ended
   }
 
@@ -75,31 +65,23 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
       val relation = endedRelations.pop()
       val (input, copy) = (inputOf(relation), endedCopies.pop())
       val row = views.find(input, copies.content(input, copy), copies.words(input, copy))
-      if (row >= 0) wheels(relation).put(watermark, row)
+      if (row >= 0) times.put(relation, row, watermark)
     }
     clear()
   }
 
   /** Takes all rows of views that were rebuilt. */
   def restore(views: RowStore): Unit =
-    for (relation <- wheels.indices if wheels(relation) != null; row <- 0 until views.arena(inputOf(relation)).limit)
+    for (relation <- inputOf.indices if times.has(relation); row <- 0 until views.arena(inputOf(relation)).limit)
       if (views.multiplicity(relation, row) > 0) came(relation, row, views)
 
   /** The least watermark at which a row expires; the greatest long where none does. */
-  def next: Long = {
-    var least = wheels.iterator.filter(_ != null).map(_.next).min
-    var i = 0
-    while (i < cameRows.size) { least = math.min(least, cameUntil(i)); i += 1 }
-    least
-  }
+  def next: Long = times.next(watermark)
 
-  def bytes: Long =
-    wheels.iterator.filter(_ != null).map(_.bytes).sum + cameRelations.bytes + cameRows.bytes + cameUntil.bytes +
-      endedRelations.bytes + endedCopies.bytes + (if (copies == null) 0L else copies.bytes)
+  def bytes: Long = times.bytes + endedRelations.bytes + endedCopies.bytes + (if (copies == null) 0L else copies.bytes)
 
   private def clear(): Unit = {
-    cameRelations.clear()
-    cameRows.clear()
+    times.clear()
     endedRelations.clear()
     endedCopies.clear()
     copies = null

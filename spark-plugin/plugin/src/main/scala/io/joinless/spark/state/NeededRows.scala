@@ -1,6 +1,6 @@
 package io.joinless.spark.state
 
-import io.joinless.engine.tuples.{IntStack, PagedBytes, PagedLongs, TimingWheel}
+import io.joinless.engine.tuples.{IntStack, PagedBytes}
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
 
@@ -18,14 +18,11 @@ import io.joinless.spark.spec.BlockSpec
   */
 final private[spark] class NeededRows(spec: BlockSpec) {
   private[this] val lifetimes = new RowLifetimes(spec)
-  private[this] val wheels = spec.relations.indices.map(r => if (lifetimes.ends(r)) new TimingWheel else null).toArray
+  private[this] val times = new RowTimes(spec.relations.indices.map(lifetimes.ends))
   private[this] val roles = spec.inputs.map(_ => new PagedBytes).toArray // of a row: how many it is still needed in
   private[this] val inputOf = spec.relations.map(_.input).toArray
 
-  // the last batch: roles of rows that came, with their times; those that ended of rows from before; rows without any left
-  private[this] val cameRelations = new IntStack
-  private[this] val cameRows = new IntStack
-  private[this] val cameUntil = new PagedLongs
+  // the last batch: roles that ended of rows from before; rows without any left
   private[this] val endedRelations = new IntStack
   private[this] val endedRows = new IntStack
   private[this] val goneInputs = new IntStack
@@ -40,9 +37,8 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     */
   def settle(views: RowStore, forget: (Int, Int) => Unit): Unit = {
     each(endedRows)(i => forget(endedRelations(i), endedRows(i)))
-    each(cameRows) { i =>
-      if (cameUntil(i) <= watermark) forget(cameRelations(i), cameRows(i))
-      else wheels(cameRelations(i)).put(cameUntil(i), cameRows(i))
+    times.eachThatCame { (relation, row, until) =>
+      if (until <= watermark) forget(relation, row) else times.put(relation, row, until)
     }
     each(goneRows)(i => views.arena(goneInputs(i)).free(goneRows(i)))
     clear()
@@ -53,11 +49,7 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     var left = roles
     while (left != 0L) {
       val relation = java.lang.Long.numberOfTrailingZeros(left)
-      if (wheels(relation) != null) {
-        cameUntil(cameRows.size) = lifetimes.until(relation, base, offset, bytes)
-        cameRelations.push(relation)
-        cameRows.push(row)
-      }
+      if (times.has(relation)) times.came(relation, row, lifetimes.until(relation, base, offset, bytes))
       left &= left - 1
     }
     this.roles(inputOf(java.lang.Long.numberOfTrailingZeros(roles)))(row) = java.lang.Long.bitCount(roles)
@@ -66,13 +58,12 @@ final private[spark] class NeededRows(spec: BlockSpec) {
   /** The batch ends with this watermark. */
   def advance(watermark: Long): Unit = {
     this.watermark = watermark
-    for (relation <- wheels.indices if wheels(relation) != null)
-      wheels(relation).advance(watermark) { row =>
-        endedRelations.push(relation)
-        endedRows.push(row)
-        ends(relation, row)
-      }
-    each(cameRows)(i => if (cameUntil(i) <= watermark) ends(cameRelations(i), cameRows(i)))
+    times.advance(watermark) { (relation, row) =>
+      endedRelations.push(relation)
+      endedRows.push(row)
+      ends(relation, row)
+    }
+    times.eachThatCame((relation, row, until) => if (until <= watermark) ends(relation, row))
   }
 
   private def ends(relation: Int, row: Int): Unit = {
@@ -91,25 +82,19 @@ final private[spark] class NeededRows(spec: BlockSpec) {
       val relation = endedRelations(i)
       val left = roles(inputOf(relation))
       left(endedRows(i)) = left(endedRows(i)) + 1
-      wheels(relation).put(watermark, endedRows(i)) // it ends again when the batch is played again
+      times.put(relation, endedRows(i), watermark) // it ends again when the batch is played again
     }
     clear()
   }
 
   /** The least watermark at which a row is needed no longer; the greatest long where none ever is. */
-  def next: Long = {
-    var least = wheels.iterator.filter(_ != null).map(_.next).minOption.getOrElse(Long.MaxValue)
-    each(cameRows)(i => if (cameUntil(i) > watermark) least = math.min(least, cameUntil(i)))
-    least
-  }
+  def next: Long = times.next(watermark)
 
   def bytes: Long =
-    wheels.iterator.filter(_ != null).map(_.bytes).sum + roles.iterator.map(_.bytes).sum + cameRelations.bytes +
-      cameRows.bytes + cameUntil.bytes + endedRelations.bytes + endedRows.bytes + goneInputs.bytes + goneRows.bytes
+    times.bytes + roles.iterator.map(_.bytes).sum + endedRelations.bytes + endedRows.bytes + goneInputs.bytes + goneRows.bytes
 
   private def clear(): Unit = {
-    cameRelations.clear()
-    cameRows.clear()
+    times.clear()
     endedRelations.clear()
     endedRows.clear()
     goneInputs.clear()
