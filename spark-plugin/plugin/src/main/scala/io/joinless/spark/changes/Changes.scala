@@ -44,13 +44,11 @@ object Changes {
     def refused(subclass: String, more: (String, String)*) =
       throw JoinlessErrors.expiry(subclass, column, source, more: _*)
     if (plan.exists(_.isInstanceOf[Changelog])) refused("CHANGELOG")
-    val time = plan.output.filter(a => plan.conf.resolver(a.name, column)) match {
-      case Seq(one) => one
-      case Seq() =>
-        val names = plan.output.map(_.name)
-        refused("NOT_FOUND", "columns" -> names.mkString(", "), "suggestion" -> Suggestion.sentence(column, names))
-      case _ => refused("AMBIGUOUS")
-    }
+    val names = plan.output.map(_.name)
+    val time = find(plan, column)(
+      refused("NOT_FOUND", "columns" -> names.mkString(", "), "suggestion" -> Suggestion.sentence(column, names)),
+      refused("AMBIGUOUS")
+    )
     if (!TimeSpec.isTime(time.dataType)) refused("NOT_A_TIMESTAMP", "type" -> time.dataType.sql)
     if (!time.metadata.contains(EventTimeWatermark.delayKey)) refused("NO_WATERMARK", "quoted" -> s"\"$column\"")
     val micros = lasting(after).getOrElse(refused("INTERVAL", "after" -> s"'$after'"))
@@ -84,7 +82,7 @@ object Changes {
     Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
 
   private def byChangeType(plan: LogicalPlan, name: String): Changelog = {
-    val column = find(plan, name)
+    val column = ofChanges(plan, name)
     if (!column.dataType.isInstanceOf[StringType])
       throw JoinlessErrors.changeColumn("NOT_A_STRING", name, SourceNames.of(plan), column.dataType.sql)
     val others = plan.output.filter(a => ChangeTypes.metadata(a.name.toLowerCase(java.util.Locale.ROOT)))
@@ -92,7 +90,7 @@ object Changes {
   }
 
   private def byWeight(plan: LogicalPlan, name: String): Changelog = {
-    val column = find(plan, name)
+    val column = ofChanges(plan, name)
     val value: Expression = column.dataType match {
       case LongType => column
       case ByteType | ShortType | IntegerType => Cast(column, LongType)
@@ -101,11 +99,17 @@ object Changes {
     Changelog(plan, GivenWeight(value, SourceNames.of(plan)), Seq(column))
   }
 
-  private def find(plan: LogicalPlan, name: String): Attribute =
+  private def ofChanges(plan: LogicalPlan, name: String): Attribute = find(plan, name)(
+    throw JoinlessErrors.noChangeColumn(name, SourceNames.of(plan), plan.output.map(_.name)),
+    throw JoinlessErrors.changeColumn("AMBIGUOUS", name, SourceNames.of(plan))
+  )
+
+  /** The column that the session's rules know by this name. */
+  private def find(plan: LogicalPlan, name: String)(none: => Nothing, several: => Nothing): Attribute =
     plan.output.filter(a => plan.conf.resolver(a.name, name)) match {
       case Seq(column) => column
-      case Seq() => throw JoinlessErrors.noChangeColumn(name, SourceNames.of(plan), plan.output.map(_.name))
-      case _ => throw JoinlessErrors.changeColumn("AMBIGUOUS", name, SourceNames.of(plan))
+      case Seq() => none
+      case _ => several
     }
 
   private def checked(df: DataFrame): Unit = {

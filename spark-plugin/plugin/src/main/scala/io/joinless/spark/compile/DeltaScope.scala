@@ -19,21 +19,13 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
     val expressions = block.filters.flatten ++ block.residuals ++ block.late ++ block.output.map(_._2)
     leaves.flatMap(unsupported(_)).headOption
       .orElse(watermark(leaves))
-      .orElse(
-        leaves.collectFirst {
-          // rows of the others would need a time, too
-          case union if union.collect { case ref: StreamRef => ref }.size > 1 && union.collect { case r: StreamRef =>
-                r
-              }.exists(expires) =>
-            Reason.of(Reason.UnsupportedOperator, "operator" -> "UNION of rows that expire")
-        }
-      )
+      .orElse(mixed(leaves))
       .orElse(if (leaves.exists(changes)) DeltaScope.changing(expressions ++ leaves.flatMap(below)) else None)
       .orElse(leaves.filter(changes).flatMap(staticSide).headOption)
   }
 
   private def changes(plan: LogicalPlan): Boolean =
-    plan.exists { case ref: StreamRef => isChangelog(ref); case _ => false }
+    refs(plan).exists(isChangelog)
 
   private def unsupported(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case _: StreamRef => None
@@ -56,8 +48,15 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
     case other => Some(Reason.of(Reason.UnsupportedOperator, "operator" -> Names.called(other)))
   }
 
+  private def refs(leaf: LogicalPlan): Seq[StreamRef] = leaf.collect { case ref: StreamRef => ref }
+
+  /** Rows that expire beside others, which would need a time, too. */
+  private def mixed(leaves: Seq[LogicalPlan]): Option[Reason] =
+    leaves.find(leaf => refs(leaf).size > 1 && refs(leaf).exists(expires))
+      .map(_ => Reason.of(Reason.UnsupportedOperator, "operator" -> "UNION of rows that expire"))
+
   private def watermark(leaves: Seq[LogicalPlan]): Option[Reason] =
-    leaves.flatMap(_.collect { case ref: StreamRef if isChangelog(ref) && !expires(ref) => ref.output }).flatten
+    leaves.flatMap(refs).filter(ref => isChangelog(ref) && !expires(ref)).flatMap(_.output)
       .find(_.metadata.contains(EventTimeWatermark.delayKey))
       .map(column => Reason.of(Reason.WatermarkOnChangelog, "column" -> column.name))
 
