@@ -72,7 +72,8 @@ def expire(df: DataFrame, column: str, after: str | timedelta) -> DataFrame:
     ['src', 'dst', 'ts']
 
     Args:
-        df: rows that only come, with a watermark on `column`.
+        df: rows that only come, or a `changelog`, with a watermark on `column`. A row of a changelog goes by its delete
+            or by time, whichever comes first.
         column: name of a TIMESTAMP column, or of a window, which stands for its end.
         after: how long a row lasts behind its time: an interval without months or years, such as ``"1 hour"`` or
             ``timedelta(hours=1)``, not negative.

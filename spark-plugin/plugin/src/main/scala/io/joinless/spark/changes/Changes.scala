@@ -32,7 +32,7 @@ object Changes {
     Plans.dataFrame(df, node)
   }
 
-  /** The rows of `df` whose time in `column` is not longer ago than `after`, by the watermark. */
+  /** The rows of `df`, a changelog or not, whose time in `column` is not longer ago than `after`, by the watermark. */
   def expire(df: DataFrame, column: String, after: String): DataFrame = {
     checked(df)
     Plans.dataFrame(df, expiring(Plans.analyzed(df), column, after))
@@ -43,7 +43,7 @@ object Changes {
     val source = SourceNames.of(plan)
     def refused(subclass: String, more: (String, String)*) =
       throw JoinlessErrors.expiry(subclass, column, source, more: _*)
-    if (plan.exists(_.isInstanceOf[Changelog])) refused("CHANGELOG")
+    if (plan.exists { case changelog: Changelog => changelog.expiry.isDefined; case _ => false }) refused("TWICE")
     val names = plan.output.map(_.name)
     val time = find(plan, column)(
       refused("NOT_FOUND", "columns" -> names.mkString(", "), "suggestion" -> Suggestion.sentence(column, names)),

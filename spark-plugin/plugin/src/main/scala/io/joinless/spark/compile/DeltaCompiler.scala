@@ -23,7 +23,7 @@ import io.joinless.spark.rules.{
   WeightedRows
 }
 import io.joinless.spark.spec.{BlockShape, SqlTexts}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, SessionWindow}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, Expression, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
@@ -101,7 +101,7 @@ final class DeltaCompiler(
       val template = templateOf(query, streams)
       RelationNames.note(template)
       for {
-        _ <- DeltaCompiler.sessions(query).toLeft(())
+        _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
         ordered <- new OrderedRows(streams.isChangelog).grouped(Subqueries.named(optimized(template)))
         inner <- PartnerJoins.inner(ordered)
         plan <- inputs(inner, streams)
@@ -340,9 +340,12 @@ object DeltaCompiler {
       Aggregate(child.output, child.output, child)
   }
 
-  private def hideTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressionsWithSubqueries {
-    case e if Conditions.isTime(e) => Deferred(e)
-  }
+  private def hideTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressionsWithSubqueries(hiding)
+
+  /** The expression with times of the query at hand marked. */
+  private[compile] def deferred(expression: Expression): Expression = expression.transform(hiding)
+
+  private def hiding: PartialFunction[Expression, Expression] = { case e if Conditions.isTime(e) => Deferred(e) }
 
   private def showTime(plan: LogicalPlan): LogicalPlan =
     plan.transformAllExpressionsWithSubqueries { case Deferred(e) => e }

@@ -12,6 +12,7 @@ import io.joinless.spark.plans.{
   Groups,
   InPlaceOf,
   MaskedStream,
+  Reason,
   StreamRef
 }
 import io.joinless.spark.rules.{MeaningTexts, RelationNames, RowsDigest, StoredRows, TimeZones, WeightedRows}
@@ -35,6 +36,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
 final private[compile] class Streams {
   private val all = new ArrayBuffer[LogicalPlan]
   private val derived = mutable.Set.empty[Int]
+  private var refusal: Option[Reason] = None
+
+  /** Why a stream that was taken cannot be read. */
+  def refused: Option[Reason] = refusal
 
   def isChangelog(ref: StreamRef): Boolean = all(ref.number).isInstanceOf[Changelog]
 
@@ -138,7 +143,11 @@ final private[compile] class Streams {
   /** The columns of a lateral subquery are those of the rows around it. */
   private def renamed(plan: LogicalPlan, as: Seq[Attribute]): LogicalPlan = Project(renamed(plan.output, as), plan)
 
-  private def reference(stream: LogicalPlan): LogicalPlan = {
+  private def reference(plan: LogicalPlan): LogicalPlan = {
+    val stream = plan match {
+      case changelog: Changelog => ExpiringChangelogs.merged(changelog).fold(r => { refusal = Some(r); plan }, identity)
+      case other => other
+    }
     all += stream
     val ref = StreamRef(all.size - 1, stream.output.map(_.newInstance()))
     Project(renamed(ref.output, stream.output), ref)

@@ -41,31 +41,35 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   /** Reads the batch, and writes what it leaves of rows to the log. */
   protected def begin(): Unit = {
     begun = true
-    if (expiring != null) expiring.settle()
+    if (expiring != null) expiring.settle(views)
     while (takeNext()) {}
     if (expiring != null) expire()
     batch.prepare()
     if (expiring != null) batch.foreachChangedRow { (input, row) =>
-      for (relation <- views.block.relationsOf(input))
-        if (batch.before(relation, row) <= 0 && batch.after(relation, row) > 0) expiring.came(relation, row, views)
+      for (relation <- views.block.relationsOf(input)) {
+        val (was, is) = (batch.before(relation, row) != 0, batch.after(relation, row) != 0)
+        if (is && !was) expiring.came(relation, row, views) else if (was && !is) expiring.went(relation, row, views)
+      }
     }
     val changed = log.writeChanges(batch)
     undo = journal.getOrElse(new FirstBatch(spec))
     metrics.rowsNetted -= changed // counted as taken so far; what is left after netting goes off
   }
 
-  /** Rows whose time has passed go, all their copies; what else the batch does to them plays no part. */
+  /** Rows whose time has passed go, all their copies, and deletes that wait for their insert; the batch brings no change to them. */
   private def expire(): Unit = {
-    val _ = batch.size // which has all changes noted
-    metrics.rowsExpired += expiring.end(watermark, views) { (relation, row) =>
+    def takeInAll(): Unit = { val _ = batch.size }
+    takeInAll()
+    expiring.end(watermark) { (relation, row) =>
+      if (expiring.mayComeAgain(relation)) takeInAll() // the row's end, too
       val left = batch.after(relation, row)
-      if (left > 0) {
+      if (left != 0 && expiring.isDue(relation, row, views)) {
         val arena = arenaOf(relation)
         val count = arena.words(row)
         val content = words(arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), 8 * count)
         batch.add(inputOf(relation), 1L << relation, -left, content, count)
+        if (left > 0) metrics.rowsExpired += 1
       }
-      left > 0
     }
   }
 
@@ -78,7 +82,8 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   ): Unit = {
     val kept =
       if (expiring == null) roles else expiring.kept(roles, watermark, exchanged.getBaseObject, offset, bytes)
-    if (kept == 0L) metrics.rowsExpired += 1 else add(exchanged, input, kept, offset, bytes)
+    if (kept != 0L) add(exchanged, input, kept, offset, bytes)
+    else if (exchanged.getLong(ExchangeRow.Weight) > 0) metrics.rowsExpired += 1
   }
 
   private def add(exchanged: UnsafeRow, input: Int, roles: Long, offset: Long, bytes: Int): Unit = {

@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.spark.placement.Cells
 import io.joinless.spark.plans.KeyErrors
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, InputSpec}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -29,7 +29,8 @@ import org.apache.spark.unsafe.Platform
   * The child's columns are the stored row, then, of a changelog, the weight of the change (elsewhere it is 1), then, with
   * several roles, one BOOLEAN per role, in order. With one role and no weight the child's bytes are the stored row. Rows of
   * changelogs are always projected: their identity is their bytes, so equal rows must have equal bytes. A row of weight 0
-  * or that no role takes goes nowhere, nor does one that is too late for its scan's watermark ([[LateRows]]); a scan without roles (a
+  * or that no role takes goes nowhere, nor does one that is too late for its scan's watermark ([[LateRows]]), which no change of a
+  * changelog is: without its delete a row would stay. A scan without roles (a
   * placeholder for a leaf merged into another) sends nothing. The same output row object is handed out every time, so the
   * parent must be an exchange (whose writers copy bytes at once, or copy the row where they would buffer it).
   *
@@ -62,7 +63,6 @@ final case class RolesAndCellsExec(
 
   private def sent: RDD[InternalRow] = {
     val (block, scanRoles) = (spec, roles.toArray)
-    val input = spec.inputs(spec.relations(roles.head).input)
     val width = input.columns.size
     val types = child.output.map(_.dataType)
     val more =
@@ -89,9 +89,11 @@ final case class RolesAndCellsExec(
     }
   }
 
+  private def input: InputSpec = spec.inputs(spec.relations(roles.head).input)
+
   private def lateRows: Option[Expression] = {
     val several = !conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE)
-    watermarks.flatMap(w => Watermarks.condition(child.output, w.lateMs, several))
+    watermarks.filterNot(_ => input.kind.signed).flatMap(w => Watermarks.condition(child.output, w.lateMs, several))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): RolesAndCellsExec = copy(child = newChild)

@@ -153,7 +153,7 @@ object Reason {
   val WatermarkOnChangelog: Code = Code(
     "WATERMARK_ON_CHANGELOG",
     "The column <column> of a changelog has a watermark, and a late delete would be dropped.",
-    "Leave withWatermark out, or apply it to the changes behind incrementalEnumerate()."
+    "Leave withWatermark out, let the rows expire, or apply it to the changes behind incrementalEnumerate()."
   )
   val ChangesNotAsked: Code = Code(
     "CHANGES_NOT_ASKED",

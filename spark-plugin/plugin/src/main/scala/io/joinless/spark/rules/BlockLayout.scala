@@ -63,8 +63,11 @@ final case class BlockLayout(
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
     InputSpec(
       stored.map(c => ColumnSpec(c.name, KeyBytes.asNullable(c.dataType))),
-      if (expiring.contains(leaf)) InputKind.Expiring
-      else if (changelogs(leaf)) InputKind.Changelog else if (counted) InputKind.Counted else InputKind.Appended
+      expiring.get(leaf) match {
+        case Some(expiry) => if (expiry.signed) InputKind.ExpiringChangelog else InputKind.Expiring
+        case None =>
+          if (changelogs(leaf)) InputKind.Changelog else if (counted) InputKind.Counted else InputKind.Appended
+      }
     )
   }
 

@@ -50,7 +50,7 @@ final case class BlockShape(
   def forgets: Boolean = !retractable && relations.exists(_.lifetime.isDefined)
 
   /** Rows go at the end of their lifetime, and results with them. */
-  def expires: Boolean = inputs.exists(_.kind == InputKind.Expiring)
+  def expires: Boolean = inputs.exists(_.kind.expires)
 
   /** The log of a cell is cleaned: its entries have weights, and its blocks say which of them are there. */
   def logIsCleaned: Boolean = retractable || forgets

@@ -54,7 +54,7 @@ object SpecCheck {
   }
 
   private def expires(spec: BlockSpec, relation: RelationSpec): Boolean =
-    spec.inputs(relation.input).kind == InputKind.Expiring
+    spec.inputs(relation.input).kind.expires
 
   private def isLifetime(spec: BlockSpec, relation: Int, lifetime: LifetimeSpec): Boolean =
     lifetime.until.forall { time =>

@@ -148,6 +148,7 @@ object SpecComparison {
   private def kind(spec: BlockShape, relation: RelationSpec): String =
     spec.inputs(relation.input).kind match {
       case InputKind.Expiring => "one whose rows expire"
+      case InputKind.ExpiringChangelog => "a changelog whose rows expire"
       case kind => if (kind.retractable) "a changelog" else "append-only"
     }
 

@@ -8,10 +8,18 @@ import io.joinless.engine.tuples.{IntStack, PagedLongs, TimingWheel}
   * @param ends per relation, whether its rows have a time
   */
 final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
-  private[this] val wheels = ends.map(if (_) new TimingWheel else null).toArray
+  private[this] var wheels = newWheels
   private[this] val cameRelations = new IntStack
   private[this] val cameRows = new IntStack
   private[this] val cameUntil = new PagedLongs
+
+  private def newWheels = ends.map(if (_) new TimingWheel else null).toArray
+
+  /** Number of times in wheels. */
+  def size: Long = wheels.iterator.filter(_ != null).map(_.size.toLong).sum
+
+  /** Forgets the times that are in wheels. */
+  def reset(): Unit = wheels = newWheels
 
   /** Whether rows of the relation have a time. */
   def has(relation: Int): Boolean = wheels(relation) != null

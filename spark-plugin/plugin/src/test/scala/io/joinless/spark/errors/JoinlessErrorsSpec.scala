@@ -38,7 +38,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.rowsForgotten("cp", Seq("a", "b")),
     JoinlessErrors.expiry("AMBIGUOUS", "ts", "orders"),
     JoinlessErrors.expiry("ARGUMENTS", "ts", "orders"),
-    JoinlessErrors.expiry("CHANGELOG", "ts", "orders"),
+    JoinlessErrors.expiry("TWICE", "ts", "orders"),
     JoinlessErrors.expiry("INTERVAL", "ts", "orders", "after" -> "'1 month'"),
     JoinlessErrors.expiry("NOT_A_TIMESTAMP", "ts", "orders", "type" -> "INT"),
     JoinlessErrors.expiry("NOT_FOUND", "ts", "orders", "columns" -> "a, b", "suggestion" -> ""),

@@ -15,10 +15,14 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
   private val copyValues = columns(types)
   private val stored = spec.inputs.map(input => columns(input.columns.map(_.dataType)))
 
+  /** Batches end with it. */
+  var watermark: Long = Long.MinValue
+
   /** Figures of the last batch, added up. */
   var metrics: Seq[TaskMetrics] = Nil
 
   def rowsStored: Long = trees.map(_.tree.rows).sum
+  def bytes: Long = trees.map(_.bytes).sum
   def entries: Long = trees.map(_.extent.get.entries).sum
   def live: Long = trees.map(_.extent.get.live).sum
 
@@ -80,7 +84,8 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
       commit: (CellState, Undo) => Unit,
       figures: TaskMetrics
   ): ChangelogTask = {
-    val context = CellContext(spec, Nil, c, stores(c), reader(c), _ => (), commit, figures, weighted = true, owe)
+    val context =
+      CellContext(spec, Nil, c, stores(c), reader(c), _ => (), commit, figures, weighted = true, owe, watermark)
     new ChangelogTask(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
   }
 

@@ -38,7 +38,15 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     "SELECT g, x FROM t ORDER BY x DESC, g, k LIMIT 5",
     "SELECT t.x, a.y FROM t JOIN a ON t.k = a.k AND a.ta BETWEEN t.ts - INTERVAL 10 SECONDS AND t.ts + INTERVAL 10 SECONDS",
     "SELECT n.g, n.c, a.y FROM (SELECT g, COUNT(*) AS c FROM t GROUP BY g) n JOIN a ON a.k = n.g",
-    "SELECT x FROM (SELECT k, x + 1 AS x, ts AS z FROM t WHERE g < 2) WHERE k < 3"
+    "SELECT x FROM (SELECT k, x + 1 AS x, ts AS z FROM t WHERE g < 2) WHERE k < 3",
+    "SELECT e.k, e.v, a.y FROM e JOIN a ON e.k = a.k",
+    "SELECT k, COUNT(*) AS n, SUM(v) AS s, MIN(v) AS l FROM e GROUP BY k",
+    "SELECT k + 1 AS k, v, te FROM e WHERE v > 0",
+    "SELECT DISTINCT e.v FROM e JOIN e f ON e.k = f.k JOIN u ON u.k = f.v",
+    "SELECT t.k, t.x FROM t WHERE NOT EXISTS (SELECT 1 FROM e WHERE e.k = t.k)",
+    "SELECT e.k, e.v, t.x FROM e LEFT JOIN t ON e.k = t.k",
+    "SELECT e.k, COUNT(*) AS n, SUM(a.y) AS s FROM e JOIN a ON e.k = a.k JOIN plain p ON p.k = e.v GROUP BY e.k",
+    "SELECT v, te FROM e UNION ALL SELECT y, ta FROM a"
   )
 
   for ((sql, i) <- queries.zipWithIndex if runs.isDefined || i % 3 == 1; run <- 0 until runs.getOrElse(1))
@@ -57,9 +65,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     assert(refused(timed.expire("k", "1 hour")) == "JOINLESS_EXPIRY.NOT_A_TIMESTAMP")
     for (bad <- Seq("1 month", "-1 hour", "an hour", "", "2 years 1 day"))
       assert(refused(timed.expire("ts", bad)) == "JOINLESS_EXPIRY.INTERVAL", bad)
-    assert(refused(
-      rows.weightedChangelog("k").withWatermark("ts", "1 second").expire("ts", "1 hour")
-    ) == "JOINLESS_EXPIRY.CHANGELOG")
+    assert(refused(timed.expire("ts", "1 hour").expire("ts", "1 hour")) == "JOINLESS_EXPIRY.TWICE")
     assert(refused(spark.range(1).toDF("ts").expire("ts", "1 hour")) == "JOINLESS_NOT_STREAMING")
     val started = intercept[AnalysisException](timed.expire("ts", "1 hour").writeStream.format("noop").start())
     assert(started.getCondition == "JOINLESS_RETRACTIONS_NOT_REPRESENTABLE")
@@ -89,19 +95,25 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
 
   private lazy val session = spark.asInstanceOf[classic.SparkSession]
 
-  /** Streams `t(k, g, x, ts)` and `a(k, y, ta)` of rows that expire, `u(k, v)` of changes and `plain(k, v)` of rows that stay. */
+  /** Streams `t(k, g, x, ts)` and `a(k, y, ta)` of rows that expire, `u(k, v)` of changes, `plain(k, v)` of rows that stay, and
+    * `e(k, v, te)` of changes to rows that expire.
+    */
   final private class Run(sql: String, seed: Long) {
     private[this] val random = new Random(seed * 0x9e3779b97f4a7c15L)
-    private[this] val lasts = Seq(random.nextInt(40), random.nextInt(40))
-    private[this] val delays = Seq(random.nextInt(15), random.nextInt(15))
+    private[this] val lasts = Seq(random.nextInt(40), random.nextInt(40), 0, 0, random.nextInt(60))
+    private[this] val delays = Seq(random.nextInt(15), random.nextInt(15), 0, 0, random.nextInt(15))
+    private[this] val wayOfChanges = random.nextInt(3)
+    private[this] val owes = random.nextInt(3) == 0 // deletes may come first
     private[this] val twice = random.nextInt(3) == 0
     private[this] val ts = MemoryStream[Timed](Encoders.product[Timed], session)
     private[this] val as = MemoryStream[Other](Encoders.product[Other], session)
     private[this] val us = MemoryStream[Weighted](Encoders.product[Weighted], session)
     private[this] val plains = MemoryStream[Plain](Encoders.product[Plain], session)
-    private[this] val sent = Seq.fill(4)(mutable.ArrayBuffer.empty[Seq[Product]]) // by number of the addition
-    private[this] val taken = Array.fill(4)(0)
-    private[this] val here = Seq.fill(4)(mutable.ArrayBuffer.empty[Product]) // those that were not late
+    private[this] val es = MemoryStream[Changed](Encoders.product[Changed], session)
+    private[this] val sent = Seq.fill(5)(mutable.ArrayBuffer.empty[Seq[Product]]) // by number of the addition
+    private[this] val taken = Array.fill(5)(0)
+    private[this] val here = Seq.fill(5)(mutable.ArrayBuffer.empty[Product]) // those that were not late
+    private[this] val open = mutable.ArrayBuffer.empty[Changed] // changes that another one may take back
     private[this] val checkpoint = TestFolders.create("sliding").resolve("cp").toString
     private[this] val told = new ConcurrentHashMap[Long, Seq[Row]]
     private[this] val sums = mutable.Map.empty[Seq[Any], Long]
@@ -112,6 +124,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
 
     def play(): Unit = withConf(
       "spark.sql.shuffle.partitions" -> "2",
+      "spark.joinless.deleteOfAbsentRow" -> (if (owes) "owe" else "fail"),
       "spark.sql.streaming.multipleWatermarkPolicy" -> (if (random.nextInt(3) == 0) "max" else "min")
     ) {
       var running = start()
@@ -128,6 +141,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
         // time goes on, and nothing else does
         send(0, Seq(Timed(9, 9, 9L, at(100000))))
         send(1, Seq(Other(9, 9, at(100000))))
+        send(4, Seq(Changed(1, 9, 9, at(100000))))
         running.processAllAvailable()
         check(running)
         full(running)
@@ -159,6 +173,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
         case 1 => as.addData(rows.map(_.asInstanceOf[Other]))
         case 2 => us.addData(rows.map(_.asInstanceOf[Weighted]))
         case 3 => plains.addData(rows.map(_.asInstanceOf[Plain]))
+        case 4 => es.addData(rows.map(_.asInstanceOf[Changed]))
       }
     }
 
@@ -169,6 +184,24 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       send(1, Seq.fill(many(6))(Other(many(4), many(4), some(batch))))
       send(2, Seq.fill(many(3))(Weighted(1, many(4), many(3))) ++ Seq.fill(many(2))(Weighted(1, 0, 0)))
       send(3, Seq.fill(many(3))(Plain(many(4), many(3))))
+      send(4, changes(batch))
+    }
+
+    /** New rows, and changes that take back any that came, of this batch or an old one, some of which are not true any longer. */
+    private def changes(batch: Int): Seq[Product] = {
+      val rows = Seq.fill(random.nextInt(8)) {
+        val back = open.nonEmpty && random.nextInt(2) == 0
+        val change = if (back) {
+          val of = open.remove(random.nextInt(open.size))
+          of.copy(w = -of.w)
+        } else {
+          val sign = if (owes && random.nextInt(3) == 0) -1 else 1
+          Changed(sign * (1 + random.nextInt(2)), random.nextInt(4), random.nextInt(3), some(batch))
+        }
+        if (!back || random.nextInt(4) == 0) open += change // which may come again
+        change
+      }
+      if (owes) rows else rows.sortBy(row => -row.w)
     }
 
     private def streams(): Unit = {
@@ -178,6 +211,14 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
         .createOrReplaceTempView("a")
       us.toDF().weightedChangelog("w").createOrReplaceTempView("u")
       plains.toDF().createOrReplaceTempView("plain")
+      val delay = s"${delays(4)} seconds"
+      val changed = wayOfChanges match {
+        case 0 => es.toDF().withWatermark("te", delay).weightedChangelog("w")
+        case 1 => es.toDF().weightedChangelog("w").withWatermark("te", delay)
+        case _ => es.toDF().withColumnRenamed("te", "at").weightedChangelog("w").filter("k < 100")
+            .selectExpr("at + INTERVAL 0 SECONDS AS te", "v", "k").withWatermark("te", delay)
+      }
+      changed.expire("te", s"${lasts(4)} seconds").createOrReplaceTempView("e")
     }
 
     private def start(): StreamingQuery = {
@@ -207,7 +248,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     private def check(progress: StreamingQueryProgress): Unit = {
       batches += 1
       val watermark = Option(progress.eventTime.get("watermark")).fold(0L)(java.time.Instant.parse(_).toEpochMilli)
-      val streams = Seq(ts, as, us, plains).map(_.toString)
+      val streams = Seq(ts, as, us, plains, es).map(_.toString)
       var came = 0
       for (s <- streams.indices) {
         val ends = progress.sources.toSeq.filter(_.description == streams(s)).flatMap(p => Option(p.endOffset)).filter(
@@ -216,7 +257,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
         for (end <- ends.map(_.toInt).maxOption) {
           for (rows <- sent(s).slice(taken(s), end + 1); row <- rows) {
             came += 1
-            if (timeOf(row).forall(_ > late)) here(s) += row
+            if (s == 4 || timeOf(row).forall(_ > late)) here(s) += row // no change is late
           }
           taken(s) = math.max(taken(s), end + 1)
         }
@@ -225,7 +266,8 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       expired += more
       if (came == 0 && batches > 1) {
         emptyBatches += 1
-        assert(more > 0, s"batch ${progress.batchId} has neither rows nor any that expire")
+        // one that would have gone now may have been deleted
+        assert(more > 0 || sent(4).nonEmpty, s"batch ${progress.batchId} has neither rows nor any that expire")
       }
       for (row <- told.get(progress.batchId)) {
         val (key, weight) = (row.toSeq.init, row.getLong(row.length - 1))
@@ -239,6 +281,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     private def timeOf(row: Product): Option[Long] = row match {
       case t: Timed => Option(t.ts).map(_.getTime)
       case a: Other => Option(a.ta).map(_.getTime)
+      case e: Changed => Option(e.te).map(_.getTime)
       case _ => None
     }
 
@@ -252,6 +295,10 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       session.createDataset(here(3).toSeq.map(_.asInstanceOf[Plain]))(Encoders.product[Plain]).createOrReplaceTempView(
         "plain"
       )
+      val counts = live(4).map(_.asInstanceOf[Changed]).groupBy(_.copy(w = 1)).toSeq
+      session.createDataset(counts.flatMap { case (row, changes) => Seq.fill(changes.map(_.w).sum)(row) })(
+        Encoders.product[Changed]
+      ).createOrReplaceTempView("e")
       val result = bag(spark.sql(sql))
       streams()
       result
@@ -267,4 +314,5 @@ private object SlidingViewsSpec {
   final case class Other(k: Int, y: Int, ta: Timestamp)
   final case class Weighted(w: Int, k: Int, v: Int)
   final case class Plain(k: Int, v: Int)
+  final case class Changed(w: Int, k: Int, v: Int, te: Timestamp)
 }

@@ -1,0 +1,35 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.{Changelog, DeltaForm, Reason}
+import io.joinless.spark.rules.Names
+import org.apache.spark.sql.catalyst.expressions.Alias
+import org.apache.spark.sql.catalyst.plans.logical._
+
+/** Changelogs whose rows expire: the mark of `expire` stands above that of `changelog`, and projections, conditions and watermarks at
+  * most between them. One mark takes the place of both, and what stands between handles changes then. So it must meet a delete as it met
+  * the insert.
+  */
+private[compile] object ExpiringChangelogs {
+
+  /** The plan with one mark; as it is, where it has only one. */
+  def merged(changelog: Changelog): Either[Reason, Changelog] =
+    if (changelog.expiry.isEmpty || !changelog.child.exists(_.isInstanceOf[Changelog])) Right(changelog)
+    else weighted(changelog.child).map { changes =>
+      val weight = changes.output.last
+      changelog.copy(child = changes, weight = weight, hidden = Seq(weight))
+    }
+
+  /** The changes of a plan above a changelog, their weight as the last column. */
+  private def weighted(plan: LogicalPlan): Either[Reason, LogicalPlan] = plan match {
+    case Changelog(changes, weight, _, None, _) =>
+      Right(Project(plan.output :+ Alias(weight, DeltaForm.Weight.column)(), changes))
+    case Project(list, child) =>
+      below(plan, child).map(changes => Project(list :+ changes.output.last, changes))
+    case unary @ (_: Filter | _: EventTimeWatermark | _: SubqueryAlias | _: View) =>
+      below(unary, unary.children.head).map(changes => unary.withNewChildren(Seq(changes)))
+    case other => Left(Reason.of(Reason.UnsupportedOperator, "operator" -> Names.called(other)))
+  }
+
+  private def below(plan: LogicalPlan, child: LogicalPlan): Either[Reason, LogicalPlan] =
+    DeltaScope.changing(plan.expressions.map(DeltaCompiler.deferred)).toLeft(child).flatMap(weighted)
+}
