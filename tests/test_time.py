@@ -7,7 +7,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +145,67 @@ def test_what_cannot_expire_is_named(
     with pytest.raises(AnalysisException) as refused:
         joinless.expire(stream, column, after)
     assert refused.value.getCondition() == condition
+
+
+def test_progress_tells_what_holds_the_watermark_back(small: SparkSession, tmp_path: Path) -> None:
+    """Two inputs, of which one stops: its name, the times, and that nothing is lost when it goes on."""
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        stream = small.readStream.schema(SCHEMA).json(str(tmp_path / name))
+        stream.withWatermark("ts", "1 second").createOrReplaceTempView(name)
+    joined = small.sql(
+        "SELECT a.v, b.v AS w FROM a JOIN b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 10 SECONDS"
+    )
+    small.conf.set("spark.joinless.minRelations", "2")
+    query = joined.writeStream.format("memory").queryName("held").start()
+
+    def comes(name: str, second: int) -> None:
+        line = json.dumps({"k": 1, "v": second, "ts": f"{(START + timedelta(seconds=second)).isoformat()}Z"})
+        (tmp_path / name / f"{second}.json").write_text(line)
+        query.processAllAvailable()
+
+    comes("b", 0)
+    for second in range(10, 70, 10):
+        comes("a", second)
+    told = joinless.progress(query)
+    assert told is not None
+    start = START.replace(tzinfo=timezone.utc)
+    assert told.watermark == start - timedelta(seconds=1)
+    assert told.newest_event_time == start + timedelta(seconds=60)
+    assert told.next_end == start  # that of b's row
+    assert told.stored_rows == 7
+    (held,) = told.advice
+    assert held.startswith(
+        "The watermark has stood at 2026-02-28T23:59:59.000Z for 5 batches, while rows up to 2026-03-01T00:01:00.000Z"
+    )
+    assert str(tmp_path / "b") in held
+    assert str(tmp_path / "a") not in held
+    comes("b", 55)
+    told = joinless.progress(query)
+    assert told is not None
+    assert told.advice == ()
+    assert told.rows_late == 0
+    assert [tuple(row) for row in small.table("held").collect()] == [(50, 55)]
+    query.stop()
+
+
+def test_progress_tells_of_rows_that_are_late_or_have_no_end(small: SparkSession, tmp_path: Path) -> None:
+    stream = small.readStream.schema(SCHEMA).json(str(tmp_path)).withWatermark("ts", "0 seconds")
+    stream.createOrReplaceTempView("a")
+    joined = small.sql(
+        "SELECT a.ts, b.ts AS u, c.ts AS w FROM a JOIN a b ON a.k = b.k JOIN a c ON c.k = b.k AND c.v = 0"
+    )
+    query = joined.writeStream.format("noop").start()
+    for batch in range(6):
+        for behind in (0, 90):
+            second = 100 * batch - behind
+            line = json.dumps({"k": 1, "v": batch, "ts": f"{(START + timedelta(seconds=second)).isoformat()}Z"})
+            (tmp_path / f"{batch} {behind}.json").write_text(line)
+            query.processAllAvailable()
+    told = joinless.progress(query)
+    query.stop()
+    assert told is not None
+    late, endless = told.advice
+    assert "rows were late, and dropped" in late
+    assert endless.startswith("The query has a watermark, and none of 6 stored rows has an end.")
+    assert told.next_end is None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime, timezone
 
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQueryProgress
@@ -61,12 +62,17 @@ class Progress:
         live_tuples: tuples of inner nodes that are part of a result.
         keys: distinct keys on the edges of the join trees.
         arena_bytes: memory held by the view trees.
+        watermark: of the batch, in UTC; None where no input has one. Rows up to it are late.
+        newest_event_time: the newest one of the batch's rows, in UTC; None where none has one.
+        next_end: the watermark at which the next stored row goes, in UTC; None where no row has an end.
         cache_hits: cells whose view tree was in the executor's cache.
         batches_taken_back: cached view trees rolled back by one batch, which is computed again.
         rebuilds: cells whose view tree was rebuilt from the log.
         propagate_ms, enumerate_ms, commit_ms, rebuild_ms: task time in milliseconds.
         total: figures of all batches of this run that Spark remembers
             (``spark.sql.streaming.numRecentProgressUpdates``, 100).
+        advice: what to look at, in whole sentences: an input that holds the watermark back, many late rows, rows
+            without an end. Nothing changes by itself.
     """
 
     batch_id: int
@@ -100,7 +106,17 @@ class Progress:
     enumerate_ms: int
     commit_ms: int
     rebuild_ms: int
+    watermark: datetime | None
+    newest_event_time: datetime | None
+    next_end: datetime | None
     total: Totals
+    advice: tuple[str, ...]
+
+    @property
+    def steps_per_row(self) -> float:
+        """Propagation steps per row that came or went; 0 in a batch without such rows."""
+        rows = self.rows_in + self.rows_forgotten + self.rows_expired
+        return self.propagation_steps / rows if rows else 0.0
 
     @property
     def bytes_per_row(self) -> float:
@@ -145,7 +161,11 @@ def progress(query: StreamingQuery | str) -> Progress | None:
         group_rows_out=_sum(groups, "rowsOut"),
         rows_removed=sum(operator.numRowsRemoved for operator in ours),
         rows_late=sum(operator.numRowsDroppedByWatermark for operator in ours),
+        watermark=_instant(last.eventTime.get("watermark")),
+        newest_event_time=_instant(last.eventTime.get("max")),
+        next_end=_next_end(last),
         total=_totals(batches),
+        advice=tuple(_advice(batches)),
         **{name: _sum(ours, _camel(name)) for name in _METRICS},
     )
 
@@ -163,6 +183,51 @@ def _totals(reports: Sequence[StreamingQueryProgress]) -> Totals:
         input_rows=sum(batch.numInputRows for batch, _ in batches),
         rows_out=sum(_sum(ours, "rowsOut") for _, ours in batches),
     )
+
+
+def _instant(text: str | None) -> datetime | None:
+    """A time of Spark's reports."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
+
+
+def _next_end(batch: StreamingQueryProgress) -> datetime | None:
+    ends = [operator.customMetrics.get("nextEnd", 0) for operator in _joinless_operators(batch)]
+    return min((datetime.fromtimestamp(end / 1000, timezone.utc) for end in ends if end), default=None)
+
+
+def _advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
+    """Looks at the batches with rows that Spark remembers."""
+    busy = [batch for batch in batches if batch.numInputRows and batch.eventTime.get("watermark")]
+    recent = busy[-_ENOUGH_BATCHES:]
+    if len(recent) < _ENOUGH_BATCHES:
+        return
+    watermark, newest = recent[-1].eventTime["watermark"], max(batch.eventTime.get("max", "") for batch in recent)
+    idle = [
+        source.description
+        for number, source in enumerate(recent[-1].sources)
+        if not any(batch.sources[number].numInputRows for batch in recent)
+    ]
+    if idle and recent[0].eventTime["watermark"] == watermark < newest:
+        yield (
+            f"The watermark has stood at {watermark} for {len(recent)} batches, while rows up to {newest} came. "
+            f"No rows came from {' and '.join(idle)}. "
+            "The watermark is the least of all inputs that have one, so stored rows stay until such an input goes on."
+        )
+    rows = sum(batch.numInputRows for batch in busy)
+    late = sum(operator.numRowsDroppedByWatermark for batch in busy for operator in _joinless_operators(batch))
+    if late > rows * _MANY_LATE:
+        yield (
+            f"{late:,} of {rows:,} rows were late, and dropped. A longer delay in withWatermark keeps more of them, "
+            "and stored rows longer."
+        )
+    joins = _joinless_operators(recent[-1])
+    if joins and not any(
+        operator.customMetrics.get("nextEnd") for batch in recent for operator in _joinless_operators(batch)
+    ):
+        yield (
+            f"The query has a watermark, and none of {sum(j.numRowsTotal for j in joins):,} stored rows has an end. "
+            "joinless.explain says which condition is missing; joinless.expire lets rows go by their age."
+        )
 
 
 def _joinless_operators(batch: StreamingQueryProgress) -> list[StateOperatorProgress]:
@@ -231,7 +296,16 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
+#: So many batches with rows say something.
+_ENOUGH_BATCHES = 5
+
+#: More late rows than this part are worth a word.
+_MANY_LATE = 0.01
+
 _FROM_SPARK = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
 _OF_GROUPS = {"group_entries", "groups_touched", "group_rows_out"}
-_METRICS = [field.name for field in fields(Progress) if field.name not in _FROM_SPARK | _OF_GROUPS]
+_OF_TIME = {"watermark", "newest_event_time", "advice"}
+#: A moment of each operator, of which the least counts.
+_LEAST = {"next_end"}
+_METRICS = [field.name for field in fields(Progress) if field.name not in _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST]
 _CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|$)")

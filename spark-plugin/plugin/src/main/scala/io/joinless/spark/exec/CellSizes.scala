@@ -43,6 +43,7 @@ object CellSizes {
     OperatorMetrics.LogRows -> sizes.map(_.logRows).sum,
     OperatorMetrics.LiveTuples -> sizes.map(_.liveTuples).sum,
     OperatorMetrics.Keys -> sizes.map(_.keys).sum,
-    OperatorMetrics.ArenaBytes -> sizes.map(_.bytes).sum
+    OperatorMetrics.ArenaBytes -> sizes.map(_.bytes).sum,
+    OperatorMetrics.NextEnd -> sizes.map(_.nextForgotten).filter(_ < Long.MaxValue).minOption.getOrElse(0L)
   )
 }

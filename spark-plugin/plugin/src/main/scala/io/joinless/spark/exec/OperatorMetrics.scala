@@ -3,10 +3,10 @@ package io.joinless.spark.exec
 import io.joinless.engine.view.RowStore
 import org.apache.spark.sql.execution.metric.SQLMetric
 
-/** What the operator reports in `progress.stateOperators[].customMetrics`; every figure is a sum over the cells.
+/** What the operator reports in `progress.stateOperators[].customMetrics`; every figure but `nextEnd` is a sum over the cells.
   *
   * Counts are of this batch, of all actions on it; `storedRows`, `rowsOwed`, `logRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of
-  * the state after it ([[CellSizes]]). Times are task times in milliseconds; those of propagating and enumerating are estimated
+  * the state after it, and `nextEnd` is of it ([[CellSizes]]). Times are task times in milliseconds; those of propagating and enumerating are estimated
   * from samples.
   */
 object OperatorMetrics {
@@ -25,6 +25,7 @@ object OperatorMetrics {
   final val LiveTuples = "liveTuples"
   final val Keys = "keys"
   final val ArenaBytes = "arenaBytes"
+  final val NextEnd = "nextEnd"
   final val CacheHits = "cacheHits"
   final val BatchesTakenBack = "batchesTakenBack"
   final val Rebuilds = "rebuilds"
@@ -50,6 +51,7 @@ object OperatorMetrics {
     LiveTuples -> "tuples of inner nodes that are part of a result",
     Keys -> "distinct keys on the edges of the join tree",
     ArenaBytes -> "bytes held by view trees",
+    NextEnd -> "the watermark at which the next stored row goes, in milliseconds; 0 where none does",
     CacheHits -> "cells whose view tree was in the executor's cache",
     BatchesTakenBack -> "cached view trees rolled back by one batch, which is computed again",
     Rebuilds -> "cells whose view tree was rebuilt from the log",

@@ -91,9 +91,14 @@ final case class RolesAndCellsExec(
 
   private def input: InputSpec = spec.inputs(spec.relations(roles.head).input)
 
+  /** The columns that may say that a row is late: where rows expire, those by which they do. */
+  private def times: Seq[Attribute] =
+    if (!input.kind.expires) child.output
+    else roles.flatMap(spec.relations(_).lifetime).flatMap(_.until).map(time => child.output(time.ordinal)).distinct
+
   private def lateRows: Option[Expression] = {
     val several = !conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE)
-    watermarks.filterNot(_ => input.kind.signed).flatMap(w => Watermarks.condition(child.output, w.lateMs, several))
+    watermarks.filterNot(_ => input.kind.signed).flatMap(w => Watermarks.condition(times, w.lateMs, several))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): RolesAndCellsExec = copy(child = newChild)

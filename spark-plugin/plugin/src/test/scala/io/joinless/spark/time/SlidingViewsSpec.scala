@@ -46,7 +46,10 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     "SELECT t.k, t.x FROM t WHERE NOT EXISTS (SELECT 1 FROM e WHERE e.k = t.k)",
     "SELECT e.k, e.v, t.x FROM e LEFT JOIN t ON e.k = t.k",
     "SELECT e.k, COUNT(*) AS n, SUM(a.y) AS s FROM e JOIN a ON e.k = a.k JOIN plain p ON p.k = e.v GROUP BY e.k",
-    "SELECT v, te FROM e UNION ALL SELECT y, ta FROM a"
+    "SELECT v, te FROM e UNION ALL SELECT y, ta FROM a",
+    "SELECT k, ts, window(ts, '10 seconds').start AS s FROM t",
+    "SELECT t.k, t.ts, t.w, a.y FROM (SELECT *, window(ts, '10 seconds') AS w FROM t) t JOIN a ON t.k = a.k",
+    "SELECT window(ts, '10 seconds').start AS s, ts, COUNT(*) AS n FROM t GROUP BY window(ts, '10 seconds'), ts"
   )
 
   for ((sql, i) <- queries.zipWithIndex if runs.isDefined || i % 3 == 1; run <- 0 until runs.getOrElse(1))
