@@ -1,11 +1,17 @@
-"""A join of three streams with bounds in time, in Joinless and in Spark alone, over a stream ten windows long.
+"""Joins of three streams with bounds in time, over a stream ten windows long, in Joinless, in Spark alone and in Flink.
 
-    python benchmarks/bounded.py --out docs/benchmarks [--rows 20000] [--runs 2]
+    python benchmarks/bounded.py --out docs/benchmarks [--workload orders] [--rows 5000] [--runs 1]
 
-Orders, payments up to ten minutes later, and shipments up to ten minutes after these. A batch is one minute of each stream,
-slightly out of order; a hundred batches are ten windows of ten minutes. Both systems run the same SQL over the same files, by turns,
-in one session; the first of ten windows is left out of the figures. Spark refuses two event times in one intermediate result, so the query
-hides that of orders, which helps Spark and not Joinless. The rows of both are compared. Left behind in the folder: bounded.json.
+A window is ten minutes; a batch is one minute of each stream, slightly out of order, and there are a hundred.
+
+- orders: orders, payments up to a window later, and shipments up to a window after these.
+- paths: three edges one after the other, of which any two are at most a window apart. `expire` is Joinless again, over the edges of the
+  last window: it tells also which paths go.
+
+Joinless and Spark run the same SQL over the same files, by turns, in one session with RocksDB; Flink runs its own, with state on
+the heap, in a process of its own. The first of ten windows is left out of the figures. Spark refuses two event times in one intermediate result, so
+the queries hide one of them, which helps Spark and not Joinless. The rows of all are compared; of `expire`, what is there at the end with
+what DuckDB finds in the edges that are. Left behind in the folder: bounded.json.
 """
 
 from __future__ import annotations
@@ -14,107 +20,217 @@ import argparse
 import json
 import random
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "python" / "src")]
 
+import duckdb  # noqa: E402
+
 import tpch  # noqa: E402
+from systems import flink  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-STREAMS = ("orders", "payments", "shipments")
-BATCHES, WINDOW = 100, 10
+BATCHES, WINDOW, DELAY = 100, 10, 10
 START = 1_700_000_000
-SQL = """
-    SELECT x.id, x.paid, s.ts AS shipped, s.v AS v
-    FROM (SELECT o.id, p.ts AS paid FROM orders o
-          JOIN payments p ON p.id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL 10 MINUTES) x
-    JOIN shipments s ON s.id = x.id AND s.ts BETWEEN x.paid AND x.paid + INTERVAL 10 MINUTES
+#: The part of the stream that counts.
+STEADY = slice(BATCHES // WINDOW, None)
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A query whose last column is a number that says which row it is.
+
+    Attributes:
+        columns: three of each stream, one of them the second.
+        keys: how many values the columns draw from that rows are joined by, for each row of a batch.
+        sql: of Spark and Joinless; flink: of Flink.
+        expire: over the rows of the last window alone.
+    """
+
+    name: str
+    streams: dict[str, tuple[str, str, str]]
+    keys: float
+    sql: str
+    flink: str
+    expire: str | None = None
+
+
+_ORDERS = """
+    SELECT x.id, {paid} AS paid, s.ts AS shipped, MOD(x.id, 1009) * 7 + MOD(x.sec, 86400) * 3 + MOD(s.sec, 86400) + s.v AS n
+    FROM (SELECT o.id, p.ts AS paid, p.sec FROM orders o
+          JOIN payments p ON p.id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL {ten} MINUTE{s}) x
+    JOIN shipments s ON s.id = x.id AND s.ts BETWEEN x.paid AND x.paid + INTERVAL {ten} MINUTE{s}
 """
+_PATHS = """
+    SELECT x.a, x.b, x.c, e.dst AS d, MOD(x.a, 1009) * 7 + MOD(x.b, 1013) * 3 + MOD(x.c, 1019) * 11 + MOD(e.dst, 1021) AS n
+    FROM (SELECT f.src AS a, f.dst AS b, g.dst AS c, g.ts AS ts, f.sec AS sec FROM edges f
+          JOIN edges g ON f.dst = g.src AND g.ts BETWEEN f.ts - INTERVAL {ten} MINUTE{s} AND f.ts + INTERVAL {ten} MINUTE{s}) x
+    JOIN edges e ON e.src = x.c AND e.ts BETWEEN x.ts - INTERVAL {ten} MINUTE{s} AND x.ts + INTERVAL {ten} MINUTE{s}
+        AND e.sec <= x.sec + 600 AND x.sec <= e.sec + 600
+"""
+_ALIVE = """
+    SELECT f.src, f.dst, g.dst, e.dst FROM edges f JOIN edges g ON f.dst = g.src JOIN edges e ON g.dst = e.src
+"""
+SPARK = {"ten": "10", "s": "S", "paid": "x.paid"}
+FLINK = {"ten": "'10'", "s": "", "paid": "CAST(x.paid AS TIMESTAMP_LTZ(3))"}
+WORKLOADS = [
+    Workload(
+        "orders",
+        dict.fromkeys(("orders", "payments", "shipments"), ("id", "sec", "v")),
+        10,
+        _ORDERS.format(**SPARK),
+        _ORDERS.format(**FLINK),
+    ),
+    Workload("paths", {"edges": ("src", "dst", "sec")}, 5, _PATHS.format(**SPARK), _PATHS.format(**FLINK), _ALIVE),
+]
 
 
-def write(folder: Path, rows: int) -> None:
-    """The files of all batches: `rows` of each stream per batch, on as many ids that come again and again."""
+def write(folder: Path, workload: Workload, rows: int) -> None:
+    """The files of all batches: `rows` of each stream per batch, on keys that come again and again."""
     draw = random.Random(1)
-    for stream in STREAMS:
+    keys = int(workload.keys * rows)
+    for stream, columns in workload.streams.items():
         (folder / stream).mkdir()
         for batch in range(BATCHES):
-            lines = (
-                f"{draw.randrange(10 * rows)},{START + 60 * batch + draw.randrange(60)},{draw.randrange(1000)}"
-                for _ in range(rows)
-            )
+
+            def value(column: str, batch: int = batch) -> int:
+                if column == "sec":
+                    return START + 60 * batch + draw.randrange(60)
+                return draw.randrange(1000 if column == "v" else keys)
+
+            lines = (",".join(str(value(column)) for column in columns) for _ in range(rows))
             (folder / stream / f"{batch:03}.csv").write_text("\n".join(lines))
 
 
-def run(spark: SparkSession, folder: Path, ours: bool) -> dict[str, Any]:
-    """Seconds of each batch, rows and bytes of state behind it, and the number of result rows with a sum over them."""
-    spark.conf.set("spark.joinless.enabled", str(ours).lower())
+def run(spark: SparkSession, folder: Path, workload: Workload, system: str) -> dict[str, Any]:
+    """Seconds of the stream but its first window, rows and bytes of state, and the number of result rows with a sum over them."""
+    import joinless
+
+    spark.conf.set("spark.joinless.enabled", str(system != "spark").lower())
     live = Path(tempfile.mkdtemp())
-    for stream in STREAMS:
+    for stream, columns in workload.streams.items():
         (live / stream).mkdir()
-        rows = spark.readStream.schema("id LONG, second LONG, v LONG").csv(str(live / stream))
-        timed = rows.selectExpr("id", "timestamp_seconds(second) AS ts", "v").withWatermark("ts", "10 seconds")
-        timed.createOrReplaceTempView(stream)
+        rows = spark.readStream.schema(", ".join(f"{column} LONG" for column in columns)).csv(str(live / stream))
+        timed = rows.selectExpr(*columns, "timestamp_seconds(sec) AS ts").withWatermark("ts", f"{DELAY} seconds")
+        recent = joinless.expire(timed, "ts", f"{WINDOW} minutes") if system == "expire" else timed
+        recent.createOrReplaceTempView(stream)
     told: list[tuple[int, int]] = []
 
     def sink(df: Any, _: int) -> None:
-        row = df.selectExpr("COUNT(*)", "COALESCE(SUM(hash(id, paid, shipped, v)), 0)").first()
-        told.append((row[0], row[1]))
+        # one action reads all columns, and nothing else
+        counted = "SUM(_weight), SUM(ABS(_weight))" if system == "expire" else "COUNT(*), SUM(n)"
+        row = df.selectExpr(*counted.split(", "), f"MAX(hash({', '.join(df.columns)}))").first()
+        told.append((row[0] or 0, row[1] or 0))
 
-    query = spark.sql(SQL).writeStream.foreachBatch(sink).option("checkpointLocation", str(live / "cp")).start()
+    query = spark.sql(workload.sql if system != "expire" else str(workload.expire))
+    if system == "expire":
+        query = joinless.enumerate_deltas(query.toDF("a", "b", "c", "d"), output="weight")
+    running = query.writeStream.foreachBatch(sink).option("checkpointLocation", str(live / "cp")).start()
     seconds, state, memory = [], [], []
     for batch in range(BATCHES):
         start = time.perf_counter()
-        for stream in STREAMS:
+        for stream in workload.streams:
             (live / stream / f"{batch:03}.csv").hardlink_to(folder / stream / f"{batch:03}.csv")
-        query.processAllAvailable()
+        running.processAllAvailable()
         seconds.append(time.perf_counter() - start)
-        operators = query.lastProgress["stateOperators"]
+        operators = running.lastProgress["stateOperators"]
         state.append(sum(o["numRowsTotal"] for o in operators))
         memory.append(sum(o["memoryUsedBytes"] for o in operators))
-    query.stop()
-    steady = slice(BATCHES // WINDOW, None)
-    return {
-        "seconds": sum(seconds[steady]),
-        "stateRows": max(state[steady]),
+    running.stop()
+    figures = {
+        "seconds": sum(seconds[STEADY]),
+        "stateRows": max(state[STEADY]),
         "stateRowsAtEnd": state[-1],
-        "stateBytes": max(memory[steady]),
+        "stateBytes": max(memory[STEADY]),
         "rows": sum(n for n, _ in told),
         "sum": sum(h for _, h in told),
         "batches": len(told),
+    }
+    if system == "expire":
+        alive = _alive(folder, workload)
+        if figures["rows"] != alive:
+            sys.exit(f"{figures['rows']} paths are there at the end, and there should be {alive}")
+    return figures
+
+
+def _alive(folder: Path, workload: Workload) -> int:
+    """Results at the end, over the rows whose time has not passed."""
+    connection = duckdb.connect()
+    newest = 0
+    for stream, columns in workload.streams.items():
+        names = ", ".join(f"'{column}': 'BIGINT'" for column in columns)
+        connection.execute(
+            f"CREATE TABLE {stream} AS SELECT * FROM read_csv('{folder / stream}/*.csv', header=false, columns={{{names}}})"
+        )
+        found = connection.execute(f"SELECT MAX(sec) FROM {stream}").fetchone()
+        newest = max(newest, found[0] if found else 0)
+        connection.execute(f"DELETE FROM {stream} WHERE sec + {60 * WINDOW} <= {newest - DELAY}")
+    counted = connection.execute(f"SELECT COUNT(*) FROM ({workload.expire})").fetchone()
+    return int(counted[0]) if counted else 0
+
+
+def run_flink(folder: Path, workload: Workload) -> dict[str, Any] | None:
+    if missing := flink.missing():
+        print("flink:", missing)
+        return None
+    job, report = Path(tempfile.mkdtemp()) / "job.json", Path(tempfile.mkdtemp()) / "report.json"
+    tables = {name: {"folder": str(folder / name), "columns": columns} for name, columns in workload.streams.items()}
+    job.write_text(
+        json.dumps({"tables": tables, "delay": DELAY, "from": BATCHES // WINDOW, "sql": workload.flink}, default=list)
+    )
+    subprocess.run(flink.program("IntervalJob", "6g", str(job), str(report)), check=True)
+    told: dict[str, Any] = json.loads(report.read_text())
+    return told
+
+
+def measure(spark: SparkSession, workload: Workload, rows: int, runs: int) -> dict[str, Any]:
+    folder = Path(tempfile.mkdtemp())
+    write(folder, workload, rows)
+    told: dict[str, list[dict[str, Any]]] = {}
+    for _ in range(runs):
+        for system in ["joinless", "spark", *(["expire"] if workload.expire else [])]:
+            told.setdefault(system, []).append(run(spark, folder, workload, system))
+            print(workload.name, system, told[system][-1], flush=True)
+        if figures := run_flink(folder, workload):
+            told.setdefault("flink", []).append(figures)
+            print(workload.name, "flink", figures, flush=True)
+    answers = {(r["rows"], r["sum"]) for system, several in told.items() if system != "expire" for r in several}
+    if len(answers) != 1:
+        sys.exit(f"the rows differ: {answers}")
+    return {"rowsPerBatch": rows} | {
+        system: {
+            name: statistics.median(r[name] for r in several)
+            for name in several[0]
+            if not isinstance(several[0][name], str)
+        }
+        for system, several in told.items()
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--rows", type=int, default=20000)
-    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--workload", choices=[w.name for w in WORKLOADS], help="all of them where left out")
+    parser.add_argument("--rows", type=int, default=5000)
+    parser.add_argument("--runs", type=int, default=1)
     options = parser.parse_args()
     spark = tpch.session()
-    folder = Path(tempfile.mkdtemp())
-    write(folder, options.rows)
-    runs: dict[str, list[dict[str, Any]]] = {"joinless": [], "spark": []}
-    for _ in range(options.runs):
-        for system in runs:
-            runs[system].append(run(spark, folder, system == "joinless"))
-            print(system, runs[system][-1], flush=True)
-    answers = {(r["rows"], r["sum"]) for several in runs.values() for r in several}
-    if len(answers) != 1:
-        sys.exit(f"the rows differ: {answers}")
     figures = {
-        system: {name: statistics.median(r[name] for r in several) for name in several[0]}
-        for system, several in runs.items()
+        workload.name: measure(spark, workload, options.rows, options.runs)
+        for workload in WORKLOADS
+        if options.workload in (None, workload.name)
     }
-    (options.out / "bounded.json").write_text(
-        json.dumps({"rowsPerBatch": options.rows, "batches": BATCHES, "runs": options.runs} | figures, indent=1) + "\n"
-    )
+    text = json.dumps({"batches": BATCHES, "runs": options.runs} | figures, indent=1)
+    (options.out / "bounded.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":

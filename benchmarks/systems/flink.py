@@ -26,7 +26,8 @@ def _jars() -> Path:
     return opponents() / f"flink-{VERSION}" / "pyflink" / "lib"
 
 
-def _missing() -> str | None:
+def missing() -> str | None:
+    """Why Flink cannot run here."""
     if not (_jars() / f"flink-dist-{VERSION}.jar").exists():
         return f"no Flink {VERSION} in {opponents()}: benchmarks/install flink"
     if not shutil.which("java") or not shutil.which("javac"):
@@ -47,18 +48,23 @@ def _classes() -> Path:
     return classes
 
 
+def program(main: str, memory: str, *arguments: str) -> list[str]:
+    """The command that runs a class of the program."""
+    return [
+        "java",
+        f"-Xmx{memory}",
+        "-XX:+UseParallelGC",
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-Djava.io.tmpdir={tempfile.gettempdir()}",
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENS),
+        *("-cp", f"{_classes()}:{_jars()}/*"),
+        *(f"joinless.bench.flink.{main}", *arguments),
+    ]
+
+
 def _command(name: str) -> Callable[[Job, Path, Path], list[str]]:
     def command(job: Job, job_file: Path, report: Path) -> list[str]:
-        return [
-            "java",
-            f"-Xmx{job.memory}",
-            "-XX:+UseParallelGC",
-            "-XX:+ExitOnOutOfMemoryError",
-            f"-Djava.io.tmpdir={tempfile.gettempdir()}",
-            *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENS),
-            *("-cp", f"{_classes()}:{_jars()}/*"),
-            *("joinless.bench.flink.FlinkJob", name, str(job_file), str(report)),
-        ]
+        return program("FlinkJob", job.memory, name, str(job_file), str(report))
 
     return command
 
@@ -79,7 +85,7 @@ SETTINGS = (
 
 def _system(name: str, how: str, refuses: Callable[[Job], str | None] = lambda job: None) -> System:
     what = f"Flink {VERSION} SQL in a mini cluster, {how}; {SETTINGS}"
-    return System(name=name, what=what, command=_command(name), missing=_missing, refuses=refuses, nets=False)
+    return System(name=name, what=what, command=_command(name), missing=missing, refuses=refuses, nets=False)
 
 
 SYSTEMS = [

@@ -22,7 +22,7 @@ from random import Random
 
 import duckdb
 
-from faults.pipeline import PAIR, QUERIES
+from faults.pipeline import COLUMNS, LASTS, OF_CHANGES, QUERIES
 
 FILES_AT_ONCE = 14
 EXECUTOR = b"CoarseGrainedExecutorBackend"
@@ -30,25 +30,25 @@ EXECUTOR = b"CoarseGrainedExecutorBackend"
 
 @dataclass
 class Input:
-    """The files a pipeline reads: rows that come, or come and go; and what is there in the end."""
+    """The files a pipeline reads: rows that come, or come and go, with the minute; and what is there in the end."""
 
     folder: Path
     kind: str
     rng: Random
     files: int = 0
-    present: list[tuple[int, int]] = field(default_factory=list)
+    present: list[tuple[int, int, int]] = field(default_factory=list)
 
     def add(self) -> None:
         """A file of about forty rows over few keys."""
         lines = []
-        if self.kind == "changes":
+        if self.kind in OF_CHANGES:
             self.rng.shuffle(self.present)
             gone = [self.present.pop() for _ in range(len(self.present) // 4)]
-            lines += [f"delete,{k},{v}" for k, v in gone]
+            lines += [f"delete,{k},{v},{minute}" for k, v, minute in gone]
         for _ in range(40):
-            row = (self.rng.randrange(30), self.rng.randrange(30))
+            row = (self.rng.randrange(30), self.rng.randrange(30), self.files)
             self.present.append(row)
-            lines.append(("insert," if self.kind == "changes" else "") + f"{row[0]},{row[1]}")
+            lines.append(("insert," if self.kind in OF_CHANGES else "") + ",".join(map(str, row)))
         staged = self.folder / f"{self.files:04d}.csv"
         staged.write_text("\n".join(lines) + "\n")
         os.utime(staged, (1_750_000_000 + self.files,) * 2)  # files are read in the order of their times
@@ -57,20 +57,22 @@ class Input:
         self.files += 1
 
 
-def table_of(present: list[tuple[int, int]]) -> duckdb.DuckDBPyConnection:
-    """A database with the table `r` that the queries read."""
+def table_of(kind: str, present: list[tuple[int, int, int]]) -> duckdb.DuckDBPyConnection:
+    """A database with the table `r` that the queries read, in the end."""
     db = duckdb.connect()
-    db.execute(f"CREATE TABLE r ({PAIR})")
-    db.executemany("INSERT INTO r VALUES (?, ?)", present)
+    db.execute(f"CREATE TABLE r ({COLUMNS}, ts TIMESTAMP AS (TIMESTAMP '1970-01-01' + to_minutes(minute)))")
+    db.executemany("INSERT INTO r VALUES (?, ?, ?)", present)
+    if kind == "expiring":  # by the watermark, a second behind the newest row
+        db.execute(f"DELETE FROM r WHERE minute + {LASTS} < (SELECT max(minute) FROM r)")
     return db
 
 
-def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int]]) -> tuple[int, int]:
+def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int, int]]) -> tuple[int, int]:
     """Rows that are missing or too many in what was written, counted with their copies; and rows that are right."""
-    db = table_of(present)
-    columns = "x, y, z" if kind == "changes" else "x, y, z, w"
+    db = table_of(kind, present)
+    columns = "x, y, z" if kind in OF_CHANGES else "x, y, z, w"
     db.execute(f"CREATE TABLE expected AS SELECT {columns}, count(*) AS n FROM ({QUERIES[kind]}) GROUP BY ALL")
-    weight = "sum(_weight)" if kind == "changes" else "count(*)"
+    weight = "sum(_weight)" if kind in OF_CHANGES else "count(*)"
     written = f"SELECT {columns}, {weight} AS n FROM read_parquet('{folder}/out/*/*.parquet') GROUP BY ALL"
     db.execute(f"CREATE TABLE found AS SELECT * FROM ({written}) WHERE n <> 0")
     both = f"SELECT sum(abs(coalesce(f.n, 0) - coalesce(e.n, 0))) FROM found f FULL JOIN expected e USING ({columns})"

@@ -2,7 +2,7 @@
 
     python -m faults.pipeline FOLDER KIND [MASTER [SETTING=VALUE ...]]
 
-Reads FOLDER/in to its end, one file per batch, and writes batch n to FOLDER/out/n (a batch that runs again replaces
+Reads FOLDER/in to its end, one file per batch, of which each is a minute, and writes batch n to FOLDER/out/n (a batch that runs again replaces
 what it wrote), with one or two actions on it. Figures of each batch go to FOLDER/progress.jsonl. On a MASTER with
 several hosts, the first task of each batch is held up so that Spark starts a second attempt of it.
 """
@@ -21,11 +21,18 @@ import joinless
 
 QUERIES = {
     "appended": "SELECT a.k AS x, b.k AS y, c.k AS z, c.v AS w FROM r a JOIN r b ON a.v = b.k JOIN r c ON b.v = c.k",
+    "bounded": """
+        SELECT a.k AS x, b.k AS y, c.k AS z, c.v AS w FROM r a
+        JOIN r b ON a.v = b.k AND b.ts BETWEEN a.ts - INTERVAL 3 MINUTES AND a.ts + INTERVAL 3 MINUTES
+        JOIN r c ON b.v = c.k AND c.ts BETWEEN b.ts AND b.ts + INTERVAL 3 MINUTES""",
     "changes": "SELECT a.k AS x, b.k AS y, b.v AS z FROM r a JOIN r b ON a.v = b.k JOIN r c ON a.k = c.v",
+    "expiring": "SELECT a.k AS x, b.k AS y, b.v AS z FROM r a JOIN r b ON a.v = b.k JOIN r c ON a.k = c.v",
 }
-PAIR = "k BIGINT, v BIGINT"
+#: Pipelines that read and write changes; rows of one of them also expire.
+OF_CHANGES = ("changes", "expiring")
+LASTS = 5  # minutes
+COLUMNS = "k BIGINT, v BIGINT, minute BIGINT"
 LOCAL = "local-cluster[2,1,1024]"
-SCHEMAS = {"appended": PAIR, "changes": f"_change_type STRING, {PAIR}"}
 
 
 def session(master: str, settings: dict[str, str]) -> SparkSession:
@@ -81,10 +88,17 @@ def held(result: DataFrame, folder: Path) -> DataFrame:
 def main(folder: Path, kind: str, master: str = LOCAL, *settings: str) -> None:
     """Runs the query until it has read all there is."""
     spark = session(master, dict(setting.split("=") for setting in settings))
-    stream = spark.readStream.schema(SCHEMAS[kind]).option("maxFilesPerTrigger", 1).csv(str(folder / "in"))
-    (joinless.changelog(stream) if kind == "changes" else stream).createOrReplaceTempView("r")
+    schema = f"_change_type STRING, {COLUMNS}" if kind in OF_CHANGES else COLUMNS
+    rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).csv(str(folder / "in"))
+    if kind in ("bounded", "expiring"):
+        rows = rows.withColumn("ts", F.timestamp_seconds(60 * rows.minute)).withWatermark("ts", "1 second")
+    if kind in OF_CHANGES:
+        rows = joinless.changelog(rows)
+    if kind == "expiring":
+        rows = joinless.expire(rows, "ts", f"{LASTS} minutes")
+    rows.createOrReplaceTempView("r")
     result = spark.sql(QUERIES[kind])
-    if kind == "changes":
+    if kind in OF_CHANGES:
         result = joinless.enumerate_deltas(result, output="weight")
     several_hosts = master != LOCAL
     if several_hosts:

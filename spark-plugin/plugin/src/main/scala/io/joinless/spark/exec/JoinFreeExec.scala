@@ -211,17 +211,6 @@ final case class JoinFreeExec(
       if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
     }
 
-    def commit(now: CellState, undo: Undo): Unit = {
-      measured.commitNanos = nanosOf(store.commit())
-      val bytes = now.bytes
-      if (cacheEnabled) {
-        val committed = base.copy(version = base.version + 1, checkpointId = store.checkpointId)
-        lease.checkIn(now, committed, limit, Some(base -> undo))
-        CacheSweeper.start()
-      } else lease.release()
-      report(store, cell, now.views, bytes, measured)
-    }
-
     val start = lease.cached.getOrElse {
       var rebuilt: CellState = null
       longMetric(OperatorMetrics.RebuildMs) += nanosOf {
@@ -230,6 +219,19 @@ final case class JoinFreeExec(
       if (info.storeVersion > 0) longMetric(OperatorMetrics.Rebuilds) += 1
       rebuilt
     }
+
+    def commit(after: CellState, undo: Undo): Unit = {
+      val now = after.following(start)
+      measured.commitNanos = nanosOf(store.commit())
+      val bytes = now.bytes
+      if (cacheEnabled && !now.isRoomy) {
+        val committed = base.copy(version = base.version + 1, checkpointId = store.checkpointId)
+        lease.checkIn(now, committed, limit, Some(base -> undo))
+        CacheSweeper.start()
+      } else lease.release()
+      report(store, cell, now.views, bytes, measured)
+    }
+
     // told at once: a task whose rows nobody reads to the end has no later moment
     if (lease.cached.isDefined) longMetric(OperatorMetrics.CacheHits) += 1
     if (lease.tookBack) longMetric(OperatorMetrics.BatchesTakenBack) += 1

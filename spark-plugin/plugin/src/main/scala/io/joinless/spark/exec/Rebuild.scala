@@ -16,6 +16,7 @@ import io.joinless.spark.state.{
   Views
 }
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
 
 /** The views of what a cell's log holds: each append-only row as it comes, each changelog row with the counts of its
   * latest block, whatever the order of the blocks. Cost: that of inserting every row once; no results are enumerated.
@@ -31,14 +32,15 @@ final private class Rebuild(
     settled: Boolean,
     watermark: Long
 ) {
-  private[this] val views = Views.empty(spec)
-  private[this] val extent = new LogExtent(spec)
-  private[this] val restoration = Views.restoration(views)
+  private[this] var views = Views.empty(spec)
+  private[this] var extent = new LogExtent(spec)
+  private[this] var restoration = Views.restoration(views)
   private[this] val counts = new RowCounts(views.block)
   private[this] val allRoles =
     spec.inputs.indices.map(counts.relations(_).map(1L << _).foldLeft(0L)(_ | _)).toArray
   private[this] val words = new RowWords
   private[this] var rows = 0L
+  private[this] var (rowsMentioned, rowsThere) = (0L, 0L) // of those that are counted
 
   private[this] val expiring = if (spec.expires) new ExpiringRows(spec) else null
 
@@ -62,6 +64,7 @@ final private class Rebuild(
     }
     val next = reader.finish()
     survey()
+    if (rowsThere < rowsMentioned / CellState.Roomy && spec.inputs.forall(_.retractable)) pack()
     restoration.finish()
     if (expiring != null) expiring.restore(views)
     if (settled) Views.restored(views)
@@ -126,8 +129,32 @@ final private class Rebuild(
       else
         for (row <- 0 until views.arena(input).limit) {
           counts.read(views, input, row)
+          rowsMentioned += 1
+          if (counts.size > 0) rowsThere += 1
           extent.live += counts.size
           if (counts.owed) extent.owed += 1
         }
+  }
+
+  /** Most of the log says of rows that they are gone. Those that are there move to views of their own, which need not have that room. */
+  private def pack(): Unit = {
+    val (from, known) = (views, extent)
+    views = Views.empty(spec)
+    restoration = Views.restoration(views)
+    extent = new LogExtent(spec)
+    extent.oldest = known.oldest
+    extent.entries = known.entries
+    extent.live = known.live
+    extent.owed = known.owed
+    for (input <- spec.inputs.indices; row <- 0 until from.arena(input).limit) {
+      counts.read(from, input, row)
+      if (counts.size > 0) {
+        val arena = from.arena(input)
+        val content = words(arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), 8 * arena.words(row))
+        val moved = restoration.find(input, content, arena.words(row))
+        for (g <- 0 until counts.size) restoration.set(counts.roles(g), moved, counts.count(g))
+        extent.setNewestBlock(input, moved, known.newestBlock(input, row))
+      }
+    }
   }
 }

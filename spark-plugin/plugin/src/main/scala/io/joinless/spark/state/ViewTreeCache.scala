@@ -19,6 +19,7 @@ final case class StateVersion(run: UUID, version: Long, checkpointId: Option[Str
   * @param needed where rows are forgotten
   * @param blocks of the log, where rows are forgotten
   * @param expiring where rows expire
+  * @param mostRows there have been, since the views were built
   */
 final case class CellState(
     views: RowStore,
@@ -27,16 +28,33 @@ final case class CellState(
     extent: Option[LogExtent] = None,
     needed: Option[NeededRows] = None,
     blocks: NeededBlocks = NeededBlocks.Empty,
-    expiring: Option[ExpiringRows] = None
+    expiring: Option[ExpiringRows] = None,
+    mostRows: Long = 0L
 ) {
   def bytes: Long = views.bytes + extent.fold(0L)(_.bytes) + needed.fold(0L)(_.bytes) + blocks.bytes +
     expiring.fold(0L)(_.bytes)
+
+  /** As it goes on from an earlier state. */
+  def following(before: CellState): CellState = copy(mostRows = math.max(before.mostRows, views.rows))
+
+  /** Most of the rows that were there have left. Views do not give back their room, those that are rebuilt from the log have no
+    * more than they need: it costs less than the rows that left did.
+    */
+  def isRoomy: Boolean = views.rows < mostRows / CellState.Roomy && bytes > CellState.FewBytes
 
   /** The views of a block whose results are enumerated. */
   def tree: ViewTree = views match {
     case tree: ViewTree => tree
     case _ => throw new IllegalStateException("results that are counted have no view tree")
   }
+}
+
+object CellState {
+
+  /** Room for so many times the rows that are there is worth a rebuild. */
+  final val Roomy = 4
+
+  final private val FewBytes = 1L << 20
 }
 
 /** Takes back what the last batch did to a tree; to be called once, before anything else is done to the tree. */

@@ -4,6 +4,7 @@ import java.sql.Timestamp
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import io.joinless.spark.api._
@@ -48,6 +49,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     "SELECT e.k, COUNT(*) AS n, SUM(a.y) AS s FROM e JOIN a ON e.k = a.k JOIN plain p ON p.k = e.v GROUP BY e.k",
     "SELECT v, te FROM e UNION ALL SELECT y, ta FROM a",
     "SELECT k, ts, window(ts, '10 seconds').start AS s FROM t",
+    "SELECT ts AS t2, k FROM t",
     "SELECT t.k, t.ts, t.w, a.y FROM (SELECT *, window(ts, '10 seconds') AS w FROM t) t JOIN a ON t.k = a.k",
     "SELECT window(ts, '10 seconds').start AS s, ts, COUNT(*) AS n FROM t GROUP BY window(ts, '10 seconds'), ts"
   )
@@ -72,6 +74,41 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     assert(refused(spark.range(1).toDF("ts").expire("ts", "1 hour")) == "JOINLESS_NOT_STREAMING")
     val started = intercept[AnalysisException](timed.expire("ts", "1 hour").writeStream.format("noop").start())
     assert(started.getCondition == "JOINLESS_RETRACTIONS_NOT_REPRESENTABLE")
+  }
+
+  test("memory of a burst is given back when its rows have gone") {
+    val rows = MemoryStream[(Int, Int, Timestamp)](
+      Encoders.tuple(Encoders.scalaInt, Encoders.scalaInt, Encoders.TIMESTAMP),
+      session
+    )
+    rows.toDF().toDF("k", "v", "ts").withWatermark("ts", "0 seconds").createOrReplaceTempView("burst")
+    spark.table("burst").expire("ts", "1 minute").createOrReplaceTempView("recent_burst")
+    val bounded =
+      "SELECT a.v, b.v AS w FROM burst a JOIN burst b ON a.k = b.k + 1 AND b.ts = a.ts JOIN burst c ON c.k = a.k AND c.ts = a.ts"
+    val expiring = "SELECT a.v, b.v AS w FROM recent_burst a JOIN recent_burst b ON a.k = b.k + 1"
+    for (
+      (name, query) <-
+        Seq("bounded" -> spark.sql(bounded), "expiring" -> spark.sql(expiring).incrementalEnumerate("weight"))
+    ) {
+      val told = new ConcurrentHashMap[Long, Long]
+      val running = query.writeStream.option("checkpointLocation", TestFolders.create("burst").resolve("cp").toString)
+        .foreachBatch((df: DataFrame, id: Long) => {
+          val _ = told.put(id, df.collect().map(row => if (row.length > 2) row.getLong(2) else 1L).sum)
+        }).start()
+      try {
+        def after(second: Int, many: Int): Long = {
+          rows.addData((0 until many).map(i => (i, i, new Timestamp(1000L * second))))
+          running.processAllAvailable()
+          running.lastProgress.stateOperators.head.customMetrics.get("arenaBytes").longValue
+        }
+        after(1000, 3)
+        val burst = after(1010, 60000)
+        val later = (1 to 6).map(i => after(1010 + 100 * i, 3))
+        assert(later.last < burst / 20, s"$name: $burst, then $later")
+        // pairs of neighbours: those that came, those that are there
+        assert(told.values.asScala.sum == (if (name == "bounded") 60013 else 2), s"$name: $told")
+      } finally running.stop()
+    }
   }
 
   test("in SQL, too") {
