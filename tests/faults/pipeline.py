@@ -2,9 +2,10 @@
 
     python -m faults.pipeline FOLDER KIND [MASTER [SETTING=VALUE ...]]
 
-Reads FOLDER/in to its end, one file per batch, of which each is a minute, and writes batch n to FOLDER/out/n (a batch that runs again replaces
-what it wrote), with one or two actions on it. Figures of each batch go to FOLDER/progress.jsonl. On a MASTER with
-several hosts, the first task of each batch is held up so that Spark starts a second attempt of it.
+Reads FOLDER/in to its end, one file per batch, of which each is a minute, and writes batch n to FOLDER/out/n (a batch
+that runs again replaces what it wrote), with one or two actions on it. Figures of each batch go to
+FOLDER/progress.jsonl. On a MASTER with several hosts, the first task of each batch is held up so that Spark starts a
+second attempt of it.
 """
 
 from __future__ import annotations
