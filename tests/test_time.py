@@ -24,6 +24,7 @@ from support.shop import SMALL
 RUNS = int(os.environ.get("JOINLESS_TIME_RUNS", "1"))
 START = datetime(2026, 3, 1)
 SCHEMA = "k INT, v INT, ts TIMESTAMP"
+Row = tuple[int, int, "datetime | None"]
 
 QUERIES = [
     "SELECT a.k, a.v, b.v AS w FROM a JOIN b ON a.k = b.k",
@@ -31,7 +32,14 @@ QUERIES = [
     "SELECT DISTINCT a.v FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND b.v <> a.v)",
     "SELECT a.k, a.v, b.v AS w FROM a LEFT JOIN b ON a.k = b.k AND b.v > 1",
     "SELECT k, MAX(v) AS h, MIN(ts) AS first FROM a GROUP BY k HAVING COUNT(*) > 1",
+    "SELECT c.k, c.v, a.v AS w FROM c JOIN a ON a.k = c.k",
+    "SELECT v, COUNT(*) AS n, MAX(k) AS h FROM c GROUP BY v",
+    "SELECT a.k, a.v FROM a WHERE NOT EXISTS (SELECT 1 FROM c WHERE c.k = a.k AND c.v >= a.v)",
+    "SELECT c.k, c.v, b.v AS w FROM c LEFT JOIN b ON b.k = c.k",
+    "SELECT c.k, d.v, COUNT(*) AS n FROM c JOIN c d ON c.v = d.v GROUP BY c.k, d.v",
 ]
+#: Two streams that grow, and one of changes.
+STREAMS = "abc"
 
 
 @pytest.fixture
@@ -53,20 +61,21 @@ def small(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.mark.parametrize("run", range(RUNS))
 @pytest.mark.parametrize("sql", QUERIES)
 def test_what_is_told_adds_up_to_what_is_true(sql: str, run: int, small: SparkSession, tmp_path: Path) -> None:
-    """Random rows, some of them late, without a time or from the future; a restart; and at last only time goes on."""
+    """Random rows, late, without a time or from the future; deletes; restarts; at last only time goes on."""
     draw = random.Random(f"{sql} {run}")
-    lasts = {name: timedelta(seconds=draw.randrange(60)) for name in "ab"}
-    delays = {name: draw.randrange(20) for name in "ab"}
-    rows: dict[str, list[tuple[int, int, datetime | None]]] = {"a": [], "b": []}  # those that were not late
+    lasts = {name: timedelta(seconds=draw.randrange(60)) for name in STREAMS}
+    delays = {name: draw.randrange(20) for name in STREAMS}
+    rows: dict[str, list[Row]] = {name: [] for name in STREAMS}  # those that were not late
     told: dict[int, list[tuple[Any, ...]]] = {}
-    for name in "ab":
+    for name in STREAMS:
         (tmp_path / name).mkdir()
 
     def start() -> Any:
-        for name in "ab":
-            stream = small.readStream.schema(SCHEMA).json(str(tmp_path / name))
+        for name in STREAMS:
+            stream = small.readStream.schema(f"{SCHEMA}, w INT").json(str(tmp_path / name))
             timed = stream.withWatermark("ts", f"{delays[name]} seconds")
-            joinless.expire(timed, "ts", lasts[name]).createOrReplaceTempView(name)
+            given = joinless.changelog(timed, weight="w") if name == "c" else timed.drop("w")
+            joinless.expire(given, "ts", lasts[name]).createOrReplaceTempView(name)
         changes = joinless.enumerate_deltas(small.sql(sql), output="weight")
 
         def sink(df: Any, batch: int) -> None:
@@ -78,8 +87,8 @@ def test_what_is_told_adds_up_to_what_is_true(sql: str, run: int, small: SparkSe
     sums: Counter[tuple[Any, ...]] = Counter()
     for batch in range(9):
         ahead = 12 * batch if batch < 8 else 10_000
-        came: dict[str, list[tuple[int, int, datetime | None]]] = {}
-        for name in "ab":
+        came: dict[str, list[Row]] = {}
+        for name in STREAMS:
             came[name] = [
                 (
                     draw.randrange(4),
@@ -90,12 +99,19 @@ def test_what_is_told_adds_up_to_what_is_true(sql: str, run: int, small: SparkSe
                 )
                 for _ in range(draw.randrange(8) if batch < 8 else 1)
             ]
-        # both files are there before the next look at the folders
+        # of the changelog some rows go, old ones and those that have just come
+        present = rows["c"] + came["c"]
+        gone = draw.sample(present, len(present) // 4)
+        # all files are there before the next look at the folders
         query.stop()
         for name, several in came.items():
-            text = "\n".join(json.dumps({"k": k, "v": v, "ts": ts and f"{ts.isoformat()}Z"}) for k, v, ts in several)
-            if several:
-                (tmp_path / name / f"{batch}.json").write_text(text)
+            changes = [(1, *row) for row in several] + [(-1, *row) for row in (gone if name == "c" else [])]
+            lines = [
+                json.dumps({"w": w, "k": k, "v": v, "ts": ts and f"{ts.isoformat()}Z"})
+                for w, k, v, ts in draw.sample(changes, len(changes))
+            ]
+            if lines:
+                (tmp_path / name / f"{batch}.json").write_text("\n".join(lines))
         query = start()
         query.processAllAvailable()
         first = True
@@ -103,8 +119,11 @@ def test_what_is_told_adds_up_to_what_is_true(sql: str, run: int, small: SparkSe
             if "addBatch" not in progress["durationMs"]:
                 continue
             if first:
-                for name in "ab":
-                    rows[name] += [row for row in came[name] if row[2] is None or row[2] > late]
+                for name in STREAMS:
+                    # no change of a changelog is late
+                    rows[name] += [row for row in came[name] if name == "c" or row[2] is None or row[2] > late]
+                for row in gone:
+                    rows["c"].remove(row)
                 first = False
             text = progress["eventTime"].get("watermark", "1970-01-01T00:00:00.000Z")
             late = datetime.fromisoformat(text.rstrip("Z"))
@@ -112,14 +131,14 @@ def test_what_is_told_adds_up_to_what_is_true(sql: str, run: int, small: SparkSe
                 sums.update({row[:-1]: row[-1]})
             seen = max(seen, progress["batchId"])
         live = {
-            name: [row for row in rows[name] if row[2] is not None and row[2] + lasts[name] > late] for name in "ab"
+            name: [row for row in rows[name] if row[2] is not None and row[2] + lasts[name] > late] for name in STREAMS
         }
         assert all(n >= 0 for n in sums.values())
         actual = bag(row for row, n in sums.items() for _ in range(n))
         assert not difference(actual, _answer(sql, live)), f"batch {batch}"
 
 
-def _answer(sql: str, rows: dict[str, list[tuple[int, int, datetime | None]]]) -> Bag:
+def _answer(sql: str, rows: dict[str, list[Row]]) -> Bag:
     connection = duckdb.connect(config={"threads": 1})
     for name, several in rows.items():
         connection.execute(f"CREATE TABLE {name} (k INT, v INT, ts TIMESTAMP)")

@@ -22,6 +22,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
   var metrics: Seq[TaskMetrics] = Nil
 
   def rowsStored: Long = trees.map(_.tree.rows).sum
+  def steps: Long = trees.map(_.tree.counters.steps).sum
   def bytes: Long = trees.map(_.bytes).sum
   def entries: Long = trees.map(_.extent.get.entries).sum
   def live: Long = trees.map(_.extent.get.live).sum

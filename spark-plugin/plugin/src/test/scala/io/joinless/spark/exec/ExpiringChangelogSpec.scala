@@ -58,6 +58,28 @@ class ExpiringChangelogSpec extends AnyFunSuite {
     }
   }
 
+  test("steps per row are flat over three sizes of windows, where rows go in the order in which they came") {
+    val steps = for (window <- Seq(60, 240, 960)) yield {
+      val cluster = new CellCluster(spec(window))
+      val random = new Random(1)
+      def play(seconds: Range): Int = seconds.by(3).map { second =>
+        cluster.watermark = 1000L * (second - 3)
+        val rows = Seq.fill(24)((random.nextInt(2), random.nextInt(8 * window), second - random.nextInt(3)))
+        val scans = Seq(0, 1).map { r =>
+          Seq(r) -> rows.filter(_._1 == r).map { case (_, key, at) => Change(r, key, at, 1).scanned }
+        }
+        cluster.batch(scans)
+        rows.size
+      }.sum
+      play(0 until 3 * window)
+      val before = cluster.steps
+      val rows = play(3 * window until 5 * window)
+      (cluster.steps - before).toDouble / rows
+    }
+    info(s"steps per row: $steps")
+    assert(steps.max <= 1.1 * steps.min + 0.05, steps.toString)
+  }
+
   test("rows that come and go again and again take no memory") {
     val cell = new Cell(owe = false, new Random(1), often = false)
     cell.batch(Seq.fill(3)(Change(1, 1, 1000000, 1)))
@@ -88,12 +110,14 @@ private object ExpiringChangelogSpec {
   /** @param relation 0 or 1 */
   final private case class Change(relation: Int, key: Int, second: Int, weight: Int) {
     def row: (Int, Int) = (key, second)
+    def scanned: UnsafeRow = Blocks.row(types :+ LongType, key.toLong, 1000000L * second, weight.toLong)
   }
 
   private val types: Seq[DataType] = Seq(LongType, TimestampType)
   private val Lasts = 5
 
-  private val spec: BlockSpec = Blocks.star(2).shaped { shape =>
+  /** @param lasts seconds */
+  private def spec(lasts: Int): BlockSpec = Blocks.star(2).shaped { shape =>
     shape.copy(
       inputs = shape.inputs.map { input =>
         input.copy(
@@ -102,7 +126,7 @@ private object ExpiringChangelogSpec {
         )
       },
       relations =
-        shape.relations.map(_.copy(lifetime = Some(LifetimeSpec(IndexedSeq(TimeSpec(1, 1000000L * Lasts))))))
+        shape.relations.map(_.copy(lifetime = Some(LifetimeSpec(IndexedSeq(TimeSpec(1, 1000000L * lasts))))))
     )
   }
 
@@ -111,7 +135,7 @@ private object ExpiringChangelogSpec {
     * @param often whether batches are taken back now and then
     */
   final private class Cell(owe: Boolean, random: Random, often: Boolean = true) {
-    private[this] val cluster = new CellCluster(spec, owe)
+    private[this] val cluster = new CellCluster(spec(Lasts), owe)
     private[this] val counts = Seq.fill(2)(mutable.Map.empty[(Int, Int), Long].withDefaultValue(0L))
     private[this] val told = mutable.Map.empty[Seq[Long], Long].withDefaultValue(0L)
     private[this] var now = -1000
@@ -126,9 +150,7 @@ private object ExpiringChangelogSpec {
 
     def batch(changes: Seq[Change]): Unit = {
       val scans = Seq(0, 1).map { r =>
-        Seq(r) -> changes.filter(_.relation == r).map { c =>
-          Blocks.row(types :+ LongType, c.key.toLong, 1000000L * c.second, c.weight.toLong)
-        }
+        Seq(r) -> changes.filter(_.relation == r).map(_.scanned)
       }
       for (c <- changes if isThere(c.second)) counts(c.relation)(c.row) += c.weight
       if (often && !lacksRow && random.nextInt(3) == 0) cluster.rehearse(scans, most = random.nextInt(3))
