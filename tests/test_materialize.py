@@ -223,3 +223,19 @@ def test_an_upsert_stream_joined_with_tables_is_killed_and_goes_on(shop: Shop) -
     assert sorted(actual) == sorted(shop.session.sql(BOUGHT_NOW).collect())
     assert len(actual) > 5
     assert shop.version("bought_now") > 2
+
+
+def test_a_table_follows_rows_that_expire(spark: SparkSession, tmp_path: Path) -> None:
+    """The table of the last hour's trips per town: a town whose trips have expired is no longer in it."""
+    (tmp_path / "trips").mkdir()
+    trips = spark.readStream.schema("town STRING, ts TIMESTAMP").json(str(tmp_path / "trips"))
+    joinless.expire(trips.withWatermark("ts", "0 seconds"), "ts", "1 hour").createOrReplaceTempView("recent_trips")
+    towns = spark.sql("SELECT town, COUNT(*) AS trips FROM recent_trips GROUP BY town")
+    seen = []
+    for hour, town in enumerate(["Bonn", "Bonn", "Kiel"], start=10):
+        row = f'{{"town": "{town}", "ts": "2026-01-01T{hour}:{10 * (hour - 10):02}:00Z"}}'
+        (tmp_path / "trips" / f"{hour}.json").write_text(row)
+        query = joinless.materialize(towns, f"delta.`{tmp_path / 'towns'}`", tmp_path / "cp", trigger="availableNow")
+        query.awaitTermination()
+        seen.append([tuple(row) for row in spark.read.format("delta").load(str(tmp_path / "towns")).collect()])
+    assert seen == [[("Bonn", 1)], [("Bonn", 1)], [("Kiel", 1)]]

@@ -46,7 +46,8 @@ class Input:
             gone = [self.present.pop() for _ in range(len(self.present) // 4)]
             lines += [f"delete,{k},{v},{minute}" for k, v, minute in gone]
         for _ in range(40):
-            row = (self.rng.randrange(30), self.rng.randrange(30), self.files)
+            # minute 0 would be late from the first batch on
+            row = (self.rng.randrange(30), self.rng.randrange(30), 1 + self.files)
             self.present.append(row)
             lines.append(("insert," if self.kind in OF_CHANGES else "") + ",".join(map(str, row)))
         staged = self.folder / f"{self.files:04d}.csv"
