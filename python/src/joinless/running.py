@@ -209,9 +209,10 @@ def _advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
     ]
     if idle and recent[0].eventTime["watermark"] == watermark < newest:
         yield (
-            f"The watermark has stood at {watermark} for {len(recent)} batches, while rows up to {newest} came. "
+            f"The watermark has stood at {watermark} for {len(recent)} batches or more, and rows up to {newest} came. "
             f"No rows came from {' and '.join(idle)}. "
-            "The watermark is the least of all inputs that have one, so stored rows stay until such an input goes on."
+            "The watermark is the least of all inputs that have one, so stored rows stay until such an input goes on. "
+            "If the query does not use its time, leave withWatermark out there."
         )
     rows = sum(batch.numInputRows for batch in busy)
     late = sum(operator.numRowsDroppedByWatermark for batch in busy for operator in _joinless_operators(batch))

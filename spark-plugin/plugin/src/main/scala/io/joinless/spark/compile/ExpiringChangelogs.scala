@@ -11,13 +11,19 @@ import org.apache.spark.sql.catalyst.plans.logical._
   */
 private[compile] object ExpiringChangelogs {
 
-  /** The plan with one mark; as it is, where it has only one. */
-  def merged(changelog: Changelog): Either[Reason, Changelog] =
-    if (changelog.expiry.isEmpty || !changelog.child.exists(_.isInstanceOf[Changelog])) Right(changelog)
-    else weighted(changelog.child).map { changes =>
-      val weight = changes.output.last
-      changelog.copy(child = changes, weight = weight, hidden = Seq(weight))
-    }
+  /** The stream with one mark; as it is, where it has one or none. */
+  def merged(stream: LogicalPlan): Either[Reason, LogicalPlan] = stream match {
+    case changelog: Changelog if changelog.expiry.isDefined && marked(changelog.child) =>
+      weighted(changelog.child).map { changes =>
+        val weight = changes.output.last
+        changelog.copy(child = changes, weight = weight, hidden = Seq(weight))
+      }
+    case EventTimeWatermark(_, column, _, child) if marked(child) =>
+      Left(Reason.of(Reason.WatermarkOnChangelog, "column" -> column.name))
+    case other => Right(other)
+  }
+
+  private def marked(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Changelog])
 
   /** The changes of a plan above a changelog, their weight as the last column. */
   private def weighted(plan: LogicalPlan): Either[Reason, LogicalPlan] = plan match {

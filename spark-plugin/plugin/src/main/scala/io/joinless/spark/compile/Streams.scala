@@ -144,10 +144,7 @@ final private[compile] class Streams {
   private def renamed(plan: LogicalPlan, as: Seq[Attribute]): LogicalPlan = Project(renamed(plan.output, as), plan)
 
   private def reference(plan: LogicalPlan): LogicalPlan = {
-    val stream = plan match {
-      case changelog: Changelog => ExpiringChangelogs.merged(changelog).fold(r => { refusal = Some(r); plan }, identity)
-      case other => other
-    }
+    val stream = ExpiringChangelogs.merged(plan).fold(r => { refusal = Some(r); plan }, identity)
     all += stream
     val ref = StreamRef(all.size - 1, stream.output.map(_.newInstance()))
     Project(renamed(ref.output, stream.output), ref)

@@ -143,7 +143,7 @@ object Reason {
   val TimeDependentExpression: Code = Code(
     "TIME_DEPENDENT_EXPRESSION",
     "The expression <expression> above a changelog changes with time: a delete need not meet what its insert met.",
-    "Compare with a constant, or filter the changes behind incrementalEnumerate()."
+    "Compare with a constant; or let rows go by their age with joinless.expire."
   )
   val StaticSideOfChangelog: Code = Code(
     "STATIC_SIDE_OF_CHANGELOG",
@@ -153,11 +153,11 @@ object Reason {
   val WatermarkOnChangelog: Code = Code(
     "WATERMARK_ON_CHANGELOG",
     "The column <column> of a changelog has a watermark, and a late delete would be dropped.",
-    "Leave withWatermark out, let the rows expire, or apply it to the changes behind incrementalEnumerate()."
+    "Leave withWatermark out; or call it first, and let the rows expire: joinless.expire(joinless.changelog(df.withWatermark(...)), ...)."
   )
   val ChangesNotAsked: Code = Code(
     "CHANGES_NOT_ASKED",
-    "The query reads a changelog, so rows of its result can disappear, and it does not ask for the changes.",
+    "The query reads a changelog or rows that expire, so rows of its result can disappear, and it does not ask for the changes.",
     "Call incrementalEnumerate() on it; then it runs as explain shows it."
   )
   val ExistingSparkState: Code = Code(

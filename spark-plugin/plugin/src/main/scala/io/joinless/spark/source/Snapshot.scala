@@ -14,8 +14,7 @@ final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec:
 
   /** This, where all rows are there that results are made of. */
   def complete: Snapshot = {
-    if (spec.forgets)
-      throw JoinlessErrors.rowsForgotten(checkpoint, spec.relations.filter(_.lifetime.isDefined).map(_.name))
+    if (spec.forgets) throw Snapshot.forgotten(checkpoint, spec.shape)
     this
   }
 }
@@ -66,8 +65,20 @@ object Snapshot {
         )
       case _ => chosen(state, operator)
     }
-    difference(block).foreach { case (kind, what) => throw JoinlessErrors.stateMismatch(kind, state.checkpoint, what) }
+    difference(block).foreach { case (kind, what) =>
+      throw if (isOfForgettingOne(block.spec.shape, planned)) forgotten(state.checkpoint, block.spec.shape)
+      else JoinlessErrors.stateMismatch(kind, state.checkpoint, what)
+    }
     of(state, block)
+  }
+
+  private def forgotten(checkpoint: String, shape: BlockShape) =
+    JoinlessErrors.rowsForgotten(checkpoint, shape.relations.filter(_.lifetime.isDefined).map(_.name))
+
+  /** The complete result would be that of the recorded block, had it kept its rows. */
+  private def isOfForgettingOne(recorded: BlockShape, planned: BlockShape): Boolean = recorded.forgets && {
+    val kept = recorded.copy(relations = recorded.relations.map(_.copy(lifetime = None)))
+    SpecComparison.difference(kept, planned).isEmpty
   }
 
   private def of(state: CommittedState, block: Recorded): Snapshot = {

@@ -121,7 +121,7 @@ object SpecComparison {
   else
     pairs(recorded, planned).collectFirst {
       case (was, is) if was.lifetime.exists(kept => !is.lifetime.exists(isWithin(_, kept))) =>
-        s"It forgets rows of ${is.name} that the query may still need: the bounds in time are wider now, or there is no watermark, or another time zone."
+        s"It forgets rows of ${is.name} that the query may still need: the bounds in time are wider now, or there is no watermark, or another time zone, or changes are asked, which need all rows."
     }
 
   /** Rows that are stored, or gone, are so by the recorded time. */

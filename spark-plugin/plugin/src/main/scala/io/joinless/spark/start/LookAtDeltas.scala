@@ -34,8 +34,10 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 object LookAtDeltas {
 
   private def told(plan: LogicalPlan): String = {
-    val changelogs = plan.collect { case changelog: Changelog => changelog.output.map(_.name).mkString("(", ", ", ")") }
-    val read = Option.when(changelogs.nonEmpty)(s"it reads the changelog ${changelogs.distinct.mkString(", ")}")
+    val read = plan.collect { case changelog: Changelog =>
+      val what = if (changelog.expiry.isDefined) "rows that expire" else "the changelog"
+      s"it reads $what ${changelog.output.map(_.name).mkString("(", ", ", ")")}"
+    }.distinct
     val asked = Option.when(plan.exists(_.isInstanceOf[DeltaOutput]))("it tells the changes of a result")
     (asked ++ read).mkString(", and ")
   }

@@ -72,6 +72,10 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       assert(refused(timed.expire("ts", bad)) == "JOINLESS_EXPIRY.INTERVAL", bad)
     assert(refused(timed.expire("ts", "1 hour").expire("ts", "1 hour")) == "JOINLESS_EXPIRY.TWICE")
     assert(refused(spark.range(1).toDF("ts").expire("ts", "1 hour")) == "JOINLESS_NOT_STREAMING")
+    val behind = timed.expire("ts", "1 hour").withWatermark("ts", "1 second").incrementalEnumerate()
+    assert(intercept[AnalysisException](behind.writeStream.format("noop").start()).getMessage.contains(
+      "WATERMARK_ON_CHANGELOG"
+    ))
     val started = intercept[AnalysisException](timed.expire("ts", "1 hour").writeStream.format("noop").start())
     assert(started.getCondition == "JOINLESS_RETRACTIONS_NOT_REPRESENTABLE")
   }
