@@ -50,7 +50,7 @@ class Workload:
     """A query whose last column is a number that says which row it is.
 
     Attributes:
-        columns: three of each stream, one of them the second.
+        streams: three columns of each stream, one of them the second.
         keys: how many values the columns draw from that rows are joined by, for each row of a batch.
         sql: of Spark and Joinless; flink: of Flink.
         expire: over the rows of the last window alone.
@@ -58,7 +58,7 @@ class Workload:
 
     name: str
     streams: dict[str, tuple[str, str, str]]
-    keys: float
+    keys: int
     sql: str
     flink: str
     expire: str | None = None
@@ -97,7 +97,7 @@ WORKLOADS = [
 def write(folder: Path, workload: Workload, rows: int) -> None:
     """The files of all batches: `rows` of each stream per batch, on keys that come again and again."""
     draw = random.Random(1)
-    keys = int(workload.keys * rows)
+    keys = workload.keys * rows
     for stream, columns in workload.streams.items():
         (folder / stream).mkdir()
         for batch in range(BATCHES):

@@ -45,7 +45,7 @@ STREAMS = "abc"
 @pytest.fixture
 def small(spark: SparkSession) -> Iterator[SparkSession]:
     """The session with few partitions; it is left as it was."""
-    before: dict[str, Any] = {name: spark.conf.get(name, None) for name in SMALL}
+    before: dict[str, Any] = {name: spark.conf.get(name, None) for name in (*SMALL, "spark.joinless.minRelations")}
     for name, small in SMALL.items():
         spark.conf.set(name, small)
     yield spark

@@ -20,14 +20,15 @@ from pyspark.sql import functions as F
 
 import joinless
 
+_OF_CHANGES = "SELECT a.k AS x, b.k AS y, b.v AS z FROM r a JOIN r b ON a.v = b.k JOIN r c ON a.k = c.v"
 QUERIES = {
     "appended": "SELECT a.k AS x, b.k AS y, c.k AS z, c.v AS w FROM r a JOIN r b ON a.v = b.k JOIN r c ON b.v = c.k",
     "bounded": """
         SELECT a.k AS x, b.k AS y, c.k AS z, c.v AS w FROM r a
         JOIN r b ON a.v = b.k AND b.ts BETWEEN a.ts - INTERVAL 3 MINUTES AND a.ts + INTERVAL 3 MINUTES
         JOIN r c ON b.v = c.k AND c.ts BETWEEN b.ts AND b.ts + INTERVAL 3 MINUTES""",
-    "changes": "SELECT a.k AS x, b.k AS y, b.v AS z FROM r a JOIN r b ON a.v = b.k JOIN r c ON a.k = c.v",
-    "expiring": "SELECT a.k AS x, b.k AS y, b.v AS z FROM r a JOIN r b ON a.v = b.k JOIN r c ON a.k = c.v",
+    "changes": _OF_CHANGES,
+    "expiring": _OF_CHANGES,
 }
 #: Pipelines that read and write changes; rows of one of them also expire.
 OF_CHANGES = ("changes", "expiring")

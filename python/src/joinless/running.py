@@ -62,7 +62,7 @@ class Progress:
         live_tuples: tuples of inner nodes that are part of a result.
         keys: distinct keys on the edges of the join trees.
         arena_bytes: memory held by the view trees.
-        watermark: of the batch, in UTC; None where no input has one. Rows up to it are late.
+        watermark: of the batch, in UTC; None where no input has one. Rows up to it are late in the next batch.
         newest_event_time: the newest one of the batch's rows, in UTC; None where none has one.
         next_end: the watermark at which the next stored row goes, in UTC; None where no row has an end.
         cache_hits: cells whose view tree was in the executor's cache.
@@ -222,9 +222,7 @@ def _advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
             "and stored rows longer."
         )
     joins = _joinless_operators(recent[-1])
-    if joins and not any(
-        operator.customMetrics.get("nextEnd") for batch in recent for operator in _joinless_operators(batch)
-    ):
+    if joins and not any(_next_end(batch) for batch in recent):
         yield (
             f"The query has a watermark, and none of {sum(j.numRowsTotal for j in joins):,} stored rows has an end. "
             "joinless.explain says which condition is missing; joinless.expire lets rows go by their age."

@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellState, ChangeLogReader, ExpiringRows, LogExtent, NeededRows, Undo, Views}
+import io.joinless.spark.state.{CellState, ChangeLogReader, ExpiringRows, LogExtent, NeededRows, RowWords, Undo, Views}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
@@ -104,7 +104,7 @@ private[spark] object CellTask {
   /** A new row of the arena with these bytes. */
   def append(arena: TupleArena, base: AnyRef, offset: Long, bytes: Int): Int = {
     val row = arena.reserve(bytes >>> 3)
-    Platform.copyMemory(base, offset, arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), bytes)
+    Platform.copyMemory(base, offset, arena.page(row), RowWords.offset(arena, row), bytes)
     row
   }
 

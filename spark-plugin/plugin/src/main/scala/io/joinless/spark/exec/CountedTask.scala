@@ -6,7 +6,6 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.state.{CellJournal, CellState, CountLog, RowWords, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.unsafe.Platform
 
 /** One batch in one cell whose rows are counted: all rows are read and netted, what the batch leaves of each is written to the log, then
   * the changes of the result are told.
@@ -65,9 +64,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
       val left = batch.after(relation, row)
       if (left != 0 && expiring.isDue(relation, row, views)) {
         val arena = arenaOf(relation)
-        val count = arena.words(row)
-        val content = words(arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), 8 * count)
-        batch.add(inputOf(relation), 1L << relation, -left, content, count)
+        batch.add(inputOf(relation), 1L << relation, -left, words(arena, row), arena.words(row))
         if (left > 0) metrics.rowsExpired += 1
       }
     }

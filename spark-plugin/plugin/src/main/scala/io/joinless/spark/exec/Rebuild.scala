@@ -16,7 +16,6 @@ import io.joinless.spark.state.{
   Views
 }
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.unsafe.Platform
 
 /** The views of what a cell's log holds: each append-only row as it comes, each changelog row with the counts of its
   * latest block, whatever the order of the blocks. Cost: that of inserting every row once; no results are enumerated.
@@ -150,8 +149,7 @@ final private class Rebuild(
       counts.read(from, input, row)
       if (counts.size > 0) {
         val arena = from.arena(input)
-        val content = words(arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), 8 * arena.words(row))
-        val moved = restoration.find(input, content, arena.words(row))
+        val moved = restoration.find(input, words(arena, row), arena.words(row))
         for (g <- 0 until counts.size) restoration.set(counts.roles(g), moved, counts.count(g))
         extent.setNewestBlock(input, moved, known.newestBlock(input, row))
       }

@@ -4,13 +4,12 @@ import scala.collection.mutable
 
 import io.joinless.spark.placement.Cells
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.CommittedStores
+import io.joinless.spark.state.{CommittedStores, RowWords}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.connector.read.PartitionReader
 import org.apache.spark.sql.joinless.CellBlocks
 import org.apache.spark.sql.types.{LongType, StringType, StructField, StructType}
-import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 final private[source] case class InputsReaderFactory(
@@ -92,7 +91,7 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
         view = new UnsafeRow(spec.inputs(input).columns.size)
         row <- (0 until arena.limit).iterator if views.multiplicity(r, row) != 0L
       } yield {
-        view.pointTo(arena.page(row), Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row), 8 * arena.words(row))
+        view.pointTo(arena.page(row), RowWords.offset(arena, row), 8 * arena.words(row))
         stored(r)(view, views.multiplicity(r, row))
       }
     }

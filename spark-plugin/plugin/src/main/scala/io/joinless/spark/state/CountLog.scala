@@ -4,7 +4,6 @@ import io.joinless.engine.update.NettedBatch
 import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.BlockStore
-import org.apache.spark.unsafe.Platform
 
 /** The log of a cell with changelog inputs, for one batch: writes the counts of changed rows, cleans what is outdated
   * (algorithms A36 to A38, architecture D5).
@@ -105,7 +104,7 @@ final private[spark] class CountLog(
   private def writeCounts(input: Int, row: Int, gone: Long): Unit = {
     val arena = views.arena(input)
     val bytes = 8 * arena.words(row)
-    val offset = Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row)
+    val offset = RowWords.offset(arena, row)
     val size = counts.size + (if (gone != 0L) 1 else 0)
     writer.together(size, bytes)
     var g = 0

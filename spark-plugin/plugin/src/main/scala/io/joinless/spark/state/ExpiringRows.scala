@@ -4,7 +4,6 @@ import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.update.RowCopies
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
-import org.apache.spark.unsafe.Platform
 
 /** When the rows of a cell expire that go by themselves. Kept with the cell's views, and found anew when these are rebuilt.
   *
@@ -22,6 +21,7 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
 
   private[this] val lifetimes = new RowLifetimes(spec)
   private[this] val inputOf = spec.relations.map(_.input).toArray
+  private[this] val deletes = inputOf.map(spec.inputs(_).kind.signed)
   private[this] val times = new RowTimes(spec.relations.map(r => spec.inputs(r.input).kind.expires))
 
   // what went in the last batch
@@ -38,7 +38,6 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
   def settle(views: RowStore): Unit = {
     if (times.size > 2 * rowsThatExpire(views) + FewTimes) {
       times.reset()
-      times.clear()
       restore(views)
     }
     times.eachThatCame(times.put(_, _, _))
@@ -63,7 +62,7 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
   }
 
   /** Whether a row can be in a wheel several times, or another one in its place. */
-  def mayComeAgain(relation: Int): Boolean = spec.inputs(inputOf(relation)).kind.signed
+  def mayComeAgain(relation: Int): Boolean = deletes(relation)
 
   /** Whether the time of a row that is there has passed. */
   def isDue(relation: Int, row: Int, views: RowStore): Boolean =
@@ -92,8 +91,7 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
 
   private def until(relation: Int, row: Int, views: RowStore): Long = {
     val arena = views.arena(inputOf(relation))
-    val offset = Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row)
-    lifetimes.until(relation, arena.page(row), offset, 8 * arena.words(row))
+    lifetimes.until(relation, arena.page(row), RowWords.offset(arena, row), 8 * arena.words(row))
   }
 
   private def rowsThatExpire(views: RowStore): Long =

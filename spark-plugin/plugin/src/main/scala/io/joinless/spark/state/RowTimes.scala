@@ -18,8 +18,11 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
   /** Number of times in wheels. */
   def size: Long = wheels.iterator.filter(_ != null).map(_.size.toLong).sum
 
-  /** Forgets the times that are in wheels. */
-  def reset(): Unit = wheels = newWheels
+  /** Forgets all times. */
+  def reset(): Unit = {
+    wheels = newWheels
+    clear()
+  }
 
   /** Whether rows of the relation have a time. */
   def has(relation: Int): Boolean = wheels(relation) != null

@@ -1,5 +1,6 @@
 package io.joinless.spark.state
 
+import io.joinless.engine.tuples.TupleArena
 import org.apache.spark.unsafe.Platform
 
 /** The bytes of a row, which lie anywhere, as words of an array that the next row uses again. */
@@ -13,4 +14,14 @@ final private[spark] class RowWords {
     Platform.copyMemory(base, offset, words, Platform.LONG_ARRAY_OFFSET, bytes)
     words
   }
+
+  /** A row of an arena. */
+  def apply(arena: TupleArena, row: Int): Array[Long] =
+    apply(arena.page(row), RowWords.offset(arena, row), 8 * arena.words(row))
+}
+
+private[spark] object RowWords {
+
+  /** Where the bytes of a row begin in its page. */
+  def offset(arena: TupleArena, row: Int): Long = Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row)
 }
