@@ -80,7 +80,7 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   * `stateInfo` is None where no query runs (explain). Late rows are dropped at their scan. Stored rows go where they can be part of no
   * further result ([[ForgettingTask]]), and by themselves nowhere else. So a batch without data is of use only where the watermark has
   * passed a time at which some row goes. A row that is kept beyond its own time lets results come whose times lie below the
-  * watermark: the output watermark lies below them.
+  * watermark: the output watermark lies below them, where results stand.
   */
 final case class JoinFreeExec(
     spec: BlockSpec,
@@ -161,7 +161,9 @@ final case class JoinFreeExec(
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     committed.exists(_.nextForgotten <= newInputWatermark)
 
-  override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] = {
+  /** Where rows expire, results go with them: what stands above, and expires rows of its own, sees the same time. */
+  override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] = if (!spec.forgets) Some(inputWatermarkMs)
+  else {
     val least = output.zip(spec.output).collect {
       case (column, ColumnRef(r, ordinal)) if column.metadata.contains(EventTimeWatermark.delayKey) =>
         spec.relations(r).lifetime.toSeq.flatMap(_.until).filter(_.ordinal == ordinal).map(_.after).maxOption

@@ -50,6 +50,9 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     "SELECT v, te FROM e UNION ALL SELECT y, ta FROM a",
     "SELECT k, ts, window(ts, '10 seconds').start AS s FROM t",
     "SELECT ts AS t2, k FROM t",
+    "SELECT t.k, t.x, (SELECT MAX(ta) FROM a) AS m FROM t",
+    "SELECT t.x, n.ta, n.c FROM t JOIN (SELECT k, ta, COUNT(*) AS c FROM a GROUP BY k, ta) n ON n.k = t.k",
+    "SELECT e.k, e.v FROM e WHERE e.te > (SELECT MIN(ts) FROM t)",
     "SELECT t.k, t.ts, t.w, a.y FROM (SELECT *, window(ts, '10 seconds') AS w FROM t) t JOIN a ON t.k = a.k",
     "SELECT window(ts, '10 seconds').start AS s, ts, COUNT(*) AS n FROM t GROUP BY window(ts, '10 seconds'), ts"
   )
