@@ -43,6 +43,11 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "latest order": (lambda v: joinless.latest(FRAME, "k", v), [None, 5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
     "enumerate_deltas df": (lambda v: joinless.enumerate_deltas(v), [None, 5, "SELECT 1"], []),
     "enumerate_deltas output": (lambda v: joinless.enumerate_deltas(FRAME, v), [None, *WRONG_TEXT], BLANK),
+    "enumerate_deltas emit": (
+        lambda v: joinless.enumerate_deltas(FRAME, emit=v),
+        [None, *WRONG_TEXT],
+        [*BLANK, "final"],
+    ),
     "enumerate_full df": (lambda v: joinless.enumerate_full(v, "cp"), [None, 5, "SELECT 1"], []),
     "enumerate_full checkpoint": (lambda v: joinless.enumerate_full(FRAME, v), WRONG_TEXT, [None, *BLANK]),
     "enumerate_full query": (lambda v: joinless.enumerate_full(FRAME, query=v), [5, b"q", StreamingQuery], BLANK),
@@ -64,6 +69,8 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "progress query": (lambda v: joinless.progress(v), [None, 5, FRAME.__class__, StreamingQuery], BLANK),
     "error query": (lambda v: joinless.error(v), [None, 5, StreamingQuery], BLANK),
     "incrementalEnumerate mode": (lambda v: enumerate_changes(FRAME, v), [], [None, 5, "all"]),
+    "incrementalEnumerate emit": (lambda v: enumerate_changes(FRAME, "full", emit=v, query="q"), [], ["on_close"]),
+    "incrementalEnumerate output": (lambda v: enumerate_changes(FRAME, output=v, emit="on_close"), [], ["weight"]),
 }
 
 

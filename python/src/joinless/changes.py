@@ -17,6 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from joinless import _arguments, _jvm, running
 
 Form = Literal["change_type", "weight"]
+Emit = Literal["changes", "on_close"]
 
 #: A column that numbers the rows of a key.
 _NUMBER = "_joinless_row_number"
@@ -130,8 +131,8 @@ def latest(df: DataFrame, key: str | Sequence[str], order: str | Sequence[str]) 
     return numbered.where(F.col(_NUMBER) == 1).drop(_NUMBER)
 
 
-def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
-    """The changes of a streaming query's result, batch by batch.
+def enumerate_deltas(df: DataFrame, output: Form = "change_type", emit: Emit = "changes") -> DataFrame:
+    """The changes of a streaming query's result, batch by batch; or its rows once they are final.
 
     Within a batch they are net: no row both comes and goes. Inputs may be changelogs and append-only streams, from one
     relation on. In SQL: ``SELECT * FROM incremental_enumerate(TABLE(<query>))`` or ``SELECT /*+ INCREMENTAL */ ...``.
@@ -143,11 +144,24 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
     >>> spark.table("told").collect()
     [Row(src=1, dst=3, _change_type='insert')]
 
+    With ``emit="on_close"`` each row is told once, when nothing can change it any more, and then forgotten: Spark's
+    append mode, for every query. A row of a join is final when it comes. A group is when the watermark has reached its
+    window, or its time. In SQL the form is ``'on_close'``.
+
+    >>> sales = spark.readStream.schema("item STRING, n INT, ts TIMESTAMP").json(folder).withWatermark("ts", "1 minute")
+    >>> sales.createOrReplaceTempView("sales")
+    >>> hours = spark.sql("SELECT window(ts, '1 hour') AS hour, item, SUM(n) AS n FROM sales GROUP BY 1, 2")
+    >>> joinless.enumerate_deltas(hours, emit="on_close").columns
+    ['hour', 'item', 'n']
+
     Args:
         df: joins of every kind, subqueries, filters, projections, unions, GROUP BY, DISTINCT, ORDER BY with LIMIT and
             window functions over streams, nested as you like.
         output: ``"change_type"``: the columns of the query and ``_change_type`` (``insert`` or ``delete``), one row per
             copy. ``"weight"``: the columns of the query and ``_weight BIGINT``, one row for all copies.
+        emit: ``"changes"``: what comes and goes. ``"on_close"``: rows that are final, with the columns of the query
+            alone. Inputs are append-only streams; each GROUP BY, DISTINCT and window function has, among its grouping
+            columns, one that has a watermark, or ``window`` of it.
 
     Returns:
         A streaming DataFrame, for the output modes append and update.
@@ -161,7 +175,12 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type") -> DataFrame:
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the SQL forms there.
     """
     _arguments.text("joinless.enumerate_deltas", "output", output)
-    return _jvm.deltas(df, output)
+    _arguments.text("joinless.enumerate_deltas", "emit", emit)
+    if emit not in ("changes", "on_close"):
+        raise ValueError(f"emit is {emit!r}: use 'changes' or 'on_close'")
+    if emit == "on_close" and output != "change_type":
+        raise ValueError(f"output is {output!r}: rows that are final have no column of changes, so leave output out")
+    return _jvm.deltas(df, emit if emit == "on_close" else output)
 
 
 def enumerate_full(
@@ -212,7 +231,9 @@ def enumerate_full(
 
 
 @overload
-def incrementalEnumerate(self: DataFrame, mode: Literal["delta"] = ..., *, output: Form = ...) -> DataFrame: ...
+def incrementalEnumerate(
+    self: DataFrame, mode: Literal["delta"] = ..., *, output: Form = ..., emit: Emit = ...
+) -> DataFrame: ...
 @overload
 def incrementalEnumerate(
     self: DataFrame,
@@ -228,6 +249,7 @@ def incrementalEnumerate(
     mode: Literal["delta", "full"] = "delta",
     *,
     output: Form = "change_type",
+    emit: Emit = "changes",
     checkpoint: str | os.PathLike[str] | None = None,
     query: StreamingQuery | str | None = None,
     batch_id: int | None = None,
@@ -235,12 +257,14 @@ def incrementalEnumerate(
 ) -> DataFrame:
     """What `enumerate_deltas` (mode ``"delta"``) or `enumerate_full` (mode ``"full"``) gives, as a method."""
     if mode == "full":
+        if emit != "changes":
+            raise ValueError(f"emit is {emit!r}: it belongs to mode='delta'")
         return enumerate_full(self, checkpoint, query, batch_id, operator)
     if mode != "delta":
         raise ValueError(f"mode is {mode!r}: use 'delta' or 'full'")
     if any(option is not None for option in (checkpoint, query, batch_id, operator)):
         raise ValueError("checkpoint, query, batch_id and operator belong to mode='full'")
-    return enumerate_deltas(self, output)
+    return enumerate_deltas(self, output, emit)
 
 
 def install() -> None:

@@ -40,7 +40,8 @@ package object api {
     }
 
     /** The net changes of the result, batch by batch: with a column `_change_type` (`insert` or `delete`, a row per copy),
-      * or for `output = "weight"` with `_weight` (one row with the signed count).
+      * or for `output = "weight"` with `_weight` (one row with the signed count). For `output = "on_close"` each row of the result once,
+      * when it is final, with no other columns: Spark's append mode, for every query.
       */
     def incrementalEnumerate(output: String = DeltaForm.ChangeType.name): DataFrame =
       Changes.deltas(df, DeltaForm.of(output).getOrElse(throw JoinlessErrors.deltaForm(output)))

@@ -78,8 +78,10 @@ object Changes {
   }
 
   /** Without that check, for plans that are only explained. */
-  def markedUnchecked(plan: LogicalPlan, form: DeltaForm): LogicalPlan =
-    Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
+  def markedUnchecked(plan: LogicalPlan, form: DeltaForm): LogicalPlan = {
+    val told = Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
+    if (form == DeltaForm.OnClose) Project(plan.output, told) else told
+  }
 
   private def byChangeType(plan: LogicalPlan, name: String): Changelog = {
     val column = ofChanges(plan, name)

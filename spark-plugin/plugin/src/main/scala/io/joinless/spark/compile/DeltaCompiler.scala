@@ -11,6 +11,7 @@ import io.joinless.spark.rules.{
   Conditions,
   Demand,
   Eligibility,
+  EventTimes,
   ExtractJoinBlock,
   JoinBlock,
   LeafSource,
@@ -97,7 +98,7 @@ final class DeltaCompiler(
   private def compiledMark(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
-      val streams = new Streams
+      val streams = new Streams(closing = form == DeltaForm.OnClose)
       val template = templateOf(query, streams)
       RelationNames.note(template)
       for {
@@ -162,8 +163,10 @@ final class DeltaCompiler(
   private def groups(aggregate: Aggregate, streams: Streams): Either[Reason, LogicalPlan] = for {
     grouping <- GroupCompiler.grouping(aggregate)
     rows <- rows(grouping.child, streams, Consumer.Groups(GroupCompiler.demand(grouping)))
+    closes <- if (streams.closing) Finality.closes(grouping, rows, streams) else Right(IndexedSeq.empty)
   } yield {
-    val groups = GroupCompiler.groups(grouping, rows).copy(purpose = aggregate.getTagValue(GroupCompiler.purpose))
+    val groups =
+      GroupCompiler.groups(grouping, rows, closes).copy(purpose = aggregate.getTagValue(GroupCompiler.purpose))
     Project(grouping.results, streams.addGroups(groups, grouping.output))
   }
 
@@ -209,28 +212,38 @@ final class DeltaCompiler(
   }
 
   /** The rows of a plan of which nothing must be stored: projections and conditions on groups, whose changes fit what was told
-    * before; or, below a GROUP BY, on rows that only come and of which none is late.
+    * before; or, below a GROUP BY, on rows that only come and of which none is late, or whose groups say which are.
     */
   private def passing(plan: LogicalPlan, streams: Streams, consumer: Consumer): Option[WeightedRows] = {
     val refs = plan.collect { case ref: StreamRef => ref }
     val groups = refs.filter(streams.isGroups)
-    def appended = !consumer.isResult && !refs.exists(ref => streams.isChangelog(ref) || streams.hasWatermark(ref))
+    def late(ref: StreamRef) = streams.hasWatermark(ref) && !streams.closing
+    def appended = !consumer.isResult && !refs.exists(ref => streams.isChangelog(ref) || late(ref))
     val linear = Streams.isLinear(plan) && (refs == groups && refs.size == 1 || groups.isEmpty && appended)
     if (!linear || !DeltaScope.passes(plan)) None
     else {
       val source = LeafSource(plan)
-      groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty), TimeZones.in(plan)))
+      val retractable = groups.nonEmpty && !streams.closing
+      if (retractable) groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty), TimeZones.in(plan)))
       val shown = plan.output.map(source.resolve(_)).map {
         case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
         case _ => -1
       }
-      Some(WeightedRows(streams.weighted(plan), shown, e => MeaningTexts.ofValue(e, plan), groups.nonEmpty))
+      val times = EventTimes.of(plan, a => refs.exists(ref => ref.outputSet.contains(a) && streams.closes(a, ref)))
+      Some(WeightedRows(
+        streams.weighted(plan),
+        shown,
+        e => MeaningTexts.ofValue(e, plan),
+        retractable,
+        times = times
+      ))
     }
   }
 
   private def block(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = for {
     asWritten <- ExtractJoinBlock(withTimes(plan, streams), plan.outputSet)
     _ <- new DeltaScope(streams.isChangelog, streams.expiry(_).isDefined)(asWritten).toLeft(())
+    _ <- (if (streams.closing) Finality.refused(asWritten, streams) else None).toLeft(())
     closed = layoutOf(asWritten, streams)
     // Spark cannot run it either: a cycle is opened, and what closes it is checked on each result
     layout = GyoReduction.reduce(closed.hypergraph).fold(
@@ -243,7 +256,9 @@ final class DeltaCompiler(
   } yield {
     val forms =
       new BlockForms(conf, texts, layoutOf(_, streams), tree, _.leaves.forall(leaf => Streams.isLinear(leaf.plan)))
-    val form = consumer.demand.fold(forms.enumerated(layout)) { demand =>
+    streams.metForEver = streams.metForEver.orElse(Finality.metForEver(layout))
+    // counts would keep all rows
+    val form = consumer.demand.filterNot(_ => streams.closing).fold(forms.enumerated(layout)) { demand =>
       // a plain query counts equal results in update mode that one whose changes are asked need not count
       forms.of(layout, Seq(demand, demand.copy(once = false)).distinct, recorded.getOrElse(Nil))
     }
@@ -255,6 +270,7 @@ final class DeltaCompiler(
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
     val shape = form.shape.copy(origins = Some(origins))
     form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
+      .copy(times = Finality.times(layout))
   }
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout = {
@@ -269,7 +285,7 @@ final class DeltaCompiler(
       streams.changelogs(block.leaves.map(_.plan)),
       conf.keyErrorsAreNull,
       expiring.toMap
-    )
+    ).copy(forgets = streams.closing)
   }
 
   /** The plan in which projections hand on the times by which rows of streams go. */

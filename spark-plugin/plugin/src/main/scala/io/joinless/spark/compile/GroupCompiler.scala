@@ -85,8 +85,10 @@ private[compile] object GroupCompiler {
     case other => FactorLift.takes(other)
   }
 
-  /** @param rows the changes of the grouping's child */
-  def groups(grouping: Grouping, rows: WeightedRows): Groups = {
+  /** @param rows the changes of the grouping's child
+    * @param closes which keys are times that close, where groups are told once they are final
+    */
+  def groups(grouping: Grouping, rows: WeightedRows, closes: IndexedSeq[Int]): Groups = {
     def own(e: Expression): Expression = rows.own(e, grouping.child)
 
     val keys = GroupCompiler.keys(grouping).map(value => (rows.text(value), value))
@@ -124,7 +126,8 @@ private[compile] object GroupCompiler {
         keys.map { case (text, value) => ColumnSpec(text, KeyBytes.asNullable(value.dataType)) }.toIndexedSeq,
         specs.toIndexedSeq,
         zone = TimeZones.of(keys.map(_._2) ++ arguments.flatten),
-        origin = Some(RowsDigest.origin(grouped))
+        origin = Some(RowsDigest.origin(grouped)),
+        closes = closes
       ),
       output
     )

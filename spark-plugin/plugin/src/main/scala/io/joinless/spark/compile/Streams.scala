@@ -15,7 +15,15 @@ import io.joinless.spark.plans.{
   Reason,
   StreamRef
 }
-import io.joinless.spark.rules.{MeaningTexts, RelationNames, RowsDigest, StoredRows, TimeZones, WeightedRows}
+import io.joinless.spark.rules.{
+  Conditions,
+  MeaningTexts,
+  RelationNames,
+  RowsDigest,
+  StoredRows,
+  TimeZones,
+  WeightedRows
+}
 import io.joinless.spark.spec.{OriginSpec, RowsSpec}
 import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, EliminateView}
 import org.apache.spark.sql.catalyst.expressions.{
@@ -33,10 +41,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
 /** The streams of one query, by number: taken out of the template that Spark optimizes, and put back when it is compiled. A GROUP BY that is
   * compiled is a stream of changes for what stands above it.
   */
-final private[compile] class Streams {
+final private[compile] class Streams(val closing: Boolean = false) {
   private val all = new ArrayBuffer[LogicalPlan]
   private val derived = mutable.Set.empty[Int]
   private var refusal: Option[Reason] = None
+
+  /** A relation of one of its blocks whose rows have a time and can be joined for ever, if there is one. */
+  var metForEver: Option[Finality.MetForEver] = None
 
   /** Why a stream that was taken cannot be read. */
   def refused: Option[Reason] = refusal
@@ -56,8 +67,16 @@ final private[compile] class Streams {
     case _ => false
   }
 
+  /** Whether a column of a stream is a time that closes ([[EventTimes]]), where rows are told once they are final. */
+  def closes(column: Attribute, ref: StreamRef): Boolean = all(ref.number) match {
+    case Changelog(groups: Groups, _, _, _, _) =>
+      groups.shape.closes.contains(ref.output.indexWhere(_.exprId == column.exprId))
+    case _: Changelog => false
+    case _ => Conditions.isEventTime(column)
+  }
+
   /** Changes of what the query makes of its streams, not a changelog of the user's. */
-  private def isDerived(ref: StreamRef): Boolean = derived(ref.number)
+  def isDerived(ref: StreamRef): Boolean = derived(ref.number)
 
   def hasWatermark(ref: StreamRef): Boolean = all(ref.number).exists(_.isInstanceOf[EventTimeWatermark])
 

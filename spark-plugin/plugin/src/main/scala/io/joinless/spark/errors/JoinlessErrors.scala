@@ -131,7 +131,15 @@ object JoinlessErrors {
 
   /** @param relations those whose rows are forgotten */
   def rowsForgotten(checkpoint: String, relations: Seq[String]): JoinlessAnalysisException =
-    analysis("JOINLESS_ROWS_FORGOTTEN", "checkpoint" -> checkpoint, "relations" -> relations.mkString(", "))
+    analysis(
+      "JOINLESS_ROWS_FORGOTTEN",
+      "checkpoint" -> checkpoint,
+      "what" -> s"rows of ${relations.mkString(", ")} when no later row can join them"
+    )
+
+  /** Groups are told once, and go. */
+  def groupsForgotten(checkpoint: String): JoinlessAnalysisException =
+    analysis("JOINLESS_ROWS_FORGOTTEN", "checkpoint" -> checkpoint, "what" -> "groups when it has told them")
 
   /** @param what the rows that are not stored */
   def rowsNotStored(what: String): JoinlessAnalysisException = analysis("JOINLESS_ROWS_NOT_STORED", "what" -> what)

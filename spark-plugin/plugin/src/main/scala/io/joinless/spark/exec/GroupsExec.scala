@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{
   UnspecifiedDistribution
 }
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.joinless.{GroupExchange, StateInfo, StatefulCells}
+import org.apache.spark.sql.joinless.{GroupExchange, StateInfo, StatefulCells, Watermarks}
 import org.apache.spark.sql.streaming.StateOperatorProgress
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.util.CollectionAccumulator
@@ -30,7 +30,8 @@ import org.apache.spark.util.CollectionAccumulator
   *                                                     state store of Spark
   * }}}
   * ''Invariants'': a group is in the store exactly where it has rows (without grouping columns: always); what goes was told, with
-  * the same bytes: both come from the same totals. A group whose values stay is not told.
+  * the same bytes: both come from the same totals. A group whose values stay is not told. Where groups close ([[ClosingGroups]]), rows
+  * only come, and a group is told once; it is in the store until then.
   *
   * ''Cost'' of a batch: one read and one write of the store per group that it touches; memory linear in those. The store is linear
   * in the groups, and need not be in memory (RocksDB).
@@ -40,7 +41,8 @@ final case class GroupsExec(
     functions: Seq[GroupFunction],
     output: Seq[Attribute],
     stateInfo: Option[StateInfo],
-    child: SparkPlan
+    child: SparkPlan,
+    watermarks: Option[Watermarks] = None
 ) extends StatefulCells with NetChanges with ReadInParts {
 
   override def shortName: String = GroupFormat.OperatorName
@@ -70,9 +72,10 @@ final case class GroupsExec(
       throw JoinlessErrors.stateMismatch(Mismatch.Query, checkpoint, what)
     }
 
-  override private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition = DeltaRows.addition(shape, shown)
+  override private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition =
+    DeltaRows.addition(shape, form, shown)
 
-  override private[exec] def retracts: Boolean = true
+  override private[exec] def retracts: Boolean = !shape.isClosing
 
   /** Partitions tell when they commit, once per action of a `foreachBatch`. */
   private lazy val commits: CollectionAccumulator[GroupSizes] = sparkContext.collectionAccumulator[GroupSizes]
@@ -91,20 +94,18 @@ final case class GroupsExec(
     super.getProgress()
   }
 
+  /** Whether groups would close in a batch without data. */
+  override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
+    committed.exists(_.nextClose <= newInputWatermark)
+
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulator
     commits
+    val times = watermarks.filter(_ => shape.isClosing)
+    val (late, eviction) = (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
     mapCells(child.execute()) { (store, rows) =>
-      var task: GroupsTask = null
-      longMetric("allUpdatesTimeMs") += timeTakenMs {
-        task = new GroupsTask(
-          shape.columns.map(_.dataType),
-          functions,
-          GroupsExec.arguments(functions, shape).toArray,
-          store,
-          rows
-        )
-      }
+      val task = GroupsTask(shape, functions, store, rows, late, eviction)
+      longMetric("allUpdatesTimeMs") += timeTakenMs(task.read())
       AtEnd(task.changes) {
         longMetric("commitTimeMs") += timeTakenMs(store.commit())
         longMetric("numUpdatedStateRows") += task.changed
@@ -112,8 +113,10 @@ final case class GroupsExec(
         longMetric("numOutputRows") += task.told
         longMetric(GroupsExec.RowsOut) += task.told
         longMetric(GroupsExec.GroupsTouched) += task.touched
-        val (groups, bytes) = addStoreMetrics(store)
-        commits.add(GroupSizes(store.cell, groups, bytes))
+        longMetric("numRowsDroppedByWatermark") += task.late
+        val (entries, bytes) = addStoreMetrics(store)
+        val groups = if (task.nextClose == Long.MaxValue) entries else entries - 1
+        commits.add(GroupSizes(store.cell, groups, bytes, task.nextClose))
         setOperatorMetrics()
       }
     }
@@ -122,8 +125,8 @@ final case class GroupsExec(
   override protected def withNewChildInternal(newChild: SparkPlan): GroupsExec = copy(child = newChild)
 }
 
-/** How many groups a partition has when it commits, and the memory of its store. */
-final case class GroupSizes(partition: Int, groups: Long, bytes: Long)
+/** How many groups a partition has when it commits, the memory of its store, and when the next of them closes. */
+final case class GroupSizes(partition: Int, groups: Long, bytes: Long, nextClose: Long)
 
 object GroupsExec {
   final val RowsOut = "rowsOut"
@@ -145,7 +148,8 @@ object GroupsExec {
       shape: GroupShape,
       output: Seq[Attribute],
       partitions: Int,
-      drawn: Option[StateInfo]
+      drawn: Option[StateInfo],
+      watermarks: Option[Watermarks]
   ): SparkPlan = {
     val keys = shape.columns.size
     val sent = rows.output.take(keys).map(_.newInstance().withNullability(true)) :+
@@ -157,7 +161,8 @@ object GroupsExec {
       functions,
       output,
       drawn.map(_.copy(numPartitions = parts)),
-      GroupExchange(partial, sent.take(keys), parts)
+      GroupExchange(partial, sent.take(keys), parts),
+      watermarks
     )
   }
 

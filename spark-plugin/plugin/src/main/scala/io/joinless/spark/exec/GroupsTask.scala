@@ -1,86 +1,95 @@
 package io.joinless.spark.exec
 
+import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
 import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.GroupFunction
-import io.joinless.spark.state.{GroupArgument, GroupStore, GroupTotals}
+import io.joinless.spark.spec.GroupShape
+import io.joinless.spark.state.{CloseTimes, GroupArgument, GroupStore, GroupTotals}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.joinless.PrefixStore
 import org.apache.spark.sql.types.{DataType, LongType}
 
-/** One batch of one partition of groups: totals that a batch adds to groups in, changed groups out.
+/** One batch of one partition of groups: totals that a batch adds to groups in, what is told of groups out.
   *
-  * All of the batch is read first. Then each touched group is read, changed and written, one at a time as its changes are asked
-  * for; in the order in which groups first came. Without grouping columns there is one group, which is told in the first batch even if
-  * it has no rows.
+  * All of the batch is read first (`read`); then `changes` takes it in as it is asked for, one group at a time, in the order in which groups
+  * first came.
   *
-  * @param keys types of the grouping columns
   * @param rows grouping columns, and totals as they were written
   */
-final private class GroupsTask(
-    keys: Seq[DataType],
+abstract private class GroupsTask(
+    shape: GroupShape,
     functions: Seq[GroupFunction],
     arguments: Array[GroupArgument],
     store: PrefixStore,
     rows: Iterator[InternalRow]
 ) {
-  private[this] val groups = new TouchedGroups(arguments)
+  final protected val keys: Seq[DataType] = shape.columns.map(_.dataType)
+  final protected val groups = new TouchedGroups(arguments)
+  final protected val groupStore = new GroupStore(keys, shape.holdsValues, shape.isClosing, store)
   private[this] val values = new GroupValues(functions)
   private[this] val columns = (keys ++ functions.map(_.function.dataType) :+ LongType).toArray[DataType]
-  private[this] val (before, after) = (new Row(-1L), new Row(1L))
-  private[this] val groupStore = new GroupStore(keys, arguments.exists(_.values), store)
 
   var changed = 0L
   var removed = 0L
   var told = 0L
 
-  read()
+  /** Rows of groups that are closed, or never close. */
+  var late = 0L
 
-  def touched: Long = groups.size.toLong
+  /** When the next group closes, once all changes are told. Milliseconds. */
+  def nextClose: Long = Long.MaxValue
 
-  private def read(): Unit = {
+  final def touched: Long = groups.size.toLong
+
+  /** Whether the group takes rows. */
+  protected def takes(group: UnsafeRow): Boolean
+
+  /** What is told of groups; rows may be the same object each time. */
+  protected def telling: Iterator[UnsafeRow]
+
+  final def read(): Unit = {
     val key = UnsafeProjection.create(keys.toArray)
-    TouchedGroups.adding(rows.foreach(row => groups(key(row)).add(row.getBinary(keys.size))))
+    TouchedGroups.adding(rows.foreach { row =>
+      val (group, totals) = (key(row), row.getBinary(keys.size))
+      if (takes(group)) groups(group).add(totals) else late += GroupTotals.rowsIn(totals)
+    })
     if (keys.isEmpty) { val _ = groups(key(InternalRow.empty)) }
   }
 
-  /** The changes; rows are the same objects each time. */
-  def changes: Iterator[InternalRow] =
-    groups.iterator.flatMap { case (group, batch) => change(group, batch) }.map { row =>
-      told += 1
-      row
-    }
+  final def changes: Iterator[InternalRow] = telling.map { row =>
+    told += 1
+    row
+  }
 
-  private def change(group: UnsafeRow, batch: GroupTotals): Iterator[InternalRow] = {
-    val stored = groupStore.totals(group)
-    val exists = stored.isDefined
+  /** What is kept of a group. */
+  final protected def load(group: UnsafeRow, totals: Array[Byte]): GroupTotals = {
     val now = GroupTotals.kept(arguments)
-    val values = groupStore.values(group, _)
-    stored.foreach { totals =>
-      now.add(totals)
-      now.load(values)
-      before.set(group, now)
-    }
-    TouchedGroups.adding(now.change(batch, values))
+    now.add(totals)
+    now.load(groupStore.values(group, _))
+    now
+  }
+
+  final protected def takeIn(group: UnsafeRow, now: GroupTotals, batch: GroupTotals): Unit = {
+    TouchedGroups.adding(now.change(batch, groupStore.values(group, _)))
     if (now.rows < 0) throw new IllegalStateException(s"A group has ${now.rows} rows: more were deleted than inserted.")
-    val remains = now.rows > 0 || keys.isEmpty
-    if (remains) {
-      groupStore.put(group, now.toBytes)
-      changed += 1
-      after.set(group, now)
-    } else if (exists) {
-      groupStore.remove(group)
-      removed += 1
-    }
-    if (exists && remains && before.sameValues(after)) Iterator.empty
-    else Iterator(Option.when(exists)(before.row), Option.when(remains)(after.row)).flatten
+  }
+
+  final protected def put(group: UnsafeRow, now: GroupTotals): Unit = {
+    groupStore.put(group, now.toBytes)
+    changed += 1
+  }
+
+  final protected def remove(group: UnsafeRow): Unit = {
+    groupStore.remove(group)
+    removed += 1
   }
 
   /** A group as it is told with a weight. */
-  final private class Row(weight: Long) {
+  final protected class Row(weight: Long) {
     private[this] val projection = UnsafeProjection.create(columns)
     private[this] val own = new GenericInternalRow(functions.size + 1)
     private[this] val joined = new JoinedRow
@@ -103,6 +112,133 @@ final private class GroupsTask(
       projected.setLong(weightAt, weight)
       same
     }
+  }
+}
+
+private object GroupsTask {
+
+  /** The task that the groups need.
+    *
+    * @param late where groups close: rows are late whose group closes at this watermark or before. Milliseconds, as is `watermark`
+    * @param watermark the batch ends with it
+    */
+  def apply(
+      shape: GroupShape,
+      functions: Seq[GroupFunction],
+      store: PrefixStore,
+      rows: Iterator[InternalRow],
+      late: Long,
+      watermark: Long
+  ): GroupsTask = {
+    val arguments = GroupsExec.arguments(functions, shape).toArray
+    if (shape.isClosing) new ClosingGroups(shape, functions, arguments, store, rows, late, watermark)
+    else new ChangingGroups(shape, functions, arguments, store, rows)
+  }
+}
+
+/** Groups that are told whenever they change: with their old values, and with their new ones. Without grouping columns there is one
+  * group, which is told in the first batch even if it has no rows.
+  */
+final private class ChangingGroups(
+    shape: GroupShape,
+    functions: Seq[GroupFunction],
+    arguments: Array[GroupArgument],
+    store: PrefixStore,
+    rows: Iterator[InternalRow]
+) extends GroupsTask(shape, functions, arguments, store, rows) {
+  private[this] val (before, after) = (new Row(-1L), new Row(1L))
+
+  override protected def takes(group: UnsafeRow): Boolean = true
+
+  override protected def telling: Iterator[UnsafeRow] = groups.iterator.flatMap { case (group, batch) =>
+    change(group, batch)
+  }
+
+  private def change(group: UnsafeRow, batch: GroupTotals): Iterator[UnsafeRow] = {
+    val stored = groupStore.totals(group)
+    val exists = stored.isDefined
+    val now = stored.fold(GroupTotals.kept(arguments))(load(group, _))
+    if (exists) before.set(group, now)
+    takeIn(group, now, batch)
+    val remains = now.rows > 0 || keys.isEmpty
+    if (remains) {
+      put(group, now)
+      after.set(group, now)
+    } else if (exists) remove(group)
+    if (exists && remains && before.sameValues(after)) Iterator.empty
+    else Iterator(Option.when(exists)(before.row), Option.when(remains)(after.row)).flatten
+  }
+}
+
+/** Groups that are told once, when they close, and go; where all that is told of a group is known with its first row, it is told then, and
+  * goes without a word (algorithms A56).
+  * {{{
+  * batch 7, rows late up to 10:00, watermark 10:05
+  *   takes in     rows of the window that ends at 10:05, and later ones; not those of the one that ended at 10:00
+  *   tells        the window that ends at 10:05; its entry goes
+  *   notes        the next window closes at 10:10: before that, no batch need look
+  * }}}
+  * Rows only come. Cost of a batch: one read and one write of the store per group that it touches; where some group closes, one look at each
+  * group that is open.
+  */
+final private class ClosingGroups(
+    shape: GroupShape,
+    functions: Seq[GroupFunction],
+    arguments: Array[GroupArgument],
+    store: PrefixStore,
+    rows: Iterator[InternalRow],
+    lateUntil: Long,
+    watermark: Long
+) extends GroupsTask(shape, functions, arguments, store, rows) {
+  private[this] val times = new CloseTimes(shape)
+  private[this] val row = new Row(1L)
+  private[this] val before = groupStore.nextClose
+  private[this] var next = before
+
+  override def nextClose: Long = next
+
+  override protected def takes(group: UnsafeRow): Boolean = {
+    val time = times.of(group)
+    time > lateUntil && time != Long.MaxValue
+  }
+
+  override protected def telling: Iterator[UnsafeRow] =
+    groups.iterator.flatMap { case (group, batch) => came(group, batch) } ++ closed
+
+  private def came(group: UnsafeRow, batch: GroupTotals): Option[UnsafeRow] = {
+    val stored = groupStore.totals(group)
+    val now = stored.fold(GroupTotals.kept(arguments))(load(group, _))
+    takeIn(group, now, batch)
+    put(group, now)
+    next = math.min(next, times.of(group))
+    Option.when(shape.tellsFirst && stored.isEmpty)(tell(group, now))
+  }
+
+  private def closed: Iterator[UnsafeRow] = {
+    val due = if (next <= watermark) takeDue() else Nil
+    if (next != before) groupStore.nextClose = next
+    due.iterator.flatMap { case (group, totals) =>
+      val last = Option.unless(shape.tellsFirst)(tell(group, load(group, totals)))
+      for (i <- arguments.indices if arguments(i).values) groupStore.removeValues(group, i)
+      remove(group)
+      last
+    }
+  }
+
+  /** The groups that close now. */
+  private def takeDue(): Seq[(UnsafeRow, Array[Byte])] = {
+    next = Long.MaxValue
+    val due = new ArrayBuffer[(UnsafeRow, Array[Byte])]
+    store.read(_.flatMap(groupStore.group).foreach { case (group, totals) =>
+      val time = times.of(group)
+      if (time <= watermark) due += group.copy() -> totals else next = math.min(next, time)
+    })
+    due.toSeq
+  }
+
+  private def tell(group: UnsafeRow, now: GroupTotals): UnsafeRow = {
+    row.set(group, now)
+    row.row
   }
 }
 

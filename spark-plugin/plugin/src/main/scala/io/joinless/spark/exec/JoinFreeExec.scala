@@ -165,8 +165,8 @@ final case class JoinFreeExec(
   override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] = if (!spec.forgets) Some(inputWatermarkMs)
   else {
     val least = output.zip(spec.output).collect {
-      case (column, ColumnRef(r, ordinal)) if column.metadata.contains(EventTimeWatermark.delayKey) =>
-        spec.relations(r).lifetime.toSeq.flatMap(_.until).filter(_.ordinal == ordinal).map(_.after).maxOption
+      case (column, ColumnRef(r, _)) if column.metadata.contains(EventTimeWatermark.delayKey) =>
+        spec.relations(r).lifetime.toSeq.flatMap(_.until).map(_.after).maxOption
           .fold(inputWatermarkMs)(after => inputWatermarkMs - RowLifetimes.ceilMillis(after))
     }
     Some((least :+ inputWatermarkMs).min)

@@ -24,7 +24,7 @@ private[exec] object NetChanges {
   /** What is left to add up of the changes of a plan, of which the columns `shown` come out. Parts of a union can yield equal rows. */
   def addition(plan: SparkPlan, form: DeltaForm, shown: Seq[Int]): Addition = nearest(plan) match {
     case Seq(one) => one.addition(form, shown)
-    case several if form == DeltaForm.ChangeType && !several.exists(_.retracts) => Addition.None
+    case several if form != DeltaForm.Weight && !several.exists(_.retracts) => Addition.None
     case _ => Addition.Across
   }
 }

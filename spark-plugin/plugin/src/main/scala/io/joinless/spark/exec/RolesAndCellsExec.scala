@@ -2,7 +2,8 @@ package io.joinless.spark.exec
 
 import io.joinless.spark.placement.Cells
 import io.joinless.spark.plans.KeyErrors
-import io.joinless.spark.spec.{BlockSpec, InputSpec}
+import io.joinless.spark.rules.Conditions
+import io.joinless.spark.spec.{BlockSpec, InputSpec, TimeSpec}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -91,10 +92,14 @@ final case class RolesAndCellsExec(
 
   private def input: InputSpec = spec.inputs(spec.relations(roles.head).input)
 
-  /** The columns that may say that a row is late: where rows expire, those by which they do. */
+  /** The columns that may say that a row is late: where rows expire, those by which they do; else a time, and no windows that are made
+    * of it.
+    */
   private def times: Seq[Attribute] =
-    if (!input.kind.expires) child.output
-    else roles.flatMap(spec.relations(_).lifetime).flatMap(_.until).map(time => child.output(time.ordinal)).distinct
+    if (!input.kind.expires) {
+      val (windows, others) = child.output.partition(a => TimeSpec.isWindow(a.dataType))
+      if (others.exists(Conditions.isEventTime)) others else windows
+    } else roles.flatMap(spec.relations(_).lifetime).flatMap(_.until).map(time => child.output(time.ordinal)).distinct
 
   private def lateRows: Option[Expression] = {
     val several = !conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE)

@@ -25,7 +25,7 @@ final private class TellChanges(form: DeltaForm, types: Seq[DataType]) {
         weight.setLong(0, w)
         joiner.join(row, weight)
       }
-    case DeltaForm.ChangeType =>
+    case DeltaForm.ChangeType | DeltaForm.OnClose =>
       val (insert, delete) = (told(ChangeTypes.Insert), told(ChangeTypes.Delete))
       changes.flatMap { case (row, w) => new Copies(joiner.join(row, if (w > 0) insert else delete), w) }
   }

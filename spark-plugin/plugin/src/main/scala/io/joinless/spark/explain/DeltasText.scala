@@ -1,6 +1,6 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{Addition, DeltaRows}
+import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows}
 import io.joinless.spark.spec.BlockSpec
 
 /** How the changes of a block's result are told, as a line for people. */
@@ -15,6 +15,7 @@ object DeltasText {
       case Addition.Across =>
         s"equal rows added up over all cells, because the result does not show ${hidden.mkString(", ")}"
     }
-    s"  changes: in ${deltas.form.column}, $sum"
+    if (deltas.form == DeltaForm.OnClose) "  told: each result once, as it comes: it is final"
+    else s"  changes: in ${deltas.form.column}, $sum"
   }
 }

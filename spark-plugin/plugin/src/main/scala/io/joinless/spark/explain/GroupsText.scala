@@ -1,30 +1,47 @@
 package io.joinless.spark.explain
 
 import io.joinless.spark.plans.{Addition, BestRows, DeltaForm, DeltaRows, GroupFunction, Groups}
+import io.joinless.spark.spec.TimeSpec
 
 /** A GROUP BY that keeps state, as lines for people: what is grouped, what is stored, how changes are told. */
 object GroupsText {
 
-  def heading(groups: Groups): String = s"Groups: ${groups.title}"
+  def heading(groups: Groups): String = s"Groups: ${WindowTexts.short(groups.title)}"
 
   /** @param deltas what tells the changes of the groups themselves, if nothing with state is between */
   def apply(groups: Groups, deltas: Option[DeltaRows]): String = {
     val group =
       if (groups.shape.columns.isEmpty) "one row in Spark's state store"
       else "one row per group in Spark's state store, by the group's key"
-    val stored = group + values(groups)
-    val told = deltas.map { d =>
-      val sum = DeltaRows.addition(groups.shape, d.shownColumns) match {
-        case Addition.None => "handed out as they are found"
-        case Addition.Within => "equal rows added up within each partition"
-        case Addition.Across =>
-          "equal rows added up over all partitions, because the result does not show every grouping column"
-      }
-      val goes = if (d.form == DeltaForm.Weight) "weight -1" else "delete"
-      s"  changes: in ${d.form.column}; a group that changes goes with its old values ($goes) and comes with its new ones; $sum"
-    }
-    val cost = "  cost: one read and one write of the store for each group that a batch touches"
+    val stored = group + values(groups) + (if (groups.shape.isClosing) ", until it closes" else "")
+    val told = if (groups.shape.isClosing) closing(groups) else deltas.toSeq.map(changes(groups, _))
+    val looks = if (groups.shape.isClosing) "; in a batch in which groups close, a look at each that is open" else ""
+    val cost = s"  cost: one read and one write of the store for each group that a batch touches$looks"
     (Seq(heading(groups), s"  stored: $stored", cost) ++ told).mkString("\n")
+  }
+
+  private def changes(groups: Groups, d: DeltaRows): String = {
+    val sum = DeltaRows.addition(groups.shape, d.form, d.shownColumns) match {
+      case Addition.None => "handed out as they are found"
+      case Addition.Within => "equal rows added up within each partition"
+      case Addition.Across =>
+        "equal rows added up over all partitions, because the result does not show every grouping column"
+    }
+    val goes = if (d.form == DeltaForm.Weight) "weight -1" else "delete"
+    s"  changes: in ${d.form.column}; a group that changes goes with its old values ($goes) and comes with its new ones; $sum"
+  }
+
+  private def closing(groups: Groups): Seq[String] = {
+    val times = groups.shape.closes.map { i =>
+      val column = groups.shape.columns(i)
+      val name = WindowTexts.short(column.name)
+      if (TimeSpec.isWindow(column.dataType)) s"the end of $name" else name
+    }
+    val told = if (groups.shape.tellsFirst) "with its first row; it is forgotten" else "once, and forgotten,"
+    Seq(
+      s"  told: $told when the watermark reaches ${times.mkString(" or ")}",
+      "  late: rows of groups that have closed are dropped, and counted in numRowsDroppedByWatermark"
+    )
   }
 
   private def values(groups: Groups): String = {

@@ -9,7 +9,8 @@ private[explain] object TimeText {
   def beyond(micros: Long): String =
     if (micros == 0) "" else if (micros > 0) s" + ${of(BigInt(micros))}" else s" - ${of(-BigInt(micros))}"
 
-  private def of(micros: BigInt): String = {
+  /** `1 hour 30 minutes`; nothing for 0. */
+  def of(micros: BigInt): String = {
     val (rest, parts) = units.foldLeft((micros, Seq.empty[String])) { case ((left, told), (name, size)) =>
       val n = left / size
       (left % size, if (n == 0) told else told :+ s"$n $name${if (n == 1) "" else "s"}")

@@ -58,7 +58,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
   }
 
   private def planned(groups: Groups): SparkPlan = {
-    val drawn = StreamContext.current(session).map(_.nextStateInfo())
+    val batch = StreamContext.current(session)
+    val drawn = batch.map(_.nextStateInfo())
     drawn.foreach(info => StreamContext.checkGroups(session, info.operatorId, groups.shape))
     GroupsExec.over(
       planLater(groups.child),
@@ -66,7 +67,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       groups.shape,
       groups.output,
       drawn.fold(partitions)(_.numPartitions),
-      drawn
+      drawn,
+      for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info)
     )
   }
 

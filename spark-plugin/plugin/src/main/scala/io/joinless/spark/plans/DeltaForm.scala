@@ -17,7 +17,10 @@ object DeltaForm {
   /** The signed number of copies, one row for all copies of a row. */
   case object Weight extends DeltaForm("weight", "_weight", LongType)
 
-  val all: Seq[DeltaForm] = Seq(ChangeType, Weight)
+  /** Each row once, when it is final: a row per copy. The column is `insert` in each of them, and is not shown. */
+  case object OnClose extends DeltaForm("on_close", "_change_type", StringType)
+
+  val all: Seq[DeltaForm] = Seq(ChangeType, Weight, OnClose)
 
   def of(name: String): Option[DeltaForm] = all.find(_.name.equalsIgnoreCase(name))
 }

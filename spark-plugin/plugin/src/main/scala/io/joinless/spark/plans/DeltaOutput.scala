@@ -83,9 +83,10 @@ object DeltaRows {
   /** Where all columns of groups show, different rows are of different groups or of different times of one; where the grouping columns
     * do, equal rows are of one group.
     */
-  def addition(groups: GroupShape, shownColumns: Seq[Int]): Addition = {
+  def addition(groups: GroupShape, form: DeltaForm, shownColumns: Seq[Int]): Addition = {
     val keys = groups.columns.size
-    if ((0 until keys + groups.functions.size).forall(shownColumns.contains)) Addition.None
+    if (groups.isClosing && form != DeltaForm.Weight) Addition.None
+    else if ((0 until keys + groups.functions.size).forall(shownColumns.contains)) Addition.None
     else if ((0 until keys).forall(shownColumns.contains)) Addition.Within
     else Addition.Across
   }

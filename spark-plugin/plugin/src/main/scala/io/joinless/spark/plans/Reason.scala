@@ -155,6 +155,11 @@ object Reason {
     "The column <column> of a changelog has a watermark, and a late delete would be dropped.",
     "Leave withWatermark out; or call it first, and let the rows expire: joinless.expire(joinless.changelog(df.withWatermark(...)), ...)."
   )
+  val NeverFinal: Code = Code(
+    "NEVER_FINAL",
+    "The query asks for rows that are final, and <why>.",
+    "<advice>"
+  )
   val ChangesNotAsked: Code = Code(
     "CHANGES_NOT_ASKED",
     "The query reads a changelog or rows that expire, so rows of its result can disappear, and it does not ask for the changes.",
@@ -198,6 +203,7 @@ object Reason {
     TimeDependentExpression,
     StaticSideOfChangelog,
     WatermarkOnChangelog,
+    NeverFinal,
     ChangesNotAsked,
     ExistingSparkState,
     UnsupportedSpark,

@@ -25,16 +25,18 @@ final private[rules] class Lifetimes(block: JoinBlock, classes: AttributeClasses
       classes.attributes.filterNot(_.nullSafe).flatMap(c => c.members.tail.map(m => equation(c.members.head, m)))
   )
 
-  /** The column by which rows of a leaf are late, where it is stored, as late rows are looked for in what is stored. */
-  private[this] val eventTimes: IndexedSeq[Option[Attribute]] =
+  /** The columns by which rows of a leaf are late, where they are stored, as late rows are looked for in what is stored: a time, and
+    * windows that it lies in.
+    */
+  private[this] val eventTimes: IndexedSeq[Seq[Attribute]] =
     block.leaves.zip(columns).map { case (leaf, stored) =>
-      leaf.attributes.find(a => Conditions.isEventTime(a) && stored.contains(a))
+      leaf.attributes.filter(a => Conditions.isEventTime(a) && stored.contains(a))
     }
 
   /** Per leaf, until which watermark its rows are needed, or why there is none. */
   val of: IndexedSeq[Either[Boundless, Lifetime]] = block.leaves.indices.map { r =>
     val others = streams.filter(_ != r)
-    val each = others.map(s => s -> eventTimes(s).flatMap(latest(_, r)))
+    val each = others.map(s => s -> eventTimes(s).flatMap(latest(_, r)).headOption)
     each.collectFirst { case (s, None) => Boundless(s) }.toLeft {
       val terms = each.flatMap(_._2)
       Lifetime(terms.map(_._1).distinct.map(c => c -> terms.filter(_._1 == c).map(_._2).max).toIndexedSeq)
@@ -43,7 +45,7 @@ final private[rules] class Lifetimes(block: JoinBlock, classes: AttributeClasses
 
   /** A column of `r`, and by how much `time` can be later than it at most: its event time, where that is bound to it. */
   private def latest(time: Attribute, r: Int): Option[(Attribute, Long)] =
-    (eventTimes(r).toSeq ++ block.leaves(r).attributes.filter(columns(r).contains)).iterator
+    (eventTimes(r) ++ block.leaves(r).attributes.filter(columns(r).contains)).iterator
       .flatMap(column => bounds(time, column).map(column -> _)).nextOption()
 
   private def equation(l: Term, r: Term): Expression = EqualTo(l.expression, r.expression)

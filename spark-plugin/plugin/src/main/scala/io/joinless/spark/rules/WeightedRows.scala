@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, Lo
   * @param sums per argument that the rows were asked to be added up for, where that stands; None where it is to be computed from the
   *   query's columns
   * @param keys per key by which the rows are grouped, which column it is; None where it is to be computed
+  * @param times positions of the query's columns that are times that close ([[EventTimes]]); asked where rows are told once they are final
   */
 final case class WeightedRows(
     plan: LogicalPlan,
@@ -30,8 +31,12 @@ final case class WeightedRows(
     text: Expression => String,
     retractable: Boolean,
     sums: IndexedSeq[Option[Seq[SumColumns]]] = IndexedSeq.empty,
-    keys: IndexedSeq[Option[Int]] = IndexedSeq.empty
+    keys: IndexedSeq[Option[Int]] = IndexedSeq.empty,
+    times: Set[Int] = Set.empty
 ) {
+
+  /** Whether a column of `query` closes. */
+  def closes(query: LogicalPlan)(column: Attribute): Boolean = times(query.output.indexWhere(_.exprId == column.exprId))
 
   /** A projection of the rows of `query`. */
   def project(list: Seq[NamedExpression], query: LogicalPlan): WeightedRows = {
@@ -41,7 +46,8 @@ final case class WeightedRows(
     copy(
       Project(columns :+ plan.output.last, plan),
       values.map { case a: Attribute => shown(query.output.indexWhere(_.exprId == a.exprId)); case _ => -1 },
-      e => text(OuterScope.replace(e)(a => meaning.getOrElse(a.exprId, a)))
+      e => text(OuterScope.replace(e)(a => meaning.getOrElse(a.exprId, a))),
+      times = EventTimes.in(list, closes(query))
     ).noted(values.map(text), values)
   }
 
@@ -54,7 +60,15 @@ final case class WeightedRows(
     val output = expand.output.map(_.newInstance()) :+ plan.output.last.newInstance()
     val projections = expand.projections.map(_.map(own(_, expand.child)) :+ plan.output.last)
     val texts = expand.output.indices.map(i => expand.projections.map(list => text(list(i))).mkString("(", " OR ", ")"))
-    copy(Expand(projections, output, plan), output.init.map(_ => -1), WeightedRows.named(expand.output, texts)).noted(
+    val close = expand.output.indices.filter { i =>
+      expand.projections.forall(list => EventTimes.made(expand.output(i), list(i), closes(expand.child)))
+    }
+    copy(
+      Expand(projections, output, plan),
+      output.init.map(_ => -1),
+      WeightedRows.named(expand.output, texts),
+      times = close.toSet
+    ).noted(
       texts,
       expand.projections.flatten
     )
@@ -70,7 +84,8 @@ final case class WeightedRows(
     copy(
       Project((kept ++ made).map(a => Alias(a, "result")()) :+ plan.output.last, all),
       kept.map(_ => -1) ++ made.map(_ => -1),
-      WeightedRows.named(generate.output, texts)
+      WeightedRows.named(generate.output, texts),
+      times = EventTimes.in(generate.requiredChildOutput, closes(generate.child))
     ).noted(texts, Seq(generate.generator))
   }
 
@@ -147,7 +162,8 @@ object WeightedRows {
       Union(parts.map(_.plan)),
       union.output.map(_ => -1),
       named(union.output, names),
-      parts.exists(_.retractable)
+      parts.exists(_.retractable),
+      times = parts.map(_.times).reduce(_ intersect _)
     )
   }
 

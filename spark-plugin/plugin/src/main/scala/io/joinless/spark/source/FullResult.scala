@@ -69,6 +69,8 @@ final private class FullResult(session: SparkSession, committed: => CommittedSta
   private def enumerated(compiled: LogicalPlan): LogicalPlan =
     compiled match {
       case DeltaRows(changes, _, _, output) =>
+        if (committed.operators.groups.exists(_.shape.isClosing))
+          throw JoinlessErrors.groupsForgotten(committed.checkpoint)
         val rows = new CompleteRows(changes, committed, operator).rows
         Project(rows.output.zip(output).map { case (value, column) => renamed(value, column) }, rows)
       case other => throw new IllegalStateException(s"not the changes of a query: ${other.nodeName}")

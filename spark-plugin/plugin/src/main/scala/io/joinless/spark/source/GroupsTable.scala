@@ -81,7 +81,7 @@ final private class GroupsReader(scan: GroupsReaderFactory, partition: Int) exte
   override def next(): Boolean = {
     if (store == null) {
       store = scan.stores.open(partition)
-      stored = new StoredGroups(keys, scan.shape.holdsValues, store)
+      stored = new StoredGroups(keys, scan.shape.holdsValues, scan.shape.isClosing, store)
       groups = store.blocks.flatMap(stored.group)
     }
     val more = groups.hasNext

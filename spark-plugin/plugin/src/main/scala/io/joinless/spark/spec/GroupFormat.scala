@@ -9,10 +9,12 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
 /** The shape of groups as it stands in the operator metadata of a checkpoint, for good.
   *
-  * '''Durable format''' 1: one JSON object. What the stores hold is said at [[io.joinless.spark.state.StoredGroups]].
+  * '''Durable format''' 1 and 2: one JSON object. Version 2 has `closes`; version 1 is written where groups do not close. What the stores hold is said at [[io.joinless.spark.state.StoredGroups]].
   */
 object GroupFormat {
-  private val Version = 1
+  private val Versions = Seq(1, 2)
+
+  private def version(shape: GroupShape): Int = if (shape.isClosing) 2 else 1
 
   /** What Spark calls the operator in metadata, progress and errors. */
   val OperatorName = "joinFreeGroups"
@@ -27,13 +29,14 @@ object GroupFormat {
       )
     }
     compact(render(JObject(
-      "groupsVersion" -> JInt(Version),
+      "groupsVersion" -> JInt(version(shape)),
       "engineVersion" -> JString(StateFormat.EngineVersion),
       "columns" -> SpecEncoder.schema(shape.columns),
       "functions" -> JArray(functions.toList),
       "above" -> shape.above.fold[JValue](JNull)(SpecEncoder.rows),
       "zone" -> shape.zone.fold[JValue](JNull)(JString(_)),
-      "origin" -> shape.origin.fold[JValue](JNothing)(SpecEncoder.encode(_))
+      "origin" -> shape.origin.fold[JValue](JNothing)(SpecEncoder.encode(_)),
+      "closes" -> (if (shape.isClosing) JArray(shape.closes.map(JInt(_)).toList) else JNothing)
     )))
   }
 
@@ -45,10 +48,10 @@ object GroupFormat {
       SpecBounds.checkText(json)
       val o = parse(json)
       val version = int(o, "groupsVersion")
-      if (version != Version)
+      if (!Versions.contains(version))
         refuse(
           Mismatch.Format,
-          s"Its groups are recorded in format $version by release ${text(o, "engineVersion")}, this release reads the format $Version."
+          s"Its groups are recorded in format $version by release ${text(o, "engineVersion")}, this release reads the formats ${Versions.mkString(" and ")}."
         )
       GroupShape(
         columns(at(o, "columns")),
@@ -62,7 +65,8 @@ object GroupFormat {
         ),
         nullable(at(o, "above"))(rows),
         nullable(at(o, "zone"))(_ => text(o, "zone")),
-        optional(o, "origin").map(origin)
+        optional(o, "origin").map(origin),
+        if (version == 1) IndexedSeq.empty else list(o, "closes").map(number)
       )
     } catch {
       case refused: JoinlessAnalysisException => throw refused
@@ -79,17 +83,28 @@ object GroupFormat {
   def difference(before: GroupShape, now: GroupShape): Option[String] = {
     def types(shape: GroupShape) = shape.columns.map(_.dataType) ++ shape.functions.map(_.argument)
     def rows(shape: GroupShape) = shape.above.fold("")(above => (above.values ++ above.filters).mkString(", "))
-    if (!holdsSame(before, now))
+    if (before.isClosing != now.isClosing)
+      Some(
+        if (before.isClosing)
+          "Its groups are told when they are final (emit=\"on_close\"); the query asks for all changes."
+        else
+          "Its groups are told whenever they change; the query asks for them when they are final (emit=\"on_close\")."
+      )
+    else if (!holdsSame(before, now))
       Some(
         if (before.text != now.text) s"Its groups are those ${before.text}; the query groups ${now.text}."
         else s"Its groups have the types ${types(before).map(_.sql).mkString(", ")}; those of the query have " +
           s"${types(now).map(_.sql).mkString(", ")}."
       )
+    else if (before.closes != now.closes)
+      Some(s"Its groups close by ${times(before)}; those of the query by ${times(now)}.")
     else
       Option.when(before.above != now.above)(
         s"The query made of its groups: ${rows(before)}. Now it makes of them: ${rows(now)}. A group must go as what it came."
       ).orElse(MeaningComparison.zones(before.zone, now.zone))
   }
+
+  private def times(shape: GroupShape): String = shape.closes.map(shape.columns(_).name).mkString(", ")
 
   private def kind(name: String): FunctionKind = FunctionKind.all.find(_.name == name).getOrElse {
     throw new IllegalArgumentException(s"nothing is kept of a group as ${name.take(100)}")

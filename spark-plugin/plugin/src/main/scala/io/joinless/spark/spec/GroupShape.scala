@@ -12,14 +12,23 @@ import org.apache.spark.sql.types.DataType
   *   this is equal. A query goes on where it is not, as in Spark: filters of rows that only come may change. None where the
   *   writing release recorded none
   * @param zone the time zone, where a grouping column, an argument or what is made of the groups depends on it
+  * @param closes grouping columns that are times: a group is told once, when the watermark has reached one of them, and goes. Empty where
+  *   groups are told whenever they change
   */
 final case class GroupShape(
     columns: IndexedSeq[ColumnSpec],
     functions: IndexedSeq[FunctionSpec],
     above: Option[RowsSpec] = None,
     zone: Option[String] = None,
-    origin: Option[OriginSpec] = None
+    origin: Option[OriginSpec] = None,
+    closes: IndexedSeq[Int] = IndexedSeq.empty
 ) {
+
+  /** Groups are told once, and go. */
+  def isClosing: Boolean = closes.nonEmpty
+
+  /** All that is told of a group is known with its first row, and told then. */
+  def tellsFirst: Boolean = isClosing && functions.isEmpty
 
   /** Some function holds values: they are entries of their own in the store. */
   def holdsValues: Boolean = functions.exists(_.values)

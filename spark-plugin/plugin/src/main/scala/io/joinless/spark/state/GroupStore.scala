@@ -5,7 +5,7 @@ import java.nio.ByteBuffer
 import io.joinless.engine.algebra.Weight
 import io.joinless.spark.spec.GroupShape
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.joinless.{PrefixScan, PrefixStore}
 import org.apache.spark.sql.types._
 
@@ -17,27 +17,35 @@ import org.apache.spark.sql.types._
   * some do                     (grouping columns, -1, empty)         totals
   *                             (grouping columns, function, value)   number, a long: a value that the group holds
   * }}}
-  * where `function` is the number of its accumulator, and `value` are the bytes of an `UnsafeRow` of one column.
+  * where `function` is the number of its accumulator, and `value` are the bytes of an `UnsafeRow` of one column. Where groups close, one
+  * entry more, whose grouping columns are all NULL, says when the next of them does: milliseconds, a long. (Such a group has no time, so it
+  * is not stored.)
   */
-class StoredGroups(keys: Seq[DataType], holdsValues: Boolean, store: PrefixScan) {
+class StoredGroups(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean, store: PrefixScan) {
   import StoredGroups._
 
   private[this] val prefix = UnsafeProjection.create((keys :+ IntegerType).toArray[DataType])
   private[this] val grouping = UnsafeProjection.create(keys.toArray)
   private[this] val joined = new JoinedRow
 
-  /** The group of an entry with its totals; None where it is of a value that a group holds. The group is the same object each time. */
+  /** The group of an entry with its totals; None where it is of a value that a group holds, or of no group. The group is the same object
+    * each time.
+    */
   def group(entry: (UnsafeRow, UnsafeRow)): Option[(UnsafeRow, Array[Byte])] = {
     val (key, value) = entry
-    Option.when(!holdsValues || key.getInt(keys.size) == OfGroup)((grouping(key), value.getBinary(0)))
+    Option.when((!holdsValues || key.getInt(keys.size) == OfGroup) && !(isClosing && isOfNone(key)))(
+      (grouping(key), value.getBinary(0))
+    )
   }
+
+  private def isOfNone(key: UnsafeRow): Boolean = keys.indices.forall(key.isNullAt)
 
   /** The values that a group holds for a function. */
   def values(group: UnsafeRow, function: Int): HeldValues = new HeldValues {
     override def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = StoredGroups.this.read(group, function)(read)
   }
 
-  final protected def read(group: UnsafeRow, function: Int)(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = {
+  final protected def read[A](group: UnsafeRow, function: Int)(read: Iterator[(UnsafeRow, Long)] => A): A = {
     val row = new UnsafeRow(1)
     store.scan(prefix(joined(group, InternalRow(function)))) { entries =>
       read(entries.map { case (key, number) =>
@@ -70,8 +78,8 @@ object StoredGroups {
 }
 
 /** The groups of one partition in the store of a batch, which changes them. */
-final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, store: PrefixStore)
-    extends StoredGroups(keys, holdsValues, store) {
+final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean, store: PrefixStore)
+    extends StoredGroups(keys, holdsValues, isClosing, store) {
 
   private[this] val kept = UnsafeProjection.create(Array[DataType](BinaryType))
   private[this] val entry = UnsafeProjection.create((keys ++ Seq(IntegerType, BinaryType)).toArray[DataType])
@@ -84,6 +92,22 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, store: PrefixS
 
   /** Removes a group that holds no values any more. */
   def remove(group: UnsafeRow): Unit = store.remove(key(group))
+
+  /** Removes the values that a group holds for a function. */
+  def removeValues(group: UnsafeRow, function: Int): Unit = {
+    val held = read(group, function)(_.map(_._1.copy()).toArray)
+    held.foreach(value => store.remove(entry(joined(group, InternalRow(function, value.getBytes)))))
+  }
+
+  private[this] lazy val none =
+    UnsafeProjection.create(keys.toArray).apply(new GenericInternalRow(keys.size)).copy()
+
+  /** When the next group closes; the greatest long where there is none. Milliseconds. */
+  def nextClose: Long = Option(store.get(key(none))).fold(Long.MaxValue)(StoredGroups.number)
+
+  def nextClose_=(time: Long): Unit =
+    if (time == Long.MaxValue) store.remove(key(none))
+    else store.put(key(none), kept(InternalRow(ByteBuffer.allocate(8).putLong(time).array)))
 
   private def key(group: UnsafeRow): UnsafeRow =
     if (holdsValues) entry(joined(group, InternalRow(StoredGroups.OfGroup, Array.emptyByteArray))) else group

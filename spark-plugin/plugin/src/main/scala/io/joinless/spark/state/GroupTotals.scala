@@ -1,6 +1,7 @@
 package io.joinless.spark.state
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+import java.nio.ByteBuffer
 
 import io.joinless.engine.algebra.Weight
 import io.joinless.spark.plans.{RowsOfGroup, SumPart}
@@ -68,6 +69,9 @@ final class GroupTotals private (val accumulators: Array[Accumulator]) {
 }
 
 object GroupTotals {
+
+  /** How many rows written totals are of. */
+  def rowsIn(totals: Array[Byte]): Long = ByteBuffer.wrap(totals).getLong
 
   /** What is stored of a group. */
   def kept(arguments: Array[GroupArgument]): GroupTotals = new GroupTotals(arguments.map(_.kept()))

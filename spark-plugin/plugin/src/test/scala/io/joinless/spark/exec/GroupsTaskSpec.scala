@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.spark.plans.GroupFunction
-import io.joinless.spark.spec.FunctionKind
+import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape}
 import io.joinless.spark.state.GroupArgument
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -43,13 +43,14 @@ class GroupsTaskSpec extends AnyFunSuite {
       val gone = if (retracts) rng.shuffle(present.toSeq).take(rng.nextInt(present.size + 1)) else Nil
       present ++= come
       gone.foreach(present -= _)
-      val task = new GroupsTask(
-        Seq.fill(keys)(LongType),
+      val task = new ChangingGroups(
+        shape(keys, retracts),
         functions(keys),
         arguments(keys, retracts),
         store,
         partial(come.map(_ -> 1L) ++ gone.map(_ -> -1L), keys, retracts)
       )
+      task.read()
       for (change <- task.changes) {
         val values = change.asInstanceOf[UnsafeRow].toSeq(schema(keys))
         told(values.init) += values.last.asInstanceOf[Long]
@@ -73,7 +74,8 @@ class GroupsTaskSpec extends AnyFunSuite {
 
   test("a group that loses more rows than it has is no result") {
     val rows = partial(Seq(Row(Some(1), Some(1), None) -> -1L), 1, retracts = true)
-    val task = new GroupsTask(Seq(LongType), functions(1), arguments(1), new StoreInMemory(Seq(LongType)), rows)
+    val task = new ChangingGroups(shape(1), functions(1), arguments(1), new StoreInMemory(Seq(LongType)), rows)
+    task.read()
     assert(intercept[IllegalStateException](task.changes.toSeq).getMessage.contains("-1"))
   }
 }
@@ -112,6 +114,11 @@ private object GroupsTaskSpec {
       GroupArgument(keys + i, dataType, kind, retracts)
     case ((kind, dataType, values), i) => GroupArgument(keys + i, dataType, kind, values)
   }.toArray
+
+  def shape(keys: Int, retracts: Boolean = true): GroupShape = GroupShape(
+    IndexedSeq.tabulate(keys)(i => ColumnSpec(s"k$i", LongType)),
+    arguments(keys, retracts).map(a => FunctionSpec("f", a.kind, a.dataType, a.values)).toIndexedSeq
+  )
 
   def functions(keys: Int): Seq[GroupFunction] = {
     def at(i: Int) = BoundReference(keys + i, argumentTypes(i), nullable = true)
@@ -165,5 +172,6 @@ private object GroupsTaskSpec {
     override def remove(key: UnsafeRow): Unit = assert(entries.remove(key).isDefined, "removes what is not there")
     override def scan[A](wanted: UnsafeRow)(read: Iterator[(UnsafeRow, UnsafeRow)] => A): A =
       read(entries.iterator.filter { case (key, _) => prefix(key) == wanted })
+    override def read[A](read: Iterator[(UnsafeRow, UnsafeRow)] => A): A = read(entries.iterator)
   }
 }

@@ -108,7 +108,9 @@ final private[spark] class InterpretedPlan(plan: LogicalPlan, rows: LogicalPlan 
         touched(key(in)).add(in, row.last.asInstanceOf[Long])
       }
       val sent = touched.iterator.map { case (group, totals) => new JoinedRow(group, InternalRow(totals.toBytes)) }
-      new GroupsTask(keys, groups.functions, arguments, store, sent).changes.map(_.copy().toSeq(schema)).toSeq
+      val task = new ChangingGroups(groups.shape, groups.functions, arguments, store, sent)
+      task.read()
+      task.changes.map(_.copy().toSeq(schema)).toSeq
     }
   }
 }

@@ -22,4 +22,8 @@ trait PrefixScan {
 }
 
 /** A store whose entries are found by the first columns of their keys, too. */
-trait PrefixStore extends BlockStore with PrefixScan
+trait PrefixStore extends BlockStore with PrefixScan {
+
+  /** Calls `read` with all entries, in any order; each pair holds until the next. */
+  def read[A](read: Iterator[(UnsafeRow, UnsafeRow)] => A): A
+}

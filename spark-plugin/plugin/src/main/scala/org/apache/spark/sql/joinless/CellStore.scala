@@ -25,8 +25,7 @@ final class CellStore private[joinless] (private[joinless] val store: StateStore
     finally pairs.close()
   }
 
-  /** Calls `read` with all blocks, in any order; each pair of rows holds until the next. */
-  def read[A](read: Iterator[(UnsafeRow, UnsafeRow)] => A): A = {
+  override def read[A](read: Iterator[(UnsafeRow, UnsafeRow)] => A): A = {
     val pairs = store.iterator()
     try read(pairs.map(pair => (pair.key, pair.value)))
     finally pairs.close()

@@ -1,0 +1,87 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.{Reason, StreamRef}
+import io.joinless.spark.rules.{BlockLayout, Boundless, Conditions, EventTimes, JoinBlock, Leaf, Names, WeightedRows}
+import org.apache.spark.sql.catalyst.expressions.Attribute
+
+/** When rows of a result are final, where they are told once (`emit = "on_close"`).
+  *
+  * All rows only come. Those of a join are final when they come. A group is when the watermark has reached a time that all of its rows
+  * have, and none comes any more that is as old:
+  * {{{
+  * SELECT window(ts, '1 hour') AS w, COUNT(*) FROM clicks GROUP BY w            rows are late once W has reached ts
+  * SELECT window(a.ts, '1 hour') AS w, COUNT(*) FROM a JOIN b ON a.k = b.k      if b.ts <= a.ts + c: then no row of a is joined any more
+  *   AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' DAY GROUP BY w               once W has reached a.ts + c, so W - c is what groups see
+  * }}}
+  * So a GROUP BY needs such a time among its columns, the rows of a join of which it is a bound in time ([[EventTimes]]).
+  */
+private[compile] object Finality {
+
+  /** Why a block's rows are never final. */
+  def refused(block: JoinBlock, streams: Streams): Option[Reason] =
+    block.leaves.iterator.flatMap { leaf =>
+      leaf.plan.collectFirst { case ref: StreamRef if streams.isChangelog(ref) => ref }.map(_ -> leaf)
+    }.nextOption().map {
+      case (ref, _) if streams.isDerived(ref) =>
+        never(
+          "it has a join, a subquery or EXISTS above a GROUP BY or DISTINCT",
+          "Ask for all changes, by incrementalEnumerate(). Or write the groups to a table, and join that."
+        )
+      case (_, leaf) =>
+        never(s"rows of ${leaf.name} can be deleted", "Ask for all changes, by incrementalEnumerate().")
+    }
+
+  /** Positions of a block's columns that are times that close. */
+  def times(layout: BlockLayout): Set[Int] =
+    layout.block.output.indices.filter { i =>
+      val (column, value) = layout.block.output(i)
+      EventTimes.made(column, value, a => Conditions.isEventTime(a) && layout.lifetimes(leafOf(layout, a)).isRight)
+    }.toSet
+
+  /** A relation of a block whose rows have a time and can be joined for ever, if there is one. */
+  def metForEver(layout: BlockLayout): Option[MetForEver] = {
+    val leaves = layout.block.leaves
+    def time(leaf: Leaf) = leaf.plan.collectFirst { case ref: StreamRef => ref.output.find(Conditions.isEventTime) }
+      .flatten.map(_.name)
+    layout.lifetimes.zip(leaves).collectFirst {
+      case (Left(Boundless(by)), leaf) if time(leaf).isDefined =>
+        MetForEver(leaf.name, time(leaf).get, leaves(by).name, time(leaves(by)))
+    }
+  }
+
+  private def leafOf(layout: BlockLayout, a: Attribute): Int =
+    layout.block.leaves.indexWhere(_.attributes.exists(_.exprId == a.exprId))
+
+  /** The grouping columns by which groups close, or why they never do. */
+  def closes(
+      grouping: GroupCompiler.Grouping,
+      rows: WeightedRows,
+      streams: Streams
+  ): Either[Reason, IndexedSeq[Int]] = {
+    val keys = EventTimes.in(grouping.keys, rows.closes(grouping.child)).toIndexedSeq.sorted
+    if (keys.nonEmpty) Right(keys)
+    else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
+      val groups =
+        if (grouping.keys.isEmpty) "the group of all rows can"
+        else s"groups by ${grouping.keys.map(Names.of).mkString(", ")} can"
+      never(
+        s"$groups change for ever",
+        "Group by a column that has a watermark, or by window(...) of it, beside other columns."
+      )
+    } { met =>
+      import met._
+      never(
+        s"nothing bounds how late rows of $by join rows of $relation",
+        timeOfBy.fold(s"Give rows of $by a watermark, and a condition on both times.") { other =>
+          s"Add a condition on both times, such as $by.$other BETWEEN $relation.$time AND $relation.$time + INTERVAL '1' HOUR."
+        }
+      )
+    })
+  }
+
+  /** Rows of `relation`, which have a time, can be joined for ever by later rows of `by`. */
+  final case class MetForEver(relation: String, time: String, by: String, timeOfBy: Option[String])
+
+  private def never(why: String, advice: String): Reason =
+    Reason.of(Reason.NeverFinal, "why" -> why, "advice" -> advice)
+}

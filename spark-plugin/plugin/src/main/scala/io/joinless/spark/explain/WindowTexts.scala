@@ -1,0 +1,30 @@
+package io.joinless.spark.explain
+
+/** Spark's windows in time as people write them. Spark turns `window(ts, '10 seconds')` into the arithmetic of a start and an end, which is
+  * what texts of expressions show.
+  */
+private[explain] object WindowTexts {
+  private val Begin = "named_struct('start', knownnullable(precisetimestampconversion("
+  private val Time = "precisetimestampconversion\\(([^()]+)\\)".r
+  private val Size = "\\+ (\\d+)L\\)*$".r.unanchored
+
+  /** The text with `window(ts, 10 seconds)` in the place of such arithmetic. For people; what is recorded has the arithmetic. */
+  def short(text: String): String = {
+    val begin = text.indexOf(Begin)
+    val end = if (begin < 0) -1 else closing(text, begin + "named_struct".length)
+    if (end < 0) text
+    else {
+      val window = text.substring(begin, end)
+      val size = Size.findFirstMatchIn(window).map(m => s", ${TimeText.of(BigInt(m.group(1)))}").getOrElse("")
+      val name = Time.findFirstMatchIn(window).fold("window")(m => s"window(${m.group(1)}$size)")
+      text.substring(0, begin) + name + short(text.substring(end))
+    }
+  }
+
+  /** Behind the bracket that closes the one at `open`; −1 where none does. */
+  private def closing(text: String, open: Int): Int = {
+    val depth = text.substring(open).scanLeft(0)((d, c) => if (c == '(') d + 1 else if (c == ')') d - 1 else d)
+    val at = depth.indexOf(0, 1)
+    if (at < 0) -1 else open + at
+  }
+}
