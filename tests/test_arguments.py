@@ -69,7 +69,11 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "progress query": (lambda v: joinless.progress(v), [None, 5, FRAME.__class__, StreamingQuery], BLANK),
     "error query": (lambda v: joinless.error(v), [None, 5, StreamingQuery], BLANK),
     "incrementalEnumerate mode": (lambda v: enumerate_changes(FRAME, v), [], [None, 5, "all"]),
-    "incrementalEnumerate emit": (lambda v: enumerate_changes(FRAME, "full", emit=v, query="q"), [], ["on_close"]),
+    "incrementalEnumerate emit": (
+        lambda v: enumerate_changes(FRAME, "full", emit=v, query="q"),  # type: ignore[call-overload]
+        [],
+        ["on_close"],
+    ),
     "incrementalEnumerate output": (lambda v: enumerate_changes(FRAME, output=v, emit="on_close"), [], ["weight"]),
 }
 

@@ -52,6 +52,26 @@ final class TimingWheel {
         unsigned(s.least)
       )
 
+  /** The least time of an id that is still wanted; the greatest long where there is none. Ids that are not are dropped as far as they are in
+    * the way. Cost: that of `next`; where the first id is not wanted, a look at those beside it in its slot.
+    */
+  def next(isWanted: (Long, Int) => Boolean): Long = {
+    val slots = Iterator.single(due) ++ levels.iterator.filter(_ != null).flatMap(_.iterator).filter(_ != null)
+    slots.find(firstOf(_, isWanted)).fold(Long.MaxValue)(slot => unsigned(slot.least))
+  }
+
+  /** Whether the slot has ids; the first of them is wanted. */
+  private def firstOf(slot: Slot, isWanted: (Long, Int) => Boolean): Boolean = {
+    if (slot.size > 0 && !isWanted(unsigned(slot.least), slot.id(slot.leastAt))) {
+      val (size, times, ids) = (slot.size, slot.times, slot.ids)
+      slot.clear()
+      var i = 0
+      while (i < size) { if (isWanted(unsigned(times(i)), ids(i))) slot.add(times(i), ids(i)); i += 1 }
+      count -= size - slot.size
+    }
+    slot.size > 0
+  }
+
   def bytes: Long = due.bytes + levels.iterator.filter(_ != null).flatMap(_.iterator).filter(_ != null).map(_.bytes).sum
 
   private def turn(to: Long): Unit = {
@@ -107,6 +127,7 @@ private object TimingWheel {
     var ids: Array[Int] = Array.emptyIntArray
     var size = 0
     var least = -1L // the greatest unsigned number
+    var leastAt = -1
 
     def id(i: Int): Int = ids(i)
 
@@ -119,7 +140,10 @@ private object TimingWheel {
       times(size) = time
       ids(size) = id
       size += 1
-      if (java.lang.Long.compareUnsigned(time, least) < 0) least = time
+      if (leastAt < 0 || java.lang.Long.compareUnsigned(time, least) < 0) {
+        least = time
+        leastAt = size - 1
+      }
     }
 
     def clear(): Unit = {
@@ -127,6 +151,7 @@ private object TimingWheel {
       ids = Array.emptyIntArray
       size = 0
       least = -1L
+      leastAt = -1
     }
 
     def bytes: Long = 12L * ids.length

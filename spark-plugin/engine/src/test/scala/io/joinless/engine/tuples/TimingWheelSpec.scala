@@ -43,6 +43,32 @@ class TimingWheelSpec extends AnyFunSuite {
     }
   }
 
+  test("oracle_ the least time of what is wanted, and nothing else is dropped") {
+    for (seed <- 0L until 100L) {
+      val random = new Random(seed)
+      val wheel = new TimingWheel
+      val wanted = mutable.TreeMap.empty[(Long, Int), Unit]
+      var now = 0L
+      for (id <- 0 until 1000) {
+        val time = draw(random, now)
+        wheel.put(time, id)
+        wanted((time, id)) = ()
+        if (random.nextInt(3) == 0)
+          wanted -= (if (random.nextBoolean()) wanted.head._1 else wanted.keys.toSeq(random.nextInt(wanted.size)))
+        val least = wheel.next((time, id) => wanted.contains((time, id)))
+        assert(least == wanted.headOption.fold(Long.MaxValue)(_._1._1), s"seed $seed")
+        if (random.nextInt(20) == 0) {
+          now += random.nextInt(1 << random.nextInt(20))
+          val out = mutable.ArrayBuffer.empty[Int]
+          wheel.advance(now)(out += _)
+          val due = wanted.keys.takeWhile(_._1 <= now).toVector
+          due.foreach(wanted -= _)
+          assert(due.map(_._2).toSet.subsetOf(out.toSet), s"seed $seed")
+        }
+      }
+    }
+  }
+
   test("an id is moved a few times, however many batches there are") {
     val wheel = new TimingWheel
     var handedOut = 0

@@ -102,7 +102,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   override protected def close(): (CellState, Undo) = {
     log.close()
     checkSize(start.bytes)
-    if (expiring != null) metrics.nextForgotten = expiring.next
+    if (expiring != null) metrics.nextForgotten = expiring.next(views)
     metrics.rowsOwed = extent.owed
     metrics.rowsRemoved = log.removed
     metrics.logRows = extent.entries

@@ -11,7 +11,7 @@ import io.joinless.spark.spec.BlockSpec
   * went in it is kept as a copy until then, since a row that comes back has another id.
   *
   * Each row that is there is in the wheel of its relation, at its time. A row that a changelog deletes before its time stays in the wheel,
-  * where its id may be another row's by then. So [[isDue]] looks at the row; and where more such times lie in wheels than rows are there, the
+  * where its id may be another row's by then. So [[isDue]] and [[next]] look at the row; and where more such times lie in wheels than rows are there, the
   * wheels are filled anew.
   *
   * Memory: 12 bytes for each row and role, up to twice that with a changelog; the copies of rows that went in the last batch.
@@ -84,8 +84,12 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
     for (relation <- inputOf.indices if times.has(relation); row <- 0 until views.arena(inputOf(relation)).limit)
       if (views.multiplicity(relation, row) != 0) came(relation, row, views)
 
-  /** The least watermark at which a row expires, or might have, had it not been deleted; the greatest long where there is none. */
-  def next: Long = times.next(watermark)
+  /** The least watermark at which a row expires; the greatest long where there is none. */
+  def next(views: RowStore): Long = times.next(
+    watermark,
+    (relation, time, row) =>
+      !mayComeAgain(relation) || views.multiplicity(relation, row) != 0 && until(relation, row, views) == time
+  )
 
   def bytes: Long = times.bytes + goneRelations.bytes + goneCopies.bytes + (if (copies == null) 0L else copies.bytes)
 

@@ -53,8 +53,14 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
     for (relation <- wheels.indices if has(relation)) wheels(relation).advance(watermark)(f(relation, _))
 
   /** The least time behind `watermark`; the greatest long where there is none. */
-  def next(watermark: Long): Long = {
-    var least = wheels.iterator.filter(_ != null).map(_.next).minOption.getOrElse(Long.MaxValue)
+  def next(watermark: Long): Long = next(watermark, (_, wheel) => wheel.next)
+
+  /** The same of relation, time and row that are still wanted. */
+  def next(watermark: Long, isWanted: (Int, Long, Int) => Boolean): Long =
+    next(watermark, (relation, wheel) => wheel.next(isWanted(relation, _, _)))
+
+  private def next(watermark: Long, first: (Int, TimingWheel) => Long): Long = {
+    var least = wheels.indices.iterator.filter(has).map(r => first(r, wheels(r))).minOption.getOrElse(Long.MaxValue)
     eachThatCame((_, _, until) => if (until > watermark) least = math.min(least, until))
     least
   }
