@@ -105,6 +105,10 @@ final class DeltaCompiler(
         _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
         ordered <- new OrderedRows(streams.isChangelog).grouped(Subqueries.named(optimized(template)))
         inner <- PartnerJoins.inner(ordered)
+        _ = streams.readSeveralTimes = streams.closing && inner.exists {
+          case join: Join => Conditions.joinsStreams(join)
+          case _ => false
+        }
         plan <- inputs(inner, streams)
         rows <- rows(plan, streams, Consumer.Result)
       } yield DeltaCompiler.showTime(DeltaRows(rows.plan, form, rows.shown, output))
@@ -163,10 +167,11 @@ final class DeltaCompiler(
   private def groups(aggregate: Aggregate, streams: Streams): Either[Reason, LogicalPlan] = for {
     grouping <- GroupCompiler.grouping(aggregate)
     rows <- rows(grouping.child, streams, Consumer.Groups(GroupCompiler.demand(grouping)))
-    closes <- if (streams.closing) Finality.closes(grouping, rows, streams) else Right(IndexedSeq.empty)
+    purpose = aggregate.getTagValue(GroupCompiler.purpose)
+    closes <-
+      if (streams.closing) Finality.closes(grouping, rows, streams, purpose.isDefined) else Right(IndexedSeq.empty)
   } yield {
-    val groups =
-      GroupCompiler.groups(grouping, rows, closes).copy(purpose = aggregate.getTagValue(GroupCompiler.purpose))
+    val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose)
     Project(grouping.results, streams.addGroups(groups, grouping.output))
   }
 
@@ -241,7 +246,8 @@ final class DeltaCompiler(
   }
 
   private def block(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = for {
-    asWritten <- ExtractJoinBlock(withTimes(plan, streams), plan.outputSet)
+    extracted <- ExtractJoinBlock(withTimes(plan, streams), plan.outputSet)
+    asWritten = if (streams.closing) Finality.timed(extracted, streams) else extracted
     _ <- new DeltaScope(streams.isChangelog, streams.expiry(_).isDefined)(asWritten).toLeft(())
     _ <- (if (streams.closing) Finality.refused(asWritten, streams) else None).toLeft(())
     closed = layoutOf(asWritten, streams)
@@ -256,7 +262,7 @@ final class DeltaCompiler(
   } yield {
     val forms =
       new BlockForms(conf, texts, layoutOf(_, streams), tree, _.leaves.forall(leaf => Streams.isLinear(leaf.plan)))
-    streams.metForEver = streams.metForEver.orElse(Finality.metForEver(layout))
+    streams.metForEver = streams.metForEver.orElse(Finality.metForEver(layout, streams))
     // counts would keep all rows
     val form = consumer.demand.filterNot(_ => streams.closing).fold(forms.enumerated(layout)) { demand =>
       // a plain query counts equal results in update mode that one whose changes are asked need not count
@@ -265,7 +271,7 @@ final class DeltaCompiler(
     val template = block.leaves.indices.map(i => form.rewrite.scan(i, form.layout.block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
       // each batch merges the scans
-      Scan(if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.restored(scan), Seq(i))
+      Scan(if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.appended(scan), Seq(i))
     }
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
     val shape = form.shape.copy(origins = Some(origins))

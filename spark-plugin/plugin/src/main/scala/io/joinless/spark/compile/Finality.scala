@@ -1,8 +1,21 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.plans.{Reason, StreamRef}
-import io.joinless.spark.rules.{BlockLayout, Boundless, Conditions, EventTimes, JoinBlock, Leaf, Names, WeightedRows}
+import io.joinless.spark.rules.{
+  BlockLayout,
+  Boundless,
+  Conditions,
+  EventTimes,
+  JoinBlock,
+  Leaf,
+  Names,
+  OuterScope,
+  WeightedRows
+}
+import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.types.MetadataBuilder
 
 /** When rows of a result are final, where they are told once (`emit = "on_close"`).
   *
@@ -24,8 +37,8 @@ private[compile] object Finality {
     }.nextOption().map {
       case (ref, _) if streams.isDerived(ref) =>
         never(
-          "it has a join, a subquery or EXISTS above a GROUP BY or DISTINCT",
-          "Ask for all changes, by incrementalEnumerate(). Or write the groups to a table, and join that."
+          "it has a join above a UNION, explode or window function of groups or joins",
+          "Ask for all changes, by incrementalEnumerate(). Or write these rows to a table, and join that."
         )
       case (_, leaf) =>
         never(s"rows of ${leaf.name} can be deleted", "Ask for all changes, by incrementalEnumerate().")
@@ -35,17 +48,43 @@ private[compile] object Finality {
   def times(layout: BlockLayout): Set[Int] =
     layout.block.output.indices.filter { i =>
       val (column, value) = layout.block.output(i)
-      EventTimes.made(column, value, a => Conditions.isEventTime(a) && layout.lifetimes(leafOf(layout, a)).isRight)
+      EventTimes.made(column, value, closes(layout, _))
     }.toSet
 
-  /** A relation of a block whose rows have a time and can be joined for ever, if there is one. */
-  def metForEver(layout: BlockLayout): Option[MetForEver] = {
+  private def closes(layout: BlockLayout, a: Attribute): Boolean = {
+    val leaf = leafOf(layout, a)
+    layout.block.leaves(leaf).attributes.exists(b => b.exprId == a.exprId && Conditions.isEventTime(b)) &&
+    layout.lifetimes(leaf).isRight
+  }
+
+  /** The block in which a column of a leaf is marked as an event time exactly where it is a time that closes. Those of groups are never NULL. */
+  def timed(block: JoinBlock, streams: Streams): JoinBlock = block.copy(leaves = block.leaves.map { leaf =>
+    val refs = leaf.plan.collect { case ref: StreamRef => ref }
+    val times = EventTimes.of(leaf.plan, a => refs.exists(ref => ref.outputSet.contains(a) && streams.closes(a, ref)))
+    def marked(a: Attribute, isTime: Boolean): Attribute =
+      if (isTime == Conditions.isEventTime(a)) a
+      else {
+        val metadata = new MetadataBuilder().withMetadata(a.metadata)
+        val key = EventTimeWatermark.delayKey
+        a.withMetadata((if (isTime) metadata.putLong(key, 0L) else metadata.remove(key)).build())
+      }
+    leaf.copy(attributes = leaf.attributes.zipWithIndex.map { case (a, i) =>
+      val time = marked(a, times(i))
+      if (times(i) && refs.forall(streams.isGroups)) time.withNullability(false) else time
+    })
+  })
+
+  /** A relation of a block whose rows have a time that the block shows, and can be joined for ever, if there is one. */
+  def metForEver(layout: BlockLayout, streams: Streams): Option[MetForEver] = {
     val leaves = layout.block.leaves
-    def time(leaf: Leaf) = leaf.plan.collectFirst { case ref: StreamRef => ref.output.find(Conditions.isEventTime) }
-      .flatten.map(_.name)
+    def times(leaf: Leaf) = for {
+      ref <- leaf.plan.collect { case ref: StreamRef => ref }
+      time <- ref.output if streams.closes(time, ref)
+    } yield if (TimeSpec.isWindow(time.dataType)) s"${time.name}.end" else time.name
+    val shown = layout.block.output.flatMap { case (_, value) => OuterScope.attributes(value) }
     layout.lifetimes.zip(leaves).collectFirst {
-      case (Left(Boundless(by)), leaf) if time(leaf).isDefined =>
-        MetForEver(leaf.name, time(leaf).get, leaves(by).name, time(leaves(by)))
+      case (Left(Boundless(by)), leaf) if leaf.attributes.exists(a => Conditions.isEventTime(a) && shown.contains(a)) =>
+        MetForEver(leaf.name, times(leaf).head, leaves(by).name, times(leaves(by)).headOption)
     }
   }
 
@@ -56,17 +95,22 @@ private[compile] object Finality {
   def closes(
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,
-      streams: Streams
+      streams: Streams,
+      isOfPartners: Boolean
   ): Either[Reason, IndexedSeq[Int]] = {
     val keys = EventTimes.in(grouping.keys, rows.closes(grouping.child)).toIndexedSeq.sorted
-    if (keys.nonEmpty) Right(keys)
+    // what is told with its first row needs no end: its groups stay
+    if (keys.nonEmpty || grouping.functions.isEmpty && grouping.keys.nonEmpty) Right(keys)
     else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
       val groups =
-        if (grouping.keys.isEmpty) "the group of all rows can"
+        if (isOfPartners) "whether a row has a partner can"
+        else if (grouping.keys.isEmpty) "the group of all rows can"
         else s"groups by ${grouping.keys.map(Names.of).mkString(", ")} can"
       never(
         s"$groups change for ever",
-        "Group by a column that has a watermark, or by window(...) of it, beside other columns."
+        if (isOfPartners)
+          "Let the condition of the join, EXISTS or IN bound the times of both sides, as that of an inner join."
+        else "Group by a column that has a watermark, or by window(...) of it, beside other columns."
       )
     } { met =>
       import met._

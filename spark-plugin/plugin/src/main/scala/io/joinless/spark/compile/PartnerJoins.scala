@@ -113,6 +113,12 @@ private[compile] object PartnerJoins {
 
   private def named(values: Seq[Expression]): Seq[Alias] = values.map(value => Alias(value, Names.of(value))())
 
+  /** The values of the left side over another plan; a time of events stays one. */
+  private def named(values: Seq[Expression], wanted: Seq[Expression]): Seq[Alias] = named(values).zip(wanted).map {
+    case (value, a: Attribute) => Alias(value.child, value.name)(value.exprId, explicitMetadata = Some(a.metadata))
+    case (value, _) => value
+  }
+
   private def attributes(columns: Seq[NamedExpression]): Seq[Attribute] = columns.map(_.toAttribute)
 
   private def joined(left: LogicalPlan, right: LogicalPlan, conditions: Seq[Expression]): LogicalPlan =
@@ -131,7 +137,7 @@ private[compile] object PartnerJoins {
     if (sides.residual.isEmpty) Project(named(sides.keys.map(_.right)), sides.right)
     else {
       val (plan, values) = sides.source
-      val keys = distinct(named(values), plan)
+      val keys = distinct(named(values, sides.wanted), plan)
       val own = sides.read.zip(keys.output.drop(sides.keys.size)).map { case (a, b) => a.exprId -> b }.toMap
       val residual = sides.residual.map(_.transform { case a: Attribute => own.getOrElse(a.exprId, a) })
       val equations = sides.keys.zip(keys.output).map { case (key, k) => key.equals(k, key.right) }
@@ -181,7 +187,7 @@ private[compile] object PartnerJoins {
       val (plan, values) = sides.source
       val flags = right.output.drop(count)
       val ofLeft = Project(
-        named(values) ++ flags.map(nothing) :+ isThere("left"),
+        named(values, sides.wanted) ++ flags.map(nothing) :+ isThere("left"),
         plan
       )
       val union = Union(ofLeft, Project(right.output :+ nothing(isThere("left")), right))

@@ -11,12 +11,14 @@ import io.joinless.spark.plans.{
   Expiry,
   Groups,
   InPlaceOf,
+  InTime,
   MaskedStream,
   Reason,
   StreamRef
 }
 import io.joinless.spark.rules.{
   Conditions,
+  LeafSource,
   MeaningTexts,
   RelationNames,
   RowsDigest,
@@ -41,10 +43,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
 /** The streams of one query, by number: taken out of the template that Spark optimizes, and put back when it is compiled. A GROUP BY that is
   * compiled is a stream of changes for what stands above it.
   */
+/** @param closing rows only come, those of groups once they are final */
 final private[compile] class Streams(val closing: Boolean = false) {
   private val all = new ArrayBuffer[LogicalPlan]
   private val derived = mutable.Set.empty[Int]
   private var refusal: Option[Reason] = None
+
+  /** Several operators read one stream, and may wait for different times. */
+  var readSeveralTimes: Boolean = false
 
   /** A relation of one of its blocks whose rows have a time and can be joined for ever, if there is one. */
   var metForEver: Option[Finality.MetForEver] = None
@@ -64,13 +70,12 @@ final private[compile] class Streams(val closing: Boolean = false) {
 
   def isGroups(ref: StreamRef): Boolean = all(ref.number) match {
     case Changelog(_: Groups, _, _, _, _) => true
-    case _ => false
+    case other => other.isInstanceOf[Groups]
   }
 
   /** Whether a column of a stream is a time that closes ([[EventTimes]]), where rows are told once they are final. */
   def closes(column: Attribute, ref: StreamRef): Boolean = all(ref.number) match {
-    case Changelog(groups: Groups, _, _, _, _) =>
-      groups.shape.closes.contains(ref.output.indexWhere(_.exprId == column.exprId))
+    case groups: Groups => groups.shape.closes.contains(ref.output.indexWhere(_.exprId == column.exprId))
     case _: Changelog => false
     case _ => Conditions.isEventTime(column)
   }
@@ -80,10 +85,12 @@ final private[compile] class Streams(val closing: Boolean = false) {
 
   def hasWatermark(ref: StreamRef): Boolean = all(ref.number).exists(_.isInstanceOf[EventTimeWatermark])
 
-  /** The changes of groups as a stream; its columns are `output`. Times of events among them bound nothing any more. */
+  /** The changes of groups as a stream; its columns are `output`. Times of events among them bound nothing any more. Where groups are told
+    * once, their rows only come.
+    */
   def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
     derived += all.size
-    all += Changelog(groups, groups.output.last, Seq(groups.output.last))
+    all += (if (closing) groups else Changelog(groups, groups.output.last, Seq(groups.output.last)))
     val functions = groups.functions.map(_.function)
     val columns = output.zip(groups.output).zipWithIndex.map { case ((a, named), i) =>
       val name = functions.lift(i - groups.shape.columns.size) match {
@@ -174,6 +181,18 @@ final private[compile] class Streams(val closing: Boolean = false) {
     sameName(ref, Project(columns(ref), all(ref.number)))
   }
 
+  /** The rows of a block's leaf. Where other operators read its stream, too, and the leaf does not store the time by which rows are late, only
+    * those that these have.
+    */
+  def appended(scan: LogicalPlan): LogicalPlan = {
+    val source = LeafSource(scan)
+    val storesTime = scan.output.exists(a => Conditions.isEventTime(a) && source.resolve(a).isInstanceOf[Attribute])
+    if (storesTime || !readSeveralTimes) restored(scan)
+    else scan.transform { case ref: StreamRef =>
+      sameName(ref, Project(columns(ref), inTime(all(ref.number))))
+    }
+  }
+
   private def sameName(ref: StreamRef, source: LogicalPlan): LogicalPlan = {
     RelationNames.called(ref).foreach(RelationNames.call(source, _))
     source
@@ -218,7 +237,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
         ref,
         all(ref.number) match {
           case Changelog(changes, weight, _, _, _) => Project(columns(ref) :+ named(weight), changes)
-          case other => Project(columns(ref) :+ named(Literal(1L)), other)
+          case other => Project(columns(ref) :+ named(Literal(1L)), inTime(other))
         }
       )
     case Project(list, child) =>
@@ -227,6 +246,13 @@ final private[compile] class Streams(val closing: Boolean = false) {
     case Filter(condition, child) => Filter(condition, weighted(child))
     case union: Union => union.withNewChildren(union.children.map(weighted))
     case other => throw new IllegalStateException(s"${other.nodeName} has no place above a changelog.")
+  }
+
+  /** Of a stream that other operators read, too, those rows that these have. */
+  private def inTime(stream: LogicalPlan): LogicalPlan = {
+    val times =
+      if (readSeveralTimes && !stream.isInstanceOf[Groups]) stream.output.filter(Conditions.isEventTime) else Nil
+    if (times.isEmpty) stream else InTime(times, stream)
   }
 
   private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()

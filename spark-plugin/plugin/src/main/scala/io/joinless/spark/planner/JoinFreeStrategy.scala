@@ -2,9 +2,26 @@ package io.joinless.spark.planner
 
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.{DeltaRowsExec, GroupsExec, JoinFreeExec, MarkExec, RolesAndCellsExec, RowWindowsExec}
+import io.joinless.spark.exec.{
+  DeltaRowsExec,
+  GroupsExec,
+  InTimeExec,
+  JoinFreeExec,
+  MarkExec,
+  RolesAndCellsExec,
+  RowWindowsExec
+}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{Changelog, DeltaOutput, DeltaRows, Groups, JoinFreeJoin, PlansJoinBlocks, RowWindows}
+import io.joinless.spark.plans.{
+  Changelog,
+  DeltaOutput,
+  DeltaRows,
+  Groups,
+  InTime,
+  JoinFreeJoin,
+  PlansJoinBlocks,
+  RowWindows
+}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
 import io.joinless.spark.run.{Recorded, StreamContext}
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, StateInfo, Watermarks}
@@ -25,6 +42,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case DeltaRows(child, form, shownColumns, output) =>
       DeltaRowsExec(form, shownColumns, output, planLater(child)) :: Nil
     case groups: Groups => planned(groups) :: Nil
+    case InTime(times, child) =>
+      InTimeExec(times, StreamContext.current(session).map(Watermarks.ofStreams), planLater(child)) :: Nil
     case RowWindows(child, windows, output) => RowWindowsExec(windows, output, planLater(child)) :: Nil
     case Changelog(child, _, _, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
     case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
@@ -43,7 +62,10 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     val watermarks = for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info)
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
       val output = RolesAndCellsExec.newOutput(spec)
-      RolesAndCellsExec(spec, roles, planLater(scan), output, watermarks)
+      // of what a query says, each of its operators has the same rows of a stream
+      val ofStream = join.deltas && !scan.exists(_.isInstanceOf[Groups])
+      val late = if (ofStream) batch.map(Watermarks.ofStreams) else watermarks
+      RolesAndCellsExec(spec, roles, planLater(scan), output, late)
     }
     val rows = if (sent.size == 1) sent.head else UnionExec(sent)
     JoinFreeExec(

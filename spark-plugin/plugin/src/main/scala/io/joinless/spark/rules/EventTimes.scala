@@ -27,6 +27,7 @@ private[spark] object EventTimes {
   /** Whether a column is one that is `value` over columns below. */
   def made(column: Attribute, value: Expression, closes: Attribute => Boolean): Boolean = value match {
     case a: Attribute => closes(a)
+    case WindowOfTime(time, _) => closes(time)
     case _ =>
       val read = OuterScope.attributes(value)
       column.metadata.contains(EventTimeWatermark.delayKey) && read.nonEmpty && read.forall(closes)

@@ -22,7 +22,7 @@ final private[rules] class Lifetimes(block: JoinBlock, classes: AttributeClasses
 
   private[this] val bounds = new TimeBounds(
     block.residuals ++ block.cuts ++ block.filters.flatten ++
-      classes.attributes.filterNot(_.nullSafe).flatMap(c => c.members.tail.map(m => equation(c.members.head, m)))
+      classes.attributes.filter(isNeverNull).flatMap(c => c.members.tail.map(m => equation(c.members.head, m)))
   )
 
   /** The columns by which rows of a leaf are late, where they are stored, as late rows are looked for in what is stored: a time, and
@@ -47,6 +47,12 @@ final private[rules] class Lifetimes(block: JoinBlock, classes: AttributeClasses
   private def latest(time: Attribute, r: Int): Option[(Attribute, Long)] =
     (eventTimes(r) ++ block.leaves(r).attributes.filter(columns(r).contains)).iterator
       .flatMap(column => bounds(time, column).map(column -> _)).nextOption()
+
+  /** Its terms are NULL in no result: where `<=>` holds, because one of them never is. */
+  private def isNeverNull(c: AttributeClass): Boolean = !c.nullSafe || c.members.exists {
+    case Term(leaf, a: Attribute) => block.leaves(leaf).attributes.exists(b => b.exprId == a.exprId && !b.nullable)
+    case _ => false
+  }
 
   private def equation(l: Term, r: Term): Expression = EqualTo(l.expression, r.expression)
 }

@@ -53,6 +53,7 @@ private[rules] object TimeTerm {
   /** What is equal where two values are: themselves, or the ends of windows. */
   def ofEqual(expression: Expression): Option[TimeTerm] = expression match {
     case window: Attribute if isWindow(window) => Some(TimeTerm(window, 0L, 0L, step = 1L))
+    case WindowOfTime(time, size) if time.dataType == TimestampType => Some(TimeTerm(time, 0L, size, step = 1L))
     case other => of(other)
   }
 

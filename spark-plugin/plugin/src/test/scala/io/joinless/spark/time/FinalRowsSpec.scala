@@ -95,6 +95,40 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
         s"FROM t JOIN a ON $near GROUP BY 1) GROUP BY w, n",
       Some("w.end" -> 20),
       NotSent
+    ),
+    (
+      "SELECT t.k, t.x, t.ts FROM t WHERE NOT EXISTS (SELECT 1 FROM a WHERE " + near + ")",
+      Some("ts" -> 20),
+      Dropped
+    ),
+    (s"SELECT t.k, t.x, t.ts FROM t WHERE EXISTS (SELECT 1 FROM a WHERE $near AND a.y > 0)", None, Dropped),
+    (
+      s"SELECT window(ts, '10 seconds') AS w, g, COUNT(*) AS n FROM t WHERE NOT EXISTS (SELECT 1 FROM a WHERE $near) GROUP BY 1, 2",
+      Some("w.end" -> 20),
+      Dropped
+    ),
+    (
+      s"SELECT g.w, g.n, a.y FROM ($perGroup) g JOIN (SELECT *, window(ta, '10 seconds') AS v FROM a) a ON g.g = a.k AND g.w = a.v",
+      Some("w.end" -> 0),
+      Dropped
+    ),
+    (
+      s"SELECT t.ts, t.x, a.y FROM t JOIN a ON $near WHERE NOT EXISTS (SELECT 1 FROM t u WHERE u.g = t.g AND u.ts > t.ts " +
+        "AND u.ts <= t.ts + INTERVAL 10 SECONDS)",
+      Some("ts" -> 10),
+      Dropped
+    ),
+    (
+      s"SELECT k, w, x FROM (SELECT *, $w AS w FROM t) t WHERE NOT EXISTS (SELECT 1 FROM (SELECT *, window(ta, '10 seconds') AS v " +
+        "FROM a) a WHERE a.k = t.k AND a.v = t.w)",
+      Some("w.end" -> 0),
+      Dropped
+    ),
+    ("SELECT x, ts FROM t WHERE k IN (SELECT a.k FROM a WHERE a.ta = t.ts) AND x > 0", None, Dropped),
+    (
+      s"SELECT a.w, COUNT(*) AS n, SUM(b.n) AS s FROM ($perGroup) a JOIN ($perGroup) b ON a.w = b.w AND a.n >= b.n GROUP BY a.w",
+      Some("w.end" -> 0),
+      Dropped
     )
   )
 
@@ -124,9 +158,19 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
     val unbounded = never("SELECT t.ts, COUNT(*) AS n FROM t JOIN a ON t.k = a.k GROUP BY t.ts")
     assert(unbounded.contains("nothing bounds how late rows of a join rows of t"), unbounded)
     assert(unbounded.contains("a.ta BETWEEN t.ts AND t.ts + INTERVAL '1' HOUR"), unbounded)
-    val above = "it has a join, a subquery or EXISTS above a GROUP BY or DISTINCT"
-    assert(never("SELECT t.x FROM t WHERE NOT EXISTS (SELECT 1 FROM a WHERE a.k = t.k)").contains(above))
-    assert(never(s"SELECT g.w, a.y FROM ($perGroup) g JOIN a ON g.g = a.k").contains(above))
+    assert(never("SELECT t.x FROM t WHERE NOT EXISTS (SELECT 1 FROM a WHERE a.k = t.k)").contains(
+      "whether a row has a partner can change for ever"
+    ))
+    assert(never(s"SELECT g.w, COUNT(*) AS n FROM ($perGroup) g JOIN a ON g.g = a.k GROUP BY g.w").contains(
+      "nothing bounds how late rows of a join rows of groups"
+    ))
+    val above = "it has a join above a UNION, explode or window function of groups or joins"
+    assert(never(s"SELECT t.x, a.y FROM t LEFT JOIN a ON $near").contains("for ever"))
+    assert(
+      never(s"SELECT e.n, a.y FROM (SELECT EXPLODE(ARRAY(g)) AS g, n FROM ($perGroup)) e JOIN a ON a.k = e.g").contains(
+        above
+      )
+    )
     timed[Timed]("ts").expire("ts", "1 hour").createOrReplaceTempView("t")
     assert(never(s"SELECT $w AS w, COUNT(*) AS n FROM t GROUP BY $w").contains("rows of t can be deleted"))
     assert(refused(spark.sql(

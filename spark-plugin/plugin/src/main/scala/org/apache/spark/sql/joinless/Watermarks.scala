@@ -10,21 +10,28 @@ import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
   * Private to Spark and used here: `IncrementalExecution.watermarkPropagator`, which hands its own operators their
   * watermarks by a rule that knows no others; and its `WatermarkSupport`. Checked on 4.2.0.
   */
-final class Watermarks private (@transient private val batch: IncrementalExecution, operator: Long)
+final class Watermarks private (@transient private val batch: IncrementalExecution, operator: Option[Long])
     extends Serializable {
 
   /** Rows of this batch are late up to here. Milliseconds; 0 where nothing is late yet. */
-  def lateMs: Long = batch.watermarkPropagator.getInputWatermarkForLateEvents(batch.currentBatchId, operator)
+  def lateMs: Long = operator.fold(batch.prevOffsetSeqMetadata.getOrElse(batch.offsetSeqMetadata).batchWatermarkMs)(
+    batch.watermarkPropagator.getInputWatermarkForLateEvents(batch.currentBatchId, _)
+  )
 
   /** Rows of later batches are late up to here, so state may go by it at the end of this one. Never below `lateMs`. */
-  def evictionMs: Long = batch.watermarkPropagator.getInputWatermarkForEviction(batch.currentBatchId, operator)
+  def evictionMs: Long = operator.fold(batch.offsetSeqMetadata.batchWatermarkMs)(
+    batch.watermarkPropagator.getInputWatermarkForEviction(batch.currentBatchId, _)
+  )
 
-  override def toString: String = s"watermarks of operator $operator"
+  override def toString: String = s"watermarks of ${operator.fold("the query")(number => s"operator $number")}"
 }
 
 object Watermarks {
 
-  def of(batch: RunningBatch, info: StateInfo): Watermarks = new Watermarks(batch.execution, info.operatorId)
+  def of(batch: RunningBatch, info: StateInfo): Watermarks = new Watermarks(batch.execution, Some(info.operatorId))
+
+  /** Those of the query's streams. What an operator sees can be less: where results may have older times, it waits for them. */
+  def ofStreams(batch: RunningBatch): Watermarks = new Watermarks(batch.execution, None)
 
   /** The condition on late rows over a scan's columns, by Spark's own rule, where it has an event-time column. */
   def condition(scan: Seq[Attribute], watermarkMs: Long, severalEventTimes: Boolean): Option[Expression] =

@@ -1,0 +1,35 @@
+package io.joinless.spark.exec
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.joinless.Watermarks
+
+/** The rows of a stream that are not late ([[io.joinless.spark.plans.InTime]]).
+  *
+  * @param watermarks those of the query's streams; None where no query runs
+  */
+final case class InTimeExec(times: Seq[Attribute], watermarks: Option[Watermarks], child: SparkPlan)
+    extends UnaryExecNode {
+
+  override lazy val metrics: Map[String, SQLMetric] =
+    Map(RolesAndCellsExec.RowsDropped -> SQLMetrics.createMetric(sparkContext, "late rows dropped"))
+
+  override def output: Seq[Attribute] = child.output
+
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+
+  override protected def stringArgs: Iterator[Any] = Iterator(times)
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (scan, dropped) = (child.output, longMetric(RolesAndCellsExec.RowsDropped))
+    watermarks.flatMap(w => Watermarks.condition(times, w.lateMs, severalEventTimes = false)).fold(child.execute()) {
+      late => child.execute().mapPartitions(LateRows.without(_, late, scan, () => dropped += 1))
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): InTimeExec = copy(child = newChild)
+}

@@ -1,0 +1,18 @@
+package io.joinless.spark.plans
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+
+/** The rows of a stream that are not late by the query's watermark. Where several operators read one stream, and wait for different times, each
+  * of them has the same rows.
+  *
+  * @param times the columns that say it
+  */
+final case class InTime(times: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+
+  override def output: Seq[Attribute] = child.output
+
+  override lazy val references: AttributeSet = AttributeSet(times)
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): InTime = copy(child = newChild)
+}
