@@ -291,7 +291,7 @@ final class DeltaCompiler(
       streams.changelogs(block.leaves.map(_.plan)),
       conf.keyErrorsAreNull,
       expiring.toMap
-    ).copy(forgets = streams.closing)
+    ).copy(forgets = streams.closing, unions = if (streams.closing) Finality.unions(block, streams) else Map.empty)
   }
 
   /** The plan in which projections hand on the times by which rows of streams go. */

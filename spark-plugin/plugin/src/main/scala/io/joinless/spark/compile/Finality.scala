@@ -8,13 +8,15 @@ import io.joinless.spark.rules.{
   EventTimes,
   JoinBlock,
   Leaf,
+  LeafSource,
   Names,
   OuterScope,
+  SortOfRows,
   WeightedRows
 }
 import io.joinless.spark.spec.TimeSpec
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
+import org.apache.spark.sql.catalyst.expressions.{Attribute, IsNotNull, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Union}
 import org.apache.spark.sql.types.MetadataBuilder
 
 /** When rows of a result are final, where they are told once (`emit = "on_close"`).
@@ -73,6 +75,27 @@ private[compile] object Finality {
       if (times(i) && refs.forall(streams.isGroups)) time.withNullability(false) else time
     })
   })
+
+  /** The leaves that are unions, such as that of the rows of an outer join's right side and of the NULLs in the place of partners. */
+  def unions(block: JoinBlock, streams: Streams): Map[Int, IndexedSeq[SortOfRows]] =
+    block.leaves.zipWithIndex.collect { case (Leaf(_, union: Union, _, attributes), i) =>
+      i -> union.children.map(sort(_, attributes, streams)).toIndexedSeq
+    }.toMap
+
+  private def sort(part: LogicalPlan, attributes: IndexedSeq[Attribute], streams: Streams): SortOfRows = {
+    val refs = part.collect { case ref: StreamRef => ref }
+    val times = EventTimes.of(part, a => refs.exists(ref => ref.outputSet.contains(a) && streams.closes(a, ref)))
+    val source = LeafSource(part)
+    val values = part.output.map(source.resolve(_))
+    val checked = source.conditions.collect { case IsNotNull(e) => e }
+    SortOfRows(
+      times.toSeq.sorted.map(attributes),
+      attributes.indices.filter { i =>
+        times(i) && refs.forall(streams.isGroups) || !values(i).nullable || checked.exists(_.semanticEquals(values(i)))
+      }.map(attributes),
+      attributes.zip(values).collect { case (a, constant: Literal) => a.exprId -> constant }.toMap
+    )
+  }
 
   /** A relation of a block whose rows have a time that the block shows, and can be joined for ever, if there is one. */
   def metForEver(layout: BlockLayout, streams: Streams): Option[MetForEver] = {

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
 /** Where the values of a plan's columns come from: the least part of the plan that has at least these values. */
 private[compile] object KeySource {
@@ -25,6 +26,16 @@ private[compile] object KeySource {
       else (plan, values)
     case _ => (plan, values)
   }
+
+  /** The same of values that may fail, so they are computed for no other rows than those of `plan`. */
+  def ofSameRows(plan: LogicalPlan, values: Seq[Expression]): (LogicalPlan, Seq[Expression]) = plan match {
+    case Project(list, child) if list.forall(_.deterministic) => ofSameRows(child, below(list, values))
+    case join: Join if join.getTagValue(keepsLeft).isDefined && has(join.left, values) => ofSameRows(join.left, values)
+    case _ => (plan, values)
+  }
+
+  /** On an inner join that takes the place of an outer one: each row of its left side is in its result. */
+  val keepsLeft: TreeNodeTag[Unit] = TreeNodeTag[Unit]("joinless.keepsLeft")
 
   /** Whether the values come from one input of the joins in `plan`: joining by them makes no cycle. */
   def isOneRelation(plan: LogicalPlan, values: Seq[Expression]): Boolean = plan match {

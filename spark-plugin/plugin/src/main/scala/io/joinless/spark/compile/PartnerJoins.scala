@@ -75,7 +75,7 @@ private[compile] object PartnerJoins {
 
     /** What has all wanted values of the left side, and what they are there: not more of them where one could fail. */
     def source: (LogicalPlan, Seq[Expression]) =
-      if ((wanted ++ residual).exists(CanThrow(_))) (left, wanted) else KeySource(left, wanted)
+      if ((wanted ++ residual).exists(CanThrow(_))) KeySource.ofSameRows(left, wanted) else KeySource(left, wanted)
   }
 
   private object Sides {
@@ -253,10 +253,9 @@ private[compile] object PartnerJoins {
       val residual = sides.residual.reduceOption(And(_, _)).map(e =>
         If(isFilled, same(sides.read, c).reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral), e)
       )
-      Project(
-        left.output ++ right.output,
-        joined(reachable(sides), rows, same(sides.keys.map(_.left), k) ++ residual)
-      )
+      val all = joined(reachable(sides), rows, same(sides.keys.map(_.left), k) ++ residual)
+      all.setTagValue(KeySource.keepsLeft, ())
+      Project(left.output ++ right.output, all)
     }
   }
 

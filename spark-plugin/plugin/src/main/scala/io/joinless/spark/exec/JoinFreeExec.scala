@@ -166,7 +166,7 @@ final case class JoinFreeExec(
   else {
     val least = output.zip(spec.output).collect {
       case (column, ColumnRef(r, _)) if column.metadata.contains(EventTimeWatermark.delayKey) =>
-        spec.relations(r).lifetime.toSeq.flatMap(_.until).map(_.after).maxOption
+        spec.relations(r).lifetime.toSeq.flatMap(_.times).map(_.after).maxOption
           .fold(inputWatermarkMs)(after => inputWatermarkMs - RowLifetimes.ceilMillis(after))
     }
     Some((least :+ inputWatermarkMs).min)

@@ -38,13 +38,16 @@ final case class ViewTreeFacts(shape: BlockShape) {
     (relation, r) <- shape.relations.zipWithIndex
     lifetime <- relation.lifetime
   } yield {
-    val times = lifetime.until.map { time =>
-      val column = shape.inputs(relation.input).columns(time.ordinal)
-      val name = s"${relation.name}.${column.name}"
-      val from = if (TimeSpec.isWindow(column.dataType)) s"the end of $name" else name
-      from + TimeText.beyond(time.after)
+    val sorts = lifetime.sorts.map { sort =>
+      val times = sort.map { time =>
+        val column = shape.inputs(relation.input).columns(time.ordinal)
+        val name = s"${relation.name}.${column.name}"
+        val from = if (TimeSpec.isWindow(column.dataType)) s"the end of $name" else name
+        from + TimeText.beyond(time.after)
+      }
+      if (times.size == 1) times.head else times.mkString("the latest of ", ", ", "")
     }
-    relations(r) -> (if (times.size == 1) times.head else times.mkString("the latest of ", ", ", ""))
+    relations(r) -> sorts.distinct.mkString(" or ")
   }
 
   /** The relations whose rows stay, each with why, where some relation has an event time. */

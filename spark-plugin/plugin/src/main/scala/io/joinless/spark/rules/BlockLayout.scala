@@ -39,6 +39,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param counted equal rows of streams that only come are one, and counted
   * @param forgets rows that can be part of no further result need not be kept
   * @param expiring the leaves whose rows go by themselves: a stored column, and how many microseconds behind it
+  * @param unions of leaves whose rows are of several sorts, these
   */
 final case class BlockLayout(
     block: JoinBlock,
@@ -53,12 +54,18 @@ final case class BlockLayout(
     unguarded: Seq[Term],
     counted: Boolean,
     forgets: Boolean,
-    expiring: Map[Int, Expiry]
+    expiring: Map[Int, Expiry],
+    unions: Map[Int, IndexedSeq[SortOfRows]]
 ) {
 
   /** Per leaf, how long its rows can be part of further results. */
   lazy val lifetimes: IndexedSeq[Either[Boundless, Lifetime]] =
-    new Lifetimes(block, classes, columns.map(stored => AttributeSet(stored.collect { case a: Attribute => a }))).of
+    new Lifetimes(
+      block,
+      classes,
+      columns.map(stored => AttributeSet(stored.collect { case a: Attribute => a })),
+      unions
+    ).of
 
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
     InputSpec(
@@ -139,7 +146,8 @@ final case class BlockLayout(
     else if (!forgets) None
     else
       lifetimes(leaf).toOption.map { l =>
-        LifetimeSpec(l.until.map { case (column, after) => TimeSpec(place(column).ordinal, after) })
+        val sorts = l.sorts.map(_.map { case (column, after) => TimeSpec(place(column).ordinal, after) })
+        LifetimeSpec(sorts.head, sorts.tail)
       }
 
   private def columnsOf(expression: Expression): IndexedSeq[Attribute] =
@@ -210,7 +218,8 @@ object BlockLayout {
       unguarded,
       counted = false,
       forgets = false,
-      expiring = expiring
+      expiring = expiring,
+      unions = Map.empty
     )
   }
 

@@ -1,6 +1,17 @@
 package io.joinless.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, EqualTo, Expression}
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeSet,
+  EqualNullSafe,
+  EqualTo,
+  ExprId,
+  Expression,
+  If,
+  Literal
+}
 
 /** How long the rows of each relation of a block can be part of results that are still to come, by watermark (algorithms A53).
   *
@@ -15,50 +26,118 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Equal
   * Results are never changed by this, nor is any told: only rows go that no later row can meet.
   *
   * @param columns per leaf, what is stored of it
+  * @param unions of leaves whose rows are of several sorts, these
   */
-final private[rules] class Lifetimes(block: JoinBlock, classes: AttributeClasses, columns: IndexedSeq[AttributeSet]) {
+final private[rules] class Lifetimes(
+    block: JoinBlock,
+    classes: AttributeClasses,
+    columns: IndexedSeq[AttributeSet],
+    unions: Map[Int, IndexedSeq[SortOfRows]]
+) {
 
   private[this] val streams = block.leaves.indices.filter(i => block.leaves(i).plan.isStreaming)
 
-  private[this] val bounds = new TimeBounds(
-    block.residuals ++ block.cuts ++ block.filters.flatten ++
-      classes.attributes.filter(isNeverNull).flatMap(c => c.members.tail.map(m => equation(c.members.head, m)))
-  )
+  private[this] val known = mutable.Map.empty[Seq[SortOfRows], TimeBounds]
 
-  /** The columns by which rows of a leaf are late, where they are stored, as late rows are looked for in what is stored: a time, and
-    * windows that it lies in.
+  private[this] val conditions =
+    block.residuals ++ block.cuts ++ block.filters.flatten ++ block.leaves.flatMap(windows) ++
+      classes.attributes.flatMap(c => c.members.tail.map(m => equation(c.members.head, m, c.nullSafe)))
+
+  /** Per leaf, the sorts of its rows; each with the columns by which they are late, where they are stored, as late rows are looked for in what
+    * is stored: a time, and windows that it lies in.
     */
-  private[this] val eventTimes: IndexedSeq[Seq[Attribute]] =
-    block.leaves.zip(columns).map { case (leaf, stored) =>
-      leaf.attributes.filter(a => Conditions.isEventTime(a) && stored.contains(a))
-    }
+  private[this] val sorts: IndexedSeq[IndexedSeq[SortOfRows]] = block.leaves.zipWithIndex.map { case (leaf, i) =>
+    val all = unions.getOrElse(
+      i,
+      IndexedSeq(SortOfRows(
+        leaf.attributes.filter(Conditions.isEventTime),
+        leaf.attributes.filterNot(_.nullable),
+        Map.empty
+      ))
+    )
+    all.map(sort => sort.copy(times = sort.times.filter(columns(i).contains)))
+  }
 
   /** Per leaf, until which watermark its rows are needed, or why there is none. */
   val of: IndexedSeq[Either[Boundless, Lifetime]] = block.leaves.indices.map { r =>
-    val others = streams.filter(_ != r)
-    val each = others.map(s => s -> eventTimes(s).flatMap(latest(_, r)).headOption)
+    val (boundless, ends) = sorts(r).map(until(r, _)).partitionMap(identity)
+    boundless.headOption.toLeft(Lifetime(ends))
+  }
+
+  /** Of the rows of one sort: they must outlive each sort of the others. */
+  private def until(r: Int, own: SortOfRows): Either[Boundless, IndexedSeq[(Attribute, Long)]] = {
+    val others = for (s <- streams if s != r; sort <- sorts(s)) yield s -> sort
+    val each = others.map { case (s, sort) =>
+      val bounds = boundsOf(own, sort)
+      s -> sort.times.flatMap(latest(bounds, _, r, own)).headOption
+    }
     each.collectFirst { case (s, None) => Boundless(s) }.toLeft {
       val terms = each.flatMap(_._2)
-      Lifetime(terms.map(_._1).distinct.map(c => c -> terms.filter(_._1 == c).map(_._2).max).toIndexedSeq)
+      terms.map(_._1).distinct.map(c => c -> terms.filter(_._1 == c).map(_._2).max).toIndexedSeq
     }
   }
 
   /** A column of `r`, and by how much `time` can be later than it at most: its event time, where that is bound to it. */
-  private def latest(time: Attribute, r: Int): Option[(Attribute, Long)] =
-    (eventTimes(r) ++ block.leaves(r).attributes.filter(columns(r).contains)).iterator
+  private def latest(bounds: TimeBounds, time: Attribute, r: Int, own: SortOfRows): Option[(Attribute, Long)] =
+    (own.times ++ block.leaves(r).attributes.filter(columns(r).contains)).iterator
+      .filterNot(a => own.constants.contains(a.exprId))
       .flatMap(column => bounds(time, column).map(column -> _)).nextOption()
 
-  /** Its terms are NULL in no result: where `<=>` holds, because one of them never is. */
-  private def isNeverNull(c: AttributeClass): Boolean = !c.nullSafe || c.members.exists {
-    case Term(leaf, a: Attribute) => block.leaves(leaf).attributes.exists(b => b.exprId == a.exprId && !b.nullable)
-    case _ => false
+  /** What holds of times where rows of these sorts meet: the same of all that are no part of a union. */
+  private def boundsOf(own: SortOfRows, other: SortOfRows): TimeBounds = {
+    val parts = Seq(own, other).filter(sort => sort.constants.nonEmpty || sort.neverNull.exists(_.nullable))
+    known.getOrElseUpdate(parts, boundsOf(parts))
   }
 
-  private def equation(l: Term, r: Term): Expression = EqualTo(l.expression, r.expression)
+  private def boundsOf(sorts: Seq[SortOfRows]): TimeBounds = {
+    val constants = sorts.flatMap(_.constants).toMap
+    val neverNull = AttributeSet(sorts.flatMap(_.neverNull) ++ block.leaves.flatMap(_.attributes.filterNot(_.nullable)))
+    def known(e: Expression): Expression = e.transformUp {
+      case a: Attribute => constants.getOrElse(a.exprId, a)
+      case If(Literal.TrueLiteral, holds, _) => holds
+      case If(Literal.FalseLiteral, _, holds) => holds
+    }
+    def isThere(e: Expression) = e match { case a: Attribute => neverNull.contains(a); case _ => false }
+    new TimeBounds(conditions.map(known).flatMap(Conditions.conjuncts).map {
+      case EqualNullSafe(a, b) if isThere(a) || isThere(b) => EqualTo(a, b)
+      case other => other
+    })
+  }
+
+  /** Which columns of a leaf are windows of others. */
+  private def windows(leaf: Leaf): Seq[Expression] = {
+    val source = LeafSource(leaf.plan)
+    val values = leaf.columns.map(source.resolve(_))
+    for {
+      (value @ WindowOfTime(time, _), i) <- values.zipWithIndex
+      column = values.indexWhere(_.semanticEquals(time))
+      if column >= 0
+    } yield EqualTo(
+      leaf.attributes(i),
+      value.transform { case a: Attribute if a.exprId == time.exprId => leaf.attributes(column) }
+    )
+  }
+
+  private def equation(l: Term, r: Term, nullSafe: Boolean): Expression =
+    if (nullSafe) EqualNullSafe(l.expression, r.expression) else EqualTo(l.expression, r.expression)
 }
 
-/** @param until the rows are needed until the watermark has reached all of these: a column, and microseconds beyond it */
-final private[spark] case class Lifetime(until: IndexedSeq[(Attribute, Long)])
+/** @param sorts for each sort of rows: they are needed until the watermark has reached all of these, a column and microseconds beyond it. A row
+  *   is of no sort of which a column is NULL
+  */
+final private[spark] case class Lifetime(sorts: IndexedSeq[IndexedSeq[(Attribute, Long)]])
+
+/** A part of the union that a leaf is: rows of one sort.
+  *
+  * @param times columns by which its rows are late
+  * @param neverNull columns that are NULL in none of its rows
+  * @param constants columns that are the same in all of its rows
+  */
+final private[spark] case class SortOfRows(
+    times: Seq[Attribute],
+    neverNull: Seq[Attribute],
+    constants: Map[ExprId, Literal]
+)
 
 /** Nothing bounds the time of rows still to come of this leaf. */
 final private[spark] case class Boundless(leaf: Int)

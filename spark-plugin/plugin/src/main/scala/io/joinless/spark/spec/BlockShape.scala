@@ -146,8 +146,20 @@ final case class RelationSpec(
     lifetime: Option[LifetimeSpec] = None
 )
 
-/** A row is needed until the watermark has reached each of these times. A row in which one of the columns is NULL joins nothing. */
-final case class LifetimeSpec(until: IndexedSeq[TimeSpec])
+/** A row is needed until the watermark has reached each of these times. A row in which one of the columns is NULL joins nothing; where rows are
+  * of several sorts (those of a union), it is of another one.
+  *
+  * @param others the times of the other sorts
+  */
+final case class LifetimeSpec(
+    until: IndexedSeq[TimeSpec],
+    others: IndexedSeq[IndexedSeq[TimeSpec]] = IndexedSeq.empty
+) {
+
+  def sorts: IndexedSeq[IndexedSeq[TimeSpec]] = until +: others
+
+  def times: IndexedSeq[TimeSpec] = sorts.flatten
+}
 
 /** So many microseconds behind a stored column: a TIMESTAMP, or a window, which stands for its end. */
 final case class TimeSpec(ordinal: Int, after: Long)

@@ -73,7 +73,7 @@ private[spec] object SpecBounds {
   private def columns(spec: BlockSpec): Int =
     spec.inputs.map(_.columns.size).sum + spec.output.size + spec.residuals.map(_.columns.size).sum +
       spec.shape.result.fold(0)(r => r.columns.size + r.filters.size) + spec.relations.map(r =>
-        r.keys.size + r.lifetime.fold(0)(_.until.size)
+        r.keys.size + r.lifetime.fold(0)(l => l.times.size + l.others.size)
       ).sum
 
   private def cellsAreFew(shares: Seq[Int]): Boolean =

@@ -57,7 +57,7 @@ object SpecCheck {
     spec.inputs(relation.input).kind.expires
 
   private def isLifetime(spec: BlockSpec, relation: Int, lifetime: LifetimeSpec): Boolean =
-    lifetime.until.forall { time =>
+    lifetime.times.forall { time =>
       spec.inputs(spec.relations(relation).input).columns.lift(time.ordinal).exists(c => TimeSpec.isTime(c.dataType))
     }
 

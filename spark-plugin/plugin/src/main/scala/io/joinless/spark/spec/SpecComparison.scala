@@ -132,7 +132,9 @@ object SpecComparison {
     }
 
   private def isWithin(needed: LifetimeSpec, kept: LifetimeSpec): Boolean =
-    needed.until.forall(time => kept.until.exists(k => k.ordinal == time.ordinal && k.after >= time.after))
+    needed.sorts.size == kept.sorts.size && needed.sorts.zip(kept.sorts).forall { case (is, was) =>
+      is.forall(time => was.exists(k => k.ordinal == time.ordinal && k.after >= time.after))
+    }
 
   private def meaning(recorded: BlockShape, planned: BlockShape): Option[String] =
     for (

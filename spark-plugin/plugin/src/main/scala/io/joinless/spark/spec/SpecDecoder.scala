@@ -62,7 +62,14 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
   }
 
   private def lifetime(relation: JValue): LifetimeSpec =
-    LifetimeSpec(list(relation, "until").map(time => TimeSpec(int(time, "column"), long(time, "after"))))
+    LifetimeSpec(
+      list(relation, "until").map(time),
+      optional(relation, "orUntil").fold(IndexedSeq.empty[IndexedSeq[TimeSpec]])(_ =>
+        list(relation, "orUntil").map(sort => list(sort, "until").map(time))
+      )
+    )
+
+  private def time(time: JValue): TimeSpec = TimeSpec(int(time, "column"), long(time, "after"))
 
   /** No field is ignored: it would say something that this release does not know of. */
   private def checkNames(o: JObject): Unit = {

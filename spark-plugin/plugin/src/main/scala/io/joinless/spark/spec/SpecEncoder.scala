@@ -32,7 +32,10 @@ private[spec] object SpecEncoder {
             "name" -> JString(r.name),
             "input" -> JInt(r.input),
             "keys" -> array(r.keys)(k => numbers(k.attribute, k.ordinal))
-          ) ++ r.lifetime.map(l => "until" -> array(l.until)(encode))
+          ) ++ r.lifetime.map(l => "until" -> array(l.until)(encode)) ++
+            r.lifetime.filter(_.others.nonEmpty).map { l =>
+              "orUntil" -> array(l.others)(sort => JObject("until" -> array(sort)(encode)))
+            }
         )
       },
       "tree" -> encode(spec.tree),

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 final private[spark] class RowLifetimes(spec: BlockSpec) {
   import RowLifetimes._
 
-  private[this] val ofRelation: Array[Array[Moment]] = spec.relations.map { r =>
-    r.lifetime.map(_.until.map(new Moment(_, spec.inputs(r.input).columns)).toArray).orNull
+  private[this] val ofRelation: Array[Array[Array[Moment]]] = spec.relations.map { r =>
+    r.lifetime.map(_.sorts.map(_.map(new Moment(_, spec.inputs(r.input).columns)).toArray).toArray).orNull
   }.toArray
   private[this] val rows = spec.inputs.map(i => new UnsafeRow(i.columns.size)).toArray
   private[this] val inputOf = spec.relations.map(_.input).toArray
@@ -18,20 +18,28 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
 
   /** The row is of no use to the relation once the watermark is this; the greatest long where it always is. */
   def until(relation: Int, base: AnyRef, offset: Long, bytes: Int): Long = {
-    val moments = ofRelation(relation)
-    if (moments == null) Long.MaxValue
+    val sorts = ofRelation(relation)
+    if (sorts == null) Long.MaxValue
     else {
       val row = rows(inputOf(relation))
       row.pointTo(base, offset, bytes)
       var latest = Long.MinValue
       var i = 0
-      while (i < moments.length) {
-        if (moments(i).isNull(row)) return Long.MinValue // it joins nothing
-        latest = math.max(latest, moments(i).micros(row))
-        i += 1
-      }
-      ceilMillis(latest)
+      while (i < sorts.length) { latest = math.max(latest, latestOf(sorts(i), row)); i += 1 }
+      if (latest == Long.MinValue) latest else ceilMillis(latest)
     }
+  }
+
+  /** The least long where the row is not of that sort. */
+  private def latestOf(moments: Array[Moment], row: UnsafeRow): Long = {
+    var latest = Long.MinValue
+    var i = 0
+    while (i < moments.length) {
+      if (moments(i).isNull(row)) return Long.MinValue
+      latest = math.max(latest, moments(i).micros(row))
+      i += 1
+    }
+    latest
   }
 
   /** Of these roles of a row, those in which it is still needed at a watermark. */
