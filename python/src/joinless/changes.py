@@ -146,7 +146,7 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type", emit: Emit = "
 
     With ``emit="on_close"`` each row is told once, when nothing can change it any more, and then forgotten: Spark's
     append mode, for every query. A row of a join is final when it comes. A group is when the watermark has reached its
-    window, or its time. In SQL the form is ``'on_close'``.
+    window, or its time; a row without a partner when none can come any more. In SQL the form is ``'on_close'``.
 
     >>> sales = spark.readStream.schema("item STRING, n INT, ts TIMESTAMP").json(folder).withWatermark("ts", "1 minute")
     >>> sales.createOrReplaceTempView("sales")
