@@ -103,7 +103,7 @@ final class DeltaCompiler(
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
-        ordered <- new OrderedRows(streams.isChangelog).grouped(Subqueries.named(optimized(template)))
+        ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(Subqueries.named(optimized(template)))
         inner <- PartnerJoins.inner(ordered)
         _ = streams.readSeveralTimes = streams.closing && inner.exists {
           case join: Join => Conditions.joinsStreams(join)
@@ -169,7 +169,7 @@ final class DeltaCompiler(
     rows <- rows(grouping.child, streams, Consumer.Groups(GroupCompiler.demand(grouping)))
     purpose = aggregate.getTagValue(GroupCompiler.purpose)
     closes <-
-      if (streams.closing) Finality.closes(grouping, rows, streams, purpose.isDefined) else Right(IndexedSeq.empty)
+      if (streams.closing) Finality.closes(grouping, rows, streams, purpose) else Right(IndexedSeq.empty)
   } yield {
     val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose)
     Project(grouping.results, streams.addGroups(groups, grouping.output))

@@ -34,16 +34,8 @@ private[compile] object Finality {
 
   /** Why a block's rows are never final. */
   def refused(block: JoinBlock, streams: Streams): Option[Reason] =
-    block.leaves.iterator.flatMap { leaf =>
-      leaf.plan.collectFirst { case ref: StreamRef if streams.isChangelog(ref) => ref }.map(_ -> leaf)
-    }.nextOption().map {
-      case (ref, _) if streams.isDerived(ref) =>
-        never(
-          "it has a join above a UNION, explode or window function of groups or joins",
-          "Ask for all changes, by incrementalEnumerate(). Or write these rows to a table, and join that."
-        )
-      case (_, leaf) =>
-        never(s"rows of ${leaf.name} can be deleted", "Ask for all changes, by incrementalEnumerate().")
+    block.leaves.find(_.plan.exists { case ref: StreamRef => streams.isChangelog(ref); case _ => false }).map { leaf =>
+      never(s"rows of ${leaf.name} can be deleted", "Ask for all changes, by incrementalEnumerate().")
     }
 
   /** Positions of a block's columns that are times that close. */
@@ -119,21 +111,24 @@ private[compile] object Finality {
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,
       streams: Streams,
-      isOfPartners: Boolean
+      purpose: Option[String]
   ): Either[Reason, IndexedSeq[Int]] = {
     val keys = EventTimes.in(grouping.keys, rows.closes(grouping.child)).toIndexedSeq.sorted
     // what is told with its first row needs no end: its groups stay
     if (keys.nonEmpty || grouping.functions.isEmpty && grouping.keys.nonEmpty) Right(keys)
     else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
+      val isOfPartners = purpose.exists(_.contains("whether"))
       val groups =
         if (isOfPartners) "whether a row has a partner can"
+        else if (purpose.isDefined) s"${purpose.get.replaceFirst(" of each of \\d+ parts", "")} can"
         else if (grouping.keys.isEmpty) "the group of all rows can"
         else s"groups by ${grouping.keys.map(Names.of).mkString(", ")} can"
       never(
         s"$groups change for ever",
         if (isOfPartners)
           "Let the condition of the join, EXISTS or IN bound the times of both sides, as that of an inner join."
-        else "Group by a column that has a watermark, or by window(...) of it, beside other columns."
+        else
+          "Group or partition by a column that has a watermark, or by window(...) of it, beside other columns: in each set of a ROLLUP."
       )
     } { met =>
       import met._

@@ -1,7 +1,8 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{BestRows, Reason, RowOrder, StreamRef}
+import io.joinless.spark.plans.{BestRows, InPlaceOf, Reason, RowOrder, StreamRef}
 import io.joinless.spark.rules.{Conditions, Names}
+import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.plans.InnerLike
@@ -18,8 +19,10 @@ import org.apache.spark.sql.types.StructType
   *   - ROW_NUMBER() alone, and a condition that it is n at most: the first n rows of each partition will do.
   *
   * An order that decides on no rows says nothing of changes and is left out.
+  *
+  * @param closing rows are told once they are final: times by which partitions go are told as columns of groups
   */
-final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean) {
+final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, closing: Boolean) {
   import OrderedRows._
 
   /** The plan without LIMIT, ORDER BY, and with windows over rows that come in order. */
@@ -94,7 +97,15 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean) {
     val by = if (keys.isEmpty) "" else s" by ${names(keys.map(_.child))}"
     val known = groups(keys, rows, order, limit, by)
     val partitions = known.output.init
-    Project(window.output, window.copy(partitionSpec = partitions, child = exploded(known, known.output.last, rows)))
+    // what stands above knows of columns of groups that they close, of values in an array it does not
+    val times = rows.output.flatMap { a =>
+      val key = keys.indexWhere(_.child.semanticEquals(a))
+      Option.when(closing && key >= 0 && TimeSpec.isTime(a.dataType))(a -> partitions(key))
+    }
+    Project(
+      window.output,
+      window.copy(partitionSpec = partitions, child = exploded(known, known.output.last, rows, times))
+    )
   }
 
   /** The rows below a window, and their order: its own, or that in which they come. On the latter Spark relies where it makes a window of a
@@ -152,15 +163,29 @@ private[compile] object OrderedRows {
     aggregate
   }
 
-  /** The rows of an array of groups: the columns of `rows`, and the groups' keys. */
-  private def exploded(groups: Aggregate, array: Expression, rows: LogicalPlan): LogicalPlan = Generate(
-    Inline(array),
-    unrequiredChildIndex = Seq(groups.output.size - 1),
-    outer = false,
-    qualifier = None,
-    generatorOutput = rows.output.map(_.withNullability(true)),
-    groups
-  )
+  /** The rows of an array of groups: the columns of `rows`, and the groups' keys.
+    *
+    * @param keys columns of `rows` that are keys of their groups
+    */
+  private def exploded(
+      groups: Aggregate,
+      array: Expression,
+      rows: LogicalPlan,
+      keys: Seq[(Attribute, Attribute)] = Nil
+  ): LogicalPlan = {
+    def keyOf(a: Attribute) = keys.collectFirst { case (column, key) if column.exprId == a.exprId => key }
+    val made = rows.output.map(a => if (keyOf(a).isDefined) a.newInstance() else a)
+    val all = Generate(
+      Inline(array),
+      unrequiredChildIndex = Seq(groups.output.size - 1),
+      outer = false,
+      qualifier = None,
+      generatorOutput = made.map(_.withNullability(true)),
+      groups
+    )
+    if (keys.isEmpty) all
+    else Project(groups.output.init ++ rows.output.map(a => keyOf(a).fold(a: NamedExpression)(InPlaceOf(a, _))), all)
+  }
 
   /** How many rows of a partition a condition leaves, where the window has their numbers alone. */
   def atMost(condition: Expression, window: Window): Option[Int] = window.windowExpressions match {

@@ -47,6 +47,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
 final private[compile] class Streams(val closing: Boolean = false) {
   private val all = new ArrayBuffer[LogicalPlan]
   private val derived = mutable.Set.empty[Int]
+  private val timesOf = mutable.Map.empty[Int, Set[Int]] // of derived rows that only come
   private var refusal: Option[Reason] = None
 
   /** Several operators read one stream, and may wait for different times. */
@@ -77,7 +78,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
   def closes(column: Attribute, ref: StreamRef): Boolean = all(ref.number) match {
     case groups: Groups => groups.shape.closes.contains(ref.output.indexWhere(_.exprId == column.exprId))
     case _: Changelog => false
-    case _ => Conditions.isEventTime(column)
+    case _ => timesOf.get(ref.number).fold(Conditions.isEventTime(column))(
+        _(ref.output.indexWhere(_.exprId == column.exprId))
+      )
   }
 
   /** Changes of what the query makes of its streams, not a changelog of the user's. */
@@ -115,11 +118,12 @@ final private[compile] class Streams(val closing: Boolean = false) {
     WeightedRows(plan, output.map(_ => -1), MeaningTexts.plain, retractable = false)
   }
 
-  /** The changes of the rows of a plan as a stream. */
+  /** The changes of the rows of a plan as a stream; where rows only come, each weighs 1. */
   def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
     val weight = rows.plan.output.last
     derived += all.size
-    all += Changelog(rows.plan, weight, Seq(weight))
+    if (closing) timesOf(all.size) = rows.times
+    all += (if (closing) rows.plan else Changelog(rows.plan, weight, Seq(weight)))
     val columns = output.map(a => AttributeReference(MeaningTexts.asName(rows.text(a)), a.dataType)(a.exprId))
     named(StreamRef(all.size - 1, columns), "rows")
   }
@@ -189,7 +193,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
     val storesTime = scan.output.exists(a => Conditions.isEventTime(a) && source.resolve(a).isInstanceOf[Attribute])
     if (storesTime || !readSeveralTimes) restored(scan)
     else scan.transform { case ref: StreamRef =>
-      sameName(ref, Project(columns(ref), inTime(all(ref.number))))
+      sameName(ref, Project(columns(ref), inTime(ref)))
     }
   }
 
@@ -237,7 +241,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
         ref,
         all(ref.number) match {
           case Changelog(changes, weight, _, _, _) => Project(columns(ref) :+ named(weight), changes)
-          case other => Project(columns(ref) :+ named(Literal(1L)), inTime(other))
+          case _ => Project(columns(ref) :+ named(Literal(1L)), inTime(ref))
         }
       )
     case Project(list, child) =>
@@ -249,9 +253,10 @@ final private[compile] class Streams(val closing: Boolean = false) {
   }
 
   /** Of a stream that other operators read, too, those rows that these have. */
-  private def inTime(stream: LogicalPlan): LogicalPlan = {
+  private def inTime(ref: StreamRef): LogicalPlan = {
+    val stream = all(ref.number)
     val times =
-      if (readSeveralTimes && !stream.isInstanceOf[Groups]) stream.output.filter(Conditions.isEventTime) else Nil
+      if (readSeveralTimes && !isDerived(ref)) stream.output.filter(Conditions.isEventTime) else Nil
     if (times.isEmpty) stream else InTime(times, stream)
   }
 

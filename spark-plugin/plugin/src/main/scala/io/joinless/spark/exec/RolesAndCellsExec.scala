@@ -2,7 +2,6 @@ package io.joinless.spark.exec
 
 import io.joinless.spark.placement.Cells
 import io.joinless.spark.plans.KeyErrors
-import io.joinless.spark.rules.Conditions
 import io.joinless.spark.spec.{BlockSpec, InputSpec, TimeSpec}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
@@ -16,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeProjection,
   UnsafeRow
 }
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
@@ -98,7 +98,7 @@ final case class RolesAndCellsExec(
   private def times: Seq[Attribute] =
     if (!input.kind.expires) {
       val (windows, others) = child.output.partition(a => TimeSpec.isWindow(a.dataType))
-      if (others.exists(Conditions.isEventTime)) others else windows
+      if (others.exists(_.metadata.contains(EventTimeWatermark.delayKey))) others else windows
     } else roles.flatMap(spec.relations(_).lifetime).flatMap(_.until).map(time => child.output(time.ordinal)).distinct
 
   private def lateRows: Option[Expression] = {

@@ -63,7 +63,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
       val output = RolesAndCellsExec.newOutput(spec)
       // of what a query says, each of its operators has the same rows of a stream
-      val ofStream = join.deltas && !scan.exists(_.isInstanceOf[Groups])
+      val ofStream = join.deltas && !scan.exists(node => node.isInstanceOf[Groups] || node.isInstanceOf[JoinFreeJoin])
       val late = if (ofStream) batch.map(Watermarks.ofStreams) else watermarks
       RolesAndCellsExec(spec, roles, planLater(scan), output, late)
     }

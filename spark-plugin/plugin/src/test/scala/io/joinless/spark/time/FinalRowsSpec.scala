@@ -131,6 +131,35 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
       Dropped
     ),
     (
+      s"SELECT w, g, RANK() OVER (PARTITION BY w ORDER BY n, g) AS r, SUM(n) OVER (PARTITION BY w) AS s FROM ($perGroup)",
+      Some("w.end" -> 0),
+      OfOpenGroups
+    ),
+    (
+      s"SELECT w, COUNT(*) AS c, MAX(r) AS m FROM (SELECT w, g, RANK() OVER (PARTITION BY w ORDER BY x) AS r FROM (SELECT *, $w AS w " +
+        "FROM t)) GROUP BY w",
+      Some("w.end" -> 0),
+      OfOpenGroups
+    ),
+    (
+      "SELECT t.w, t.x, a.y FROM (SELECT *, window(ts, '10 seconds', '5 seconds') AS w FROM t) t JOIN (SELECT *, window(ta, " +
+        "'10 seconds', '5 seconds') AS w FROM a) a ON t.k = a.k AND t.w = a.w",
+      None,
+      Dropped
+    ),
+    (
+      s"SELECT e.w, e.n, COUNT(*) AS c FROM (SELECT w, n, EXPLODE(ARRAY(g, g + 1)) AS g FROM ($perGroup)) e JOIN (SELECT *, " +
+        "window(ta, '10 seconds') AS v FROM a) a ON a.k = e.g AND a.v = e.w GROUP BY e.w, e.n",
+      Some("w.end" -> 0),
+      Dropped
+    ),
+    (
+      "SELECT t.w, u.x, COUNT(*) AS n FROM (SELECT *, " + w + " AS w FROM t) t JOIN (SELECT *, window(ta, '10 seconds') AS w FROM a) a " +
+        "ON t.w = a.w JOIN t u ON u.k = a.k AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 5 SECONDS GROUP BY t.w, u.x",
+      Some("w.end" -> 5),
+      Dropped
+    ),
+    (
       s"SELECT t.k, t.ts, t.x, a.y FROM t LEFT JOIN a ON $near",
       Some("IF(y IS NULL, ts, TIMESTAMP '0001-01-01')" -> 20),
       Dropped
@@ -195,15 +224,7 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
     assert(never(s"SELECT g.w, COUNT(*) AS n FROM ($perGroup) g JOIN a ON g.g = a.k GROUP BY g.w").contains(
       "nothing bounds how late rows of a join rows of groups"
     ))
-    val above = "it has a join above a UNION, explode or window function of groups or joins"
-    assert(never("SELECT t.x, a.y FROM t LEFT JOIN a ON t.k = a.k").contains(
-      "whether a row has a partner can change for ever"
-    ))
-    assert(
-      never(s"SELECT e.n, a.y FROM (SELECT EXPLODE(ARRAY(g)) AS g, n FROM ($perGroup)) e JOIN a ON a.k = e.g").contains(
-        above
-      )
-    )
+    assert(never("SELECT x, ts FROM t ORDER BY x LIMIT 3").contains("the first 3 rows, ordered by x ASC NULLS FIRST can change"))
     timed[Timed]("ts").expire("ts", "1 hour").createOrReplaceTempView("t")
     assert(never(s"SELECT $w AS w, COUNT(*) AS n FROM t GROUP BY $w").contains("rows of t can be deleted"))
     assert(refused(spark.sql(
