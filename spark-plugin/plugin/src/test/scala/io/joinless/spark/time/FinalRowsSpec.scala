@@ -338,7 +338,8 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
 
     private def some(batch: Int): Timestamp = {
       val second =
-        1000 + 15 * batch + random.nextInt(20) - (if (lateRows != NotSent && random.nextInt(6) == 0) 30 else 0)
+        1000 + 15 * batch + random
+          .nextInt(if (lateRows == NotSent) 15 else 20) - (if (lateRows != NotSent && random.nextInt(6) == 0) 30 else 0)
       if (random.nextInt(20) == 0) null else at(second)
     }
 
