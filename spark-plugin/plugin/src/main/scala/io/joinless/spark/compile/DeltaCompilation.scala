@@ -1,8 +1,10 @@
 package io.joinless.spark.compile
 
+import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.{Inspection, SqlText}
-import io.joinless.spark.plans.Reason
+import io.joinless.spark.plans.{JoinFreeJoin, Reason}
+import io.joinless.spark.run.RunState
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Attribute
@@ -39,6 +41,44 @@ object DeltaCompilation {
         case Some(member) => Left(Reason.unsupportedSpark(member))
         case None => compiler(session, recorded)(analyzed)
       }
+
+  /** A plain query in append mode with its trees of joins that wait compiled ([[OuterJoins]]); a tree that Spark keeps says why.
+    *
+    * @param run what its checkpoint holds
+    */
+  def plain(session: SparkSession, analyzed: LogicalPlan, run: => RunState): LogicalPlan = {
+    val conf = Inspection.conf(session)
+    if (!conf.enabled || SparkMembers.missing.isDefined || !OuterJoins.in(analyzed)) analyzed
+    else OuterJoins.replaced(DeltaCompiler.inlined(analyzed))(outerJoins(session, conf, run))
+  }
+
+  private def outerJoins(session: SparkSession, conf: JoinlessConf, run: RunState)(
+      tree: LogicalPlan,
+      needed: Seq[Attribute]
+  ): Either[Reason, LogicalPlan] = {
+    val relations = OuterJoins.relations(tree).size
+    val begun = run match {
+      case decided: RunState.Decided => Some(decided)
+      case _ => None
+    }
+    def outer(why: String) = Reason.of(Reason.OuterJoin, "type" -> OuterJoins.typeOf(tree), "why" -> why)
+    if (begun.isEmpty && !conf.outerJoins) Left(outer("spark.joinless.outerJoins.enabled is false"))
+    else if (begun.isEmpty && relations < conf.minRelations) Left(Reason.tooFew(relations, conf.minRelations))
+    else compiler(session, begun.map(_.blocks.values.toSeq)).finalRows(tree, needed).left.map {
+      case Reason(Reason.NeverFinal, arguments) =>
+        outer(arguments.toMap.apply("why"))
+      case other => other
+    }.flatMap(plan => Either.cond(begun.forall(holds(_, plan)), plan, Reason(Reason.ExistingSparkState)))
+  }
+
+  /** Whether a checkpoint was begun with a compiled tree, as far as names of relations tell: what else differs is said where shapes are
+    * compared.
+    */
+  private def holds(run: RunState.Decided, tree: LogicalPlan): Boolean = {
+    def names(shape: BlockShape) = shape.relations.map(_.name)
+    val blocks = run.blocks.values.filter(_.origins.isDefined).map(names).toSet
+    tree.exists { case join: JoinFreeJoin => blocks(names(join.shape)); case _ => false } || run.some && run.groups.nonEmpty
+  }
 
   /** The columns by which all rows of a query's result differ; none where the query does not say so. */
   def key(session: SparkSession, analyzed: LogicalPlan): Seq[Attribute] =

@@ -11,7 +11,6 @@ import io.joinless.spark.rules.{
   Conditions,
   Demand,
   Eligibility,
-  EventTimes,
   ExtractJoinBlock,
   JoinBlock,
   LeafSource,
@@ -24,7 +23,14 @@ import io.joinless.spark.rules.{
   WeightedRows
 }
 import io.joinless.spark.spec.{BlockShape, SqlTexts}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, Expression, SessionWindow}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  AttributeSet,
+  Expression,
+  SessionWindow
+}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
@@ -69,7 +75,7 @@ final class DeltaCompiler(
 
   def apply(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
-    val compiled = inlined(plan).transformUp {
+    val compiled = DeltaCompiler.inlined(plan).transformUp {
       case mark @ DeltaCompiler.Mark(query, form, output) if reason.isEmpty =>
         compiledMark(query, form, output).fold(r => { reason = Some(r); mark }, identity)
     }
@@ -81,14 +87,22 @@ final class DeltaCompiler(
     }
   }
 
-  /** The columns by which all rows of a query's result differ, where the query says so ([[ResultKey]]). */
-  def key(query: LogicalPlan): Option[Seq[Attribute]] = {
-    val plan = optimize(FirstRows.in(templateOf(inlined(query), new Streams)))
-    ResultKey(plan).map(_.map(k => query.output(plan.output.indexWhere(_.exprId == k.exprId))))
+  /** A query of whose rows, which only come, each is told once it is final.
+    *
+    * @param needed its columns that are needed, in its order
+    */
+  def finalRows(query: LogicalPlan, needed: Seq[Attribute]): Either[Reason, LogicalPlan] = {
+    val columns = needed.distinctBy(_.exprId)
+    val form = DeltaForm.OnClose
+    compiledMark(Project(columns, query), form, columns :+ AttributeReference(form.column, form.dataType)())
+      .map(Project(needed, _))
   }
 
-  private def inlined(plan: LogicalPlan): LogicalPlan =
-    if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
+  /** The columns by which all rows of a query's result differ, where the query says so ([[ResultKey]]). */
+  def key(query: LogicalPlan): Option[Seq[Attribute]] = {
+    val plan = optimize(FirstRows.in(templateOf(DeltaCompiler.inlined(query), new Streams)))
+    ResultKey(plan).map(_.map(k => query.output(plan.output.indexWhere(_.exprId == k.exprId))))
+  }
 
   private def templateOf(query: LogicalPlan, streams: Streams): LogicalPlan =
     DeltaCompiler.distinct(DeltaCompiler.hideTime(streams.taken(query)))
@@ -234,13 +248,12 @@ final class DeltaCompiler(
         case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
         case _ => -1
       }
-      val times = EventTimes.of(plan, a => refs.exists(ref => ref.outputSet.contains(a) && streams.closes(a, ref)))
       Some(WeightedRows(
         streams.weighted(plan),
         shown,
         e => MeaningTexts.ofValue(e, plan),
         retractable,
-        times = times
+        times = streams.times(plan)
       ))
     }
   }
@@ -328,6 +341,9 @@ private object Consumer {
 }
 
 object DeltaCompiler {
+
+  private[compile] def inlined(plan: LogicalPlan): LogicalPlan =
+    if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
 
   /** Whether the plan asks for changes, or reads a changelog. */
   def hasMarks(plan: LogicalPlan): Boolean =

@@ -54,7 +54,7 @@ private[compile] object Finality {
   /** The block in which a column of a leaf is marked as an event time exactly where it is a time that closes. Those of groups are never NULL. */
   def timed(block: JoinBlock, streams: Streams): JoinBlock = block.copy(leaves = block.leaves.map { leaf =>
     val refs = leaf.plan.collect { case ref: StreamRef => ref }
-    val times = EventTimes.of(leaf.plan, a => refs.exists(ref => ref.outputSet.contains(a) && streams.closes(a, ref)))
+    val times = streams.times(leaf.plan)
     def marked(a: Attribute, isTime: Boolean): Attribute =
       if (isTime == Conditions.isEventTime(a)) a
       else {
@@ -76,7 +76,7 @@ private[compile] object Finality {
 
   private def sort(part: LogicalPlan, attributes: IndexedSeq[Attribute], streams: Streams): SortOfRows = {
     val refs = part.collect { case ref: StreamRef => ref }
-    val times = EventTimes.of(part, a => refs.exists(ref => ref.outputSet.contains(a) && streams.closes(a, ref)))
+    val times = streams.times(part)
     val source = LeafSource(part)
     val values = part.output.map(source.resolve(_))
     val checked = source.conditions.collect { case IsNotNull(e) => e }

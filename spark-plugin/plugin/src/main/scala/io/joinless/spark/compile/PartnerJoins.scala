@@ -50,7 +50,8 @@ private[compile] object PartnerJoins {
       case RightOuter => Right(Project(join.output, outer(join.right, join.left, join.condition)))
       case FullOuter => Right(fullOuter(join))
       case LeftSingle => Subqueries.single(join).flatMap(inner)
-      case other => Left(Reason.of(Reason.OuterJoin, "type" -> other.sql))
+      case other =>
+        Left(Reason.of(Reason.OuterJoin, "type" -> other.sql, "why" -> "its rows cannot be kept up to date"))
     })
   }
 

@@ -18,6 +18,7 @@ import io.joinless.spark.plans.{
 }
 import io.joinless.spark.rules.{
   Conditions,
+  EventTimes,
   LeafSource,
   MeaningTexts,
   RelationNames,
@@ -81,6 +82,12 @@ final private[compile] class Streams(val closing: Boolean = false) {
     case _ => timesOf.get(ref.number).fold(Conditions.isEventTime(column))(
         _(ref.output.indexWhere(_.exprId == column.exprId))
       )
+  }
+
+  /** Positions of a linear plan's columns that are times that close. */
+  def times(plan: LogicalPlan): Set[Int] = {
+    val refs = plan.collect { case ref: StreamRef => ref }
+    EventTimes.of(plan, a => refs.exists(ref => ref.outputSet.contains(a) && closes(a, ref)))
   }
 
   /** Changes of what the query makes of its streams, not a changelog of the user's. */

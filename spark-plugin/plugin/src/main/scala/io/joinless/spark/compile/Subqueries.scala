@@ -186,7 +186,11 @@ private[compile] object Subqueries {
     */
   def single(join: Join): Either[Reason, LogicalPlan] = {
     val (keys, values) = join.right.output.partition(join.condition.toSeq.flatMap(_.references).contains)
-    if (keys.isEmpty) Left(Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql))
+    if (keys.isEmpty) Left(Reason.of(
+      Reason.OuterJoin,
+      "type" -> join.joinType.sql,
+      "why" -> "it must have one row for each row, and no equation says which"
+    ))
     else {
       val count = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
       val greatest = values.map(a => Alias(Max(a).toAggregateExpression(), a.name)())

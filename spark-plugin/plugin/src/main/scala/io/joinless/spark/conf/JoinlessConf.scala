@@ -49,6 +49,9 @@ final class JoinlessConf(conf: SQLConf) {
   /** Results of a join that are added up anyway are counted, not enumerated. */
   def aggregatesEnabled: Boolean = conf.getConf(AGGREGATES_ENABLED)
 
+  /** Outer joins of plain queries are rewritten. */
+  def outerJoins: Boolean = conf.getConf(OUTER_JOINS_ENABLED)
+
   def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
 
   /** Static tables are read when a row of the stream that they are joined with arrives. */
@@ -249,6 +252,16 @@ object JoinlessConf {
     .booleanConf
     .createWithDefault(true)
 
+  val OUTER_JOINS_ENABLED = SQLConf
+    .buildConf("spark.joinless.outerJoins.enabled")
+    .doc(
+      "Rewrites LEFT, RIGHT and FULL OUTER and LEFT SEMI joins of streams in append mode, together with the inner joins around them, where " +
+        "their conditions bound the times of both sides. `false`: they stay with Spark. A checkpoint goes on as it was begun."
+    )
+    .version("0.1.0")
+    .booleanConf
+    .createWithDefault(true)
+
   val KEY_ERRORS = SQLConf
     .buildConf("spark.joinless.keyErrors")
     .doc(
@@ -292,6 +305,7 @@ object JoinlessConf {
     CACHE_ENABLED,
     SHARE_SOURCES,
     AGGREGATES_ENABLED,
+    OUTER_JOINS_ENABLED,
     STATIC_SIDES,
     KEY_ERRORS,
     EXPLAIN_ENABLED,

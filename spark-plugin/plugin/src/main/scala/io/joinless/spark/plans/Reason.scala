@@ -66,9 +66,9 @@ object Reason {
   )
   val OuterJoin: Code = Code(
     "OUTER_JOIN",
-    "A join of type <type> is not an inner join.",
-    "Ask for the changes of the result, by incrementalEnumerate(), where both sides are streams. Or write an inner join, where " +
-      "unmatched rows are not wanted."
+    "A join of type <type> is not an inner join: <why>.",
+    "Bound the times of both sides in its condition, and give both a watermark. Or ask for the changes of the result, by " +
+      "incrementalEnumerate(), where both sides are streams."
   )
   val TooFewRelations: Code = Code(
     "TOO_FEW_RELATIONS",
@@ -213,6 +213,10 @@ object Reason {
   def apply(code: Code): Reason = Reason(code, Nil)
 
   def of(code: Code, arguments: (String, String)*): Reason = Reason(code, arguments)
+
+  /** A block of so few relations. */
+  def tooFew(found: Int, minimum: Int): Reason =
+    of(TooFewRelations, "found" -> found.toString, "minimum" -> minimum.toString)
 
   /** @param member what the running Spark lacks */
   def unsupportedSpark(member: String): Reason = of(UnsupportedSpark, "member" -> member)

@@ -63,7 +63,7 @@ final class Eligibility(
     val found = layout.block.leaves.size
     Option.when(found < conf.minRelations && !compiled) {
       splitBy(layout).getOrElse(
-        Reason.of(Reason.TooFewRelations, "found" -> found.toString, "minimum" -> conf.minRelations.toString)
+        Reason.tooFew(found, conf.minRelations)
       )
     }
   }

@@ -127,7 +127,14 @@ final class RewriteStreamingJoins(
   private def isOuter(join: Join): Boolean =
     Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike]
 
-  private def outer(join: Join): Reason = Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql)
+  /** What the start of the query said of it. */
+  private def outer(join: Join): Reason = Reason.at(join).filterNot(_.code == Reason.Disabled).getOrElse(
+    Reason.of(
+      Reason.OuterJoin,
+      "type" -> join.joinType.sql,
+      "why" -> "Joinless tells its rows in append mode"
+    )
+  )
 
   private def refuse(reasons: Seq[Reason]): Unit = reasons.headOption.foreach { reason =>
     throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)

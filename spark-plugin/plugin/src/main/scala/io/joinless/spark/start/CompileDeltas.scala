@@ -4,8 +4,7 @@ import io.joinless.spark.changes.SourceNames
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{MaskedStream, Reason}
-import io.joinless.spark.run.StreamContext
-import io.joinless.spark.spec.BlockShape
+import io.joinless.spark.run.{RunState, StreamContext}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
@@ -13,7 +12,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.streaming.OutputMode
 
-/** When a query starts, compiles once the parts that ask for changes of a result ([[DeltaCompiler]]).
+/** When a query starts, compiles once the parts that ask for changes of a result ([[DeltaCompiler]]), and the outer joins of a plain one.
   *
   * A hint-resolution rule: it sees the write to a stream before Spark checks which operators can stream, at every start and
   * restart. What cannot be compiled is an error here; so is a changelog outside of `incrementalEnumerate`, since plain rows cannot
@@ -25,7 +24,7 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     case write: WriteToStreamStatement if DeltaCompiler.hasMarks(write.inputQuery) =>
       if (write.outputMode == OutputMode.Complete)
         throw DeltaCompilation.refused(Reason.of(Reason.UnsupportedOutputMode, "mode" -> "complete"))
-      lazy val begun = recorded(write)
+      lazy val begun = Some(run(write).blocks.values.toSeq).filter(_.nonEmpty)
       AnalysisHelper.allowInvokingTransformsInAnalyzer {
         val compiled = DeltaCompilation(session, write.inputQuery, begun)
         CompileDeltas.refuseMasked(compiled)
@@ -33,16 +32,22 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
       }
     case write: WriteToStreamStatement =>
       CompileDeltas.refuseMasked(write.inputQuery)
-      plan
+      if (write.outputMode != OutputMode.Append) plan
+      else AnalysisHelper.allowInvokingTransformsInAnalyzer {
+        val compiled = DeltaCompilation.plain(session, write.inputQuery, run(write))
+        if (compiled eq write.inputQuery) plan else write.withNewChildren(Seq(compiled))
+      }
     case _ => plan
   }
 
-  /** The blocks that the query's checkpoint holds, with which it goes on. Spark has not resolved the folder yet. */
-  private def recorded(write: WriteToStreamStatement): Option[Seq[BlockShape]] = {
+  /** What the query's checkpoint holds, with which it goes on. Spark has not resolved the folder yet. */
+  private def run(write: WriteToStreamStatement): RunState = {
     def ofName = for (folder <- write.conf.checkpointLocation; name <- write.userSpecifiedName)
       yield new Path(folder, name).toString
-    write.userSpecifiedCheckpointLocation.orElse(ofName).map(StreamContext.stateAt(session, _).blocks.values.toSeq)
-      .filter(_.nonEmpty)
+    write.userSpecifiedCheckpointLocation.orElse(ofName).fold[RunState](RunState.Fresh)(StreamContext.stateAt(
+      session,
+      _
+    ))
   }
 }
 

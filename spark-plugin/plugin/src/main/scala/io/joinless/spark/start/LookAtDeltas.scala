@@ -3,6 +3,7 @@ package io.joinless.spark.start
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{Changelog, DeltaOutput, MaskedStream}
+import io.joinless.spark.run.{RunState, StreamContext}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -21,12 +22,15 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!DeltaCompiler.hasMarks(plan)) {
       if (isAction) CompileDeltas.refuseMasked(plan)
-      unmasked(plan)
+      unmasked(if (isBatch) plan else DeltaCompilation.plain(session, plan, RunState.NoQuery))
     } else if (isAction) throw JoinlessErrors.streamNotStarted(LookAtDeltas.told(plan))
     else unmasked(DeltaCompilation.shown(session, plan))
 
   private def unmasked(plan: LogicalPlan): LogicalPlan =
     AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(plan))
+
+  /** What a query runs was compiled when it started. */
+  private def isBatch: Boolean = StreamContext.runState(session) != RunState.NoQuery
 
   private def isAction: Boolean = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null
 }

@@ -1,0 +1,116 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.Reason
+import io.joinless.spark.rules.{Conditions, Names}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, LeftOuter, LeftSemi, RightOuter}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  EventTimeWatermark,
+  Filter,
+  Join,
+  LeafNode,
+  LogicalPlan,
+  Project,
+  SubqueryAlias,
+  Union,
+  View
+}
+
+/** The trees of joins in a plain query of which one waits: LEFT, RIGHT and FULL OUTER JOIN, and LEFT SEMI JOIN.
+  *
+  * In append mode Spark tells a row without a partner once none can come any more: the rows of such a tree are those that are told once they
+  * are final ([[Finality]]). So it is compiled as if these were asked. What stands above it, and in its leaves anything that keeps state, is
+  * Spark's.
+  */
+private[compile] object OuterJoins {
+
+  /** Whether a plan has such a tree. */
+  def in(plan: LogicalPlan): Boolean = plan.exists(waits)
+
+  /** The plan with another in the place of each such tree, from above; a tree that is left says why on its join, and the trees in its joins
+    * are tried.
+    *
+    * @param compiled what takes the place of a tree of which some columns are needed, or why nothing does
+    */
+  def replaced(plan: LogicalPlan)(compiled: (LogicalPlan, Seq[Attribute]) => Either[Reason, LogicalPlan])
+      : LogicalPlan = {
+    def walk(plan: LogicalPlan, needed: AttributeSet): LogicalPlan =
+      if (waits(plan))
+        (if (relations(plan).forall(isStream)) compiled(plan, plan.output.filter(needed.contains))
+         else Left(ofState(plan))).fold(
+          reason => {
+            val left = inJoin(plan)
+            left.collectFirst { case join: Join if isWaiting(join) => join }.foreach(Reason.leave(_, reason))
+            left
+          },
+          identity
+        )
+      else plan.mapChildren(child => walk(child, neededOf(child, plan, needed)))
+
+    def inJoin(tree: LogicalPlan): LogicalPlan = tree match {
+      case join: Join => join.mapChildren(child => walk(child, child.outputSet))
+      case other => other.mapChildren(inJoin)
+    }
+
+    walk(plan, plan.outputSet)
+  }
+
+  /** The relations of a tree, from left to right. */
+  def relations(tree: LogicalPlan): Seq[LogicalPlan] = tree match {
+    case Below(children) => children.flatMap(relations)
+    case leaf => Seq(leaf)
+  }
+
+  private def waits(plan: LogicalPlan): Boolean = plan match {
+    case Below(children) => isWaiting(plan) || children.exists(waits)
+    case _ => false
+  }
+
+  private def isWaiting(plan: LogicalPlan): Boolean = plan match {
+    case join: Join => Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike]
+    case _ => false
+  }
+
+  /** The children of a node of a tree that belong to it: static tables do not. */
+  private object Below {
+    def unapply(plan: LogicalPlan): Option[Seq[LogicalPlan]] = plan match {
+      case join: Join if Conditions.joinsStreams(join) =>
+        join.joinType match {
+          case _: InnerLike | LeftOuter | RightOuter | FullOuter | LeftSemi => Some(join.children)
+          case _ => None
+        }
+      case join: Join if join.joinType.isInstanceOf[InnerLike] && join.isStreaming =>
+        Some(join.children.filter(_.isStreaming))
+      case _: Project | _: Filter if plan.deterministic && !plan.expressions.exists(SubqueryExpression.hasSubquery) =>
+        Some(plan.children)
+      case _: SubqueryAlias | _: View => Some(plan.children)
+      case _ => None
+    }
+  }
+
+  /** Rows of streams, by which no state is kept. */
+  private def isStream(plan: LogicalPlan): Boolean = plan match {
+    case _: Project | _: Filter | _: SubqueryAlias | _: View | _: EventTimeWatermark | _: Union =>
+      plan.children.forall(isStream)
+    case _: LeafNode => true
+    case join: Join => !Conditions.joinsStreams(join) && join.children.forall(isStream)
+    case static => !static.isStreaming
+  }
+
+  private def ofState(tree: LogicalPlan): Reason = {
+    val operators = relations(tree).flatMap(_.collect { case node if node.isStreaming && !isStream(node) => node })
+    Reason.of(Reason.OuterJoin, "type" -> typeOf(tree), "why" -> s"${Names.called(operators.last)} stands below it")
+  }
+
+  /** The type of the topmost join of a tree that waits. */
+  def typeOf(tree: LogicalPlan): String =
+    tree.collectFirst { case join: Join if isWaiting(join) => join.joinType.sql }.get
+
+  /** Above a node only the columns are needed that it reads or hands on, where its rows do not depend on the others. */
+  private def neededOf(child: LogicalPlan, parent: LogicalPlan, needed: AttributeSet): AttributeSet = parent match {
+    case _: Project | _: Aggregate => parent.references
+    case _: Filter | _: SubqueryAlias => parent.references ++ needed
+    case _ => child.outputSet
+  }
+}

@@ -1,0 +1,178 @@
+package io.joinless.spark.time
+
+/** A query of which rows are told once they are final, over streams `t` (k, g, x, ts) and `a` (k, y, ta).
+  *
+  * @param closes when its groups close: a column that it shows, and seconds beyond it; None where rows are told as they come
+  */
+final private[time] case class FinalQuery(sql: String, closes: Option[(String, Int)], late: FinalQuery.LateRows)
+
+private[time] object FinalQuery {
+
+  /** What becomes of rows that are late. */
+  sealed trait LateRows
+
+  /** They count as long as their group is open, as in Spark: no join stores them. */
+  case object OfOpenGroups extends LateRows
+  case object Dropped extends LateRows
+
+  /** Different things in different parts of the query, so there are none. */
+  case object NotSent extends LateRows
+
+  val Window = "window(ts, '10 seconds')"
+  private val w = Window
+  private val near = "t.k = a.k AND a.ta BETWEEN t.ts AND t.ts + INTERVAL 20 SECONDS"
+  val PerGroup: String = s"SELECT $w AS w, g, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY $w, g"
+  private val perGroup = PerGroup
+
+  private val ofGroups: Seq[FinalQuery] = Seq(
+    "w.end" -> s"SELECT $w AS w, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS m FROM t GROUP BY $w",
+    "e" -> s"SELECT $w.end AS e, g, COUNT(*) AS n FROM t GROUP BY $w, g HAVING COUNT(*) > 1",
+    "ts" -> "SELECT ts, g, COUNT(*) AS n FROM t GROUP BY ts, g",
+    "w.end" -> s"SELECT $w AS w, ROUND(STDDEV(x), 6) AS d, SORT_ARRAY(COLLECT_LIST(x)) AS l FROM t GROUP BY $w",
+    "w.end" -> s"SELECT w, g, n FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY w ORDER BY n DESC, g) AS r FROM ($perGroup)) WHERE r <= 2",
+    "w.end" -> s"SELECT w, MAX(n) AS m, COUNT(*) AS c, SUM(s) AS s FROM ($perGroup) GROUP BY w",
+    "w.end" -> (s"SELECT w, COUNT(*) AS n, SUM(v) AS s FROM (SELECT $w AS w, x AS v FROM t UNION ALL " +
+      "SELECT window(ta, '10 seconds'), y FROM a WHERE y > 0) GROUP BY w"),
+    "w.end" -> s"SELECT w, g, SUM(n) OVER (PARTITION BY w ORDER BY g) AS r FROM ($perGroup)",
+    "w.end" -> s"SELECT w, g, COUNT(*) AS n FROM (SELECT *, $w AS w FROM t) GROUP BY GROUPING SETS ((w, g), (w))",
+    "w.end" -> s"SELECT w, n, i FROM ($perGroup) LATERAL VIEW EXPLODE(SEQUENCE(1, n)) AS i WHERE n > 1",
+    "w.end" -> s"SELECT w, g, RANK() OVER (PARTITION BY w ORDER BY n, g) AS r, SUM(n) OVER (PARTITION BY w) AS s FROM ($perGroup)",
+    "w.end" -> (s"SELECT w, COUNT(*) AS c, MAX(r) AS m FROM (SELECT w, g, RANK() OVER (PARTITION BY w ORDER BY x) AS r FROM (SELECT *, $w AS w " +
+      "FROM t)) GROUP BY w")
+  ).map { case (closes, sql) => FinalQuery(sql, Some(closes -> 0), OfOpenGroups) }
+
+  private val ofJoins: Seq[FinalQuery] = Seq(
+    (
+      "w.end",
+      20,
+      s"SELECT window(t.ts, '10 seconds') AS w, COUNT(*) AS n, SUM(a.y) AS s FROM t JOIN a ON $near GROUP BY 1"
+    ),
+    (
+      "w.end",
+      0,
+      s"SELECT t.g, window(a.ta, '10 seconds') AS w, COUNT(*) AS n, MAX(t.x) AS h FROM t JOIN a ON $near GROUP BY 1, 2"
+    ),
+    (
+      "w.end",
+      15,
+      s"SELECT s.w, COUNT(*) AS n FROM (SELECT *, $w AS w FROM t) s JOIN a ON s.k = a.k AND a.ta BETWEEN s.ts AND s.ts + " +
+        "INTERVAL 15 SECONDS JOIN t u ON u.g = s.g AND u.ts = s.ts GROUP BY s.w"
+    ),
+    ("ts", 20, "SELECT t.k, t.x, t.ts FROM t WHERE NOT EXISTS (SELECT 1 FROM a WHERE " + near + ")"),
+    (
+      "w.end",
+      20,
+      s"SELECT window(ts, '10 seconds') AS w, g, COUNT(*) AS n FROM t WHERE NOT EXISTS (SELECT 1 FROM a WHERE $near) GROUP BY 1, 2"
+    ),
+    (
+      "w.end",
+      0,
+      s"SELECT g.w, g.n, a.y FROM ($perGroup) g JOIN (SELECT *, window(ta, '10 seconds') AS v FROM a) a ON g.g = a.k AND g.w = a.v"
+    ),
+    (
+      "ts",
+      10,
+      s"SELECT t.ts, t.x, a.y FROM t JOIN a ON $near WHERE NOT EXISTS (SELECT 1 FROM t u WHERE u.g = t.g AND u.ts > t.ts " +
+        "AND u.ts <= t.ts + INTERVAL 10 SECONDS)"
+    ),
+    (
+      "w.end",
+      0,
+      s"SELECT k, w, x FROM (SELECT *, $w AS w FROM t) t WHERE NOT EXISTS (SELECT 1 FROM (SELECT *, window(ta, '10 seconds') AS v " +
+        "FROM a) a WHERE a.k = t.k AND a.v = t.w)"
+    ),
+    (
+      "w.end",
+      0,
+      s"SELECT a.w, COUNT(*) AS n, SUM(b.n) AS s FROM ($perGroup) a JOIN ($perGroup) b ON a.w = b.w AND a.n >= b.n GROUP BY a.w"
+    ),
+    (
+      "w.end",
+      0,
+      s"SELECT e.w, e.n, COUNT(*) AS c FROM (SELECT w, n, EXPLODE(ARRAY(g, g + 1)) AS g FROM ($perGroup)) e JOIN (SELECT *, " +
+        "window(ta, '10 seconds') AS v FROM a) a ON a.k = e.g AND a.v = e.w GROUP BY e.w, e.n"
+    ),
+    (
+      "w.end",
+      5,
+      "SELECT t.w, u.x, COUNT(*) AS n FROM (SELECT *, " + w + " AS w FROM t) t JOIN (SELECT *, window(ta, '10 seconds') AS w FROM a) a " +
+        "ON t.w = a.w JOIN t u ON u.k = a.k AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 5 SECONDS GROUP BY t.w, u.x"
+    )
+  ).map { case (closes, behind, sql) => FinalQuery(sql, Some(closes -> behind), Dropped) }
+
+  private val asTheyCome: Seq[FinalQuery] = Seq(
+    s"SELECT t.k, t.x, a.y FROM t JOIN a ON $near",
+    s"SELECT DISTINCT t.ts, t.g FROM t JOIN a ON $near",
+    s"SELECT t.k, t.x, t.ts FROM t WHERE EXISTS (SELECT 1 FROM a WHERE $near AND a.y > 0)",
+    "SELECT x, ts FROM t WHERE k IN (SELECT a.k FROM a WHERE a.ta = t.ts) AND x > 0",
+    "SELECT t.w, t.x, a.y FROM (SELECT *, window(ts, '10 seconds', '5 seconds') AS w FROM t) t JOIN (SELECT *, window(ta, " +
+      "'10 seconds', '5 seconds') AS w FROM a) a ON t.k = a.k AND t.w = a.w"
+  ).map(FinalQuery(_, None, Dropped))
+
+  private val others: Seq[FinalQuery] = Seq(
+    FinalQuery(
+      "SELECT window(ts, '10 seconds', '5 seconds') AS w, MIN(x) AS l, MAX(x) AS h, COUNT(DISTINCT g) AS d FROM t " +
+        "WHERE x <> 5 GROUP BY 1",
+      Some("w.end" -> 0),
+      NotSent
+    ),
+    FinalQuery(s"SELECT DISTINCT $w AS w, g FROM t", None, OfOpenGroups),
+    FinalQuery(
+      s"SELECT w, n, COUNT(*) AS c FROM (SELECT w, n FROM ($perGroup) UNION ALL SELECT window(t.ts, '10 seconds'), COUNT(*) " +
+        s"FROM t JOIN a ON $near GROUP BY 1) GROUP BY w, n",
+      Some("w.end" -> 20),
+      NotSent
+    )
+  )
+
+  private val outer: Seq[FinalQuery] = Seq(
+    ("IF(y IS NULL, ts, TIMESTAMP '0001-01-01')", 20, s"SELECT t.k, t.ts, t.x, a.y FROM t LEFT JOIN a ON $near"),
+    (
+      "w.end",
+      40,
+      s"SELECT window(t.ts, '10 seconds') AS w, COUNT(*) AS n, COUNT(a.y) AS m FROM t LEFT JOIN a ON $near GROUP BY 1"
+    ),
+    (
+      "GREATEST(IF(y IS NULL, ts + INTERVAL 20 SECONDS, TIMESTAMP '0001-01-01'), " + "IF(z IS NULL, ts + INTERVAL 10 SECONDS, TIMESTAMP '0001-01-01'))",
+      0,
+      s"SELECT t.k, t.ts, a.y, u.x AS z FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = t.k AND u.ts BETWEEN t.ts AND t.ts + " +
+        "INTERVAL 10 SECONDS"
+    ),
+    (
+      "IF(l IS NULL, ts + INTERVAL 20 SECONDS, IF(k IS NULL, ta, TIMESTAMP '0001-01-01'))",
+      0,
+      s"SELECT t.k, t.ts, a.k AS l, a.ta FROM t FULL JOIN a ON $near"
+    ),
+    (
+      "IF(y IS NULL, w.end, TIMESTAMP '0001-01-01')",
+      0,
+      "SELECT t.x, t.w, a.y FROM (SELECT *, " + w + " AS w FROM t) t LEFT JOIN (SELECT *, window(ta, '10 seconds') AS v FROM a) a " +
+        "ON t.k = a.k AND t.w = a.v JOIN t u ON u.g = t.g AND u.ts = t.ts"
+    ),
+    (
+      "IF(x IS NULL, ta, TIMESTAMP '0001-01-01')",
+      0,
+      s"SELECT t.x, a.ta, a.y FROM t RIGHT JOIN a ON $near AND t.x > a.y"
+    ),
+    (
+      "IF(y IS NULL, ts, TIMESTAMP '0001-01-01')",
+      20,
+      s"SELECT t.k, t.x, t.ts, a.y FROM t LEFT JOIN a ON $near AND t.x > 2 AND a.y + t.x > 4"
+    ),
+    (
+      "IF(y IS NULL, ts, TIMESTAMP '0001-01-01')",
+      25,
+      s"SELECT t.x, t.ts, r.y, r.z FROM t LEFT JOIN (SELECT a.k, a.ta, a.y, u.x AS z FROM a JOIN t u ON u.k = a.k AND u.ts BETWEEN a.ta - INTERVAL 5 SECONDS AND a.ta + INTERVAL 5 SECONDS) r ON t.k = r.k AND r.ta BETWEEN t.ts AND t.ts + INTERVAL 20 SECONDS"
+    )
+  ).map { case (closes, behind, sql) => FinalQuery(sql, Some(closes -> behind), Dropped) }
+
+  private val semi: Seq[FinalQuery] = Seq(
+    s"SELECT t.x, t.ts FROM t LEFT SEMI JOIN a ON $near AND a.y > 0",
+    s"SELECT t.x, u.x AS z FROM t JOIN t u ON u.g = t.g AND u.ts BETWEEN t.ts AND t.ts + INTERVAL 10 SECONDS LEFT SEMI JOIN a ON a.k = u.k AND a.ta = u.ts"
+  ).map(FinalQuery(_, None, Dropped))
+
+  /** Outer and semi joins, which Spark tells the same way where nobody asks. */
+  val Waiting: Seq[FinalQuery] = outer ++ semi
+
+  val All: Seq[FinalQuery] = ofGroups ++ ofJoins ++ asTheyCome ++ others ++ Waiting
+}
