@@ -27,17 +27,20 @@ import org.apache.spark.sql.types.BooleanType
   */
 private[compile] object PartnerJoins {
 
-  /** The plan without other joins of streams than inner ones. */
-  def inner(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
+  /** The plan without other joins of streams than inner ones.
+    *
+    * @param closing rows only come
+    */
+  def inner(plan: LogicalPlan, closing: Boolean): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
     val changed = plan.transformUp {
       case join: Join if reason.isEmpty && Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike] =>
-        rewritten(join).fold(r => { reason = Some(r); join }, identity)
+        rewritten(join, closing).fold(r => { reason = Some(r); join }, identity)
     }
     reason.toLeft(changed)
   }
 
-  private def rewritten(join: Join): Either[Reason, LogicalPlan] = {
+  private def rewritten(join: Join, closing: Boolean): Either[Reason, LogicalPlan] = {
     // both sides are read twice, and must be the same twice
     val expressions = join.condition.toSeq ++ Seq(join.left, join.right).flatMap(_.collect {
       case node => node.expressions
@@ -46,10 +49,10 @@ private[compile] object PartnerJoins {
       case LeftSemi => Right(semi(Sides(join.left, join.right, join.condition)))
       case LeftAnti => Right(anti(Sides(join.left, join.right, join.condition)))
       case ExistenceJoin(exists) => Right(flag(Sides(join.left, join.right, join.condition), exists))
-      case LeftOuter => Right(outer(join.left, join.right, join.condition))
-      case RightOuter => Right(Project(join.output, outer(join.right, join.left, join.condition)))
-      case FullOuter => Right(fullOuter(join))
-      case LeftSingle => Subqueries.single(join).flatMap(inner)
+      case LeftOuter => Right(outer(join.left, join.right, join.condition, closing))
+      case RightOuter => Right(Project(join.output, outer(join.right, join.left, join.condition, closing)))
+      case FullOuter => Right(fullOuter(join, closing))
+      case LeftSingle => Subqueries.single(join).flatMap(inner(_, closing))
       case other =>
         Left(Reason.of(Reason.OuterJoin, "type" -> other.sql, "why" -> "its rows cannot be kept up to date"))
     })
@@ -65,8 +68,15 @@ private[compile] object PartnerJoins {
     *
     * @param right without the rows that no row can match
     * @param residual conditions on both sides that are no equations
+    * @param told pairs of rows are told, too, once each: what fails on one fails there, and they are as many as equal keys would make of them
     */
-  final private case class Sides(left: LogicalPlan, right: LogicalPlan, keys: Seq[Key], residual: Seq[Expression]) {
+  final private case class Sides(
+      left: LogicalPlan,
+      right: LogicalPlan,
+      keys: Seq[Key],
+      residual: Seq[Expression],
+      told: Boolean = false
+  ) {
 
     /** The columns of the left side that the residual conditions read. */
     val read: Seq[Attribute] = AttributeSet(residual).filter(left.outputSet.contains).toSeq.sortBy(left.output.indexOf)
@@ -76,7 +86,10 @@ private[compile] object PartnerJoins {
 
     /** What has all wanted values of the left side, and what they are there: not more of them where one could fail. */
     def source: (LogicalPlan, Seq[Expression]) =
-      if ((wanted ++ residual).exists(CanThrow(_))) KeySource.ofSameRows(left, wanted) else KeySource(left, wanted)
+      if ((wanted ++ onPairs).exists(CanThrow(_))) KeySource.ofSameRows(left, wanted) else KeySource(left, wanted)
+
+    /** The residual conditions as they are checked to find whether there are pairs. */
+    def onPairs: Seq[Expression] = residual.map(e => if (told && CanThrow(e)) TryEval(e) else e)
   }
 
   private object Sides {
@@ -128,19 +141,15 @@ private[compile] object PartnerJoins {
   private def same(left: Seq[Expression], right: Seq[Expression]): Seq[Expression] =
     left.zip(right).map { case (l, r) => EqualNullSafe(l, r) }
 
-  private def distinct(columns: Seq[NamedExpression], plan: LogicalPlan): Aggregate = {
-    val project = Project(columns, plan)
-    Aggregate(project.output, project.output, project)
-  }
-
   /** The keys of the right side, as those of the left side that match them: an attribute per wanted value. */
   private def matched(sides: Sides): LogicalPlan =
     if (sides.residual.isEmpty) Project(named(sides.keys.map(_.right)), sides.right)
     else {
       val (plan, values) = sides.source
-      val keys = distinct(named(values, sides.wanted), plan)
+      val all = Project(named(values, sides.wanted), plan)
+      val keys = if (sides.told && !plan.exists(_.isInstanceOf[Join])) all else Aggregate(all.output, all.output, all)
       val own = sides.read.zip(keys.output.drop(sides.keys.size)).map { case (a, b) => a.exprId -> b }.toMap
-      val residual = sides.residual.map(_.transform { case a: Attribute => own.getOrElse(a.exprId, a) })
+      val residual = sides.onPairs.map(_.transform { case a: Attribute => own.getOrElse(a.exprId, a) })
       val equations = sides.keys.zip(keys.output).map { case (key, k) => key.equals(k, key.right) }
       Project(keys.output.map(a => Alias(a, a.name)()), joined(keys, sides.right, equations ++ residual))
     }
@@ -233,8 +242,13 @@ private[compile] object PartnerJoins {
   private def nulls(columns: Seq[Attribute]): Seq[NamedExpression] =
     columns.map(a => Alias(Literal(null, a.dataType), a.name)(a.exprId, a.qualifier))
 
-  private def outer(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): LogicalPlan = {
-    val sides = Sides(left, right, condition)
+  private def outer(
+      left: LogicalPlan,
+      right: LogicalPlan,
+      condition: Option[Expression],
+      closing: Boolean
+  ): LogicalPlan = {
+    val sides = Sides(left, right, condition).copy(told = closing)
     if (holdsJoin(right)) {
       val pairs = Project(left.output ++ right.output, Join(left, right, Inner, condition, JoinHint.NONE))
       Union(pairs, Project(left.output ++ nulls(right.output), anti(sides)))
@@ -260,10 +274,10 @@ private[compile] object PartnerJoins {
     }
   }
 
-  private def fullOuter(join: Join): LogicalPlan = {
-    val alone = anti(Sides(join.right, join.left, join.condition))
+  private def fullOuter(join: Join, closing: Boolean): LogicalPlan = {
+    val alone = anti(Sides(join.right, join.left, join.condition).copy(told = closing))
     Union(
-      outer(join.left, join.right, join.condition),
+      outer(join.left, join.right, join.condition, closing),
       Project(nulls(join.left.output) ++ join.right.output, alone)
     )
   }

@@ -58,6 +58,7 @@ private[rules] object TimeBounds {
   private def bounds(condition: Expression): Seq[Bound] =
     try
       condition match {
+        case TryEval(e) => bounds(e) // it holds where `e` does
         case LessThanOrEqual(l, r) => ordered(l, r, strictly = false)
         case LessThan(l, r) => ordered(l, r, strictly = true)
         case GreaterThanOrEqual(l, r) => ordered(r, l, strictly = false)
