@@ -125,7 +125,10 @@ final class DeltaCompiler(
         }
         plan <- inputs(inner, streams)
         rows <- rows(plan, streams, Consumer.Result)
-      } yield DeltaCompiler.showTime(DeltaRows(rows.plan, form, rows.shown, output))
+      } yield {
+        val plan = if (streams.closing) Finality.lagging(rows.plan, rows.times.values) else rows.plan
+        DeltaCompiler.showTime(DeltaRows(plan, form, rows.shown, output))
+      }
     }
 
   /** The optimized template; what joins bring that stand in the place of subqueries is optimized, too. */
@@ -304,7 +307,7 @@ final class DeltaCompiler(
       streams.changelogs(block.leaves.map(_.plan)),
       conf.keyErrorsAreNull,
       expiring.toMap
-    ).copy(forgets = streams.closing, unions = if (streams.closing) Finality.unions(block, streams) else Map.empty)
+    ).copy(forgets = streams.closing, sorts = if (streams.closing) Some(Finality.sorts(block, streams)) else None)
   }
 
   /** The plan in which projections hand on the times by which rows of streams go. */

@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Reason, StreamRef}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, Reason, StreamRef}
 import io.joinless.spark.rules.{
   BlockLayout,
   Boundless,
@@ -38,17 +38,25 @@ private[compile] object Finality {
       never(s"rows of ${leaf.name} can be deleted", "Ask for all changes, by incrementalEnumerate().")
     }
 
-  /** Positions of a block's columns that are times that close. */
-  def times(layout: BlockLayout): Set[Int] =
-    layout.block.output.indices.filter { i =>
-      val (column, value) = layout.block.output(i)
-      EventTimes.made(column, value, closes(layout, _))
-    }.toSet
+  /** A block's columns that are times that close, by position, with their lags. */
+  def times(layout: BlockLayout): Map[Int, Long] =
+    (for (
+      ((column, value), i) <- layout.block.output.zipWithIndex; lag <- EventTimes.made(column, value, lagOf(layout, _))
+    )
+      yield i -> lag).toMap
 
-  private def closes(layout: BlockLayout, a: Attribute): Boolean = {
-    val leaf = leafOf(layout, a)
-    layout.block.leaves(leaf).attributes.exists(b => b.exprId == a.exprId && Conditions.isEventTime(b)) &&
-    layout.lifetimes(leaf).isRight
+  private def lagOf(layout: BlockLayout, column: Attribute): Option[Long] =
+    layout.block.leaves.flatMap(_.attributes).find(_.exprId == column.exprId).filter(Conditions.isEventTime)
+      .flatMap(layout.lag)
+
+  /** The plan of a query's rows in which the operators say to what stands above, and is not ours, by how much times of their rows lag behind. */
+  def lagging(plan: LogicalPlan, lags: Iterable[Long]): LogicalPlan = {
+    def top(plan: LogicalPlan): LogicalPlan = plan match {
+      case join: JoinFreeJoin => join.copy(lag = lags.max)
+      case groups: Groups => groups.copy(lag = lags.max)
+      case other => other.mapChildren(top)
+    }
+    if (lags.isEmpty) plan else top(plan)
   }
 
   /** The block in which a column of a leaf is marked as an event time exactly where it is a time that closes. Those of groups are never NULL. */
@@ -63,16 +71,19 @@ private[compile] object Finality {
         a.withMetadata((if (isTime) metadata.putLong(key, 0L) else metadata.remove(key)).build())
       }
     leaf.copy(attributes = leaf.attributes.zipWithIndex.map { case (a, i) =>
-      val time = marked(a, times(i))
-      if (times(i) && refs.forall(streams.isGroups)) time.withNullability(false) else time
+      val time = marked(a, times.contains(i))
+      if (times.contains(i) && refs.forall(streams.isGroups)) time.withNullability(false) else time
     })
   })
 
-  /** The leaves that are unions, such as that of the rows of an outer join's right side and of the NULLs in the place of partners. */
-  def unions(block: JoinBlock, streams: Streams): Map[Int, IndexedSeq[SortOfRows]] =
-    block.leaves.zipWithIndex.collect { case (Leaf(_, union: Union, _, attributes), i) =>
-      i -> union.children.map(sort(_, attributes, streams)).toIndexedSeq
-    }.toMap
+  /** Per leaf, the sorts of its rows: those of a union, such as the rows of an outer join's right side and NULLs in the place of partners. */
+  def sorts(block: JoinBlock, streams: Streams): IndexedSeq[IndexedSeq[SortOfRows]] = block.leaves.map { leaf =>
+    val parts = leaf.plan match {
+      case union: Union => union.children.toIndexedSeq
+      case plan => IndexedSeq(plan)
+    }
+    parts.map(sort(_, leaf.attributes, streams))
+  }
 
   private def sort(part: LogicalPlan, attributes: IndexedSeq[Attribute], streams: Streams): SortOfRows = {
     val refs = part.collect { case ref: StreamRef => ref }
@@ -81,9 +92,11 @@ private[compile] object Finality {
     val values = part.output.map(source.resolve(_))
     val checked = source.conditions.collect { case IsNotNull(e) => e }
     SortOfRows(
-      times.toSeq.sorted.map(attributes),
+      times.toSeq.sortBy(_._1).map { case (i, lag) => attributes(i) -> lag },
       attributes.indices.filter { i =>
-        times(i) && refs.forall(streams.isGroups) || !values(i).nullable || checked.exists(_.semanticEquals(values(i)))
+        times.contains(i) && refs.forall(streams.isGroups) || !values(i).nullable || checked.exists(
+          _.semanticEquals(values(i))
+        )
       }.map(attributes),
       attributes.zip(values).collect { case (a, constant: Literal) => a.exprId -> constant }.toMap
     )
@@ -94,7 +107,7 @@ private[compile] object Finality {
     val leaves = layout.block.leaves
     def times(leaf: Leaf) = for {
       ref <- leaf.plan.collect { case ref: StreamRef => ref }
-      time <- ref.output if streams.closes(time, ref)
+      time <- ref.output if streams.lag(time, ref).isDefined
     } yield if (TimeSpec.isWindow(time.dataType)) s"${time.name}.end" else time.name
     val shown = layout.block.output.flatMap { case (_, value) => OuterScope.attributes(value) }
     layout.lifetimes.zip(leaves).collectFirst {
@@ -103,17 +116,14 @@ private[compile] object Finality {
     }
   }
 
-  private def leafOf(layout: BlockLayout, a: Attribute): Int =
-    layout.block.leaves.indexWhere(_.attributes.exists(_.exprId == a.exprId))
-
-  /** The grouping columns by which groups close, or why they never do. */
+  /** The grouping columns by which groups close, and how far behind them, or why they never do. */
   def closes(
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,
       streams: Streams,
       purpose: Option[String]
-  ): Either[Reason, IndexedSeq[Int]] = {
-    val keys = EventTimes.in(grouping.keys, rows.closes(grouping.child)).toIndexedSeq.sorted
+  ): Either[Reason, IndexedSeq[TimeSpec]] = {
+    val keys = EventTimes.in(grouping.keys, rows.lag(grouping.child)).toIndexedSeq.sorted.map((TimeSpec(_, _)).tupled)
     // what is told with its first row needs no end: its groups stay
     if (keys.nonEmpty || grouping.functions.isEmpty && grouping.keys.nonEmpty) Right(keys)
     else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {

@@ -3,7 +3,7 @@ package io.joinless.spark.compile
 import io.joinless.spark.plans.{AnyOf, BestRows, DeltaForm, FunctionOfRows, GroupFunction, Groups, Reason}
 import io.joinless.spark.rules.FunctionArguments.{argument, isRecomputed, recomputed, takesSums}
 import io.joinless.spark.rules.{Demand, FunctionArguments, Names, RowsDigest, TimeZones, WeightedRows}
-import io.joinless.spark.spec.{ColumnSpec, FactorLift, FunctionKind, FunctionSpec, GroupShape}
+import io.joinless.spark.spec.{ColumnSpec, FactorLift, FunctionKind, FunctionSpec, GroupShape, TimeSpec}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
@@ -86,9 +86,9 @@ private[compile] object GroupCompiler {
   }
 
   /** @param rows the changes of the grouping's child
-    * @param closes which keys are times that close, where groups are told once they are final
+    * @param closes keys that are times that close, and how far behind them, where groups are told once they are final
     */
-  def groups(grouping: Grouping, rows: WeightedRows, closes: IndexedSeq[Int]): Groups = {
+  def groups(grouping: Grouping, rows: WeightedRows, closes: IndexedSeq[TimeSpec]): Groups = {
     def own(e: Expression): Expression = rows.own(e, grouping.child)
 
     val keys = GroupCompiler.keys(grouping).map(value => (rows.text(value), value))

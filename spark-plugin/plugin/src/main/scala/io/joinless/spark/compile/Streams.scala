@@ -48,7 +48,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, 
 final private[compile] class Streams(val closing: Boolean = false) {
   private val all = new ArrayBuffer[LogicalPlan]
   private val derived = mutable.Set.empty[Int]
-  private val timesOf = mutable.Map.empty[Int, Set[Int]] // of derived rows that only come
+  private val timesOf = mutable.Map.empty[Int, Map[Int, Long]] // of derived rows that only come
   private var refusal: Option[Reason] = None
 
   /** Several operators read one stream, and may wait for different times. */
@@ -75,19 +75,20 @@ final private[compile] class Streams(val closing: Boolean = false) {
     case other => other.isInstanceOf[Groups]
   }
 
-  /** Whether a column of a stream is a time that closes ([[EventTimes]]), where rows are told once they are final. */
-  def closes(column: Attribute, ref: StreamRef): Boolean = all(ref.number) match {
-    case groups: Groups => groups.shape.closes.contains(ref.output.indexWhere(_.exprId == column.exprId))
-    case _: Changelog => false
-    case _ => timesOf.get(ref.number).fold(Conditions.isEventTime(column))(
-        _(ref.output.indexWhere(_.exprId == column.exprId))
-      )
+  /** The lag of a stream's column that is a time that closes ([[EventTimes]]), where rows are told once they are final. */
+  def lag(column: Attribute, ref: StreamRef): Option[Long] = {
+    def position = ref.output.indexWhere(_.exprId == column.exprId)
+    all(ref.number) match {
+      case groups: Groups => groups.shape.closes.find(_.ordinal == position).map(_.after)
+      case _: Changelog => None
+      case _ => timesOf.get(ref.number).fold(Option.when(Conditions.isEventTime(column))(0L))(_.get(position))
+    }
   }
 
-  /** Positions of a linear plan's columns that are times that close. */
-  def times(plan: LogicalPlan): Set[Int] = {
+  /** The columns of a linear plan that are such times, by position. */
+  def times(plan: LogicalPlan): Map[Int, Long] = {
     val refs = plan.collect { case ref: StreamRef => ref }
-    EventTimes.of(plan, a => refs.exists(ref => ref.outputSet.contains(a) && closes(a, ref)))
+    EventTimes.of(plan, a => refs.find(_.outputSet.contains(a)).flatMap(lag(a, _)))
   }
 
   /** Changes of what the query makes of its streams, not a changelog of the user's. */
@@ -192,15 +193,16 @@ final private[compile] class Streams(val closing: Boolean = false) {
     sameName(ref, Project(columns(ref), all(ref.number)))
   }
 
-  /** The rows of a block's leaf. Where other operators read its stream, too, and the leaf does not store the time by which rows are late, only
-    * those that these have.
+  /** The rows of a block's leaf. Late rows of streams are dropped by what is stored of them; where that does not say it, and other operators read
+    * the stream, too, and where rows are among them that are not of streams, and never late, before that.
     */
   def appended(scan: LogicalPlan): LogicalPlan = {
     val source = LeafSource(scan)
     val storesTime = scan.output.exists(a => Conditions.isEventTime(a) && source.resolve(a).isInstanceOf[Attribute])
-    if (storesTime || !readSeveralTimes) restored(scan)
+    val mixed = closing && scan.exists { case ref: StreamRef => isDerived(ref); case _ => false }
+    if (!mixed && (storesTime || !readSeveralTimes)) restored(scan)
     else scan.transform { case ref: StreamRef =>
-      sameName(ref, Project(columns(ref), inTime(ref)))
+      sameName(ref, Project(columns(ref), if (isDerived(ref)) all(ref.number) else inTime(all(ref.number))))
     }
   }
 
@@ -248,7 +250,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
         ref,
         all(ref.number) match {
           case Changelog(changes, weight, _, _, _) => Project(columns(ref) :+ named(weight), changes)
-          case _ => Project(columns(ref) :+ named(Literal(1L)), inTime(ref))
+          case stream =>
+            val rows = if (readSeveralTimes && !isDerived(ref)) inTime(stream) else stream
+            Project(columns(ref) :+ named(Literal(1L)), rows)
         }
       )
     case Project(list, child) =>
@@ -259,11 +263,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
     case other => throw new IllegalStateException(s"${other.nodeName} has no place above a changelog.")
   }
 
-  /** Of a stream that other operators read, too, those rows that these have. */
-  private def inTime(ref: StreamRef): LogicalPlan = {
-    val stream = all(ref.number)
-    val times =
-      if (readSeveralTimes && !isDerived(ref)) stream.output.filter(Conditions.isEventTime) else Nil
+  /** The rows of a stream that are not late. */
+  private def inTime(stream: LogicalPlan): LogicalPlan = {
+    val times = stream.output.filter(Conditions.isEventTime)
     if (times.isEmpty) stream else InTime(times, stream)
   }
 

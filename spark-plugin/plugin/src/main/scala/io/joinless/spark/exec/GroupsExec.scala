@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction, RowsOfGroup}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
-import io.joinless.spark.state.{GroupArgument, StoredGroups}
+import io.joinless.spark.state.{GroupArgument, RowLifetimes, StoredGroups}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
@@ -42,7 +42,8 @@ final case class GroupsExec(
     output: Seq[Attribute],
     stateInfo: Option[StateInfo],
     child: SparkPlan,
-    watermarks: Option[Watermarks] = None
+    watermarks: Option[Watermarks] = None,
+    lag: Long = 0L
 ) extends StatefulCells with NetChanges with ReadInParts {
 
   override def shortName: String = GroupFormat.OperatorName
@@ -98,6 +99,9 @@ final case class GroupsExec(
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     committed.exists(_.nextClose <= newInputWatermark)
 
+  override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] =
+    Some(inputWatermarkMs - RowLifetimes.ceilMillis(lag))
+
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulator
     commits
@@ -149,7 +153,8 @@ object GroupsExec {
       output: Seq[Attribute],
       partitions: Int,
       drawn: Option[StateInfo],
-      watermarks: Option[Watermarks]
+      watermarks: Option[Watermarks],
+      lag: Long = 0L
   ): SparkPlan = {
     val keys = shape.columns.size
     val sent = rows.output.take(keys).map(_.newInstance().withNullability(true)) :+
@@ -162,7 +167,8 @@ object GroupsExec {
       output,
       drawn.map(_.copy(numPartitions = parts)),
       GroupExchange(partial, sent.take(keys), parts),
-      watermarks
+      watermarks,
+      lag
     )
   }
 

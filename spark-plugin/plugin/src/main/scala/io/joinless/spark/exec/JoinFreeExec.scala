@@ -7,7 +7,7 @@ import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows}
-import io.joinless.spark.spec.{BlockSpec, ColumnRef, SpecComparison, StateFormat}
+import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
 import io.joinless.spark.state.{
   CacheSweeper,
   CellId,
@@ -23,7 +23,6 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.QueryPlan
-import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.plans.physical.{
   ClusteredDistribution,
   Distribution,
@@ -89,7 +88,8 @@ final case class JoinFreeExec(
     stateInfo: Option[StateInfo],
     child: SparkPlan,
     deltas: Boolean = false,
-    watermarks: Option[Watermarks] = None
+    watermarks: Option[Watermarks] = None,
+    lag: Long = 0L
 ) extends StatefulCells with NetChanges with ReadInParts {
 
   override def shortName: String = StateFormat.OperatorName
@@ -162,15 +162,8 @@ final case class JoinFreeExec(
     committed.exists(_.nextForgotten <= newInputWatermark)
 
   /** Where rows expire, results go with them: what stands above, and expires rows of its own, sees the same time. */
-  override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] = if (!spec.forgets) Some(inputWatermarkMs)
-  else {
-    val least = output.zip(spec.output).collect {
-      case (column, ColumnRef(r, _)) if column.metadata.contains(EventTimeWatermark.delayKey) =>
-        spec.relations(r).lifetime.toSeq.flatMap(_.times).map(_.after).maxOption
-          .fold(inputWatermarkMs)(after => inputWatermarkMs - RowLifetimes.ceilMillis(after))
-    }
-    Some((least :+ inputWatermarkMs).min)
-  }
+  override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] =
+    Some(inputWatermarkMs - RowLifetimes.ceilMillis(lag))
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulator

@@ -32,10 +32,10 @@ object GroupsText {
   }
 
   private def closing(groups: Groups): Seq[String] = {
-    val times = groups.shape.closes.map { i =>
-      val column = groups.shape.columns(i)
+    val times = groups.shape.closes.map { time =>
+      val column = groups.shape.columns(time.ordinal)
       val name = WindowTexts.short(column.name)
-      if (TimeSpec.isWindow(column.dataType)) s"the end of $name" else name
+      (if (TimeSpec.isWindow(column.dataType)) s"the end of $name" else name) + TimeText.beyond(time.after)
     }
     val told = if (groups.shape.tellsFirst) "with its first row; it is forgotten" else "once, and forgotten,"
     Seq(

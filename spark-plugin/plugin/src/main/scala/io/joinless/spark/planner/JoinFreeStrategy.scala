@@ -59,12 +59,14 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
         join.shape,
         _
       ))
-    val watermarks = for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info)
+    // of what a query says, each of its operators has the same rows of a stream, and waits as long as its spec says
+    val ofQuery = join.deltas && !join.shape.retractable
+    val watermarks = for (planning <- batch; info <- drawn)
+      yield if (ofQuery) Watermarks.ofStreams(planning) else Watermarks.of(planning, info)
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
       val output = RolesAndCellsExec.newOutput(spec)
-      // of what a query says, each of its operators has the same rows of a stream
-      val ofStream = join.deltas && !scan.exists(node => node.isInstanceOf[Groups] || node.isInstanceOf[JoinFreeJoin])
-      val late = if (ofStream) batch.map(Watermarks.ofStreams) else watermarks
+      val ofStream = !scan.exists(node => node.isInstanceOf[Groups] || node.isInstanceOf[JoinFreeJoin])
+      val late = if (ofStream && join.deltas) batch.map(Watermarks.ofStreams) else watermarks.filterNot(_ => ofQuery)
       RolesAndCellsExec(spec, roles, planLater(scan), output, late)
     }
     val rows = if (sent.size == 1) sent.head else UnionExec(sent)
@@ -75,7 +77,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       drawn.map(_.copy(numPartitions = spec.cells)),
       CellExchange(rows, spec.cells),
       join.deltas,
-      watermarks
+      watermarks,
+      join.lag
     )
   }
 
@@ -90,7 +93,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       groups.output,
       drawn.fold(partitions)(_.numPartitions),
       drawn,
-      for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info)
+      batch.map(Watermarks.ofStreams),
+      groups.lag
     )
   }
 

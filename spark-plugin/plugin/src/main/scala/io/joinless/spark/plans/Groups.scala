@@ -17,13 +17,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   * the change (1 or −1).
   *
   * @param purpose what the groups are for, where the query has no GROUP BY for them; for explain
+  * @param lag by how many microseconds times of groups still to come can be below the watermark, for what stands above
   */
 final case class Groups(
     child: LogicalPlan,
     functions: Seq[GroupFunction],
     shape: GroupShape,
     output: Seq[Attribute],
-    purpose: Option[String] = None
+    purpose: Option[String] = None,
+    lag: Long = 0L
 ) extends UnaryNode {
 
   /** All columns of the child are needed. */

@@ -12,7 +12,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
   *     true where that relation accepts the row;
   *   - `residuals(j)` is a predicate over `BoundReference`s into `shape.residuals(j).columns`;
   *   - `output` matches `shape.output` position by position; with `deltas` the weight of the change follows (BIGINT, not
-  *     NULL, never 0).
+  *     NULL, never 0);
+  *   - `lag`: by how many microseconds event times of rows still to come can be below the watermark, for what stands above.
   */
 final case class JoinFreeJoin(
     scans: Seq[LogicalPlan],
@@ -20,7 +21,8 @@ final case class JoinFreeJoin(
     shape: BlockShape,
     residuals: Seq[Expression],
     output: Seq[Attribute],
-    deltas: Boolean = false
+    deltas: Boolean = false,
+    lag: Long = 0L
 ) extends LogicalPlan {
 
   override def children: Seq[LogicalPlan] = scans

@@ -39,7 +39,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param counted equal rows of streams that only come are one, and counted
   * @param forgets rows that can be part of no further result need not be kept
   * @param expiring the leaves whose rows go by themselves: a stored column, and how many microseconds behind it
-  * @param unions of leaves whose rows are of several sorts, these
+  * @param sorts per leaf, the sorts of its rows, where rows are told once they are final
   */
 final case class BlockLayout(
     block: JoinBlock,
@@ -55,17 +55,21 @@ final case class BlockLayout(
     counted: Boolean,
     forgets: Boolean,
     expiring: Map[Int, Expiry],
-    unions: Map[Int, IndexedSeq[SortOfRows]]
+    sorts: Option[IndexedSeq[IndexedSeq[SortOfRows]]]
 ) {
 
+  private lazy val times = new Lifetimes(
+    block,
+    classes,
+    columns.map(stored => AttributeSet(stored.collect { case a: Attribute => a })),
+    sorts.getOrElse(block.leaves.map(leaf => IndexedSeq(SortOfRows.of(leaf))))
+  )
+
   /** Per leaf, how long its rows can be part of further results. */
-  lazy val lifetimes: IndexedSeq[Either[Boundless, Lifetime]] =
-    new Lifetimes(
-      block,
-      classes,
-      columns.map(stored => AttributeSet(stored.collect { case a: Attribute => a })),
-      unions
-    ).of
+  def lifetimes: IndexedSeq[Either[Boundless, Lifetime]] = times.of
+
+  /** By how many microseconds a time of results still to come can be below the watermark at most; None where nothing says it. */
+  def lag(column: Attribute): Option[Long] = times.lag(column)
 
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
     InputSpec(
@@ -219,7 +223,7 @@ object BlockLayout {
       counted = false,
       forgets = false,
       expiring = expiring,
-      unions = Map.empty
+      sorts = None
     )
   }
 

@@ -3,43 +3,51 @@ package io.joinless.spark.rules
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, LogicalPlan, Project, Union}
 
-/** Which columns of rows are times that close: once the watermark has reached such a time, no row with it comes any more.
+/** Which columns of rows are times that close, each with its lag: once the watermark is that much beyond such a time, no row with it comes any
+  * more.
   *
-  * They begin as columns with a watermark, and are handed on as they are, or as windows of Spark's over them: what Spark marks as an event
-  * time, and is made of such columns alone.
+  * They begin as columns with a watermark, whose lag is 0, and are handed on as they are, or as windows of Spark's over them: what Spark marks as
+  * an event time, and is made of such columns alone. A join that waits for late partners adds to the lag. All watermarks are the query's. Lags
+  * are microseconds.
   */
 private[spark] object EventTimes {
 
-  /** Positions of the columns that are such times.
+  /** The columns that are such times, by position.
     *
-    * @param closes whether a column below is one
+    * @param lag of a column below, where it is one
     */
-  def in(columns: Seq[NamedExpression], closes: Attribute => Boolean): Set[Int] =
-    columns.indices.filter(i => is(columns(i), closes)).toSet
+  def in(columns: Seq[NamedExpression], lag: Attribute => Option[Long]): Map[Int, Long] =
+    (for (i <- columns.indices; time <- ofColumn(columns(i), lag)) yield i -> time).toMap
 
-  private def is(column: NamedExpression, closes: Attribute => Boolean): Boolean = column match {
-    case a: Attribute => closes(a)
-    case Alias(a: Attribute, _) => closes(a)
-    case Alias(value, _) => made(column.toAttribute, value, closes)
-    case _ => false
+  private def ofColumn(column: NamedExpression, lag: Attribute => Option[Long]): Option[Long] = column match {
+    case a: Attribute => lag(a)
+    case Alias(a: Attribute, _) => lag(a)
+    case Alias(value, _) => made(column.toAttribute, value, lag)
+    case _ => None
   }
 
-  /** Whether a column is one that is `value` over columns below. */
-  def made(column: Attribute, value: Expression, closes: Attribute => Boolean): Boolean = value match {
-    case a: Attribute => closes(a)
-    case WindowOfTime(time, _) => closes(time)
+  /** The lag of a column that is `value` over columns below, where it is such a time. */
+  def made(column: Attribute, value: Expression, lag: Attribute => Option[Long]): Option[Long] = value match {
+    case a: Attribute => lag(a)
+    case WindowOfTime(time, _) => lag(time)
     case _ =>
-      val read = OuterScope.attributes(value)
-      column.metadata.contains(EventTimeWatermark.delayKey) && read.nonEmpty && read.forall(closes)
+      val lags = OuterScope.attributes(value).map(lag)
+      if (column.metadata.contains(EventTimeWatermark.delayKey) && lags.forall(_.isDefined)) lags.flatten.maxOption
+      else None
   }
 
   /** The same of a plan of projections, conditions and unions. */
-  def of(plan: LogicalPlan, closes: Attribute => Boolean): Set[Int] = plan match {
+  def of(plan: LogicalPlan, lag: Attribute => Option[Long]): Map[Int, Long] = plan match {
     case Project(list, child) =>
-      val below = of(child, closes)
-      in(list, a => below(child.output.indexWhere(_.exprId == a.exprId)))
-    case Filter(_, child) => of(child, closes)
-    case union: Union => union.children.map(of(_, closes)).reduce(_ intersect _)
-    case leaf => leaf.output.indices.filter(i => closes(leaf.output(i))).toSet
+      val below = of(child, lag)
+      in(list, a => below.get(child.output.indexWhere(_.exprId == a.exprId)))
+    case Filter(_, child) => of(child, lag)
+    case union: Union => ofAll(union.children.map(of(_, lag)))
+    case leaf => in(leaf.output, lag)
+  }
+
+  /** Of rows of several sorts. */
+  def ofAll(sorts: Seq[Map[Int, Long]]): Map[Int, Long] = sorts.reduce { (a, b) =>
+    for ((i, lag) <- a; other <- b.get(i)) yield i -> math.max(lag, other)
   }
 }

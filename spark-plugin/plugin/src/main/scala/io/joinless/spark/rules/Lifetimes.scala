@@ -26,13 +26,13 @@ import org.apache.spark.sql.catalyst.expressions.{
   * Results are never changed by this, nor is any told: only rows go that no later row can meet.
   *
   * @param columns per leaf, what is stored of it
-  * @param unions of leaves whose rows are of several sorts, these
+  * @param all per leaf, the sorts of its rows
   */
 final private[rules] class Lifetimes(
     block: JoinBlock,
     classes: AttributeClasses,
     columns: IndexedSeq[AttributeSet],
-    unions: Map[Int, IndexedSeq[SortOfRows]]
+    all: IndexedSeq[IndexedSeq[SortOfRows]]
 ) {
 
   private[this] val streams = block.leaves.indices.filter(i => block.leaves(i).plan.isStreaming)
@@ -46,16 +46,8 @@ final private[rules] class Lifetimes(
   /** Per leaf, the sorts of its rows; each with the columns by which they are late, where they are stored, as late rows are looked for in what
     * is stored: a time, and windows that it lies in.
     */
-  private[this] val sorts: IndexedSeq[IndexedSeq[SortOfRows]] = block.leaves.zipWithIndex.map { case (leaf, i) =>
-    val all = unions.getOrElse(
-      i,
-      IndexedSeq(SortOfRows(
-        leaf.attributes.filter(Conditions.isEventTime),
-        leaf.attributes.filterNot(_.nullable),
-        Map.empty
-      ))
-    )
-    all.map(sort => sort.copy(times = sort.times.filter(columns(i).contains)))
+  private[this] val sorts: IndexedSeq[IndexedSeq[SortOfRows]] = all.zip(columns).map { case (of, stored) =>
+    of.map(sort => sort.copy(times = sort.times.filter { case (time, _) => stored.contains(time) }))
   }
 
   /** Per leaf, until which watermark its rows are needed, or why there is none. */
@@ -69,7 +61,9 @@ final private[rules] class Lifetimes(
     val others = for (s <- streams if s != r; sort <- sorts(s)) yield s -> sort
     val each = others.map { case (s, sort) =>
       val bounds = boundsOf(own, sort)
-      s -> sort.times.flatMap(latest(bounds, _, r, own)).headOption
+      s -> sort.times.flatMap { case (time, lag) =>
+        latest(bounds, time, r, own).map { case (column, c) => column -> TimeBounds.sum(c, lag) }
+      }.headOption
     }
     each.collectFirst { case (s, None) => Boundless(s) }.toLeft {
       val terms = each.flatMap(_._2)
@@ -79,9 +73,21 @@ final private[rules] class Lifetimes(
 
   /** A column of `r`, and by how much `time` can be later than it at most: its event time, where that is bound to it. */
   private def latest(bounds: TimeBounds, time: Attribute, r: Int, own: SortOfRows): Option[(Attribute, Long)] =
-    (own.times ++ block.leaves(r).attributes.filter(columns(r).contains)).iterator
+    (own.times.map(_._1) ++ block.leaves(r).attributes.filter(columns(r).contains)).iterator
       .filterNot(a => own.constants.contains(a.exprId))
       .flatMap(column => bounds(time, column).map(column -> _)).nextOption()
+
+  /** By how much a time of results still to come can be below the watermark at most; None where nothing says it. Each of them has a row that is
+    * still to come, of the column's own leaf or of another one, whose time is not that much later.
+    */
+  def lag(column: Attribute): Option[Long] = {
+    val r = block.leaves.indexWhere(_.attributes.exists(_.exprId == column.exprId))
+    val lags = for (own <- sorts(r); s <- streams; sort <- sorts(s) if s != r || (sort eq own)) yield {
+      val bounds = boundsOf(own, sort)
+      sort.times.flatMap { case (time, lag) => bounds(time, column).map(TimeBounds.sum(_, lag)) }.minOption
+    }
+    if (lags.forall(_.isDefined)) lags.flatten.maxOption.map(math.max(_, 0L)) else None
+  }
 
   /** What holds of times where rows of these sorts meet: the same of all that are no part of a union. */
   private def boundsOf(own: SortOfRows, other: SortOfRows): TimeBounds = {
@@ -129,15 +135,25 @@ final private[spark] case class Lifetime(sorts: IndexedSeq[IndexedSeq[(Attribute
 
 /** A part of the union that a leaf is: rows of one sort.
   *
-  * @param times columns by which its rows are late
+  * @param times columns by which no row comes any more once the watermark is beyond them, and by how much ([[EventTimes]])
   * @param neverNull columns that are NULL in none of its rows
   * @param constants columns that are the same in all of its rows
   */
 final private[spark] case class SortOfRows(
-    times: Seq[Attribute],
+    times: Seq[(Attribute, Long)],
     neverNull: Seq[Attribute],
     constants: Map[ExprId, Literal]
 )
+
+private[spark] object SortOfRows {
+
+  /** Rows of a stream. */
+  def of(leaf: Leaf): SortOfRows = SortOfRows(
+    leaf.attributes.filter(Conditions.isEventTime).map(_ -> 0L),
+    leaf.attributes.filterNot(_.nullable),
+    Map.empty
+  )
+}
 
 /** Nothing bounds the time of rows still to come of this leaf. */
 final private[spark] case class Boundless(leaf: Int)

@@ -48,7 +48,7 @@ private[rules] object TimeBounds {
   final private case class Bound(later: Attribute, earlier: Attribute, most: Long)
 
   // conditions that contradict each other have no result, so a sum that runs away downwards is as good as any
-  private def sum(a: Long, b: Long): Long =
+  def sum(a: Long, b: Long): Long =
     if (a == Unbounded || b == Unbounded) Unbounded
     else {
       val sum = a + b

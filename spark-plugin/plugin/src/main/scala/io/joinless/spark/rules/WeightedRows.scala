@@ -23,7 +23,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, Lo
   * @param sums per argument that the rows were asked to be added up for, where that stands; None where it is to be computed from the
   *   query's columns
   * @param keys per key by which the rows are grouped, which column it is; None where it is to be computed
-  * @param times positions of the query's columns that are times that close ([[EventTimes]]); asked where rows are told once they are final
+  * @param times the query's columns that are times that close, by position, with their lags ([[EventTimes]]); asked where rows are told once
+  *   they are final
   */
 final case class WeightedRows(
     plan: LogicalPlan,
@@ -32,11 +33,12 @@ final case class WeightedRows(
     retractable: Boolean,
     sums: IndexedSeq[Option[Seq[SumColumns]]] = IndexedSeq.empty,
     keys: IndexedSeq[Option[Int]] = IndexedSeq.empty,
-    times: Set[Int] = Set.empty
+    times: Map[Int, Long] = Map.empty
 ) {
 
-  /** Whether a column of `query` closes. */
-  def closes(query: LogicalPlan)(column: Attribute): Boolean = times(query.output.indexWhere(_.exprId == column.exprId))
+  /** The lag of a column of `query` that is a time that closes. */
+  def lag(query: LogicalPlan)(column: Attribute): Option[Long] =
+    times.get(query.output.indexWhere(_.exprId == column.exprId))
 
   /** A projection of the rows of `query`. */
   def project(list: Seq[NamedExpression], query: LogicalPlan): WeightedRows = {
@@ -47,7 +49,7 @@ final case class WeightedRows(
       Project(columns :+ plan.output.last, plan),
       values.map { case a: Attribute => shown(query.output.indexWhere(_.exprId == a.exprId)); case _ => -1 },
       e => text(OuterScope.replace(e)(a => meaning.getOrElse(a.exprId, a))),
-      times = EventTimes.in(list, closes(query))
+      times = EventTimes.in(list, lag(query))
     ).noted(values.map(text), values)
   }
 
@@ -60,14 +62,17 @@ final case class WeightedRows(
     val output = expand.output.map(_.newInstance()) :+ plan.output.last.newInstance()
     val projections = expand.projections.map(_.map(own(_, expand.child)) :+ plan.output.last)
     val texts = expand.output.indices.map(i => expand.projections.map(list => text(list(i))).mkString("(", " OR ", ")"))
-    val close = expand.output.indices.filter { i =>
-      expand.projections.forall(list => EventTimes.made(expand.output(i), list(i), closes(expand.child)))
-    }
+    val close = EventTimes.ofAll(expand.projections.map { list =>
+      EventTimes.in(
+        expand.output.zip(list).map { case (a, e) => Alias(e, a.name)(explicitMetadata = Some(a.metadata)) },
+        lag(expand.child)
+      )
+    })
     copy(
       Expand(projections, output, plan),
       output.init.map(_ => -1),
       WeightedRows.named(expand.output, texts),
-      times = close.toSet
+      times = close
     ).noted(
       texts,
       expand.projections.flatten
@@ -85,7 +90,7 @@ final case class WeightedRows(
       Project((kept ++ made).map(a => Alias(a, "result")()) :+ plan.output.last, all),
       kept.map(_ => -1) ++ made.map(_ => -1),
       WeightedRows.named(generate.output, texts),
-      times = EventTimes.in(generate.requiredChildOutput, closes(generate.child))
+      times = EventTimes.in(generate.requiredChildOutput, lag(generate.child))
     ).noted(texts, Seq(generate.generator))
   }
 
@@ -163,7 +168,7 @@ object WeightedRows {
       union.output.map(_ => -1),
       named(union.output, names),
       parts.exists(_.retractable),
-      times = parts.map(_.times).reduce(_ intersect _)
+      times = EventTimes.ofAll(parts.map(_.times))
     )
   }
 

@@ -36,7 +36,7 @@ object GroupFormat {
       "above" -> shape.above.fold[JValue](JNull)(SpecEncoder.rows),
       "zone" -> shape.zone.fold[JValue](JNull)(JString(_)),
       "origin" -> shape.origin.fold[JValue](JNothing)(SpecEncoder.encode(_)),
-      "closes" -> (if (shape.isClosing) JArray(shape.closes.map(JInt(_)).toList) else JNothing)
+      "closes" -> (if (shape.isClosing) JArray(shape.closes.map(SpecEncoder.encode(_)).toList) else JNothing)
     )))
   }
 
@@ -66,7 +66,7 @@ object GroupFormat {
         nullable(at(o, "above"))(rows),
         nullable(at(o, "zone"))(_ => text(o, "zone")),
         optional(o, "origin").map(origin),
-        if (version == 1) IndexedSeq.empty else list(o, "closes").map(number)
+        if (version == 1) IndexedSeq.empty else list(o, "closes").map(SpecDecoder.time)
       )
     } catch {
       case refused: JoinlessAnalysisException => throw refused
@@ -104,7 +104,10 @@ object GroupFormat {
       ).orElse(MeaningComparison.zones(before.zone, now.zone))
   }
 
-  private def times(shape: GroupShape): String = shape.closes.map(shape.columns(_).name).mkString(", ")
+  private def times(shape: GroupShape): String = shape.closes.map { time =>
+    val behind = if (time.after == 0) "" else s" + ${time.after / 1e6} seconds"
+    shape.columns(time.ordinal).name + behind
+  }.mkString(", ")
 
   private def kind(name: String): FunctionKind = FunctionKind.all.find(_.name == name).getOrElse {
     throw new IllegalArgumentException(s"nothing is kept of a group as ${name.take(100)}")

@@ -12,8 +12,8 @@ import org.apache.spark.sql.types.DataType
   *   this is equal. A query goes on where it is not, as in Spark: filters of rows that only come may change. None where the
   *   writing release recorded none
   * @param zone the time zone, where a grouping column, an argument or what is made of the groups depends on it
-  * @param closes grouping columns that are times: a group is told once, when the watermark has reached one of them, and goes. Empty where
-  *   groups are told whenever they change
+  * @param closes grouping columns that are times, and how far behind them rows still come: a group is told once, when the watermark has reached
+  *   one of these, and goes. Empty where groups are told whenever they change
   */
 final case class GroupShape(
     columns: IndexedSeq[ColumnSpec],
@@ -21,7 +21,7 @@ final case class GroupShape(
     above: Option[RowsSpec] = None,
     zone: Option[String] = None,
     origin: Option[OriginSpec] = None,
-    closes: IndexedSeq[Int] = IndexedSeq.empty
+    closes: IndexedSeq[TimeSpec] = IndexedSeq.empty
 ) {
 
   /** Groups are told once, and go. */

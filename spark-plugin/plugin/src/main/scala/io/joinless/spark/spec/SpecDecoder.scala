@@ -63,13 +63,11 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
 
   private def lifetime(relation: JValue): LifetimeSpec =
     LifetimeSpec(
-      list(relation, "until").map(time),
+      list(relation, "until").map(SpecDecoder.time),
       optional(relation, "orUntil").fold(IndexedSeq.empty[IndexedSeq[TimeSpec]])(_ =>
-        list(relation, "orUntil").map(sort => list(sort, "until").map(time))
+        list(relation, "orUntil").map(sort => list(sort, "until").map(SpecDecoder.time))
       )
     )
-
-  private def time(time: JValue): TimeSpec = TimeSpec(int(time, "column"), long(time, "after"))
 
   /** No field is ignored: it would say something that this release does not know of. */
   private def checkNames(o: JObject): Unit = {
@@ -145,6 +143,8 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
 }
 
 private[spec] object SpecDecoder {
+
+  def time(time: JValue): TimeSpec = TimeSpec(int(time, "column"), long(time, "after"))
 
   /** What every version has. */
   private val Common = Set(

@@ -88,7 +88,7 @@ private[spec] object SpecEncoder {
 
   private def encode(sql: Option[String]): JValue = sql.fold[JValue](JNull)(JString(_))
 
-  private def encode(time: TimeSpec): JValue =
+  def encode(time: TimeSpec): JValue =
     JObject("column" -> JInt(time.ordinal), "after" -> JInt(time.after))
 
   private def encode(column: ColumnRef): JValue = numbers(column.relation, column.ordinal)

@@ -1,6 +1,6 @@
 package io.joinless.spark.state
 
-import io.joinless.spark.spec.{GroupShape, TimeSpec}
+import io.joinless.spark.spec.GroupShape
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** When groups close: the watermark at which no row of a group comes any more, read from its grouping columns. Watermarks are
@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   */
 final private[spark] class CloseTimes(shape: GroupShape) {
   private[this] val times =
-    shape.closes.map(i => new RowLifetimes.Moment(TimeSpec(i, after = 0L), shape.columns)).toArray
+    shape.closes.map(new RowLifetimes.Moment(_, shape.columns)).toArray
 
   /** The least of the group's times: each row of it has all of them. The greatest long where all are NULL: it never closes. */
   def of(group: UnsafeRow): Long = {

@@ -129,7 +129,7 @@ private[time] object FinalQuery {
     ("IF(y IS NULL, ts, TIMESTAMP '0001-01-01')", 20, s"SELECT t.k, t.ts, t.x, a.y FROM t LEFT JOIN a ON $near"),
     (
       "w.end",
-      40,
+      20,
       s"SELECT window(t.ts, '10 seconds') AS w, COUNT(*) AS n, COUNT(a.y) AS m FROM t LEFT JOIN a ON $near GROUP BY 1"
     ),
     (

@@ -20,12 +20,12 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
 
   for ((query, i) <- FinalQuery.All.zipWithIndex if runs.isDefined || i % 3 == 0; run <- 0 until runs.getOrElse(1))
     test(s"oracle_ what is final: ${query.sql}${if (run > 0) s", run $run" else ""}") {
-      played(new FinalRowsRun(session, query, 1000L * i + run))
+      played(new FinalRowsRun(session, query, 1000L * i + run + 1))
     }
 
   for ((query, i) <- FinalQuery.Waiting.zipWithIndex if runs.isDefined || i % 3 == 1; run <- 0 until runs.getOrElse(1))
     test(s"oracle_ plain outer and semi joins: ${query.sql}${if (run > 0) s", run $run" else ""}") {
-      played(new FinalRowsRun(session, query, 1000L * i + run, plain = true))
+      played(new FinalRowsRun(session, query, 1000L * i + run + 1, plain = true))
     }
 
   private def played(run: FinalRowsRun): Unit = {
