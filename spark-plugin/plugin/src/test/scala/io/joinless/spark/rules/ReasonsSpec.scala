@@ -96,7 +96,14 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     assert(!block(s"SELECT a.src $chain").shape.staticsAtArrival)
   }
 
-  plan_(Reason.OuterJoin)("SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k AND a.ts1 = b.ts2")
+  plan_(Reason.TooFewRelations)("SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k AND a.ts1 = b.ts2")
+  plan_(Reason.OuterJoin, anyTwo)("SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k")
+  plan_(Reason.OuterJoin, anyTwo, "spark.joinless.outerJoins.enabled" -> "false")(
+    "SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k AND a.ts1 = b.ts2"
+  )
+  plan_(Reason.OuterJoin, anyTwo)(
+    "SELECT a.k FROM (SELECT DISTINCT k, ts1 FROM w1) a LEFT JOIN w2 b ON a.k = b.k AND a.ts1 = b.ts2"
+  )
   plan_(Reason.NondeterministicCondition)(
     "SELECT x.s FROM (SELECT a.src AS s, b.dst AS m FROM e a JOIN e b ON a.dst = b.src WHERE rand(1) < 0.5) x " +
       "JOIN e d ON x.m = d.src"

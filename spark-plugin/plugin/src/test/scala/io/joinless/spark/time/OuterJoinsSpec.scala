@@ -1,0 +1,163 @@
+package io.joinless.spark.time
+
+import java.sql.Timestamp
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import io.joinless.spark.inspect.Inspection
+import io.joinless.spark.plans.{JoinFreeJoin, Reason}
+import io.joinless.spark.{SharedSpark, TestFolders}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row, classic}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Outer and semi joins of plain queries: which are rewritten, with what around them, and how a checkpoint goes on. */
+class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
+  import FinalRowsRun._
+
+  implicit private val timedRows: Encoder[Timed] = Encoders.product[Timed]
+  implicit private val otherRows: Encoder[Other] = Encoders.product[Other]
+  private lazy val session = spark.asInstanceOf[classic.SparkSession]
+
+  private val near = "t.k = a.k AND a.ta BETWEEN t.ts AND t.ts + INTERVAL 20 SECONDS"
+  private val pairs =
+    s"SELECT t.k, t.g, t.x, t.ts, a.y FROM t JOIN t u ON u.g = t.g AND u.ts = t.ts LEFT JOIN a ON $near"
+
+  /** Two streams with watermarks as the views `t` and `a`, and what sends a second of each. */
+  private class Streams {
+    private[this] val ts = MemoryStream[Timed](timedRows, session)
+    private[this] val as = MemoryStream[Other](otherRows, session)
+    ts.toDF().withWatermark("ts", "1 second").createOrReplaceTempView("t")
+    as.toDF().withWatermark("ta", "1 second").createOrReplaceTempView("a")
+
+    def send(second: Int): Unit = {
+      ts.addData(
+        Timed(second % 3, second % 2, second.toLong, at(second)),
+        Timed(second % 4, 7, -second.toLong, at(second))
+      )
+      val _ = as.addData(Other(second % 5, second, at(second + 3)))
+    }
+  }
+
+  private def at(second: Int) = new Timestamp(1000L * second)
+
+  private def optimized(sql: String): LogicalPlan =
+    Inspection.optimized(session, spark.sql(sql).queryExecution.analyzed)
+
+  private def blocks(plan: LogicalPlan): Seq[Seq[String]] =
+    plan.collect { case join: JoinFreeJoin => join.shape.relations.map(_.name) }
+
+  private def reasons(plan: LogicalPlan): Seq[Reason] = plan.collect { case join: Join => Reason.at(join) }.flatten
+
+  test("the joins around an outer join are rewritten with it, and only the columns stored that are needed above") {
+    new Streams
+    val plan = optimized(s"SELECT g, COUNT(*) AS n FROM ($pairs) GROUP BY g, window(ts, '10 seconds')")
+    assert(blocks(plan) == Seq(Seq("t", "u", "a"), Seq("t", "a")))
+    val stored = plan.collect { case join: JoinFreeJoin => join.shape.inputs.flatMap(_.columns.map(_.name)) }.flatten
+    assert(!stored.contains("x") && !stored.contains("y"), stored)
+    assert(reasons(plan).isEmpty)
+  }
+
+  test("what keeps state stays above and below, and trees in the place of an outer join's side are rewritten") {
+    new Streams
+    spark.table("t").dropDuplicates("k", "ts").createOrReplaceTempView("d")
+    withConf("spark.joinless.minRelations" -> "2") {
+      val below = optimized(s"SELECT t.k, a.y FROM d t LEFT JOIN a ON $near")
+      assert(blocks(below).isEmpty)
+      assert(reasons(below).map(_.sentence) == Seq(
+        "A join of type LEFT OUTER is not an inner join: dropDuplicates of some columns stands below it."
+      ))
+      // nothing bounds d
+      val side =
+        optimized(s"SELECT q.k, q.y, d.x FROM (SELECT t.k, a.y FROM t LEFT JOIN a ON $near) q LEFT JOIN d ON d.k = q.k")
+      assert(blocks(side) == Seq(Seq("t", "a"), Seq("t", "a")))
+      assert(reasons(side).map(_.code) == Seq(Reason.OuterJoin))
+    }
+  }
+
+  test("what Spark keeps is Spark's plan") {
+    new Streams
+    def spark_(sql: String) = withConf("spark.joinless.enabled" -> "false")(optimized(sql).canonicalized.toString)
+    for (
+      sql <- Seq(
+        s"SELECT t.k, a.y FROM t LEFT JOIN a ON $near", // two relations
+        "SELECT t.k, a.y FROM t JOIN t u ON u.g = t.g LEFT JOIN a ON t.k = a.k", // no bounds
+        s"SELECT t.k FROM t JOIN t u ON u.g = t.g AND u.ts = t.ts LEFT ANTI JOIN a ON $near"
+      )
+    ) {
+      val plan = optimized(sql)
+      assert(blocks(plan).isEmpty && reasons(plan).nonEmpty)
+      assert(numbered(plan.canonicalized.toString) == numbered(spark_(sql)))
+    }
+    withConf("spark.joinless.outerJoins.enabled" -> "false") {
+      assert(blocks(optimized(pairs)).isEmpty)
+      assert(reasons(optimized(pairs)).exists(_.sentence.contains("spark.joinless.outerJoins.enabled is false")))
+    }
+    assert(blocks(optimized(pairs)).size == 2)
+  }
+
+  /** A plan's text with ids in the order in which they come. */
+  private def numbered(plan: String): String = {
+    val ids = "#[0-9]+L?".r
+    val order = ids.findAllIn(plan).toSeq.distinct
+    ids.replaceAllIn(plan, m => s"#${order.indexOf(m.matched)}")
+  }
+
+  test("Spark's own operators above get all rows, in time") {
+    val sql =
+      s"SELECT window(ts, '10 seconds').end AS e, COUNT(*) AS n, COUNT(y) AS m, SUM(x) AS s FROM ($pairs) GROUP BY window(ts, '10 seconds')"
+    val told = played(sql, new Streams, TestFolders.create("above").toString)(_.startsWith("joinFree"))
+    val bySpark = withConf("spark.joinless.enabled" -> "false") {
+      played(sql, new Streams, TestFolders.create("above").toString)(_ == "symmetricHashJoin")
+    }
+    // Spark waits longer
+    assert(bySpark.toSet.subsetOf(told.toSet) && bySpark.size >= 4 && told.distinct.size == told.size)
+  }
+
+  test("a checkpoint that was begun with Spark's operators goes on with them") {
+    val (streams, checkpoint) = (new Streams, TestFolders.create("spark").toString)
+    val first = withConf("spark.joinless.enabled" -> "false") {
+      played(pairs, streams, checkpoint, 0 until 40 by 5)(_ == "symmetricHashJoin")
+    }
+    val second = played(pairs, streams, checkpoint, 40 until 90 by 5)(_ == "symmetricHashJoin")
+    assert(first.nonEmpty && second.nonEmpty)
+    assert(reasons(optimized(pairs)).isEmpty, "a new query is rewritten")
+  }
+
+  test("a checkpoint that was begun here goes on, whatever the settings say by now") {
+    val (streams, checkpoint) = (new Streams, TestFolders.create("ours").toString)
+    val first = played(pairs, streams, checkpoint, 0 until 40 by 5)(_.startsWith("joinFree"))
+    val second = withConf("spark.joinless.minRelations" -> "9", "spark.joinless.outerJoins.enabled" -> "false") {
+      played(pairs, streams, checkpoint, 40 until 200 by 5)(_.startsWith("joinFree"))
+    }
+    val whole =
+      played(pairs, new Streams, TestFolders.create("ours").toString, 0 until 200 by 5)(_.startsWith("joinFree"))
+    def bag(rows: Seq[Row]) = rows.groupBy(identity).map { case (row, copies) => row -> copies.size }
+    assert(bag(first ++ second) == bag(whole) && whole.exists(_.isNullAt(4)) && whole.exists(!_.isNullAt(4)))
+    val changed = intercept[Exception](
+      played(pairs.replace("20 SECONDS", "30 SECONDS"), streams, checkpoint, 200 until 205)(_ => true)
+    )
+    assert(changed.getMessage.contains("JOINLESS_STATE_MISMATCH"), changed.getMessage)
+  }
+
+  /** What a plain query tells of these seconds, which all of its stateful operators below its own groups must be. */
+  private def played(sql: String, streams: Streams, checkpoint: String, seconds: Range = 0 until 200 by 5)(
+      operator: String => Boolean
+  ): Seq[Row] = {
+    val told = new ConcurrentHashMap[Long, Seq[Row]]
+    val query: StreamingQuery = spark.sql(sql).writeStream.option("checkpointLocation", checkpoint)
+      .foreachBatch((df: DataFrame, id: Long) => { val _ = told.put(id, df.collect().toSeq) }).start()
+    try
+      for (second <- seconds) {
+        streams.send(second)
+        query.processAllAvailable()
+      }
+    finally query.stop()
+    val operators = query.recentProgress.flatMap(_.stateOperators.map(_.operatorName)).distinct.toSeq
+    assert(operators.filterNot(_ == "stateStoreSave").forall(operator) && operators.nonEmpty, operators)
+    told.asScala.toSeq.sortBy(_._1).flatMap(_._2)
+  }
+}
