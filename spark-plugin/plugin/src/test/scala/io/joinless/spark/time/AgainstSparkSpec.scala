@@ -61,6 +61,16 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
     assert(told.last.subsetOf(all) && told.last.size >= all.size - 5, s"${all.diff(told.last)} of ${all.size}")
   }
 
+  test("windows of a time that is shown beside the window by which rows are bound") {
+    // Spark refuses two event times in one stream
+    val sql =
+      "SELECT window(a.ta, '5 seconds') AS w, COUNT(*) AS n, SUM(b.v) AS s FROM (SELECT k, v, window(ta, '10 seconds') AS w, ta " +
+        "FROM a) a JOIN (SELECT k, v, window(tb, '10 seconds') AS w FROM b) b ON a.k = b.k AND a.w = b.w GROUP BY window(a.ta, '5 seconds')"
+    val told = play(enabled = true, sql, InTime).flatMap(_.rows).toSet
+    val all = whole(sql)
+    assert(told.subsetOf(all) && told.size >= all.size - 5, s"${told.diff(all)}, ${all.diff(told)}")
+  }
+
   /** The same as one batch, without watermarks. */
   private def whole(sql: String): Set[String] = {
     def table(name: String) =
