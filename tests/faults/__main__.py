@@ -22,7 +22,7 @@ from random import Random
 
 import duckdb
 
-from faults.pipeline import COLUMNS, LASTS, OF_CHANGES, QUERIES
+from faults.pipeline import COLUMNS, FINAL, LASTS, OF_CHANGES, QUERIES, SETTLED
 
 FILES_AT_ONCE = 14
 EXECUTOR = b"CoarseGrainedExecutorBackend"
@@ -72,9 +72,11 @@ def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int, int]]) -> 
     """Rows that are missing or too many in what was written, counted with their copies; and rows that are right."""
     db = table_of(kind, present)
     columns = "x, y, z" if kind in OF_CHANGES else "x, y, z, w"
-    db.execute(f"CREATE TABLE expected AS SELECT {columns}, count(*) AS n FROM ({QUERIES[kind]}) GROUP BY ALL")
+    told = f"x <= (SELECT max(minute) FROM r) - {SETTLED}" if kind in FINAL else "true"
+    query = f"SELECT {columns}, count(*) AS n FROM ({QUERIES[kind]}) WHERE {told} GROUP BY ALL"
+    db.execute(f"CREATE TABLE expected AS {query}")
     weight = "sum(_weight)" if kind in OF_CHANGES else "count(*)"
-    written = f"SELECT {columns}, {weight} AS n FROM read_parquet('{folder}/out/*/*.parquet') GROUP BY ALL"
+    written = f"SELECT {columns}, {weight} AS n FROM read_parquet('{folder}/out/*/*.parquet') WHERE {told} GROUP BY ALL"
     db.execute(f"CREATE TABLE found AS SELECT * FROM ({written}) WHERE n <> 0")
     both = f"SELECT sum(abs(coalesce(f.n, 0) - coalesce(e.n, 0))) FROM found f FULL JOIN expected e USING ({columns})"
     wrong = db.execute(both).fetchall()[0][0]

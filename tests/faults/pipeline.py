@@ -29,10 +29,20 @@ QUERIES = {
         JOIN r c ON b.v = c.k AND c.ts BETWEEN b.ts AND b.ts + INTERVAL 3 MINUTES""",
     "changes": _OF_CHANGES,
     "expiring": _OF_CHANGES,
+    "final": """
+        SELECT a.minute AS x, a.k AS y, COUNT(*) AS z, COUNT(b.v) AS w FROM r a
+        LEFT JOIN r b ON a.v = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 3 MINUTES GROUP BY a.ts, a.minute, a.k""",
+    "optional": """
+        SELECT a.minute AS x, a.v AS y, COALESCE(b.v, -1) AS z, COALESCE(c.k, -1) AS w FROM r a
+        LEFT JOIN r b ON a.v = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 3 MINUTES
+        LEFT JOIN r c ON a.k = c.v AND c.ts BETWEEN a.ts - INTERVAL 2 MINUTES AND a.ts""",
 }
 #: Pipelines that read and write changes; rows of one of them also expire.
 OF_CHANGES = ("changes", "expiring")
 LASTS = 5  # minutes
+#: Pipelines that tell a row when it is final; `x` is its minute, and `SETTLED` later ones have come by then.
+FINAL = ("final", "optional")
+SETTLED = 5
 COLUMNS = "k BIGINT, v BIGINT, minute BIGINT"
 LOCAL = "local-cluster[2,1,1024]"
 
@@ -92,7 +102,7 @@ def main(folder: Path, kind: str, master: str = LOCAL, *settings: str) -> None:
     spark = session(master, dict(setting.split("=") for setting in settings))
     schema = f"_change_type STRING, {COLUMNS}" if kind in OF_CHANGES else COLUMNS
     rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).csv(str(folder / "in"))
-    if kind in ("bounded", "expiring"):
+    if kind in ("bounded", "expiring", *FINAL):
         rows = rows.withColumn("ts", F.timestamp_seconds(60 * rows.minute)).withWatermark("ts", "1 second")
     if kind in OF_CHANGES:
         rows = joinless.changelog(rows)
@@ -102,6 +112,8 @@ def main(folder: Path, kind: str, master: str = LOCAL, *settings: str) -> None:
     result = spark.sql(QUERIES[kind])
     if kind in OF_CHANGES:
         result = joinless.enumerate_deltas(result, output="weight")
+    if kind == "final":
+        result = joinless.enumerate_deltas(result, emit="on_close")
     several_hosts = master != LOCAL
     if several_hosts:
         result = held(result, folder)
