@@ -188,7 +188,7 @@ final class DeltaCompiler(
     closes <-
       if (streams.closing) Finality.closes(grouping, rows, streams, purpose) else Right(IndexedSeq.empty)
   } yield {
-    val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose)
+    val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose.map(_.text))
     Project(grouping.results, streams.addGroups(groups, grouping.output))
   }
 

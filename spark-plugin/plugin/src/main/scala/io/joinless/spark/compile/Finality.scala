@@ -121,21 +121,19 @@ private[compile] object Finality {
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,
       streams: Streams,
-      purpose: Option[String]
+      purpose: Option[GroupCompiler.Purpose]
   ): Either[Reason, IndexedSeq[TimeSpec]] = {
     val keys = EventTimes.in(grouping.keys, rows.lag(grouping.child)).toIndexedSeq.sorted.map((TimeSpec(_, _)).tupled)
     // what is told with its first row needs no end: its groups stay
     if (keys.nonEmpty || grouping.functions.isEmpty && grouping.keys.nonEmpty) Right(keys)
     else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
-      val isOfPartners = purpose.exists(_.contains("whether"))
-      val groups =
-        if (isOfPartners) "whether a row has a partner can"
-        else if (purpose.isDefined) s"${purpose.get.replaceFirst(" of each of \\d+ parts", "")} can"
-        else if (grouping.keys.isEmpty) "the group of all rows can"
-        else s"groups by ${grouping.keys.map(Names.of).mkString(", ")} can"
+      val groups = purpose.map(_.tells).getOrElse(
+        if (grouping.keys.isEmpty) "the group of all rows"
+        else s"groups by ${grouping.keys.map(Names.of).mkString(", ")}"
+      )
       never(
-        s"$groups change for ever",
-        if (isOfPartners)
+        s"$groups can change for ever",
+        if (purpose.exists(_.isOfPartners))
           "Let the condition of the join, EXISTS or IN bound the times of both sides, as that of an inner join."
         else
           "Group or partition by a column that has a watermark, or by window(...) of it, beside other columns: in each set of a ROLLUP."

@@ -20,7 +20,17 @@ import org.apache.spark.sql.types._
 private[compile] object GroupCompiler {
 
   /** What an [[Aggregate]] that the query does not have is for; for explain. */
-  val purpose: TreeNodeTag[String] = TreeNodeTag[String]("joinless.purpose")
+  val purpose: TreeNodeTag[Purpose] = TreeNodeTag[Purpose]("joinless.purpose")
+
+  /** @param text for explain
+    * @param tells what a group tells
+    * @param isOfPartners whether a row has a partner
+    */
+  final case class Purpose(text: String, tells: String, isOfPartners: Boolean)
+
+  object Purpose {
+    def partners(text: String): Purpose = Purpose(text, "whether a row has a partner", isOfPartners = true)
+  }
 
   /** A GROUP BY that can be kept.
     *

@@ -86,7 +86,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     if (columns.isEmpty) rows
     else {
       val part = Pmod(new Murmur3Hash(columns), Literal(Parts))
-      val known = groups(Seq(Alias(part, "part")()), rows, order, Some(limit), s" of each of $Parts parts")
+      val known = groups(Seq(Alias(part, "part")()), rows, order, Some(limit), "", inParts = true)
       Project(rows.output, exploded(known, known.output.last, rows))
     }
   }
@@ -144,14 +144,16 @@ private[compile] object OrderedRows {
 
   /** Groups of rows by keys: the keys, and the rows in order.
     *
-    * @param of which rows, in words
+    * @param by the groups, in words
+    * @param inParts the groups are parts of the rows that are asked for
     */
   private def groups(
       keys: Seq[Alias],
       rows: LogicalPlan,
       order: Seq[SortOrder],
       limit: Option[Int],
-      of: String
+      by: String,
+      inParts: Boolean = false
   ): Aggregate = {
     val struct = CreateNamedStruct(rows.output.zipWithIndex.flatMap { case (a, i) => Seq(Literal(s"c$i"), a) })
     val byFields = BindReferences.bindReferences(order, rows.output)
@@ -159,7 +161,11 @@ private[compile] object OrderedRows {
     val aggregate = Aggregate(keys.map(_.child), keys :+ Alias(best.toAggregateExpression(), "rows")(), rows)
     val which = limit.fold("all rows")(n => if (n == 1) "the first row" else s"the first $n rows")
     val ordered = if (order.isEmpty) "" else s", ordered by ${names(order)}"
-    aggregate.setTagValue(GroupCompiler.purpose, which + of + ordered)
+    val parts = if (inParts) s" of each of $Parts parts" else ""
+    aggregate.setTagValue(
+      GroupCompiler.purpose,
+      GroupCompiler.Purpose(which + parts + by + ordered, which + by + ordered, isOfPartners = false)
+    )
     aggregate
   }
 

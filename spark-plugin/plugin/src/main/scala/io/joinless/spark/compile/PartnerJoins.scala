@@ -1,5 +1,6 @@
 package io.joinless.spark.compile
 
+import io.joinless.spark.compile.GroupCompiler.Purpose
 import io.joinless.spark.plans.{AnyOf, CanThrow, Reason}
 import io.joinless.spark.rules.{Conditions, Names}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
@@ -191,7 +192,7 @@ private[compile] object PartnerJoins {
     if (count == 0) {
       val flags = right.output.map(flag)
       val one = Aggregate(Nil, flags, right)
-      one.setTagValue(GroupCompiler.purpose, "all rows in one group, whether there are any")
+      one.setTagValue(GroupCompiler.purpose, Purpose.partners("all rows in one group, whether there are any"))
       Presence(one, Nil, attributes(flags))
     } else {
       val (plan, values) = sides.source
@@ -206,7 +207,7 @@ private[compile] object PartnerJoins {
       val groups = Aggregate(keys, keys ++ all, union)
       groups.setTagValue(
         GroupCompiler.purpose,
-        s"by ${keys.map(_.name).mkString(", ")}, whether the other side of the join has such rows"
+        Purpose.partners(s"by ${keys.map(_.name).mkString(", ")}, whether the other side of the join has such rows")
       )
       val known = Filter(all.last.toAttribute, groups)
       Presence(known, keys, attributes(all.init))
