@@ -139,7 +139,9 @@ def test_python_knows_all_metrics_of_the_operator() -> None:
     source = ROOT / "spark-plugin/plugin/src/main/scala/io/joinless/spark/exec/OperatorMetrics.scala"
     names = {name.strip("`") for name, _ in metrics(source)}
     assert len(names) > 15
-    camel = {re.sub(r"_(\w)", lambda m: m[1].upper(), name) for name in [*running._METRICS, *running._LEAST]}
+    camel = {
+        re.sub(r"_(\w)", lambda m: m[1].upper(), name) for name in [*running._METRICS, *running._LEAST, *running._MOST]
+    }
     assert camel == names
 
 

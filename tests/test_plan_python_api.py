@@ -140,6 +140,41 @@ def test_progress_tells_what_the_operator_did(edges: SparkSession, tmp_path: Pat
     assert joinless.error(query) is None
 
 
+def test_progress_tells_the_sizes_of_relations_and_of_a_better_tree_for_them(
+    edges: SparkSession, tmp_path: Path
+) -> None:
+    edges.conf.set("spark.sql.shuffle.partitions", "4")
+    sizes = {"a": 9, "b": 8, "c": 7, "d": 6, "e": 1500}
+    for name, rows in sizes.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.csv").write_text("".join(f"{i},{i}\n" for i in range(rows)))
+        edges.readStream.schema(f"x{name} INT, y{name} INT").csv(str(tmp_path / name)).createOrReplaceTempView(
+            f"v{name}"
+        )
+    path = (
+        "SELECT xa, ye FROM va a JOIN vb b ON a.ya = b.xb JOIN vc c ON b.yb = c.xc JOIN vd d ON c.yc = d.xd "
+        "JOIN ve e ON d.yd = e.xe"
+    )
+
+    def told(checkpoint: str) -> joinless.Progress:
+        query = edges.sql(path).writeStream.format("noop").option("checkpointLocation", checkpoint).start()
+        query.processAllAvailable()
+        query.stop()
+        report = joinless.progress(query)
+        assert report is not None
+        assert report.rows_of == sizes
+        assert (report.steps_saved > 25) == bool(report.advice)
+        return report
+
+    (better,) = told(str(tmp_path / "cp1")).advice
+    # the tree has e two levels below its root, where one would do
+    assert better.startswith("Another join tree of a, b, c, d, e would take 49 % fewer steps")
+    hint = "a=9,b=8,c=7,d=6,e=1500"
+    assert f"spark.joinless.relationSizes={hint} chooses it" in better
+    edges.conf.set("spark.joinless.relationSizes", hint)
+    assert told(str(tmp_path / "cp2")).advice == ()
+
+
 def test_the_full_result_of_one_of_several_equal_joins_is_asked_for_by_number(
     edges: SparkSession, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 
@@ -71,8 +71,12 @@ class Progress:
         propagate_ms, enumerate_ms, commit_ms, rebuild_ms: task time in milliseconds.
         total: figures of all batches of this run that Spark remembers
             (``spark.sql.streaming.numRecentProgressUpdates``, 100).
+        steps_saved: percent of the steps of changes that another join tree would save, if relations change as often as
+            they have rows now; the most of any join.
+        rows_of: rows that each relation of the joins has, by name; where two joins have one of that name, the larger
+            number.
         advice: what to look at, in whole sentences: an input that holds the watermark back, many late rows, rows
-            without an end. Nothing changes by itself.
+            without an end, a join tree that does not suit the sizes of the relations. Nothing changes by itself.
     """
 
     batch_id: int
@@ -110,6 +114,8 @@ class Progress:
     newest_event_time: datetime | None
     next_end: datetime | None
     total: Totals
+    steps_saved: int
+    rows_of: Mapping[str, int]
     advice: tuple[str, ...]
 
     @property
@@ -165,6 +171,8 @@ def progress(query: StreamingQuery | str) -> Progress | None:
         newest_event_time=_instant(last.eventTime.get("max")),
         next_end=_next_end(last),
         total=_totals(batches),
+        steps_saved=max((_steps_saved(operator) for operator in ours), default=0),
+        rows_of=_rows_of(last),
         advice=tuple(_advice(batches)),
         **{name: _sum(ours, _camel(name)) for name in _METRICS},
     )
@@ -195,8 +203,20 @@ def _next_end(batch: StreamingQueryProgress) -> datetime | None:
     return min((datetime.fromtimestamp(end / 1000, timezone.utc) for end in ends if end), default=None)
 
 
+def _rows_of(batch: StreamingQueryProgress) -> dict[str, int]:
+    rows: dict[str, int] = {}
+    for operator in _joinless_operators(batch):
+        for name, n in operator.customMetrics.items():
+            if name.startswith(_ROWS_OF):
+                relation = name.removeprefix(_ROWS_OF)
+                rows[relation] = max(n, rows.get(relation, 0))
+    return rows
+
+
 def _advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
     """Looks at the batches with rows that Spark remembers."""
+    if batches:
+        yield from _trees(batches[-1])
     busy = [batch for batch in batches if batch.numInputRows and batch.eventTime.get("watermark")]
     recent = busy[-_ENOUGH_BATCHES:]
     if len(recent) < _ENOUGH_BATCHES:
@@ -227,6 +247,27 @@ def _advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
             f"The query has a watermark, and none of {sum(j.numRowsTotal for j in joins):,} stored rows has an end. "
             "joinless.explain says which condition is missing; joinless.expire lets rows go by their age."
         )
+
+
+def _steps_saved(operator: StateOperatorProgress) -> int:
+    return int(operator.customMetrics.get("stepsSaved", 0))
+
+
+def _trees(batch: StreamingQueryProgress) -> Iterator[str]:
+    """Trees that were chosen for other sizes."""
+    for operator in _joinless_operators(batch):
+        saved = _steps_saved(operator)
+        if saved >= _WORTHWHILE and operator.numRowsTotal >= _ENOUGH_ROWS:
+            sizes = {
+                name.removeprefix(_ROWS_OF): rows
+                for name, rows in operator.customMetrics.items()
+                if name.startswith(_ROWS_OF)
+            }
+            hint = ",".join(f"{relation}={max(rows, 1)}" for relation, rows in sorted(sizes.items()))
+            yield (
+                f"Another join tree of {', '.join(sorted(sizes))} would take {saved} % fewer steps, if they change "
+                f"as often as they have rows. spark.joinless.relationSizes={hint} chooses it, with a new checkpoint."
+            )
 
 
 def _joinless_operators(batch: StreamingQueryProgress) -> list[StateOperatorProgress]:
@@ -298,13 +339,22 @@ def _camel(name: str) -> str:
 #: So many batches with rows say something.
 _ENOUGH_BATCHES = 5
 
+#: Percent of steps, and rows, from which on another tree is worth a word.
+_WORTHWHILE, _ENOUGH_ROWS = 25, 1000
+
+#: How the rows of a relation are called among the figures.
+_ROWS_OF = "rows."
+
 #: More late rows than this part are worth a word.
 _MANY_LATE = 0.01
 
 _FROM_SPARK = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
 _OF_GROUPS = {"group_entries", "groups_touched", "group_rows_out"}
-_OF_TIME = {"watermark", "newest_event_time", "advice"}
+_OF_TIME = {"watermark", "newest_event_time", "advice", "rows_of"}
 #: A moment of each operator, of which the least counts.
 _LEAST = {"next_end"}
-_METRICS = [field.name for field in fields(Progress) if field.name not in _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST]
+#: The same, of which the greatest counts.
+_MOST = {"steps_saved"}
+_OTHERS = _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST | _MOST
+_METRICS = [field.name for field in fields(Progress) if field.name not in _OTHERS]
 _CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|$)")

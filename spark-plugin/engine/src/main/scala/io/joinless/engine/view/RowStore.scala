@@ -27,7 +27,9 @@ trait RowStore {
   final def find(input: Int, words: Array[Long], count: Int): Int = identity(input).find(words, count)
 
   /** Rows stored, over all inputs. */
-  final def rows: Long = block.inputs.indices.iterator.map(arena(_).live.toLong).sum
+  final def rows: Long = rowsOfInputs.sum
+
+  final def rowsOfInputs: IndexedSeq[Long] = block.inputs.indices.map(arena(_).live.toLong)
 
   /** Distinct keys, over all edges. */
   def keys: Long

@@ -15,7 +15,8 @@ final case class CellSizes(
     keys: Long,
     bytes: Long,
     storeBytes: Long,
-    nextForgotten: Long
+    nextForgotten: Long,
+    inputs: IndexedSeq[Long]
 )
 
 object CellSizes {
@@ -30,7 +31,8 @@ object CellSizes {
       views.keys,
       bytes,
       storeBytes,
-      figures.nextForgotten
+      figures.nextForgotten,
+      views.rowsOfInputs
     )
 
   /** @param told in the order in which cells committed */

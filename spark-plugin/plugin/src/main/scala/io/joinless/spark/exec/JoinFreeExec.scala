@@ -154,7 +154,11 @@ final case class JoinFreeExec(
     def ofScans(metric: String) = child.collect { case scan: RolesAndCellsExec => scan.longMetric(metric).value }.sum
     longMetric("numRowsDroppedByWatermark").set(ofScans(RolesAndCellsExec.RowsDropped))
     longMetric(OperatorMetrics.KeyErrors).set(ofScans(OperatorMetrics.KeyErrors))
-    super.getProgress()
+    val rows = RelationSizes(spec, sizes.map(_.inputs))
+    longMetric(OperatorMetrics.StepsSaved).set(RelationSizes.saved(spec.shape, rows))
+    val progress = super.getProgress()
+    for ((relation, n) <- spec.relations.zip(rows)) progress.customMetrics.put(OperatorMetrics.rowsOf(relation.name), n)
+    progress
   }
 
   /** Whether rows would go in a batch without data. */

@@ -3,7 +3,8 @@ package io.joinless.spark.exec
 import io.joinless.engine.view.RowStore
 import org.apache.spark.sql.execution.metric.SQLMetric
 
-/** What the operator reports in `progress.stateOperators[].customMetrics`; every figure but `nextEnd` is a sum over the cells.
+/** What the operator reports in `progress.stateOperators[].customMetrics`; every figure but `nextEnd` and `stepsSaved` is a sum over the
+  * cells. Behind them stands `rows.<relation>` for each relation: the rows that it has ([[RelationSizes]]).
   *
   * Counts are of this batch, of all actions on it; `storedRows`, `rowsOwed`, `logRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of
   * the state after it, and `nextEnd` is of it ([[CellSizes]]). Times are task times in milliseconds; those of propagating and enumerating are estimated
@@ -26,6 +27,7 @@ object OperatorMetrics {
   final val Keys = "keys"
   final val ArenaBytes = "arenaBytes"
   final val NextEnd = "nextEnd"
+  final val StepsSaved = "stepsSaved"
   final val CacheHits = "cacheHits"
   final val BatchesTakenBack = "batchesTakenBack"
   final val Rebuilds = "rebuilds"
@@ -33,6 +35,9 @@ object OperatorMetrics {
   final val EnumerateMs = "enumerateMs"
   final val CommitMs = "commitMs"
   final val RebuildMs = "rebuildMs"
+
+  /** The rows of a relation. */
+  def rowsOf(relation: String): String = s"rows.$relation"
 
   /** Name and meaning, in the order of the documentation. */
   val all: Seq[(String, String)] = Seq(
@@ -52,6 +57,7 @@ object OperatorMetrics {
     Keys -> "distinct keys on the edges of the join tree",
     ArenaBytes -> "bytes held by view trees",
     NextEnd -> "the watermark at which the next stored row goes, in milliseconds; 0 where none does",
+    StepsSaved -> "percent of the steps of changes that another join tree would save, by the rows that relations have now",
     CacheHits -> "cells whose view tree was in the executor's cache",
     BatchesTakenBack -> "cached view trees rolled back by one batch, which is computed again",
     Rebuilds -> "cells whose view tree was rebuilt from the log",
