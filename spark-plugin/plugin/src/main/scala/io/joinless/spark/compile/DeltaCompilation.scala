@@ -3,7 +3,7 @@ package io.joinless.spark.compile
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.{Inspection, SqlText}
-import io.joinless.spark.plans.{JoinFreeJoin, Reason}
+import io.joinless.spark.plans.{DeltaRows, JoinFreeJoin, Reason}
 import io.joinless.spark.run.RunState
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.SparkSession
@@ -49,7 +49,10 @@ object DeltaCompilation {
   def plain(session: SparkSession, analyzed: LogicalPlan, run: => RunState): LogicalPlan = {
     val conf = Inspection.conf(session)
     if (!conf.enabled || SparkMembers.missing.isDefined || !OuterJoins.in(analyzed)) analyzed
-    else OuterJoins.replaced(DeltaCompiler.inlined(analyzed))(outerJoins(session, conf, run))
+    else {
+      val compiled = OuterJoins.replaced(DeltaCompiler.inlined(analyzed))(outerJoins(session, conf, run))
+      if (compiled.exists(_.isInstanceOf[DeltaRows])) compiled else analyzed
+    }
   }
 
   private def outerJoins(session: SparkSession, conf: JoinlessConf, run: RunState)(

@@ -118,7 +118,7 @@ final class DeltaCompiler(
       for {
         _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
         ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(Subqueries.named(optimized(template)))
-        inner <- PartnerJoins.inner(ordered, streams.closing)
+        inner <- new PartnerJoins(streams.closing, streams.random).inner(ordered)
         _ = streams.readSeveralTimes = streams.closing && inner.exists {
           case join: Join => Conditions.joinsStreams(join)
           case _ => false

@@ -25,39 +25,82 @@ import org.apache.spark.sql.types.BooleanType
   * The joins by `P` are null-safe, as each row of `L` has its key in it. More keys than those of `L` do no harm, so the keys are
   * taken from the relation that has them, below the joins of `L`. Where `L` has them of several relations, its result is
   * an input ([[StoredInput]]): the join would be a cycle.
+  *
+  * @param closing rows only come
+  * @param random why the streams of a plan are not the same when they are read twice, if they are not
   */
-private[compile] object PartnerJoins {
+final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan => Option[Reason]) {
+  import PartnerJoins._
 
-  /** The plan without other joins of streams than inner ones.
-    *
-    * @param closing rows only come
-    */
-  def inner(plan: LogicalPlan, closing: Boolean): Either[Reason, LogicalPlan] = {
+  /** The plan without other joins of streams than inner ones. */
+  def inner(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
     val changed = plan.transformUp {
       case join: Join if reason.isEmpty && Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike] =>
-        rewritten(join, closing).fold(r => { reason = Some(r); join }, identity)
+        rewritten(join).fold(r => { reason = Some(r); join }, identity)
     }
     reason.toLeft(changed)
   }
 
-  private def rewritten(join: Join, closing: Boolean): Either[Reason, LogicalPlan] = {
+  private def rewritten(join: Join): Either[Reason, LogicalPlan] = {
     // both sides are read twice, and must be the same twice
     val expressions = join.condition.toSeq ++ Seq(join.left, join.right).flatMap(_.collect {
       case node => node.expressions
     }.flatten)
-    DeltaScope.changing(expressions).map(Left(_)).getOrElse(join.joinType match {
+    DeltaScope.changing(expressions).orElse(random(join)).map(Left(_)).getOrElse(join.joinType match {
       case LeftSemi => Right(semi(Sides(join.left, join.right, join.condition)))
       case LeftAnti => Right(anti(Sides(join.left, join.right, join.condition)))
       case ExistenceJoin(exists) => Right(flag(Sides(join.left, join.right, join.condition), exists))
-      case LeftOuter => Right(outer(join.left, join.right, join.condition, closing))
-      case RightOuter => Right(Project(join.output, outer(join.right, join.left, join.condition, closing)))
-      case FullOuter => Right(fullOuter(join, closing))
-      case LeftSingle => Subqueries.single(join).flatMap(inner(_, closing))
+      case LeftOuter => Right(outer(join.left, join.right, join.condition))
+      case RightOuter => Right(Project(join.output, outer(join.right, join.left, join.condition)))
+      case FullOuter => Right(fullOuter(join))
+      case LeftSingle => Subqueries.single(join).flatMap(inner(_))
       case other =>
         Left(Reason.of(Reason.OuterJoin, "type" -> other.sql, "why" -> "its rows cannot be kept up to date"))
     })
   }
+
+  private def outer(
+      left: LogicalPlan,
+      right: LogicalPlan,
+      condition: Option[Expression]
+  ): LogicalPlan = {
+    val sides = Sides(left, right, condition).copy(told = closing)
+    if (holdsJoin(right)) {
+      val pairs = Project(left.output ++ right.output, Join(left, right, Inner, condition, JoinHint.NONE))
+      Union(pairs, Project(left.output ++ nulls(right.output), anti(sides)))
+    } else {
+      val partner = partners(sides)
+      val absent = Filter(Not(partner.flags.head), partner.plan)
+      val (keys, read) = partner.keys.splitAt(sides.keys.size)
+      val filled = Alias(Literal.FalseLiteral, "filled")()
+      val real = Project(
+        named(sides.keys.map(_.right)) ++ read.map(nothing) ++ (filled +: right.output),
+        sides.right
+      )
+      val padded = Project(keys ++ read ++ (Alias(Literal.TrueLiteral, "filled")() +: nulls(right.output)), absent)
+      val rows = Union(real, padded)
+      val (k, others) = rows.output.splitAt(keys.size)
+      val (c, isFilled) = (others.take(read.size), others(read.size))
+      val residual = sides.residual.reduceOption(And(_, _)).map(e =>
+        If(isFilled, same(sides.read, c).reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral), e)
+      )
+      val all = joined(reachable(sides), rows, same(sides.keys.map(_.left), k) ++ residual)
+      all.setTagValue(KeySource.keepsLeft, ())
+      Project(left.output ++ right.output, all)
+    }
+  }
+
+  private def fullOuter(join: Join): LogicalPlan = {
+    val alone = anti(Sides(join.right, join.left, join.condition).copy(told = closing))
+    Union(
+      outer(join.left, join.right, join.condition),
+      Project(nulls(join.left.output) ++ join.right.output, alone)
+    )
+  }
+}
+
+private[compile] object PartnerJoins {
 
   /** `left = right`, each over its side; `<=>` where `nullSafe`. */
   final private case class Key(left: Expression, right: Expression, nullSafe: Boolean) {
@@ -242,46 +285,6 @@ private[compile] object PartnerJoins {
   /** NULLs in the place of columns. */
   private def nulls(columns: Seq[Attribute]): Seq[NamedExpression] =
     columns.map(a => Alias(Literal(null, a.dataType), a.name)(a.exprId, a.qualifier))
-
-  private def outer(
-      left: LogicalPlan,
-      right: LogicalPlan,
-      condition: Option[Expression],
-      closing: Boolean
-  ): LogicalPlan = {
-    val sides = Sides(left, right, condition).copy(told = closing)
-    if (holdsJoin(right)) {
-      val pairs = Project(left.output ++ right.output, Join(left, right, Inner, condition, JoinHint.NONE))
-      Union(pairs, Project(left.output ++ nulls(right.output), anti(sides)))
-    } else {
-      val partner = partners(sides)
-      val absent = Filter(Not(partner.flags.head), partner.plan)
-      val (keys, read) = partner.keys.splitAt(sides.keys.size)
-      val filled = Alias(Literal.FalseLiteral, "filled")()
-      val real = Project(
-        named(sides.keys.map(_.right)) ++ read.map(nothing) ++ (filled +: right.output),
-        sides.right
-      )
-      val padded = Project(keys ++ read ++ (Alias(Literal.TrueLiteral, "filled")() +: nulls(right.output)), absent)
-      val rows = Union(real, padded)
-      val (k, others) = rows.output.splitAt(keys.size)
-      val (c, isFilled) = (others.take(read.size), others(read.size))
-      val residual = sides.residual.reduceOption(And(_, _)).map(e =>
-        If(isFilled, same(sides.read, c).reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral), e)
-      )
-      val all = joined(reachable(sides), rows, same(sides.keys.map(_.left), k) ++ residual)
-      all.setTagValue(KeySource.keepsLeft, ())
-      Project(left.output ++ right.output, all)
-    }
-  }
-
-  private def fullOuter(join: Join, closing: Boolean): LogicalPlan = {
-    val alone = anti(Sides(join.right, join.left, join.condition).copy(told = closing))
-    Union(
-      outer(join.left, join.right, join.condition, closing),
-      Project(nulls(join.left.output) ++ join.right.output, alone)
-    )
-  }
 
   /** Whether the result is that of a join, not stored anywhere. */
   private def holdsJoin(plan: LogicalPlan): Boolean = plan match {

@@ -21,6 +21,7 @@ import io.joinless.spark.rules.{
   EventTimes,
   LeafSource,
   MeaningTexts,
+  Names,
   RelationNames,
   RowsDigest,
   StoredRows,
@@ -34,6 +35,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeReference,
   Expression,
+  InputFileName,
   LateralSubquery,
   Literal,
   NamedExpression,
@@ -89,6 +91,17 @@ final private[compile] class Streams(val closing: Boolean = false) {
   def times(plan: LogicalPlan): Map[Int, Long] = {
     val refs = plan.collect { case ref: StreamRef => ref }
     EventTimes.of(plan, a => refs.find(_.outputSet.contains(a)).flatMap(lag(a, _)))
+  }
+
+  /** What is random in the streams that a plan reads: who reads them twice does not read the same. */
+  def random(plan: LogicalPlan): Option[Reason] = {
+    val expressions = for {
+      ref <- plan.collect { case ref: StreamRef => ref } if !isDerived(ref)
+      e <- all(ref.number).collect { case node => node.expressions }.flatten
+      random <- e.find(part => !part.deterministic && part.children.forall(_.deterministic))
+      if !random.isInstanceOf[InputFileName]
+    } yield random
+    expressions.headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
   }
 
   /** Changes of what the query makes of its streams, not a changelog of the user's. */

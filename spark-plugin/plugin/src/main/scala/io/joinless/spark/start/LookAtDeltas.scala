@@ -22,7 +22,7 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!DeltaCompiler.hasMarks(plan)) {
       if (isAction) CompileDeltas.refuseMasked(plan)
-      unmasked(if (isBatch) plan else DeltaCompilation.plain(session, plan, RunState.NoQuery))
+      unmasked(if (!plan.isStreaming || isBatch) plan else DeltaCompilation.plain(session, plan, RunState.NoQuery))
     } else if (isAction) throw JoinlessErrors.streamNotStarted(LookAtDeltas.told(plan))
     else unmasked(DeltaCompilation.shown(session, plan))
 
