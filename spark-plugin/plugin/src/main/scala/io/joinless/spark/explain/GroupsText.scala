@@ -1,6 +1,6 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{Addition, BestRows, DeltaForm, DeltaRows, GroupFunction, Groups}
+import io.joinless.spark.plans.{Addition, BestRows, DeltaForm, DeltaRows, GroupFunction, Groups, TimeText, WindowTexts}
 import io.joinless.spark.spec.TimeSpec
 
 /** A GROUP BY that keeps state, as lines for people: what is grouped, what is stored, how changes are told. */

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
 
   /** The code's sentence with the arguments filled in. */
-  def sentence: String = fill(code.sentence)
+  def sentence: String = WindowTexts.short(fill(code.sentence))
 
   /** What the user can do, with the arguments filled in. */
   def advice: String = fill(code.advice)

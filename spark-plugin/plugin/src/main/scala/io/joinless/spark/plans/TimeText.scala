@@ -1,7 +1,7 @@
-package io.joinless.spark.explain
+package io.joinless.spark.plans
 
 /** Distances in time as people read them. */
-private[explain] object TimeText {
+private[spark] object TimeText {
 
   private val units = Seq("day" -> 86400000000L, "hour" -> 3600000000L, "minute" -> 60000000L)
 

@@ -1,9 +1,9 @@
-package io.joinless.spark.explain
+package io.joinless.spark.plans
 
 /** Spark's windows in time as people write them. Spark turns `window(ts, '10 seconds')` into the arithmetic of a start and an end, which is
   * what texts of expressions show.
   */
-private[explain] object WindowTexts {
+private[spark] object WindowTexts {
   private val Begin = "named_struct('start', knownnullable(precisetimestampconversion("
   private val Time = "precisetimestampconversion\\(([^()]+)\\)".r
   private val Size = "\\+ (\\d+)L\\)*$".r.unanchored
