@@ -87,9 +87,10 @@ CASES = [
     forced(
         "an outer join",
         "OUTER_JOIN",
-        "SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k",
-        "LEFT OUTER is not an inner join: whether a row has a partner can change for ever",
+        "SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k AND a.w1t = b.w2t",
+        "LEFT OUTER is not an inner join: spark.joinless.outerJoins.enabled is false",
         minRelations="2",
+        outerJoins_enabled="false",
     ),
     forced(
         "a cross product",
