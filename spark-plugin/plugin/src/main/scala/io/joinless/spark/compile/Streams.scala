@@ -12,6 +12,7 @@ import io.joinless.spark.plans.{
   Groups,
   InPlaceOf,
   InTime,
+  JoinFreeJoin,
   MaskedStream,
   Reason,
   StreamRef
@@ -215,7 +216,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
     val mixed = closing && scan.exists { case ref: StreamRef => isDerived(ref); case _ => false }
     if (!mixed && (storesTime || !readSeveralTimes)) restored(scan)
     else scan.transform { case ref: StreamRef =>
-      sameName(ref, Project(columns(ref), if (isDerived(ref)) all(ref.number) else inTime(all(ref.number))))
+      sameName(ref, Project(columns(ref), inTime(ref)))
     }
   }
 
@@ -263,9 +264,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
         ref,
         all(ref.number) match {
           case Changelog(changes, weight, _, _, _) => Project(columns(ref) :+ named(weight), changes)
-          case stream =>
-            val rows = if (readSeveralTimes && !isDerived(ref)) inTime(stream) else stream
-            Project(columns(ref) :+ named(Literal(1L)), rows)
+          case stream => Project(columns(ref) :+ named(Literal(1L)), if (readSeveralTimes) inTime(ref) else stream)
         }
       )
     case Project(list, child) =>
@@ -276,10 +275,11 @@ final private[compile] class Streams(val closing: Boolean = false) {
     case other => throw new IllegalStateException(s"${other.nodeName} has no place above a changelog.")
   }
 
-  /** The rows of a stream that are not late. */
-  private def inTime(stream: LogicalPlan): LogicalPlan = {
-    val times = stream.output.filter(Conditions.isEventTime)
-    if (times.isEmpty) stream else InTime(times, stream)
+  /** The rows of a stream that are not late; what the query itself makes never is. */
+  private def inTime(ref: StreamRef): LogicalPlan = {
+    val stream = all(ref.number)
+    val times = if (isDerived(ref)) Nil else stream.output.filter(Conditions.isEventTime)
+    if (times.isEmpty) stream else InTime(times, Streams.lag(stream), stream)
   }
 
   private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()
@@ -291,6 +291,16 @@ final private[compile] class Streams(val closing: Boolean = false) {
 }
 
 private[compile] object Streams {
+
+  /** By how many microseconds event times of a stream that is a query of this kind itself can be below the watermark. */
+  private def lag(stream: LogicalPlan): Long = {
+    val own = stream match {
+      case join: JoinFreeJoin => join.lag
+      case groups: Groups => groups.lag
+      case _ => 0L
+    }
+    own + stream.children.map(lag).maxOption.getOrElse(0L)
+  }
 
   /** Whether a plan of streams has projections, conditions and unions only. */
   def isLinear(plan: LogicalPlan): Boolean = plan match {

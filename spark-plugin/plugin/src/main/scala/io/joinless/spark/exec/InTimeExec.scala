@@ -1,5 +1,6 @@
 package io.joinless.spark.exec
 
+import io.joinless.spark.state.RowLifetimes
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
@@ -12,7 +13,7 @@ import org.apache.spark.sql.joinless.Watermarks
   *
   * @param watermarks those of the query's streams; None where no query runs
   */
-final case class InTimeExec(times: Seq[Attribute], watermarks: Option[Watermarks], child: SparkPlan)
+final case class InTimeExec(times: Seq[Attribute], lag: Long, watermarks: Option[Watermarks], child: SparkPlan)
     extends UnaryExecNode {
 
   override lazy val metrics: Map[String, SQLMetric] =
@@ -26,7 +27,10 @@ final case class InTimeExec(times: Seq[Attribute], watermarks: Option[Watermarks
 
   override protected def doExecute(): RDD[InternalRow] = {
     val (scan, dropped) = (child.output, longMetric(RolesAndCellsExec.RowsDropped))
-    watermarks.flatMap(w => Watermarks.condition(times, w.lateMs, severalEventTimes = false)).fold(child.execute()) {
+    val lagMs = RowLifetimes.ceilMillis(lag)
+    watermarks.flatMap(w => Watermarks.condition(times, w.lateMs - lagMs, severalEventTimes = false)).fold(
+      child.execute()
+    ) {
       late => child.execute().mapPartitions(LateRows.without(_, late, scan, () => dropped += 1))
     }
   }

@@ -42,8 +42,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case DeltaRows(child, form, shownColumns, output) =>
       DeltaRowsExec(form, shownColumns, output, planLater(child)) :: Nil
     case groups: Groups => planned(groups) :: Nil
-    case InTime(times, child) =>
-      InTimeExec(times, StreamContext.current(session).map(Watermarks.ofStreams), planLater(child)) :: Nil
+    case InTime(times, lag, child) =>
+      InTimeExec(times, lag, StreamContext.current(session).map(Watermarks.ofStreams), planLater(child)) :: Nil
     case RowWindows(child, windows, output) => RowWindowsExec(windows, output, planLater(child)) :: Nil
     case Changelog(child, _, _, _, _) => MarkExec("Changelog", plan.output, planLater(child)) :: Nil
     case Project(list, DeltaOutput(child)) => MarkExec("DeltaOutput", list.map(_.toAttribute), planLater(child)) :: Nil
@@ -59,14 +59,15 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
         join.shape,
         _
       ))
-    // of what a query says, each of its operators has the same rows of a stream, and waits as long as its spec says
-    val ofQuery = join.deltas && !join.shape.retractable
-    val watermarks = for (planning <- batch; info <- drawn)
-      yield if (ofQuery) Watermarks.ofStreams(planning) else Watermarks.of(planning, info)
+    val watermarks = for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info)
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
       val output = RolesAndCellsExec.newOutput(spec)
-      val ofStream = !scan.exists(node => node.isInstanceOf[Groups] || node.isInstanceOf[JoinFreeJoin])
-      val late = if (ofStream && join.deltas) batch.map(Watermarks.ofStreams) else watermarks.filterNot(_ => ofQuery)
+      // of what a query says, each of its operators has the same rows of a stream, and those of its other operators are never late
+      val late =
+        if (!join.deltas) watermarks
+        else if (isOfQuery(scan)) None
+        else if (!scan.exists(hasState)) batch.map(Watermarks.ofStreams)
+        else watermarks
       RolesAndCellsExec(spec, roles, planLater(scan), output, late)
     }
     val rows = if (sent.size == 1) sent.head else UnionExec(sent)
@@ -82,6 +83,15 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     )
   }
 
+  private def hasState(plan: LogicalPlan): Boolean = plan.isInstanceOf[Groups] || plan.isInstanceOf[JoinFreeJoin]
+
+  /** Whether rows come from other operators of the same query whose changes, or final rows, are asked; a stream may be another such query. */
+  private def isOfQuery(plan: LogicalPlan): Boolean = plan match {
+    case join: JoinFreeJoin => join.deltas
+    case _: DeltaRows => false
+    case other => other.isInstanceOf[Groups] || other.children.exists(isOfQuery)
+  }
+
   private def planned(groups: Groups): SparkPlan = {
     val batch = StreamContext.current(session)
     val drawn = batch.map(_.nextStateInfo())
@@ -93,7 +103,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       groups.output,
       drawn.fold(partitions)(_.numPartitions),
       drawn,
-      batch.map(Watermarks.ofStreams),
+      for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info),
       groups.lag
     )
   }

@@ -7,8 +7,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   * of them has the same rows.
   *
   * @param times the columns that say it
+  * @param lag by how many microseconds such times can be below the watermark and not be late
   */
-final case class InTime(times: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+final case class InTime(times: Seq[Attribute], lag: Long, child: LogicalPlan) extends UnaryNode {
 
   override def output: Seq[Attribute] = child.output
 
