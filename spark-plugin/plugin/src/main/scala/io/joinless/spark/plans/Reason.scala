@@ -11,13 +11,13 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
 
   /** The code's sentence with the arguments filled in. */
-  def sentence: String = WindowTexts.short(fill(code.sentence))
+  def sentence: String = fill(code.sentence)
 
   /** What the user can do, with the arguments filled in. */
   def advice: String = fill(code.advice)
 
   private def fill(template: String): String =
-    arguments.foldLeft(template) { case (text, (name, value)) => text.replace(s"<$name>", value) }
+    WindowTexts.short(arguments.foldLeft(template) { case (text, (name, value)) => text.replace(s"<$name>", value) })
 
   override def toString: String = s"${code.name}: $sentence"
 }
