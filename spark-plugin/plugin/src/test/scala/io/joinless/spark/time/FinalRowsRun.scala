@@ -33,14 +33,13 @@ final private[time] class FinalRowsRun(
   private[this] val twice = random.nextInt(3) == 0
   private[this] val ts = MemoryStream[Timed](Encoders.product[Timed], spark)
   private[this] val as = MemoryStream[Other](Encoders.product[Other], spark)
-  private[this] val sent = Seq.fill(2)(mutable.ArrayBuffer.empty[Seq[Event]])
-  private[this] val taken = Array.fill(2)(0)
+  private[this] val sent = new SentRows[Event](Seq(ts, as))
   private[this] val here = Seq.fill(2)(mutable.ArrayBuffer.empty[Event]) // those that were not late
   private[this] val checkpoint = TestFolders.create("final").resolve("cp").toString
   private[this] val told = new ConcurrentHashMap[Long, Seq[Row]]
   private[this] val all = mutable.ArrayBuffer.empty[Seq[Any]]
   private[this] var late = 0L
-  private[this] var seen = -1L
+  private[this] val newBatches = new NewBatches
   private[this] var (batches, emptyBatches) = (0, 0)
 
   /** The settings in which it is to be played. */
@@ -102,7 +101,7 @@ final private[time] class FinalRowsRun(
   }
 
   private def send(stream: Int, rows: Seq[Event]): Unit = if (rows.nonEmpty) {
-    sent(stream) += rows
+    sent.add(stream, rows)
     val _ = stream match {
       case 0 => ts.addData(rows.collect { case t: Timed => t })
       case 1 => as.addData(rows.collect { case a: Other => a })
@@ -116,7 +115,7 @@ final private[time] class FinalRowsRun(
 
   private def start(): StreamingQuery = {
     streams()
-    seen = -1L
+    newBatches.begin()
     val asked = if (plain) spark.sql(sql) else spark.sql(sql).incrementalEnumerate("on_close")
     asked.writeStream.option("checkpointLocation", checkpoint)
       .foreachBatch { (df: DataFrame, id: Long) =>
@@ -126,31 +125,20 @@ final private[time] class FinalRowsRun(
   }
 
   private def check(running: StreamingQuery): Unit = {
-    for (progress <- running.recentProgress if progress.batchId > seen && progress.durationMs.containsKey("addBatch")) {
-      seen = progress.batchId
-      check(progress)
-    }
+    newBatches.foreach(running)(check)
     val expected = batch()
-    val _ = assert(bag(all.toSeq) == expected, s"batch $seen at watermark $late")
+    val _ = assert(bag(all.toSeq) == expected, s"batch ${newBatches.last} at watermark $late")
   }
 
   private def check(progress: StreamingQueryProgress): Unit = {
     batches += 1
     val watermark = TimeBoundedRun.millis(progress.eventTime.get("watermark"))
-    var came = 0
-    for ((stream, s) <- Seq(ts, as).map(_.toString).zipWithIndex) {
-      val ends =
-        progress.sources.toSeq.filter(_.description == stream).flatMap(p => Option(p.endOffset)).filter(_ != "null")
-      for (end <- ends.map(_.toInt).maxOption) {
-        for (rows <- sent(s).slice(taken(s), end + 1); row <- rows) {
-          came += 1
-          if (row.time.forall(time => lateness(time) > late)) here(s) += row
-        }
-        taken(s) = math.max(taken(s), end + 1)
-      }
-    }
+    val came = sent.next(progress)
+    for ((rows, s) <- came.zipWithIndex) here(s) ++= rows.filter(_.time.forall(time => lateness(time) > late))
     // Spark's own operators ask for a batch whenever the watermark moves
-    if (came == 0 && batches > 1 && progress.stateOperators.forall(_.operatorName.startsWith("joinFree"))) {
+    if (
+      came.forall(_.isEmpty) && batches > 1 && progress.stateOperators.forall(_.operatorName.startsWith("joinFree"))
+    ) {
       emptyBatches += 1
       val went = progress.stateOperators.map(_.numRowsRemoved).sum
       assert(went > 0, s"batch ${progress.batchId} has neither rows nor groups that close")

@@ -157,15 +157,14 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     private[this] val us = MemoryStream[Weighted](Encoders.product[Weighted], session)
     private[this] val plains = MemoryStream[Plain](Encoders.product[Plain], session)
     private[this] val es = MemoryStream[Changed](Encoders.product[Changed], session)
-    private[this] val sent = Seq.fill(5)(mutable.ArrayBuffer.empty[Seq[Product]]) // by number of the addition
-    private[this] val taken = Array.fill(5)(0)
+    private[this] val sent = new SentRows[Product](Seq(ts, as, us, plains, es))
     private[this] val here = Seq.fill(5)(mutable.ArrayBuffer.empty[Product]) // those that were not late
     private[this] val open = mutable.ArrayBuffer.empty[Changed] // changes that another one may take back
     private[this] val checkpoint = TestFolders.create("sliding").resolve("cp").toString
     private[this] val told = new ConcurrentHashMap[Long, Seq[Row]]
     private[this] val sums = mutable.Map.empty[Seq[Any], Long]
     private[this] var late = 0L
-    private[this] var seen = -1L
+    private[this] val newBatches = new NewBatches
     private[this] var (batches, expired, emptyBatches) = (0, 0L, 0)
     private[this] val results = mutable.Map.empty[Long, Map[Seq[Any], Long]]
 
@@ -214,7 +213,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     }
 
     private def send(stream: Int, rows: Seq[Product]): Unit = if (rows.nonEmpty) {
-      sent(stream) += rows
+      sent.add(stream, rows)
       val _ = stream match {
         case 0 => ts.addData(rows.map(_.asInstanceOf[Timed]))
         case 1 => as.addData(rows.map(_.asInstanceOf[Other]))
@@ -270,7 +269,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
 
     private def start(): StreamingQuery = {
       streams()
-      seen = -1L
+      newBatches.begin()
       val query = spark.sql(sql)
       query.incrementalEnumerate("weight").writeStream.option("checkpointLocation", checkpoint)
         .foreachBatch { (df: DataFrame, id: Long) =>
@@ -280,38 +279,22 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     }
 
     private def check(running: StreamingQuery): Unit = {
-      for (
-        progress <- running.recentProgress if progress.batchId > seen && progress.durationMs.containsKey("addBatch")
-      ) {
-        seen = progress.batchId
-        check(progress)
-      }
+      newBatches.foreach(running)(check)
       // compared once per round: Spark's own batch SQL costs more than the batch
       val expected = batch()
-      assert(sums.toMap == expected, s"batch $seen at watermark $late, ${lasts.mkString(" and ")} seconds")
-      results(seen) = expected
+      assert(sums.toMap == expected, s"batch ${newBatches.last} at watermark $late, ${lasts.mkString(" and ")} seconds")
+      results(newBatches.last) = expected
     }
 
     private def check(progress: StreamingQueryProgress): Unit = {
       batches += 1
       val watermark = Option(progress.eventTime.get("watermark")).fold(0L)(java.time.Instant.parse(_).toEpochMilli)
-      val streams = Seq(ts, as, us, plains, es).map(_.toString)
-      var came = 0
-      for (s <- streams.indices) {
-        val ends = progress.sources.toSeq.filter(_.description == streams(s)).flatMap(p => Option(p.endOffset)).filter(
-          _ != "null"
-        )
-        for (end <- ends.map(_.toInt).maxOption) {
-          for (rows <- sent(s).slice(taken(s), end + 1); row <- rows) {
-            came += 1
-            if (s == 4 || timeOf(row).forall(_ > late)) here(s) += row // no change is late
-          }
-          taken(s) = math.max(taken(s), end + 1)
-        }
-      }
+      val came = sent.next(progress)
+      for ((rows, s) <- came.zipWithIndex)
+        here(s) ++= rows.filter(row => s == 4 || timeOf(row).forall(_ > late)) // no change is late
       val more = progress.stateOperators.flatMap(o => Option(o.customMetrics.get("rowsExpired"))).map(_.longValue).sum
       expired += more
-      if (came == 0 && batches > 1) {
+      if (came.forall(_.isEmpty) && batches > 1) {
         emptyBatches += 1
         assert(more > 0, s"batch ${progress.batchId} has neither rows nor any that expire")
       }

@@ -22,6 +22,7 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
     (0 until query.streams).map(_ => MemoryStream[Stored](rows, session.asInstanceOf[classic.SparkSession]))
   private[this] val checkpoint = TestFolders.create("time").toString
   private[this] val told = new ConcurrentHashMap[Long, Seq[Row]]
+  private[this] val newBatches = new NewBatches
   private[this] val taken = Array.fill(query.streams)(0) // rows of each stream that were in batches so far
   private[this] val sent = Array.fill(query.streams)(mutable.ArrayBuffer.empty[Event])
   private[this] val kept = Array.fill(query.streams)(mutable.ArrayBuffer.empty[Event]) // those that were not late
@@ -71,7 +72,7 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
       val shown = if (query.hasWindow(i)) events.selectExpr("k", "j", "window(ts, '10 seconds') AS w", "v") else events
       shown.createOrReplaceTempView(s"s$i")
     }
-    seen = -1L
+    newBatches.begin()
     session.sql(query.sql).writeStream
       .foreachBatch { (df: DataFrame, id: Long) =>
         val rows = df.collect().toSeq
@@ -82,13 +83,7 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
       .start()
   }
 
-  private[this] var seen = -1L // batch of this run
-
-  private def check(running: StreamingQuery): Unit =
-    for (progress <- running.recentProgress if progress.batchId > seen && progress.durationMs.containsKey("addBatch")) {
-      seen = progress.batchId
-      check(progress)
-    }
+  private def check(running: StreamingQuery): Unit = newBatches.foreach(running)(check)
 
   private def check(progress: StreamingQueryProgress): Unit = {
     batches += 1
