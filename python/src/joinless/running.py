@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 
@@ -172,7 +172,7 @@ def progress(query: StreamingQuery | str) -> Progress | None:
         next_end=_next_end(last),
         total=_totals(batches),
         steps_saved=max((_steps_saved(operator) for operator in ours), default=0),
-        rows_of=_rows_of(last),
+        rows_of=_largest(_rows_of(operator) for operator in ours),
         advice=tuple(_advice(batches)),
         **{name: _sum(ours, _camel(name)) for name in _METRICS},
     )
@@ -203,14 +203,16 @@ def _next_end(batch: StreamingQueryProgress) -> datetime | None:
     return min((datetime.fromtimestamp(end / 1000, timezone.utc) for end in ends if end), default=None)
 
 
-def _rows_of(batch: StreamingQueryProgress) -> dict[str, int]:
-    rows: dict[str, int] = {}
-    for operator in _joinless_operators(batch):
-        for name, n in operator.customMetrics.items():
-            if name.startswith(_ROWS_OF):
-                relation = name.removeprefix(_ROWS_OF)
-                rows[relation] = max(n, rows.get(relation, 0))
-    return rows
+def _rows_of(operator: StateOperatorProgress) -> dict[str, int]:
+    figures = operator.customMetrics.items()
+    return {name.removeprefix(_ROWS_OF): rows for name, rows in figures if name.startswith(_ROWS_OF)}
+
+
+def _largest(sizes: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    largest: dict[str, int] = {}
+    for rows_of in sizes:
+        largest |= {name: max(rows, largest.get(name, 0)) for name, rows in rows_of.items()}
+    return largest
 
 
 def _advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
@@ -258,11 +260,7 @@ def _trees(batch: StreamingQueryProgress) -> Iterator[str]:
     for operator in _joinless_operators(batch):
         saved = _steps_saved(operator)
         if saved >= _WORTHWHILE and operator.numRowsTotal >= _ENOUGH_ROWS:
-            sizes = {
-                name.removeprefix(_ROWS_OF): rows
-                for name, rows in operator.customMetrics.items()
-                if name.startswith(_ROWS_OF)
-            }
+            sizes = _rows_of(operator)
             hint = ",".join(f"{relation}={max(rows, 1)}" for relation, rows in sorted(sizes.items()))
             yield (
                 f"Another join tree of {', '.join(sorted(sizes))} would take {saved} % fewer steps, if they change "

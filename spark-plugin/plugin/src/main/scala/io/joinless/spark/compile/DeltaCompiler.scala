@@ -292,7 +292,7 @@ final class DeltaCompiler(
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
     val shape = form.shape.copy(origins = Some(origins))
     form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
-      .copy(times = Finality.times(layout))
+      .copy(times = layout.times)
   }
 
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout = {

@@ -74,15 +74,21 @@ private[compile] object DeltaScope {
 
   /** Why an expression cannot stand where rows are deleted. */
   def changing(expressions: Seq[Expression]): Option[Reason] = {
-    def random = expressions.flatMap(_.collectFirst {
-      case e if !e.deterministic && e.children.forall(_.deterministic) => e
-    })
     def subquery = expressions.flatMap(_.collectFirst { case e: SubqueryExpression => e.plan })
     def currentTime = expressions.flatMap(_.collectFirst { case e: Deferred => e })
-    random.headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
+    random(expressions)
       .orElse(subquery.headOption.map(static))
       .orElse(currentTime.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
   }
+
+  /** Which of them is another one whenever it is evaluated.
+    *
+    * @param but an expression that counts as none
+    */
+  def random(expressions: Seq[Expression], but: Expression => Boolean = _ => false): Option[Reason] =
+    expressions.flatMap(_.collectFirst {
+      case e if !e.deterministic && e.children.forall(_.deterministic) && !but(e) => e
+    }).headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
 
   private[compile] def static(side: LogicalPlan): Reason =
     Reason.of(Reason.StaticSideOfChangelog, "static" -> Names.ofTable(side))

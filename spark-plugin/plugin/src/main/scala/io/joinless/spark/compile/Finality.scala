@@ -38,17 +38,6 @@ private[compile] object Finality {
       never(s"rows of ${leaf.name} can be deleted", "Ask for all changes, by incrementalEnumerate().")
     }
 
-  /** A block's columns that are times that close, by position, with their lags. */
-  def times(layout: BlockLayout): Map[Int, Long] =
-    (for (
-      ((column, value), i) <- layout.block.output.zipWithIndex; lag <- EventTimes.made(column, value, lagOf(layout, _))
-    )
-      yield i -> lag).toMap
-
-  private def lagOf(layout: BlockLayout, column: Attribute): Option[Long] =
-    layout.block.leaves.flatMap(_.attributes).find(_.exprId == column.exprId).filter(Conditions.isEventTime)
-      .flatMap(layout.lag)
-
   /** The plan of a query's rows in which the operators say to what stands above, and is not ours, by how much times of their rows lag behind. */
   def lagging(plan: LogicalPlan, lags: Iterable[Long]): LogicalPlan = {
     def top(plan: LogicalPlan): LogicalPlan = plan match {

@@ -1,7 +1,7 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.plans.Reason
-import io.joinless.spark.rules.{Conditions, Names}
+import io.joinless.spark.rules.{Conditions, JoinBlocks, Names}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -36,17 +36,15 @@ private[compile] object OuterJoins {
   def replaced(plan: LogicalPlan)(compiled: (LogicalPlan, Seq[Attribute]) => Either[Reason, LogicalPlan])
       : LogicalPlan = {
     def walk(plan: LogicalPlan, needed: AttributeSet): LogicalPlan =
-      if (waits(plan))
-        (if (relations(plan).forall(isStream)) compiled(plan, plan.output.filter(needed.contains))
-         else Left(ofState(plan))).fold(
-          reason => {
-            val left = inJoin(plan)
-            left.collectFirst { case join: Join if isWaiting(join) => join }.foreach(Reason.leave(_, reason))
-            left
-          },
-          identity
-        )
-      else plan.mapChildren(child => walk(child, neededOf(child, plan, needed)))
+      if (!waits(plan)) plan.mapChildren(child => walk(child, neededOf(child, plan, needed)))
+      else if (!relations(plan).forall(isStream)) left(plan, ofState(plan))
+      else compiled(plan, plan.output.filter(needed.contains)).fold(left(plan, _), identity)
+
+    def left(tree: LogicalPlan, reason: Reason): LogicalPlan = {
+      val kept = inJoin(tree)
+      Reason.leave(topWaiting(kept), reason)
+      kept
+    }
 
     def inJoin(tree: LogicalPlan): LogicalPlan = tree match {
       case join: Join => join.mapChildren(child => walk(child, child.outputSet))
@@ -104,13 +102,14 @@ private[compile] object OuterJoins {
   }
 
   /** The type of the topmost join of a tree that waits. */
-  def typeOf(tree: LogicalPlan): String =
-    tree.collectFirst { case join: Join if isWaiting(join) => join.joinType.sql }.get
+  def typeOf(tree: LogicalPlan): String = topWaiting(tree).joinType.sql
 
-  /** Above a node only the columns are needed that it reads or hands on, where its rows do not depend on the others. */
+  private def topWaiting(tree: LogicalPlan): Join = tree.collectFirst { case join: Join if isWaiting(join) => join }.get
+
+  /** As of a block; but this plan's columns are not pruned yet. */
   private def neededOf(child: LogicalPlan, parent: LogicalPlan, needed: AttributeSet): AttributeSet = parent match {
-    case _: Project | _: Aggregate => parent.references
-    case _: Filter | _: SubqueryAlias => parent.references ++ needed
-    case _ => child.outputSet
+    case _: Aggregate => parent.references
+    case _: SubqueryAlias => needed
+    case _ => JoinBlocks.neededOf(child, parent, needed)
   }
 }

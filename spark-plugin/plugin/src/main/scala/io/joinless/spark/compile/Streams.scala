@@ -22,7 +22,6 @@ import io.joinless.spark.rules.{
   EventTimes,
   LeafSource,
   MeaningTexts,
-  Names,
   RelationNames,
   RowsDigest,
   StoredRows,
@@ -96,13 +95,11 @@ final private[compile] class Streams(val closing: Boolean = false) {
 
   /** What is random in the streams that a plan reads: who reads them twice does not read the same. */
   def random(plan: LogicalPlan): Option[Reason] = {
-    val expressions = for {
-      ref <- plan.collect { case ref: StreamRef => ref } if !isDerived(ref)
-      e <- all(ref.number).collect { case node => node.expressions }.flatten
-      random <- e.find(part => !part.deterministic && part.children.forall(_.deterministic))
-      if !random.isInstanceOf[InputFileName]
-    } yield random
-    expressions.headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
+    val streams = plan.collect { case ref: StreamRef if !isDerived(ref) => all(ref.number) }
+    DeltaScope.random(
+      streams.flatMap(_.collect { case node => node.expressions }.flatten),
+      _.isInstanceOf[InputFileName]
+    )
   }
 
   /** Changes of what the query makes of its streams, not a changelog of the user's. */

@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction, RowsOfGroup}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
-import io.joinless.spark.state.{GroupArgument, RowLifetimes, StoredGroups}
+import io.joinless.spark.state.{GroupArgument, StoredGroups}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{
   UnspecifiedDistribution
 }
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.joinless.{GroupExchange, StateInfo, StatefulCells, Watermarks}
+import org.apache.spark.sql.joinless.{GroupExchange, StateInfo, Watermarks}
 import org.apache.spark.sql.streaming.StateOperatorProgress
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.util.CollectionAccumulator
@@ -43,8 +43,8 @@ final case class GroupsExec(
     stateInfo: Option[StateInfo],
     child: SparkPlan,
     watermarks: Option[Watermarks] = None,
-    lag: Long = 0L
-) extends StatefulCells with NetChanges with ReadInParts {
+    override val lag: Long = 0L
+) extends LaggingCells with NetChanges with ReadInParts {
 
   override def shortName: String = GroupFormat.OperatorName
 
@@ -99,9 +99,6 @@ final case class GroupsExec(
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     committed.exists(_.nextClose <= newInputWatermark)
 
-  override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] =
-    Some(inputWatermarkMs - RowLifetimes.ceilMillis(lag))
-
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulator
     commits
@@ -154,7 +151,7 @@ object GroupsExec {
       partitions: Int,
       drawn: Option[StateInfo],
       watermarks: Option[Watermarks],
-      lag: Long = 0L
+      lag: Long
   ): SparkPlan = {
     val keys = shape.columns.size
     val sent = rows.output.take(keys).map(_.newInstance().withNullability(true)) :+

@@ -14,7 +14,6 @@ import io.joinless.spark.state.{
   CellState,
   ChangeLog,
   ChangeLogReader,
-  RowLifetimes,
   StateVersion,
   Undo,
   ViewTreeCache
@@ -30,7 +29,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{
   UnknownPartitioning
 }
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.joinless.{CellStore, StateInfo, StatefulCells, Watermarks}
+import org.apache.spark.sql.joinless.{CellStore, StateInfo, Watermarks}
 import org.apache.spark.sql.streaming.StateOperatorProgress
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.CollectionAccumulator
@@ -89,8 +88,8 @@ final case class JoinFreeExec(
     child: SparkPlan,
     deltas: Boolean = false,
     watermarks: Option[Watermarks] = None,
-    lag: Long = 0L
-) extends StatefulCells with NetChanges with ReadInParts {
+    override val lag: Long = 0L
+) extends LaggingCells with NetChanges with ReadInParts {
 
   override def shortName: String = StateFormat.OperatorName
 
@@ -164,10 +163,6 @@ final case class JoinFreeExec(
   /** Whether rows would go in a batch without data. */
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     committed.exists(_.nextForgotten <= newInputWatermark)
-
-  /** Where rows expire, results go with them: what stands above, and expires rows of its own, sees the same time. */
-  override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] =
-    Some(inputWatermarkMs - RowLifetimes.ceilMillis(lag))
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulator

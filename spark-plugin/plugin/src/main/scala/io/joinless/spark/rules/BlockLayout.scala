@@ -58,7 +58,7 @@ final case class BlockLayout(
     sorts: Option[IndexedSeq[IndexedSeq[SortOfRows]]]
 ) {
 
-  private lazy val times = new Lifetimes(
+  private lazy val bounds = new Lifetimes(
     block,
     classes,
     columns.map(stored => AttributeSet(stored.collect { case a: Attribute => a })),
@@ -66,10 +66,13 @@ final case class BlockLayout(
   )
 
   /** Per leaf, how long its rows can be part of further results. */
-  def lifetimes: IndexedSeq[Either[Boundless, Lifetime]] = times.of
+  def lifetimes: IndexedSeq[Either[Boundless, Lifetime]] = bounds.of
 
-  /** By how many microseconds a time of results still to come can be below the watermark at most; None where nothing says it. */
-  def lag(column: Attribute): Option[Long] = times.lag(column)
+  /** The block's columns that are times that close, by position, with their lags ([[EventTimes]]). */
+  def times: Map[Int, Long] = {
+    val (columns, values) = block.output.unzip
+    EventTimes.made(columns, values, bounds.lag)
+  }
 
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
     InputSpec(

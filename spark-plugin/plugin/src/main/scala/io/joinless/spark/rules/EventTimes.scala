@@ -26,8 +26,11 @@ private[spark] object EventTimes {
     case _ => None
   }
 
-  /** The lag of a column that is `value` over columns below, where it is such a time. */
-  def made(column: Attribute, value: Expression, lag: Attribute => Option[Long]): Option[Long] = value match {
+  /** The same of columns that are `values` over columns below. */
+  def made(columns: Seq[Attribute], values: Seq[Expression], lag: Attribute => Option[Long]): Map[Int, Long] =
+    (for (i <- columns.indices; time <- made(columns(i), values(i), lag)) yield i -> time).toMap
+
+  private def made(column: Attribute, value: Expression, lag: Attribute => Option[Long]): Option[Long] = value match {
     case a: Attribute => lag(a)
     case WindowOfTime(time, _) => lag(time)
     case _ =>

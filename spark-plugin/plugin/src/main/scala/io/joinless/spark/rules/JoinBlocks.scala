@@ -51,11 +51,12 @@ object JoinBlocks {
   }
 
   /** @param needed what is used above the parent */
-  private def neededOf(child: LogicalPlan, parent: LogicalPlan, needed: AttributeSet): AttributeSet = parent match {
-    case project: Project => project.references
-    case filter: Filter => filter.references ++ needed
-    case _ => child.outputSet
-  }
+  private[spark] def neededOf(child: LogicalPlan, parent: LogicalPlan, needed: AttributeSet): AttributeSet =
+    parent match {
+      case project: Project => project.references
+      case filter: Filter => filter.references ++ needed
+      case _ => child.outputSet
+    }
 
   /** The plan with its blocks decided, in the order of [[roots]]; `eq` where all are kept. */
   def replaced(plan: LogicalPlan, decisions: Seq[Decision])(implicit statics: StaticSides): LogicalPlan =

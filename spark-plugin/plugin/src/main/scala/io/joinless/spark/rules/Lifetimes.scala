@@ -77,11 +77,15 @@ final private[rules] class Lifetimes(
       .filterNot(a => own.constants.contains(a.exprId))
       .flatMap(column => bounds(time, column).map(column -> _)).nextOption()
 
-  /** By how much a time of results still to come can be below the watermark at most; None where nothing says it. Each of them has a row that is
+  /** By how much an event time of results still to come can be below the watermark at most; None where nothing says it. Each of them has a row that is
     * still to come, of the column's own leaf or of another one, whose time is not that much later.
     */
   def lag(column: Attribute): Option[Long] = {
-    val r = block.leaves.indexWhere(_.attributes.exists(_.exprId == column.exprId))
+    val r = block.leaves.indexWhere(_.attributes.exists(a => a.exprId == column.exprId && Conditions.isEventTime(a)))
+    if (r < 0) None else lag(r, column)
+  }
+
+  private def lag(r: Int, column: Attribute): Option[Long] = {
     val lags = for (own <- sorts(r); s <- streams; sort <- sorts(s) if s != r || (sort eq own)) yield {
       val bounds = boundsOf(own, sort)
       sort.times.flatMap { case (time, lag) => bounds(time, column).map(TimeBounds.sum(_, lag)) }.minOption

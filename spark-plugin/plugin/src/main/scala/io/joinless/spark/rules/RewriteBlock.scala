@@ -89,23 +89,17 @@ final class RewriteBlock(layout: BlockLayout) {
   /** @param inner rewrites the blocks inside a leaf */
   def plan(shape: BlockShape, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
     val scans = merged(shape, i => scan(i, inner(layout.block.leaves(i).plan)))
-    val lag =
-      if (shape.forgets) layout.output.map(_._1).filter(Conditions.isEventTime).flatMap(lagOf).maxOption else None
-    val node =
-      JoinFreeJoin(
-        scans.map(_.plan),
-        scans.map(_.roles),
-        shape,
-        layout.boundResiduals,
-        attributes,
-        lag = lag.getOrElse(0L)
-      )
+    val lags = layout.times.collect { case (i, lag) if Conditions.isEventTime(layout.output(i)._1) => lag }
+    val node = JoinFreeJoin(
+      scans.map(_.plan),
+      scans.map(_.roles),
+      shape,
+      layout.boundResiduals,
+      attributes,
+      lag = if (shape.forgets) lags.maxOption.getOrElse(0L) else 0L
+    )
     if (needsNothingAbove) node else Project(restored, filtered(node))
   }
-
-  private def lagOf(column: Attribute): Option[Long] =
-    layout.output.collectFirst { case (a, value) if a.exprId == column.exprId => value }
-      .flatMap(EventTimes.made(column, _, layout.lag))
 
   /** The plan that takes the place of a GROUP BY over the block whose results are counted.
     *

@@ -62,12 +62,7 @@ final case class WeightedRows(
     val output = expand.output.map(_.newInstance()) :+ plan.output.last.newInstance()
     val projections = expand.projections.map(_.map(own(_, expand.child)) :+ plan.output.last)
     val texts = expand.output.indices.map(i => expand.projections.map(list => text(list(i))).mkString("(", " OR ", ")"))
-    val close = EventTimes.ofAll(expand.projections.map { list =>
-      EventTimes.in(
-        expand.output.zip(list).map { case (a, e) => Alias(e, a.name)(explicitMetadata = Some(a.metadata)) },
-        lag(expand.child)
-      )
-    })
+    val close = EventTimes.ofAll(expand.projections.map(EventTimes.made(expand.output, _, lag(expand.child))))
     copy(
       Expand(projections, output, plan),
       output.init.map(_ => -1),
