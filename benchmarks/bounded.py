@@ -1,15 +1,17 @@
 """Joins of three streams with bounds in time, over a stream ten windows long, in Joinless, in Spark alone and in Flink.
 
-    python benchmarks/bounded.py --out docs/benchmarks [--workload orders] [--rows 5000] [--runs 1]
+    python benchmarks/bounded.py --out docs/benchmarks [--workload orders] [--rows 5000] [--runs 1] [--graphs FOLDER]
 
 A window is ten minutes; a batch is one minute of each stream, slightly out of order, and there are a hundred.
 
 - orders: orders, payments up to a window later, and shipments up to a window after these.
 - optional: orders, with the payment and the shipment that come within a window, if any: two LEFT JOINs. Not in Flink.
 - paths: three edges one after the other, of which any two are at most a window apart. `expire` is Joinless again, over the edges of the
-  last window: it tells also which paths go.
+  last window: it tells also which paths go. The edges are drawn at random, so no vertex has many.
+- trust: the same over the edges of Epinions, a hundredth of them per minute, for a tenth of the last vertices. Few vertices have most of
+  the edges. It needs `--graphs`.
 
-Joinless and Spark run the same SQL over the same files, by turns, in one session with RocksDB; Flink runs its own, with state on
+`--rows` says how many each stream has per minute; of trust the graph does. Joinless and Spark run the same SQL over the same files, by turns, in one session with RocksDB; Flink runs its own, with state on
 the heap, in a process of its own. The first of ten windows is left out of the figures. Spark refuses two event times in one intermediate result, so
 the queries hide one of them, which helps Spark and not Joinless. The rows of all are compared; of `expire`, what is there at the end with
 what DuckDB finds in the edges that are. Left behind in the folder: bounded.json.
@@ -35,6 +37,8 @@ sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "python" / "src")]
 import duckdb  # noqa: E402
 
 import tpch  # noqa: E402
+from bench import load  # noqa: E402
+from streams import Graph  # noqa: E402
 from systems import flink  # noqa: E402
 
 if TYPE_CHECKING:
@@ -55,6 +59,7 @@ class Workload:
         keys: how many values the columns draw from that rows are joined by, for each row of a batch.
         sql: of Spark and Joinless; flink: of Flink, if it has one.
         expire: over the rows of the last window alone.
+        graph: whose edges are the rows, where they are not drawn.
     """
 
     name: str
@@ -63,6 +68,7 @@ class Workload:
     sql: str
     flink: str | None = None
     expire: str | None = None
+    graph: str | None = None
 
 
 _ORDERS = """
@@ -86,13 +92,16 @@ _PATHS = """
     FROM (SELECT f.src AS a, f.dst AS b, g.dst AS c, g.ts AS ts, f.sec AS sec FROM edges f
           JOIN edges g ON f.dst = g.src AND g.ts BETWEEN f.ts - INTERVAL {ten} MINUTE{s} AND f.ts + INTERVAL {ten} MINUTE{s}) x
     JOIN edges e ON e.src = x.c AND e.ts BETWEEN x.ts - INTERVAL {ten} MINUTE{s} AND x.ts + INTERVAL {ten} MINUTE{s}
-        AND e.sec <= x.sec + 600 AND x.sec <= e.sec + 600
+        AND e.sec <= x.sec + 600 AND x.sec <= e.sec + 600{top}
 """
 _ALIVE = """
     SELECT f.src, f.dst, g.dst, e.dst FROM edges f JOIN edges g ON f.dst = g.src JOIN edges e ON g.dst = e.src
 """
+#: Above this vertex, as `Graph.from_file` names them, a tenth of the edges of Epinions end.
+_TOP = 68170
 SPARK = {"ten": "10", "s": "S", "paid": "x.paid"}
 FLINK = {"ten": "'10'", "s": "", "paid": "CAST(x.paid AS TIMESTAMP_LTZ(3))"}
+_EDGES = {"edges": ("src", "dst", "sec")}
 _SHOP = dict.fromkeys(("orders", "payments", "shipments"), ("id", "sec", "v"))
 WORKLOADS = [
     Workload(
@@ -103,7 +112,23 @@ WORKLOADS = [
         _ORDERS.format(**FLINK),
     ),
     Workload("optional", _SHOP, 10, _OPTIONAL),
-    Workload("paths", {"edges": ("src", "dst", "sec")}, 5, _PATHS.format(**SPARK), _PATHS.format(**FLINK), _ALIVE),
+    Workload(
+        "paths",
+        _EDGES,
+        5,
+        _PATHS.format(**SPARK, top=""),
+        _PATHS.format(**FLINK, top=""),
+        _ALIVE,
+    ),
+    Workload(
+        "trust",
+        _EDGES,
+        0,
+        _PATHS.format(**SPARK, top=f" AND e.dst > {_TOP}"),
+        _PATHS.format(**FLINK, top=f" AND e.dst > {_TOP}"),
+        f"{_ALIVE} WHERE e.dst > {_TOP}",
+        "epinions",
+    ),
 ]
 
 
@@ -122,6 +147,23 @@ def write(folder: Path, workload: Workload, rows: int) -> None:
 
             lines = (",".join(str(value(column)) for column in columns) for _ in range(rows))
             (folder / stream / f"{batch:03}.csv").write_text("\n".join(lines))
+
+
+def write_graph(folder: Path, workload: Workload, graphs: Path) -> int:
+    """The files of all batches, each with as many edges of a graph, in its order; returns how many rows that are."""
+    graph = load(str(workload.graph), graphs)
+    assert isinstance(graph, Graph)
+    if graph.threshold(10) != _TOP:
+        sys.exit(f"a tenth of the edges end above {graph.threshold(10)}, not {_TOP}")
+    draw = random.Random(1)
+    batch_of = graph.batch_of(BATCHES)
+    (folder / "edges").mkdir()
+    for batch in range(BATCHES):
+        here = batch_of == batch
+        edges = zip(graph.src[here], graph.dst[here], strict=True)
+        lines = (f"{src},{dst},{START + 60 * batch + draw.randrange(60)}" for src, dst in edges)
+        (folder / "edges" / f"{batch:03}.csv").write_text("\n".join(lines))
+    return len(batch_of) // BATCHES
 
 
 def run(spark: SparkSession, folder: Path, workload: Workload, system: str) -> dict[str, Any]:
@@ -207,9 +249,13 @@ def run_flink(folder: Path, workload: Workload) -> dict[str, Any] | None:
     return told
 
 
-def measure(spark: SparkSession, workload: Workload, rows: int, runs: int) -> dict[str, Any]:
+def measure(spark: SparkSession, workload: Workload, rows: int, runs: int, graphs: Path | None) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp())
-    write(folder, workload, rows)
+    if workload.graph:
+        assert graphs
+        rows = write_graph(folder, workload, graphs)
+    else:
+        write(folder, workload, rows)
     told: dict[str, list[dict[str, Any]]] = {}
     for _ in range(runs):
         for system in ["joinless", "spark", *(["expire"] if workload.expire else [])]:
@@ -237,12 +283,14 @@ def main() -> None:
     parser.add_argument("--workload", choices=[w.name for w in WORKLOADS], help="all of them where left out")
     parser.add_argument("--rows", type=int, default=5000)
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--graphs", type=Path, help="folder of the known graphs' files")
     options = parser.parse_args()
+    chosen = [workload for workload in WORKLOADS if options.workload in (None, workload.name)]
+    if any(workload.graph for workload in chosen) and options.graphs is None:
+        parser.error("trust reads a graph from a file: say where by --graphs, or choose another --workload")
     spark = tpch.session()
     figures = {
-        workload.name: measure(spark, workload, options.rows, options.runs)
-        for workload in WORKLOADS
-        if options.workload in (None, workload.name)
+        workload.name: measure(spark, workload, options.rows, options.runs, options.graphs) for workload in chosen
     }
     text = json.dumps({"batches": BATCHES, "runs": options.runs} | figures, indent=1)
     (options.out / "bounded.json").write_text(text + "\n")
