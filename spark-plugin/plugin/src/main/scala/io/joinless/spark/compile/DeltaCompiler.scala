@@ -118,7 +118,8 @@ final class DeltaCompiler(
       for {
         _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
         ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(Subqueries.named(optimized(template)))
-        inner <- new PartnerJoins(streams.closing, streams.random).inner(ordered)
+        leaning = if (streams.closing) OuterChains.leaning(ordered) else ordered
+        inner <- new PartnerJoins(streams.closing, streams.random).inner(leaning)
         _ = streams.readSeveralTimes = streams.closing && inner.exists {
           case join: Join => Conditions.joinsStreams(join)
           case _ => false

@@ -36,41 +36,68 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
   def inner(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
     val changed = plan.transformUp {
-      case join: Join if reason.isEmpty && Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike] =>
-        rewritten(join).fold(r => { reason = Some(r); join }, identity)
+      case join: Join if reason.isEmpty && Conditions.joinsStreams(join) =>
+        join.joinType match {
+          case _: InnerLike => if (closing && readAgain(join).isEmpty) UnionParts.joined(join) else join
+          case _ =>
+            readAgain(join).map(Left(_)).getOrElse(ofParts(join)).fold(r => { reason = Some(r); join }, identity)
+        }
     }
     reason.toLeft(changed)
   }
 
-  private def rewritten(join: Join): Either[Reason, LogicalPlan] = {
-    // both sides are read twice, and must be the same twice
+  /** Why the sides of a join are not the same when they are read twice, if they are not. */
+  private def readAgain(join: Join): Option[Reason] = {
     val expressions = join.condition.toSeq ++ Seq(join.left, join.right).flatMap(_.collect {
       case node => node.expressions
     }.flatten)
-    DeltaScope.changing(expressions).orElse(random(join)).map(Left(_)).getOrElse(join.joinType match {
+    DeltaScope.changing(expressions).orElse(random(join))
+  }
+
+  /** Each part of a left side by itself. */
+  private def ofParts(join: Join): Either[Reason, LogicalPlan] = join.joinType match {
+    case RightOuter =>
+      ofParts(Join(join.right, join.left, LeftOuter, join.condition, join.hint)).map(Project(join.output, _))
+    case FullOuter =>
+      val outer = Join(join.left, join.right, LeftOuter, join.condition, join.hint)
+      val alone = anti(Sides(join.right, join.left, join.condition).copy(told = closing))
+      ofParts(outer).map(Union(_, Project(nulls(join.left.output) ++ join.right.output, alone)))
+    case _ =>
+      val parts = if (closing) UnionParts(join.left) else Seq(join.left)
+      val (refused, plans) = parts.map { part =>
+        val one = UnionParts.of(join, part, join.right)
+        join.getTagValue(OuterChains.decidedBy).foreach(one.setTagValue(OuterChains.decidedBy, _))
+        rewritten(one)
+      }.partitionMap(identity)
+      refused.headOption.toLeft(if (plans.size == 1) plans.head else Union(plans))
+  }
+
+  private def rewritten(join: Join): Either[Reason, LogicalPlan] =
+    join.joinType match {
       case LeftSemi => Right(semi(Sides(join.left, join.right, join.condition)))
       case LeftAnti => Right(anti(Sides(join.left, join.right, join.condition)))
       case ExistenceJoin(exists) => Right(flag(Sides(join.left, join.right, join.condition), exists))
-      case LeftOuter => Right(outer(join.left, join.right, join.condition))
-      case RightOuter => Right(Project(join.output, outer(join.right, join.left, join.condition)))
-      case FullOuter => Right(fullOuter(join))
+      case LeftOuter =>
+        val decidedBy = join.getTagValue(OuterChains.decidedBy).map(inner(_)).getOrElse(Right(join.right))
+        decidedBy.map(outer(join, _))
       case LeftSingle => Subqueries.single(join).flatMap(inner(_))
       case other =>
         Left(Reason.of(Reason.OuterJoin, "type" -> other.sql, "why" -> "its rows cannot be kept up to date"))
-    })
-  }
+    }
 
-  private def outer(
-      left: LogicalPlan,
-      right: LogicalPlan,
-      condition: Option[Expression]
-  ): LogicalPlan = {
+  /** @param decidedBy the part of the right side by which a row has partners or none */
+  private def outer(join: Join, decidedBy: LogicalPlan): LogicalPlan = {
+    val Join(left, right, _, condition, _) = join
     val sides = Sides(left, right, condition).copy(told = closing)
-    if (holdsJoin(right)) {
-      val pairs = Project(left.output ++ right.output, Join(left, right, Inner, condition, JoinHint.NONE))
-      Union(pairs, Project(left.output ++ nulls(right.output), anti(sides)))
+    val deciding = Sides(left, decidedBy, condition).copy(told = closing)
+    val parts = if (closing) UnionParts(right) else Seq(right)
+    if (parts.size > 1 || holdsJoin(right)) {
+      val pairs = parts.map { part =>
+        Project(left.output ++ part.output, UnionParts.of(join, left, part).copy(joinType = Inner))
+      }
+      Union(pairs :+ Project(left.output ++ nulls(right.output), anti(deciding)))
     } else {
-      val partner = partners(sides)
+      val partner = partners(deciding)
       val absent = Filter(Not(partner.flags.head), partner.plan)
       val (keys, read) = partner.keys.splitAt(sides.keys.size)
       val filled = Alias(Literal.FalseLiteral, "filled")()
@@ -89,14 +116,6 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
       all.setTagValue(KeySource.keepsLeft, ())
       Project(left.output ++ right.output, all)
     }
-  }
-
-  private def fullOuter(join: Join): LogicalPlan = {
-    val alone = anti(Sides(join.right, join.left, join.condition).copy(told = closing))
-    Union(
-      outer(join.left, join.right, join.condition),
-      Project(nulls(join.left.output) ++ join.right.output, alone)
-    )
   }
 }
 
@@ -132,8 +151,9 @@ private[compile] object PartnerJoins {
     def source: (LogicalPlan, Seq[Expression]) =
       if ((wanted ++ onPairs).exists(CanThrow(_))) KeySource.ofSameRows(left, wanted) else KeySource(left, wanted)
 
-    /** The residual conditions as they are checked to find whether there are pairs. */
-    def onPairs: Seq[Expression] = residual.map(e => if (told && CanThrow(e)) TryEval(e) else e)
+    /** The residual conditions as they are checked to find whether there are pairs: what is too large has no partner. */
+    def onPairs: Seq[Expression] =
+      residual.map(e => if (CanThrow(e) && (told || CanThrow.onlyByOverflow(e))) TryEval(e) else e)
   }
 
   private object Sides {

@@ -17,12 +17,15 @@ object CanThrow {
     case e => !isSafe(e) || e.children.exists(apply)
   }
 
-  /** It can fail only because a whole number gets too large for its type. Where it does, it has no value, and is equal to none. */
-  def onlyByOverflow(expression: Expression): Boolean = expression match {
-    case e @ (_: Add | _: Subtract | _: Multiply | _: UnaryMinus | _: Abs) if isWhole(e.dataType) =>
-      e.children.forall(child => !apply(child) || onlyByOverflow(child))
-    case cast: Cast => alwaysFits(cast.child.dataType, cast.dataType) && onlyByOverflow(cast.child)
-    case _ => false
+  /** It can fail only because a whole number or a time gets too large for its type. Where it does, it has no value, and is equal to none. */
+  def onlyByOverflow(expression: Expression): Boolean = {
+    val own = expression match {
+      case e @ (_: Add | _: Subtract | _: Multiply | _: UnaryMinus | _: Abs) => isWhole(e.dataType)
+      case _: TimestampAddInterval | _: TimestampAddYMInterval => true
+      case _ => false
+    }
+    apply(expression) && (own || isSafe(expression)) &&
+    expression.children.forall(child => !apply(child) || onlyByOverflow(child))
   }
 
   private def isSafe(e: Expression): Boolean = e match {

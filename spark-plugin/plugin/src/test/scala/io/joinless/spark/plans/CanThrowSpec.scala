@@ -11,7 +11,7 @@ class CanThrowSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAl
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    stream("v", "id BIGINT, i INT, s STRING, d DOUBLE")
+    stream("v", "id BIGINT, i INT, s STRING, d DOUBLE, t TIMESTAMP")
   }
 
   private def canThrow(expression: String, ansi: Boolean = true): Boolean =
@@ -41,13 +41,23 @@ class CanThrowSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAl
       .foreach(e => assert(canThrow(e), e))
   }
 
-  test("what fails only where a number gets too large") {
+  test("what fails only where a number or a time gets too large") {
     def onlyByOverflow(expression: String): Boolean = optimized(s"SELECT $expression AS x FROM v") match {
       case Project(Seq(Alias(value, _)), _) => CanThrow.onlyByOverflow(value)
       case other => fail(other.treeString)
     }
-    Seq("id + 1", "2 * -i", "abs(id - i)", "CAST(abs(i) AS BIGINT)").foreach(e => assert(onlyByOverflow(e), e))
-    Seq("id DIV 2", "CAST(s AS INT) + 1", "d + 1", "CAST(id AS INT)").foreach(e => assert(!onlyByOverflow(e), e))
+    Seq(
+      "id + 1",
+      "2 * -i",
+      "abs(id - i)",
+      "CAST(abs(i) AS BIGINT)",
+      "id + 1 > i AND i < 3",
+      "t + INTERVAL 3 DAYS <= t"
+    )
+      .foreach(e => assert(onlyByOverflow(e), e))
+    Seq("id DIV 2", "CAST(s AS INT) + 1", "d + 1", "CAST(id AS INT)", "id + 1 > 2 DIV i").foreach(e =>
+      assert(!onlyByOverflow(e), e)
+    )
   }
 
   test("what cannot") {

@@ -125,6 +125,8 @@ private[time] object FinalQuery {
     )
   )
 
+  private val ofTwo = "SELECT u.g, u.ts, b.y AS z FROM t u JOIN a b ON b.k = u.k AND b.ta = u.ts"
+
   private val outer: Seq[FinalQuery] = Seq(
     ("IF(y IS NULL, ts, TIMESTAMP '0001-01-01')", 20, s"SELECT t.k, t.ts, t.x, a.y FROM t LEFT JOIN a ON $near"),
     (
@@ -163,6 +165,45 @@ private[time] object FinalQuery {
       "IF(y IS NULL, ts, TIMESTAMP '0001-01-01')",
       25,
       s"SELECT t.x, t.ts, r.y, r.z FROM t LEFT JOIN (SELECT a.k, a.ta, a.y, u.x AS z FROM a JOIN t u ON u.k = a.k AND u.ts BETWEEN a.ta - INTERVAL 5 SECONDS AND a.ta + INTERVAL 5 SECONDS) r ON t.k = r.k AND r.ta BETWEEN t.ts AND t.ts + INTERVAL 20 SECONDS"
+    ),
+    (
+      "IF(y IS NULL, ts + INTERVAL 20 SECONDS, IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01'))",
+      0,
+      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS"
+    ),
+    (
+      "IF(y IS NULL, ts + INTERVAL 20 SECONDS, IF(z IS NULL, ta + INTERVAL 8 SECONDS, IF(q IS NULL, uts, TIMESTAMP '0001-01-01')))",
+      0,
+      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, u.ts AS uts, b.y AS q FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS LEFT JOIN a b ON b.k = u.k AND b.ta = u.ts"
+    ),
+    (
+      "IF(y IS NULL, ts + INTERVAL 20 SECONDS, GREATEST(IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01'), IF(q IS NULL, ta, TIMESTAMP '0001-01-01')))",
+      0,
+      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, b.y AS q FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS LEFT JOIN a b ON b.k = a.y AND b.ta = a.ta"
+    ),
+    (
+      "IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01')",
+      0,
+      s"SELECT t.x, t.ts, q.ta, q.y, q.z FROM t JOIN (SELECT a.k, a.ta, a.y, r.z FROM a LEFT JOIN ($ofTwo) r ON r.g = a.y AND r.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS) q ON t.k = q.k AND q.ta BETWEEN t.ts AND t.ts + INTERVAL 20 SECONDS"
+    ),
+    (
+      "GREATEST(IF(q IS NULL, IF(y IS NULL, ts + INTERVAL 25 SECONDS, ts + INTERVAL 28 SECONDS), TIMESTAMP '0001-01-01'), IF(y IS NULL, ts + INTERVAL 20 SECONDS, " +
+        "IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01')))",
+      0,
+      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, b.y AS q FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + " +
+        "INTERVAL 8 SECONDS LEFT JOIN a b ON b.k = u.k AND b.ta BETWEEN t.ts AND t.ts + INTERVAL 25 SECONDS"
+    ),
+    (
+      "GREATEST(IF(q IS NULL, IF(y IS NULL, ts + INTERVAL 25 SECONDS, ts + INTERVAL 28 SECONDS), TIMESTAMP '0001-01-01'), IF(y IS NULL, ts + INTERVAL 20 SECONDS, " +
+        "IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01')))",
+      0,
+      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, b.y AS q FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + " +
+        "INTERVAL 8 SECONDS LEFT JOIN a b ON b.k = COALESCE(u.k, 1) AND b.ta BETWEEN t.ts AND t.ts + INTERVAL 25 SECONDS"
+    ),
+    (
+      "GREATEST(IF(q IS NULL, ts + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01'), IF(y IS NULL, ts + INTERVAL 20 SECONDS, TIMESTAMP '0001-01-01'))",
+      0,
+      s"SELECT t.x, t.ts, r.z AS q, a.ta, a.y FROM t LEFT JOIN ($ofTwo) r ON r.g = t.k AND r.ts BETWEEN t.ts AND t.ts + INTERVAL 8 SECONDS LEFT JOIN a ON $near"
     )
   ).map { case (closes, behind, sql) => FinalQuery(sql, Some(closes -> behind), Dropped) }
 

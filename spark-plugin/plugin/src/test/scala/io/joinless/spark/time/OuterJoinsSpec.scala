@@ -98,6 +98,50 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
+  test("LEFT JOINs in a chain: the rows of none are stored for another, and all rows go") {
+    new Streams
+    def times(from: String, to: String) = s"$to BETWEEN $from AND $from + INTERVAL 20 SECONDS"
+    def chain(second: String) =
+      s"SELECT t.k, a.y, u.x, b.y AS z FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND ${times("a.ta", "u.ts")} " +
+        s"LEFT JOIN a b ON $second"
+    for (second <- Seq(s"b.k = u.k AND ${times("u.ts", "b.ta")}", s"b.k = a.y AND ${times("a.ta", "b.ta")}")) {
+      val plan = optimized(chain(second))
+      val shapes = plan.collect { case join: JoinFreeJoin => join.shape }
+      assert(shapes.nonEmpty && reasons(plan).isEmpty)
+      for (relation <- shapes.flatMap(_.relations)) {
+        assert(relation.name != "rows")
+        assert(relation.lifetime.isDefined, relation.name)
+      }
+    }
+    // reads the rows of the first stream, too, so it is asked of all rows
+    val third = blocks(optimized(chain(s"b.k = u.k AND ${times("t.ts", "b.ta")}")))
+    assert(third.exists(_.contains("rows")), third)
+  }
+
+  test("joins in a row are as many blocks more, though their conditions can fail where times are too large") {
+    new Streams
+    def bounds(i: Int) = s"b$i.k = t.k AND b$i.ta BETWEEN t.ts AND t.ts + INTERVAL ${i + 9} SECONDS"
+    def row(join: Int => String) = "SELECT t.k, t.ts FROM t " + (1 to 4).map(join).mkString(" ")
+    assert(blocks(optimized(row(i => s"LEFT SEMI JOIN a b$i ON ${bounds(i)}"))).size == 5)
+    assert(blocks(optimized(row(i => s"LEFT JOIN a b$i ON ${bounds(i)}"))).size == 5)
+    // where rows can go, keys are grouped first, of which there may be fewer
+    for (
+      (exists, form, size) <- Seq(
+        ("EXISTS", "on_close", 5),
+        ("NOT EXISTS", "on_close", 5),
+        ("EXISTS", "weight", 9),
+        ("NOT EXISTS", "weight", 13)
+      )
+    ) {
+      val sql =
+        "SELECT * FROM t WHERE " + (1 to 4).map(i => s"$exists (SELECT 1 FROM a b$i WHERE ${bounds(i)})").mkString(
+          " AND "
+        )
+      val plan = Inspection.optimized(session, spark.sql(sql).incrementalEnumerate(form).queryExecution.analyzed)
+      assert(blocks(plan).size == size, s"$exists, $form")
+    }
+  }
+
   test("what Spark keeps is Spark's plan") {
     new Streams
     def spark_(sql: String) = withConf("spark.joinless.enabled" -> "false")(optimized(sql).canonicalized.toString)

@@ -1,0 +1,57 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.rules.Conditions
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression, IsNotNull, Predicate}
+import org.apache.spark.sql.catalyst.plans.LeftOuter
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+
+/** LEFT JOINs of which one joins by what another one brought:
+  * {{{ (orders LEFT JOIN payments) LEFT JOIN refunds ON refunds.payment = payments.id  =  orders LEFT JOIN (payments LEFT JOIN refunds) }}}
+  * where the condition reads nothing else of the left side, and cannot hold for the NULLs in the place of a payment. So times of payments bound
+  * those of refunds: of NULLs nothing could be said.
+  */
+private[compile] object OuterChains {
+
+  /** On a LEFT JOIN, the part of its right side on which alone it depends whether a row has partners. */
+  val decidedBy: TreeNodeTag[LogicalPlan] = TreeNodeTag[LogicalPlan]("joinless.decidedBy")
+
+  /** The plan in which such chains lean to the right. */
+  def leaning(plan: LogicalPlan): LogicalPlan = plan.transformUp { case join: Join => leaned(join) }
+
+  private def leaned(join: Join): LogicalPlan = join match {
+    case Join(Padded(inner, columns), right, LeftOuter, Some(condition), _)
+        if Conditions.joinsStreams(join) && ofOther(condition, inner.right, right) =>
+      val all = inner.copy(right = leaned(join.copy(left = inner.right)))
+      all.setTagValue(decidedBy, inner.getTagValue(decidedBy).getOrElse(inner.right))
+      Project(columns ++ join.right.output.map(_.withNullability(true)), all)
+    case _ => join
+  }
+
+  /** A LEFT JOIN of streams, of which some columns are shown as they are. */
+  private object Padded {
+    def unapply(plan: LogicalPlan): Option[(Join, Seq[Attribute])] = plan match {
+      case join @ Join(_, _, LeftOuter, _, _) if Conditions.joinsStreams(join) => Some((join, join.output))
+      case Project(list, child) if list.forall(_.isInstanceOf[Attribute]) =>
+        unapply(child).map { case (join, _) => (join, list.map(_.toAttribute)) }
+      case _ => None
+    }
+  }
+
+  private def ofOther(condition: Expression, padded: LogicalPlan, right: LogicalPlan): Boolean =
+    condition.deterministic && condition.references.subsetOf(padded.outputSet ++ right.outputSet) &&
+      Conditions.conjuncts(condition).exists(rejectsNulls(_, padded.outputSet))
+
+  /** Whether it does not hold where all of these columns are NULL. */
+  private def rejectsNulls(condition: Expression, columns: AttributeSet): Boolean = {
+    def isNull(e: Expression): Boolean = e match {
+      case a: Attribute => columns.contains(a)
+      case other => other.nullIntolerant && other.children.exists(isNull)
+    }
+    condition match {
+      case IsNotNull(e) => isNull(e)
+      case predicate: Predicate => isNull(predicate)
+      case _ => false
+    }
+  }
+}

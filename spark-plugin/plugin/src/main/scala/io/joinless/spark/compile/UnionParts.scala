@@ -1,0 +1,66 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.rules.Conditions
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, Union}
+
+/** The parts of a union with joins in it, such as the rows of an outer join with partners and those without:
+  * {{{ (A UNION ALL B) JOIN c  =  (A JOIN c) UNION ALL (B JOIN c) }}}
+  * So the rows of such a union need not be stored for the joins above it, and each part has the bounds in time that its own joins give it.
+  */
+private[compile] object UnionParts {
+
+  /** Plans that have, put together, the rows of this one, in which columns go by position. The first has the plan's own columns. One where the
+    * plan is no such union, or has too many parts.
+    */
+  def apply(plan: LogicalPlan): Seq[LogicalPlan] = {
+    val parts = all(plan)
+    if (parts.size <= Most) parts else Seq(plan)
+  }
+
+  /** The union of the joins of the parts of an inner join's sides. */
+  def joined(join: Join): LogicalPlan = {
+    val pairs = for (left <- UnionParts(join.left); right <- UnionParts(join.right)) yield of(join, left, right)
+    if (pairs.size == 1 || pairs.size > Most) join else Union(pairs)
+  }
+
+  /** A join of parts of its sides. */
+  def of(join: Join, left: LogicalPlan, right: LogicalPlan): Join =
+    join.copy(left, right, condition = join.condition.map(e => over(join.right, right)(over(join.left, left)(e))))
+
+  final private val Most = 8
+
+  private def all(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
+    case union: Union if holdsJoins(union) => union.children.flatMap(all)
+    case Project(list, child) if list.forall(_.deterministic) && holdsJoins(child) =>
+      all(child).map(part => Project(list.map(column(_, over(child, part))), part))
+    case Filter(condition, child) if condition.deterministic && holdsJoins(child) =>
+      all(child).map(part => Filter(over(child, part)(condition), part))
+    case other => Seq(other)
+  }
+
+  /** An expression over a plan's columns, over those of a part. */
+  private def over(plan: LogicalPlan, part: LogicalPlan)(e: Expression): Expression = {
+    val columns = plan.output.map(_.exprId).zip(part.output).toMap
+    e.transform { case a: Attribute => columns.getOrElse(a.exprId, a) }
+  }
+
+  private def column(column: NamedExpression, over: Expression => Expression): NamedExpression = column match {
+    case alias: Alias => alias.withNewChildren(Seq(over(alias.child))).asInstanceOf[Alias]
+    case other => over(other).asInstanceOf[NamedExpression]
+  }
+
+  private def holdsJoins(plan: LogicalPlan): Boolean = plan match {
+    case union: Union => union.children.exists(part => isJoin(part) || holdsJoins(part))
+    case Project(_, child) => holdsJoins(child)
+    case Filter(_, child) => holdsJoins(child)
+    case _ => false
+  }
+
+  private def isJoin(plan: LogicalPlan): Boolean = plan match {
+    case join: Join => Conditions.joinsStreams(join)
+    case Project(_, child) => isJoin(child)
+    case Filter(_, child) => isJoin(child)
+    case _ => false
+  }
+}
