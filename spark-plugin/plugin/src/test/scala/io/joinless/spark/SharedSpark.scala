@@ -32,6 +32,9 @@ object SharedSpark {
       .config("spark.sql.extensions", "io.joinless.spark.JoinlessExtension")
       .config("spark.sql.shuffle.partitions", "2")
       .config("spark.joinless.placement.maxCells", "1000") // partitions say how many cells there are, not the machine
+      // plans live shorter than their compilation takes; the tests in Python run with generated code
+      .config("spark.sql.codegen.wholeStage", "false")
+      .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
       .config("spark.buffer.pageSize", "1m") // each hash table and each sort takes one; Spark would take 64 MB
       .config("spark.ui.enabled", "false")
       .config("spark.ui.retainedJobs", "20")

@@ -42,7 +42,11 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
     case join: Join if !join.joinType.isInstanceOf[InnerLike] =>
       Some(
         if (join.children.exists(changes)) DeltaScope.static(join.children.find(!_.isStreaming).getOrElse(join))
-        else Reason.of(Reason.OuterJoin, "type" -> join.joinType.sql, "why" -> "one of its sides is no stream")
+        else Reason.of(
+          Reason.OuterJoin,
+          "type" -> join.joinType.sql,
+          "why" -> "one of its sides is a static table, which can be joined last"
+        )
       )
     case join: Join if !Conditions.joinsStreams(join) => join.children.flatMap(unsupported(_)).headOption
     case other => Some(Reason.of(Reason.UnsupportedOperator, "operator" -> Names.called(other)))

@@ -17,7 +17,7 @@ import io.joinless.spark.rules.{
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.catalyst.expressions.{Attribute, IsNotNull, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Union}
-import org.apache.spark.sql.types.MetadataBuilder
+import org.apache.spark.sql.types.{MetadataBuilder, TimestampType}
 
 /** When rows of a result are final, where they are told once (`emit = "on_close"`).
   *
@@ -122,8 +122,7 @@ private[compile] object Finality {
       )
       never(
         s"$groups can change for ever",
-        if (purpose.exists(_.isOfPartners))
-          "Let the condition of the join, EXISTS or IN bound the times of both sides, as that of an inner join."
+        if (purpose.exists(_.isOfPartners)) ofPartners(grouping)
         else
           "Group or partition by a column that has a watermark, or by window(...) of it, beside other columns: in each set of a ROLLUP."
       )
@@ -136,6 +135,17 @@ private[compile] object Finality {
         }
       )
     })
+  }
+
+  /** What a condition lacks by which rows have partners: a bound, or the watermark of a time that it compares. */
+  private def ofPartners(grouping: GroupCompiler.Grouping): String = {
+    val compared = grouping.keys.map(_.toAttribute).filter(_.dataType == TimestampType)
+    if (compared.isEmpty || compared.exists(Conditions.isEventTime))
+      "Let the condition of the join, EXISTS or IN bound the times of both sides, as that of an inner join, and give both a watermark."
+    else {
+      val names = compared.map(_.name).distinct.mkString(", ")
+      s"Give its stream a watermark, withWatermark('${compared.head.name}', ...): the condition compares $names, and nothing says which of these times have passed."
+    }
   }
 
   /** Rows of `relation`, which have a time, can be joined for ever by later rows of `by`. */

@@ -67,7 +67,7 @@ object Reason {
   val OuterJoin: Code = Code(
     "OUTER_JOIN",
     "A join of type <type> is not an inner join: <why>.",
-    "Bound the times of both sides in its condition, and give both a watermark. Or ask for the changes of the result, by " +
+    "Bound the times of both sides in its condition, and give both a watermark. Or ask for the changes of the result, or for its final rows, by " +
       "incrementalEnumerate(), where both sides are streams."
   )
   val TooFewRelations: Code = Code(

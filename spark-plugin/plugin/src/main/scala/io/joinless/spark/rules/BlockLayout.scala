@@ -145,7 +145,8 @@ final case class BlockLayout(
     )
 
   private def hasEventTimes: Boolean =
-    forgets && block.leaves.exists(_.plan.exists(_.isInstanceOf[EventTimeWatermark]))
+    forgets && (block.leaves.exists(_.plan.exists(_.isInstanceOf[EventTimeWatermark])) ||
+      sorts.exists(_.flatten.exists(_.times.nonEmpty)))
 
   private def lifetime(leaf: Int): Option[LifetimeSpec] =
     if (expiring.contains(leaf))

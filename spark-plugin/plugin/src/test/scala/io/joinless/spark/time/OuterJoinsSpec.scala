@@ -6,6 +6,7 @@ import java.util.concurrent.ConcurrentHashMap
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.api._
+import io.joinless.spark.explain.ViewTreeFacts
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{JoinFreeJoin, Reason}
 import io.joinless.spark.{SharedSpark, TestFolders}
@@ -140,6 +141,16 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
       val plan = Inspection.optimized(session, spark.sql(sql).incrementalEnumerate(form).queryExecution.analyzed)
       assert(blocks(plan).size == size, s"$exists, $form")
     }
+  }
+
+  test("explain says which rows of an outer join are kept for ever") {
+    new Streams
+    def kept(sql: String) = optimized(sql).collect { case join: JoinFreeJoin =>
+      ViewTreeFacts(join.shape).keptForEver.map(_._1)
+    }.flatten.toSet
+    val upper = pairs.replace("a.ta BETWEEN t.ts AND", "a.ta <=")
+    assert(kept(upper).contains("a"), kept(upper))
+    assert(kept(pairs).isEmpty)
   }
 
   test("what Spark keeps is Spark's plan") {
