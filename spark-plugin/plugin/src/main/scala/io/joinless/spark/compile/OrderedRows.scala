@@ -67,9 +67,12 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     val some = limit.filter(_ => canGo(rows)).fold(rows)(ofParts(rows, order, _))
     val known = groups(Nil, some, order, limit, "")
     val array = known.output.last
-    val from = Literal(skip.min(Int.MaxValue - 1L).toInt + 1)
+    val skipped = skip.min(Int.MaxValue - 1L).toInt
+    // Spark's slice finds nothing where its end is no INT, unless its code is generated
+    val longest = Int.MaxValue - skipped
     val told =
-      if (skip == 0 && !most.contains(0L)) array else Slice(array, from, Literal(most.fold(Int.MaxValue)(_.toInt)))
+      if (skip == 0 && !most.contains(0L)) array
+      else Slice(array, Literal(skipped + 1), Literal(most.fold(longest)(_.min(longest.toLong).toInt)))
     Project(child.output, exploded(known, told, rows))
   }
 

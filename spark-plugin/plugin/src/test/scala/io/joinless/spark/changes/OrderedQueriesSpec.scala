@@ -54,6 +54,13 @@ class OrderedQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     for (_ <- 0 until 3) check(sql, System.nanoTime(), if (i % 2 == 0) "change_type" else "weight", Some(oracle))
   }
 
+  test("OFFSET without LIMIT, with and without generated code") {
+    for (mode <- Seq("NO_CODEGEN", "CODEGEN_ONLY"))
+      withConf("spark.sql.codegen.factoryMode" -> mode) {
+        check("SELECT g, COUNT(*) AS n FROM t GROUP BY g ORDER BY g OFFSET 1", 62008972512208L, "weight")
+      }
+  }
+
   private val windows = Seq(
     "SELECT k, g, x, ROW_NUMBER() OVER (PARTITION BY k ORDER BY x, d, g) AS n FROM t",
     "SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY x DESC, d, g) AS n FROM t) WHERE n = 1",
