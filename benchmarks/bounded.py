@@ -11,11 +11,11 @@ A window is ten minutes; a batch is one minute of each stream, slightly out of o
 - trust: the same over the edges of Epinions, a hundredth of them per minute, for a tenth of the last vertices. Few vertices have most of
   the edges. It needs `--graphs`.
 
-`--rows` says how many each stream has per minute; of trust the graph does. Joinless and Spark run the same SQL over the same files, by turns, in one session with RocksDB; Flink runs its own, with state on
-the heap, in a process of its own. The first of ten windows is left out of the figures. Spark refuses two event times in one intermediate result, so
-the queries hide one of them, which helps Spark and not Joinless. The rows of all are compared; of `expire`, what is there at the end with
-what DuckDB finds in the edges that are. Left behind in the folder: bounded.json, with the figures
-of the other workloads, if one is chosen, as they are.
+`--rows` says how many each stream has per minute; of trust the graph does. Joinless and Spark run the same SQL over the same files, by turns, in
+one session with RocksDB; Flink runs its own, with state on the heap, in a process of its own. The first of ten windows is left out of the
+figures. Spark refuses two event times in one intermediate result, so the queries hide one of them, which helps Spark and not Joinless. The rows of
+all are compared; of `expire`, what is there at the end with what DuckDB finds in the edges that are. Left behind in the folder: bounded.json,
+in which the figures of workloads that were not chosen stay.
 """
 
 from __future__ import annotations
@@ -100,6 +100,7 @@ _ALIVE = """
 """
 #: Above this vertex, as `Graph.from_file` names them, a tenth of the edges of Epinions end.
 _TOP = 68170
+_ENDS = f"e.dst > {_TOP}"
 SPARK = {"ten": "10", "s": "S", "paid": "x.paid"}
 FLINK = {"ten": "'10'", "s": "", "paid": "CAST(x.paid AS TIMESTAMP_LTZ(3))"}
 _EDGES = {"edges": ("src", "dst", "sec")}
@@ -125,12 +126,16 @@ WORKLOADS = [
         "trust",
         _EDGES,
         0,
-        _PATHS.format(**SPARK, top=f" AND e.dst > {_TOP}"),
-        _PATHS.format(**FLINK, top=f" AND e.dst > {_TOP}"),
-        f"{_ALIVE} WHERE e.dst > {_TOP}",
+        _PATHS.format(**SPARK, top=f" AND {_ENDS}"),
+        _PATHS.format(**FLINK, top=f" AND {_ENDS}"),
+        f"{_ALIVE} WHERE {_ENDS}",
         "epinions",
     ),
 ]
+
+
+def _file(folder: Path, stream: str, batch: int) -> Path:
+    return folder / stream / f"{batch:03}.csv"
 
 
 def write(folder: Path, workload: Workload, rows: int) -> None:
@@ -146,8 +151,9 @@ def write(folder: Path, workload: Workload, rows: int) -> None:
                     return START + 60 * batch + draw.randrange(60)
                 return draw.randrange(1000 if column == "v" else keys)
 
-            lines = (",".join(str(value(column)) for column in columns) for _ in range(rows))
-            (folder / stream / f"{batch:03}.csv").write_text("\n".join(lines))
+            _file(folder, stream, batch).write_text(
+                "\n".join(",".join(str(value(column)) for column in columns) for _ in range(rows))
+            )
 
 
 def write_graph(folder: Path, workload: Workload, graphs: Path) -> int:
@@ -163,7 +169,7 @@ def write_graph(folder: Path, workload: Workload, graphs: Path) -> int:
         here = batch_of == batch
         edges = zip(graph.src[here], graph.dst[here], strict=True)
         lines = (f"{src},{dst},{START + 60 * batch + draw.randrange(60)}" for src, dst in edges)
-        (folder / "edges" / f"{batch:03}.csv").write_text("\n".join(lines))
+        _file(folder, "edges", batch).write_text("\n".join(lines))
     return len(batch_of) // BATCHES
 
 
@@ -195,7 +201,7 @@ def run(spark: SparkSession, folder: Path, workload: Workload, system: str) -> d
     for batch in range(BATCHES):
         start = time.perf_counter()
         for stream in workload.streams:
-            (live / stream / f"{batch:03}.csv").hardlink_to(folder / stream / f"{batch:03}.csv")
+            _file(live, stream, batch).hardlink_to(_file(folder, stream, batch))
         running.processAllAvailable()
         seconds.append(time.perf_counter() - start)
         operators = running.lastProgress["stateOperators"]

@@ -72,7 +72,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     val longest = Int.MaxValue - skipped
     val told =
       if (skip == 0 && !most.contains(0L)) array
-      else Slice(array, Literal(skipped + 1), Literal(most.fold(longest)(_.min(longest.toLong).toInt)))
+      else Slice(array, Literal(skipped + 1), Literal(most.fold(longest.toLong)(_.min(longest)).toInt))
     Project(child.output, exploded(known, told, rows))
   }
 

@@ -2,7 +2,7 @@ package io.joinless.spark.compile
 
 import io.joinless.spark.compile.GroupCompiler.Purpose
 import io.joinless.spark.plans.{AnyOf, CanThrow, Reason}
-import io.joinless.spark.rules.{Conditions, Names}
+import io.joinless.spark.rules.{Conditions, Names, StaticSides}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -29,7 +29,9 @@ import org.apache.spark.sql.types.BooleanType
   * @param closing rows only come
   * @param random why the streams of a plan are not the same when they are read twice, if they are not
   */
-final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan => Option[Reason]) {
+final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan => Option[Reason])(implicit
+    statics: StaticSides
+) {
   import PartnerJoins._
 
   /** The plan without other joins of streams than inner ones. */
@@ -60,14 +62,12 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
       ofParts(Join(join.right, join.left, LeftOuter, join.condition, join.hint)).map(Project(join.output, _))
     case FullOuter =>
       val outer = Join(join.left, join.right, LeftOuter, join.condition, join.hint)
-      val alone = anti(Sides(join.right, join.left, join.condition).copy(told = closing))
+      val alone = anti(told(join.right, join.left, join.condition))
       ofParts(outer).map(Union(_, Project(nulls(join.left.output) ++ join.right.output, alone)))
     case _ =>
       val parts = if (closing) UnionParts(join.left) else Seq(join.left)
       val (refused, plans) = parts.map { part =>
-        val one = UnionParts.of(join, part, join.right)
-        join.getTagValue(OuterChains.decidedBy).foreach(one.setTagValue(OuterChains.decidedBy, _))
-        rewritten(one)
+        rewritten(UnionParts.of(join, part, join.right))
       }.partitionMap(identity)
       refused.headOption.toLeft(if (plans.size == 1) plans.head else Union(plans))
   }
@@ -85,19 +85,22 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
         Left(Reason.of(Reason.OuterJoin, "type" -> other.sql, "why" -> "its rows cannot be kept up to date"))
     }
 
-  /** @param decidedBy the part of the right side by which a row has partners or none */
+  /** The sides of a join of which pairs are told, too. */
+  private def told(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides =
+    Sides(left, right, condition).copy(told = closing)
+
+  /** @param decidedBy the part of the right side by which a row has partners or none; all of it where that is no join */
   private def outer(join: Join, decidedBy: LogicalPlan): LogicalPlan = {
     val Join(left, right, _, condition, _) = join
-    val sides = Sides(left, right, condition).copy(told = closing)
-    val deciding = Sides(left, decidedBy, condition).copy(told = closing)
     val parts = if (closing) UnionParts(right) else Seq(right)
     if (parts.size > 1 || holdsJoin(right)) {
       val pairs = parts.map { part =>
         Project(left.output ++ part.output, UnionParts.of(join, left, part).copy(joinType = Inner))
       }
-      Union(pairs :+ Project(left.output ++ nulls(right.output), anti(deciding)))
+      Union(pairs :+ Project(left.output ++ nulls(right.output), anti(told(left, decidedBy, condition))))
     } else {
-      val partner = partners(deciding)
+      val sides = told(left, right, condition)
+      val partner = partners(sides)
       val absent = Filter(Not(partner.flags.head), partner.plan)
       val (keys, read) = partner.keys.splitAt(sides.keys.size)
       val filled = Alias(Literal.FalseLiteral, "filled")()
@@ -153,7 +156,7 @@ private[compile] object PartnerJoins {
 
     /** The residual conditions as they are checked to find whether there are pairs: what is too large has no partner. */
     def onPairs: Seq[Expression] =
-      residual.map(e => if (CanThrow(e) && (told || CanThrow.onlyByOverflow(e))) TryEval(e) else e)
+      residual.map(e => if (told && CanThrow(e) || CanThrow.onlyByOverflow(e)) TryEval(e) else e)
   }
 
   private object Sides {

@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.rules.Conditions
+import io.joinless.spark.rules.{ExtractJoinBlock, StaticSides}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, Union}
 
@@ -13,25 +13,29 @@ private[compile] object UnionParts {
   /** Plans that have, put together, the rows of this one, in which columns go by position. The first has the plan's own columns. One where the
     * plan is no such union, or has too many parts.
     */
-  def apply(plan: LogicalPlan): Seq[LogicalPlan] = {
+  def apply(plan: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = {
     val parts = all(plan)
     if (parts.size <= Most) parts else Seq(plan)
   }
 
   /** The union of the joins of the parts of an inner join's sides. */
-  def joined(join: Join): LogicalPlan = {
+  def joined(join: Join)(implicit statics: StaticSides): LogicalPlan = {
     val pairs = for (left <- UnionParts(join.left); right <- UnionParts(join.right)) yield of(join, left, right)
     if (pairs.size == 1 || pairs.size > Most) join else Union(pairs)
   }
 
-  /** A join of parts of its sides. */
-  def of(join: Join, left: LogicalPlan, right: LogicalPlan): Join =
-    join.copy(left, right, condition = join.condition.map(e => over(join.right, right)(over(join.left, left)(e))))
+  /** A join of parts of its sides, with its tags. */
+  def of(join: Join, left: LogicalPlan, right: LogicalPlan): Join = {
+    val condition = join.condition.map(e => over(join.right, right)(over(join.left, left)(e)))
+    val part = join.copy(left, right, condition = condition)
+    part.copyTagsFrom(join)
+    part
+  }
 
   final private val Most = 8
 
-  private def all(plan: LogicalPlan): Seq[LogicalPlan] = plan match {
-    case union: Union if holdsJoins(union) => union.children.flatMap(all)
+  private def all(plan: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = plan match {
+    case union: Union if holdsJoins(union) => union.children.flatMap(all(_))
     case Project(list, child) if list.forall(_.deterministic) && holdsJoins(child) =>
       all(child).map(part => Project(list.map(column(_, over(child, part))), part))
     case Filter(condition, child) if condition.deterministic && holdsJoins(child) =>
@@ -50,17 +54,10 @@ private[compile] object UnionParts {
     case other => over(other).asInstanceOf[NamedExpression]
   }
 
-  private def holdsJoins(plan: LogicalPlan): Boolean = plan match {
-    case union: Union => union.children.exists(part => isJoin(part) || holdsJoins(part))
+  private def holdsJoins(plan: LogicalPlan)(implicit statics: StaticSides): Boolean = plan match {
+    case union: Union => union.children.exists(part => ExtractJoinBlock.holdsBlock(part) || holdsJoins(part))
     case Project(_, child) => holdsJoins(child)
     case Filter(_, child) => holdsJoins(child)
-    case _ => false
-  }
-
-  private def isJoin(plan: LogicalPlan): Boolean = plan match {
-    case join: Join => Conditions.joinsStreams(join)
-    case Project(_, child) => isJoin(child)
-    case Filter(_, child) => isJoin(child)
     case _ => false
   }
 }

@@ -127,85 +127,87 @@ private[time] object FinalQuery {
 
   private val ofTwo = "SELECT u.g, u.ts, b.y AS z FROM t u JOIN a b ON b.k = u.k AND b.ta = u.ts"
 
-  private val outer: Seq[FinalQuery] = Seq(
-    ("IF(y IS NULL, ts, TIMESTAMP '0001-01-01')", 20, s"SELECT t.k, t.ts, t.x, a.y FROM t LEFT JOIN a ON $near"),
+  private val chain =
+    s"t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS"
+
+  /** The time at which a row is final in which a column is NULL, as it has no partner; other rows are it when they come, or at `other`. */
+  private def alone(column: String, time: String, other: String = "TIMESTAMP '0001-01-01'") =
+    s"IF($column IS NULL, $time, $other)"
+  private val ofSecond = alone("z", "ta + INTERVAL 8 SECONDS")
+
+  private val outer: Seq[FinalQuery] = (Seq(
+    (alone("y", "ts"), 20, s"SELECT t.k, t.ts, t.x, a.y FROM t LEFT JOIN a ON $near"),
     (
       "w.end",
       20,
       s"SELECT window(t.ts, '10 seconds') AS w, COUNT(*) AS n, COUNT(a.y) AS m FROM t LEFT JOIN a ON $near GROUP BY 1"
     ),
     (
-      "GREATEST(IF(y IS NULL, ts + INTERVAL 20 SECONDS, TIMESTAMP '0001-01-01'), " + "IF(z IS NULL, ts + INTERVAL 10 SECONDS, TIMESTAMP '0001-01-01'))",
+      s"GREATEST(${alone("y", "ts + INTERVAL 20 SECONDS")}, ${alone("z", "ts + INTERVAL 10 SECONDS")})",
       0,
       s"SELECT t.k, t.ts, a.y, u.x AS z FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = t.k AND u.ts BETWEEN t.ts AND t.ts + " +
         "INTERVAL 10 SECONDS"
     ),
     (
-      "IF(l IS NULL, ts + INTERVAL 20 SECONDS, IF(k IS NULL, ta, TIMESTAMP '0001-01-01'))",
+      alone("l", "ts + INTERVAL 20 SECONDS", alone("k", "ta")),
       0,
       s"SELECT t.k, t.ts, a.k AS l, a.ta FROM t FULL JOIN a ON $near"
     ),
     (
-      "IF(y IS NULL, w.end, TIMESTAMP '0001-01-01')",
+      alone("y", "w.end"),
       0,
       "SELECT t.x, t.w, a.y FROM (SELECT *, " + w + " AS w FROM t) t LEFT JOIN (SELECT *, window(ta, '10 seconds') AS v FROM a) a " +
         "ON t.k = a.k AND t.w = a.v JOIN t u ON u.g = t.g AND u.ts = t.ts"
     ),
     (
-      "IF(x IS NULL, ta, TIMESTAMP '0001-01-01')",
+      alone("x", "ta"),
       0,
       s"SELECT t.x, a.ta, a.y FROM t RIGHT JOIN a ON $near AND t.x > a.y"
     ),
     (
-      "IF(y IS NULL, ts, TIMESTAMP '0001-01-01')",
+      alone("y", "ts"),
       20,
       s"SELECT t.k, t.x, t.ts, a.y FROM t LEFT JOIN a ON $near AND t.x > 2 AND a.y + t.x > 4"
     ),
     (
-      "IF(y IS NULL, ts, TIMESTAMP '0001-01-01')",
+      alone("y", "ts"),
       25,
       s"SELECT t.x, t.ts, r.y, r.z FROM t LEFT JOIN (SELECT a.k, a.ta, a.y, u.x AS z FROM a JOIN t u ON u.k = a.k AND u.ts BETWEEN a.ta - INTERVAL 5 SECONDS AND a.ta + INTERVAL 5 SECONDS) r ON t.k = r.k AND r.ta BETWEEN t.ts AND t.ts + INTERVAL 20 SECONDS"
     ),
     (
-      "IF(y IS NULL, ts + INTERVAL 20 SECONDS, IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01'))",
+      alone("y", "ts + INTERVAL 20 SECONDS", ofSecond),
       0,
-      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS"
+      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z FROM $chain"
     ),
     (
-      "IF(y IS NULL, ts + INTERVAL 20 SECONDS, IF(z IS NULL, ta + INTERVAL 8 SECONDS, IF(q IS NULL, uts, TIMESTAMP '0001-01-01')))",
+      alone("y", "ts + INTERVAL 20 SECONDS", alone("z", "ta + INTERVAL 8 SECONDS", alone("q", "uts"))),
       0,
-      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, u.ts AS uts, b.y AS q FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS LEFT JOIN a b ON b.k = u.k AND b.ta = u.ts"
+      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, u.ts AS uts, b.y AS q FROM $chain LEFT JOIN a b ON b.k = u.k AND b.ta = u.ts"
     ),
     (
-      "IF(y IS NULL, ts + INTERVAL 20 SECONDS, GREATEST(IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01'), IF(q IS NULL, ta, TIMESTAMP '0001-01-01')))",
+      alone("y", "ts + INTERVAL 20 SECONDS", s"GREATEST($ofSecond, ${alone("q", "ta")})"),
       0,
-      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, b.y AS q FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS LEFT JOIN a b ON b.k = a.y AND b.ta = a.ta"
+      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, b.y AS q FROM $chain LEFT JOIN a b ON b.k = a.y AND b.ta = a.ta"
     ),
     (
-      "IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01')",
+      ofSecond,
       0,
       s"SELECT t.x, t.ts, q.ta, q.y, q.z FROM t JOIN (SELECT a.k, a.ta, a.y, r.z FROM a LEFT JOIN ($ofTwo) r ON r.g = a.y AND r.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS) q ON t.k = q.k AND q.ta BETWEEN t.ts AND t.ts + INTERVAL 20 SECONDS"
     ),
     (
-      "GREATEST(IF(q IS NULL, IF(y IS NULL, ts + INTERVAL 25 SECONDS, ts + INTERVAL 28 SECONDS), TIMESTAMP '0001-01-01'), IF(y IS NULL, ts + INTERVAL 20 SECONDS, " +
-        "IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01')))",
-      0,
-      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, b.y AS q FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + " +
-        "INTERVAL 8 SECONDS LEFT JOIN a b ON b.k = u.k AND b.ta BETWEEN t.ts AND t.ts + INTERVAL 25 SECONDS"
-    ),
-    (
-      "GREATEST(IF(q IS NULL, IF(y IS NULL, ts + INTERVAL 25 SECONDS, ts + INTERVAL 28 SECONDS), TIMESTAMP '0001-01-01'), IF(y IS NULL, ts + INTERVAL 20 SECONDS, " +
-        "IF(z IS NULL, ta + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01')))",
-      0,
-      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, b.y AS q FROM t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + " +
-        "INTERVAL 8 SECONDS LEFT JOIN a b ON b.k = COALESCE(u.k, 1) AND b.ta BETWEEN t.ts AND t.ts + INTERVAL 25 SECONDS"
-    ),
-    (
-      "GREATEST(IF(q IS NULL, ts + INTERVAL 8 SECONDS, TIMESTAMP '0001-01-01'), IF(y IS NULL, ts + INTERVAL 20 SECONDS, TIMESTAMP '0001-01-01'))",
+      s"GREATEST(${alone("q", "ts + INTERVAL 8 SECONDS")}, ${alone("y", "ts + INTERVAL 20 SECONDS")})",
       0,
       s"SELECT t.x, t.ts, r.z AS q, a.ta, a.y FROM t LEFT JOIN ($ofTwo) r ON r.g = t.k AND r.ts BETWEEN t.ts AND t.ts + INTERVAL 8 SECONDS LEFT JOIN a ON $near"
     )
-  ).map { case (closes, behind, sql) => FinalQuery(sql, Some(closes -> behind), Dropped) }
+  ) ++ Seq("u.k", "COALESCE(u.k, 1)").map { key =>
+    // rows that have no a are final sooner than those that have one, and no u
+    val ofThird = alone("q", "IF(y IS NULL, ts + INTERVAL 25 SECONDS, ts + INTERVAL 28 SECONDS)")
+    (
+      s"GREATEST($ofThird, ${alone("y", "ts + INTERVAL 20 SECONDS", ofSecond)})",
+      0,
+      s"SELECT t.x, t.ts, a.ta, a.y, u.x AS z, b.y AS q FROM $chain LEFT JOIN a b ON b.k = $key AND b.ta BETWEEN t.ts AND t.ts + INTERVAL 25 SECONDS"
+    )
+  }).map { case (closes, behind, sql) => FinalQuery(sql, Some(closes -> behind), Dropped) }
 
   private val semi: Seq[FinalQuery] = Seq(
     s"SELECT t.x, t.ts FROM t LEFT SEMI JOIN a ON $near AND a.y > 0",
