@@ -19,9 +19,12 @@ from pyspark.sql import SparkSession
 import joinless
 from support.oracles import Bag, bag, difference
 from support.shop import SMALL
+from support.views import random_view
 
 #: Runs of each query.
 RUNS = int(os.environ.get("JOINLESS_TIME_RUNS", "1"))
+#: The first of the random views.
+SEED = int(os.environ.get("JOINLESS_TIME_SEED", "1"))
 START = datetime(2026, 3, 1)
 SCHEMA = "k INT, v INT, ts TIMESTAMP"
 Row = tuple[int, int, "datetime | None"]
@@ -61,8 +64,18 @@ def small(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.mark.parametrize("run", range(RUNS))
 @pytest.mark.parametrize("sql", QUERIES)
 def test_what_is_told_adds_up_to_what_is_true(sql: str, run: int, small: SparkSession, tmp_path: Path) -> None:
+    _check_sums(sql, random.Random(f"{sql} {run}"), small, tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 3 if RUNS == 1 else SEED + 12 * RUNS))
+def test_random_views_add_up_to_what_is_true(seed: int, small: SparkSession, tmp_path: Path) -> None:
+    sql = random_view(random.Random(seed), STREAMS)
+    print(f"seed {seed}: {sql}")
+    _check_sums(sql, random.Random(seed), small, tmp_path)
+
+
+def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Path) -> None:
     """Random rows, late, without a time or from the future; deletes; restarts; at last only time goes on."""
-    draw = random.Random(f"{sql} {run}")
     lasts = {name: timedelta(seconds=draw.randrange(60)) for name in STREAMS}
     delays = {name: draw.randrange(20) for name in STREAMS}
     rows: dict[str, list[Row]] = {name: [] for name in STREAMS}  # those that were not late
