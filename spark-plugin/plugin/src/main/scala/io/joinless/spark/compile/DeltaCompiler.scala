@@ -155,8 +155,10 @@ final class DeltaCompiler(
       case StoredInput(child) if reason.isEmpty => replaced(child)(stored(child, streams))
       case union: Union if reason.isEmpty && union.exists(expires(_, streams)) =>
         // rows of its other parts have no such time: those that expire are changes for it
+        val isStream = !isRowWise(union, streams)
         union.withNewChildren(union.children.map { part =>
-          if (Streams.isLinear(part) && part.exists(expires(_, streams))) replaced(part)(stored(part, streams))
+          if ((isStream || Streams.isLinear(part)) && part.exists(expires(_, streams)))
+            replaced(part)(stored(part, streams))
           else part
         })
       case join: Join if Conditions.joinsStreams(join) && reason.isEmpty =>
@@ -279,7 +281,7 @@ final class DeltaCompiler(
   } yield {
     val forms =
       new BlockForms(conf, texts, layoutOf(_, streams), tree, _.leaves.forall(leaf => Streams.isLinear(leaf.plan)))
-    streams.metForEver = streams.metForEver.orElse(Finality.metForEver(layout, streams))
+    if (streams.closing) streams.metForEver = streams.metForEver.orElse(Finality.metForEver(layout, streams))
     // counts would keep all rows
     val form = consumer.demand.filterNot(_ => streams.closing).fold(forms.enumerated(layout)) { demand =>
       // a plain query counts equal results in update mode that one whose changes are asked need not count

@@ -54,7 +54,8 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     "SELECT t.x, n.ta, n.c FROM t JOIN (SELECT k, ta, COUNT(*) AS c FROM a GROUP BY k, ta) n ON n.k = t.k",
     "SELECT e.k, e.v FROM e WHERE e.te > (SELECT MIN(ts) FROM t)",
     "SELECT t.k, t.ts, t.w, a.y FROM (SELECT *, window(ts, '10 seconds') AS w FROM t) t JOIN a ON t.k = a.k",
-    "SELECT window(ts, '10 seconds').start AS s, ts, COUNT(*) AS n FROM t GROUP BY window(ts, '10 seconds'), ts"
+    "SELECT window(ts, '10 seconds').start AS s, ts, COUNT(*) AS n FROM t GROUP BY window(ts, '10 seconds'), ts",
+    "SELECT t.ts, COUNT(*) AS n, MAX(a.ta) AS m FROM t JOIN a ON t.k = a.k GROUP BY t.ts"
   )
 
   for ((sql, i) <- queries.zipWithIndex if runs.isDefined || i % 3 == 1; run <- 0 until runs.getOrElse(1))
@@ -81,6 +82,28 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     ))
     val started = intercept[AnalysisException](timed.expire("ts", "1 hour").writeStream.format("noop").start())
     assert(started.getCondition == "JOINLESS_RETRACTIONS_NOT_REPRESENTABLE")
+  }
+
+  test("a static table beside rows that expire is named, wherever it stands") {
+    val rows =
+      MemoryStream[(Int, Timestamp)](Encoders.tuple(Encoders.scalaInt, Encoders.TIMESTAMP), session).toDF().toDF(
+        "k",
+        "ts"
+      )
+    rows.withWatermark("ts", "1 second").expire("ts", "1 minute").createOrReplaceTempView("recent")
+    spark.sql("SELECT * FROM VALUES (0, 'zero') AS fixed(k, name)").createOrReplaceTempView("fixed")
+    for (
+      sql <- Seq(
+        "SELECT f.name, r.ts FROM recent r JOIN fixed f ON f.k = r.k",
+        "SELECT f.name, b.ts FROM recent r JOIN fixed f ON f.k = r.k LEFT JOIN recent b ON b.k = r.k",
+        "SELECT f.name, COUNT(*) AS n FROM recent r JOIN fixed f ON f.k = r.k WHERE NOT EXISTS (SELECT 1 FROM recent b WHERE b.k <> r.k) GROUP BY f.name",
+        "SELECT k, ts FROM recent UNION ALL SELECT r.k, r.ts FROM recent r JOIN fixed f ON f.k = r.k"
+      )
+    ) {
+      val refused =
+        intercept[AnalysisException](spark.sql(sql).incrementalEnumerate().writeStream.format("noop").start())
+      assert(refused.getMessage.contains("STATIC_SIDE_OF_CHANGELOG: A changelog meets the static side f"), sql)
+    }
   }
 
   test("memory of a burst is given back when its rows have gone") {
