@@ -133,7 +133,7 @@ private[compile] object GroupCompiler {
       grouped,
       functions,
       GroupShape(
-        keys.map { case (text, value) => ColumnSpec(text, KeyBytes.asNullable(value.dataType)) }.toIndexedSeq,
+        keys.map { case (text, value) => ColumnSpec(text, KeyBytes.storedType(value.dataType)) }.toIndexedSeq,
         specs.toIndexedSeq,
         zone = TimeZones.of(keys.map(_._2) ++ arguments.flatten),
         origin = Some(RowsDigest.origin(grouped)),
@@ -148,7 +148,7 @@ private[compile] object GroupCompiler {
   private def function(f: AggregateExpression, at: Option[Int]): GroupFunction = f.aggregateFunction match {
     case count: Count => GroupFunction(count.copy(children = Seq(Literal(1))), at)
     case other if isRecomputed(other) =>
-      val row = BoundReference(at.get, KeyBytes.asNullable(argument(f).get.dataType), nullable = true)
+      val row = BoundReference(at.get, KeyBytes.storedType(argument(f).get.dataType), nullable = true)
       val fields = recomputed(other).indices.iterator.map(GetStructField(row.copy(ordinal = 0), _))
       val ofRow = other.withNewChildren(other.children.map {
         case constant if constant.foldable => constant
@@ -158,7 +158,7 @@ private[compile] object GroupCompiler {
       GroupFunction(FunctionOfRows(row, ofRow.asInstanceOf[AggregateFunction], f.isDistinct), at)
     case other =>
       val bound = other.withNewChildren(other.children.map { c =>
-        BoundReference(at.get, KeyBytes.asNullable(c.dataType), nullable = true)
+        BoundReference(at.get, KeyBytes.storedType(c.dataType), nullable = true)
       })
       GroupFunction(bound.asInstanceOf[AggregateFunction], at)
   }
@@ -178,6 +178,6 @@ private[compile] object GroupCompiler {
       case best: BestRows => (FunctionKind.Best, retractable || best.limit.isEmpty)
       case _ => (FunctionKind.Summed, f.isDistinct)
     }
-    FunctionSpec(text(f), kind, argument.fold[DataType](BooleanType)(a => KeyBytes.asNullable(a.dataType)), leaves)
+    FunctionSpec(text(f), kind, argument.fold[DataType](BooleanType)(a => KeyBytes.storedType(a.dataType)), leaves)
   }
 }

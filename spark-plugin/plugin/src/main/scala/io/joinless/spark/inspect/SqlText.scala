@@ -63,7 +63,7 @@ final class SqlText(session: SparkSession) extends SqlTexts {
   }
 
   private def nullable(expression: Expression): Expression = expression.transform {
-    case BoundReference(i, dataType, _) => BoundReference(i, KeyBytes.asNullable(dataType), nullable = true)
+    case BoundReference(i, dataType, _) => BoundReference(i, KeyBytes.storedType(dataType), nullable = true)
   }
 }
 

@@ -76,7 +76,7 @@ final case class BlockLayout(
 
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
     InputSpec(
-      stored.map(c => ColumnSpec(c.name, KeyBytes.asNullable(c.dataType))),
+      stored.map(c => ColumnSpec(c.name, KeyBytes.storedType(c.dataType))),
       expiring.get(leaf) match {
         case Some(expiry) => if (expiry.signed) InputKind.ExpiringChangelog else InputKind.Expiring
         case None =>

@@ -78,7 +78,7 @@ final class RewriteBlock(layout: BlockLayout) {
     // what only a sum needs is not told with a row
     val told = layout.output.filterNot { case (a, _) => layout.block.summed.hidden(a.exprId) }
     ResultSpec(
-      told.map { case (a, _) => ColumnSpec(a.name, KeyBytes.asNullable(a.dataType)) },
+      told.map { case (a, _) => ColumnSpec(a.name, KeyBytes.storedType(a.dataType)) },
       told.map { case (_, meaning) => texts.of(positional(meaning)) },
       layout.late.map(condition => texts.of(positional(condition))),
       layout.boundResiduals.map(texts.of),

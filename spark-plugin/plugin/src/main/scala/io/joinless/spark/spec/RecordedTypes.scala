@@ -2,6 +2,7 @@ package io.joinless.spark.spec
 
 import scala.util.Try
 
+import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.{DataType, StructType, UserDefinedType}
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, render}
@@ -14,7 +15,7 @@ private[spec] object RecordedTypes {
 
   def schema(json: JValue): StructType = {
     checkClasses(json)
-    DataType.fromJson(compact(render(json))) match {
+    KeyBytes.storedType(DataType.fromJson(compact(render(json)))) match {
       case schema: StructType => schema
       case _ => throw new IllegalArgumentException("a list of columns is no struct")
     }

@@ -82,7 +82,7 @@ object Meaning {
       if roles.size == 1 || row.getBoolean(columns.size + (if (input.retractable) 1 else 0) + i)
     } yield {
       val types = scan.output.take(columns.size).map(_.dataType)
-      require(types.map(KeyBytes.asNullable) == columns.map(_.dataType), s"$types are not $columns")
+      require(types.map(KeyBytes.storedType) == columns.map(_.dataType), s"$types are not $columns")
       relation -> stored(row, types)
     }
     spec.relations.indices.map { relation =>

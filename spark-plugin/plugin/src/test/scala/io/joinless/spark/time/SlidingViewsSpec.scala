@@ -106,6 +106,33 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
+  test("another delay of the watermark is no other query") {
+    val rows = MemoryStream[(Int, Timestamp)](Encoders.tuple(Encoders.scalaInt, Encoders.TIMESTAMP), session)
+    for (
+      sql <- Seq(
+        "SELECT k, ts FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) AS n FROM recent) WHERE n = 1",
+        "SELECT k, RANK() OVER (PARTITION BY k ORDER BY ts DESC) AS n FROM recent",
+        "SELECT k, ts FROM recent ORDER BY ts LIMIT 1",
+        "SELECT k, MAX(STRUCT(ts, k)) AS m FROM recent GROUP BY k",
+        "SELECT s, COUNT(*) AS n FROM (SELECT STRUCT(ts, k) AS s FROM recent) GROUP BY s",
+        "SELECT a.s, b.k FROM (SELECT k, STRUCT(ts, k) AS s FROM recent) a JOIN recent b ON a.k = b.k",
+        "SELECT a.k, b.ts FROM recent a LEFT JOIN recent b ON a.k = b.k AND a.ts = b.ts"
+      )
+    ) {
+      val checkpoint = TestFolders.create("delay").resolve("cp").toString
+      for (delay <- Seq("1 minute", "2 minutes")) {
+        rows.toDF().toDF("k", "ts").withWatermark("ts", delay).expire("ts", "1 hour").createOrReplaceTempView("recent")
+        val running = spark.sql(sql).incrementalEnumerate().writeStream.format("noop").option(
+          "checkpointLocation",
+          checkpoint
+        ).start()
+        try { rows.addData((1, new Timestamp(1000L))); running.processAllAvailable() }
+        catch { case e: Exception => fail(s"$sql, delay of $delay", e) }
+        finally running.stop()
+      }
+    }
+  }
+
   test("memory of a burst is given back when its rows have gone") {
     val rows = MemoryStream[(Int, Int, Timestamp)](
       Encoders.tuple(Encoders.scalaInt, Encoders.scalaInt, Encoders.TIMESTAMP),

@@ -50,6 +50,16 @@ object KeyBytes {
     case _ => false
   }
 
-  /** The type with every part nullable: nullability of columns changes from batch to batch. */
-  def asNullable(dataType: DataType): DataType = dataType.asNullable
+  /** The type with every part nullable, and nothing said of its fields: nullability of columns changes from batch to batch, and what a watermark
+    * says of a time may be another delay at the next start.
+    */
+  def storedType(dataType: DataType): DataType = withoutMetadata(dataType.asNullable)
+
+  private def withoutMetadata(dataType: DataType): DataType = dataType match {
+    case StructType(fields) =>
+      StructType(fields.map(f => StructField(f.name, withoutMetadata(f.dataType), f.nullable)))
+    case ArrayType(element, containsNull) => ArrayType(withoutMetadata(element), containsNull)
+    case MapType(key, value, containsNull) => MapType(withoutMetadata(key), withoutMetadata(value), containsNull)
+    case other => other
+  }
 }
