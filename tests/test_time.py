@@ -67,7 +67,7 @@ def test_what_is_told_adds_up_to_what_is_true(sql: str, run: int, small: SparkSe
     _check_sums(sql, random.Random(f"{sql} {run}"), small, tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(SEED, SEED + 3 if RUNS == 1 else SEED + 12 * RUNS))
+@pytest.mark.parametrize("seed", range(SEED, SEED + (3 if RUNS == 1 else 12 * RUNS)))
 def test_random_views_add_up_to_what_is_true(seed: int, small: SparkSession, tmp_path: Path) -> None:
     sql = random_view(random.Random(seed), STREAMS)
     print(f"seed {seed}: {sql}")
