@@ -7,8 +7,8 @@ import java.nio.file.{Path, Paths}
 /** A job of benchmarks/jobs.py by the engine alone or by the bare index, without Spark: the last target of
   * docs/benchmarks.md.
   *
-  * Arguments: `engine` or `bare`, report file, `path` or `star`, columns, threshold, batches, runs, batches of the
-  * unmeasured run, and the folder of each relation. Of a grouped job: `engine`, report file, `grouped`, the clauses of the query and the
+  * Arguments: `engine` or `bare`, report file, `path` or `star`, columns, threshold, batches, runs, whether to warm up (0: not), and the
+  * folder of each relation. Of a grouped job: `engine`, report file, `grouped`, the clauses of the query and the
   * columns of each relation in one argument each, separated by semicolons; then batches and so on as before. Appends the events of the job's report; those of a run carry in
   * addition `cpu`, the seconds that the one thread had a core (with writing the report), `heap`, the bytes that the run
   * still holds at its end (heap in use after a collection, less that before it), and the engine's counters `steps` (of
@@ -59,7 +59,7 @@ object EngineJob {
       fresh: () => M,
       apply: (M, Batch) => Unit
   ): Unit = {
-    val _ = run(fresh(), stream.take(warmUp), apply, (_, _, _) => ())
+    if (warmUp > 0) this.warmUp(stream, fresh, apply)
     for (r <- 0 until runs) {
       val before = heap()
       val maintenance = fresh()
@@ -67,6 +67,14 @@ object EngineJob {
       val seconds = run(maintenance, stream, apply, file.batch(r, _, _, _))
       file.run(r, seconds, (threads.getCurrentThreadCpuTime - cpu) / 1e9, maintenance, heap() - before)
     }
+  }
+
+  /** Goes over the stream unmeasured, so that the virtual machine has compiled what it will measure: ten times, or as far as it comes in two
+    * seconds.
+    */
+  private def warmUp[Batch, M <: Told](stream: IndexedSeq[Batch], fresh: () => M, apply: (M, Batch) => Unit): Unit = {
+    val end = System.nanoTime + 2000000000L
+    for (_ <- 1 to 10; maintenance = fresh(); batch <- stream) if (System.nanoTime < end) apply(maintenance, batch)
   }
 
   private val threads = ManagementFactory.getThreadMXBean

@@ -1,7 +1,7 @@
 package io.joinless.bench
 
 import io.joinless.engine.algebra.{Counts, ExactSums, Ring}
-import io.joinless.engine.query.{Hypergraph, Reduction}
+import io.joinless.engine.query.{Hypergraph, ReducedRelation, Reduction}
 import io.joinless.engine.reduce.{ComponentDef, Lift, ReducedDef}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
@@ -68,15 +68,15 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
 
   private val asked = BitSet.fromSpecific((group ++ distinctOf ++ unequal.flatMap(p => Seq(p._1, p._2))).map(vertex))
 
-  val reduction: Reduction = Reduction.best(graph, asked).fold(core => sys.error(core.toString), identity)
+  /** Whether results count once. */
+  val distinct: Boolean = asks == Nothing || asks == DistinctValues
+
+  val reduction: Reduction = Reduction.best(graph, asked, distinct).fold(core => sys.error(core.toString), identity)
 
   /** The rows of the top's results are those of the query. */
   def showsWhatIsAsked: Boolean = reduction.output == asked && unequal.isEmpty
 
   def isOneComponent: Boolean = reduction.components.size == 1
-
-  /** Whether results count once. */
-  val distinct: Boolean = asks == Nothing || asks == DistinctValues
 
   val ring: Ring = if (asks == CountAndSum) new ExactSums(Array(ExactSums.words(Bits))) else Counts
 
@@ -92,6 +92,12 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   private def at(relation: Int, vertex: Int): Int =
     layoutOf(relation).columns.indexOf(vertices(vertex).collectFirst { case Column(`relation`, c) => c }.get)
 
+  /** What a component shows, in the order of a relation's columns: rows that are shown as they are stored lie once then. */
+  private def shown(component: ReducedRelation): IndexedSeq[Int] = {
+    val root = ComponentDef.atRoot(component.tree).head
+    component.shown.toIndexedSeq.sortBy(at(root, _))
+  }
+
   def definition: ReducedDef = {
     val block = BlockDef(
       layouts.map(l => InputDef(l.columns.size, RowProjection.fixedWords(l.columns.size), retractable = true)),
@@ -104,7 +110,7 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     )
     val components = reduction.components.map { c =>
       val fields = ComponentDef.atRoot(c.tree).map { r =>
-        r -> c.shown.toIndexedSeq.map(x => ProjectedField(at(r, x), variable = false))
+        r -> shown(c).map(x => ProjectedField(at(r, x), variable = false))
       }
       ComponentDef(c.tree, fields.toMap, distinct)
     }
@@ -116,7 +122,7 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
       reduction.components.indices.map { c =>
         RelationDef(
           c,
-          reduction.components(c).shown.toIndexedSeq.zipWithIndex.map { case (x, i) => x -> KeyField(i, false) }
+          shown(reduction.components(c)).zipWithIndex.map { case (x, i) => x -> KeyField(i, false) }
         )
       },
       reduction.top
@@ -156,7 +162,7 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   private def place(column: Column): Place = {
     val x = vertex(column)
     val c = reduction.components.indexWhere(_.shown(x))
-    Place(c, reduction.components(c).shown.toIndexedSeq.indexOf(x))
+    Place(c, shown(reduction.components(c)).indexOf(x))
   }
 
   /** Of the group's columns, and behind them of the values that are to be different. */

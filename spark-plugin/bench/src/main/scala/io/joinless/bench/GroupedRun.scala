@@ -29,13 +29,10 @@ final class GroupedRun(query: GroupedQuery) extends Told {
 
   private[this] val before, after = new Array[Long](query.ring.width)
 
-  // of what differs a consumer adds up: results, different values, or nothing where each group or row is told as it is asked
-  private[this] val groups =
-    if (query.asks == GroupedQuery.DistinctValues && query.showsWhatIsAsked) null
-    else new Groups(key.length, query.ring.width)
+  // what a consumer adds up per group: results or different values
+  private[this] val groups = new Groups(query.groupColumns, query.ring.width)
+  private[this] val values = new Values(key.length) // that are told more than once
   private[this] val one = Array(1L)
-  private[this] val perGroup =
-    if (query.asks == GroupedQuery.DistinctValues) new Groups(query.groupColumns, 1) else groups
   private[this] val told = query.showsWhatIsAsked &&
     (query.asks == GroupedQuery.Nothing || query.asks != GroupedQuery.DistinctValues && query.isOneComponent)
 
@@ -55,9 +52,12 @@ final class GroupedRun(query: GroupedQuery) extends Told {
     else {
       while (batch.next()) {
         readKey(key)
-        if (groups == null) perGroup.add(key, batch.element) else groups.add(key, batch.element)
+        if (query.asks != GroupedQuery.DistinctValues || query.showsWhatIsAsked) groups.add(key, batch.element)
+        else {
+          one(0) = values.add(key, batch.weight)
+          if (one(0) != 0L) groups.add(key, one)
+        }
       }
-      if (groups != null && (perGroup ne groups)) countValues()
       visitChanged()
     }
   }
@@ -78,15 +78,7 @@ final class GroupedRun(query: GroupedQuery) extends Told {
     }
   }
 
-  private def countValues(): Unit = groups.foreachTouched { (page, at, before, after) =>
-    if (before(0) > 0 != after(0) > 0) {
-      one(0) = if (after(0) > 0) 1L else -1L
-      System.arraycopy(page, at, key, 0, query.groupColumns)
-      perGroup.add(key, one)
-    }
-  }
-
-  private def visitChanged(): Unit = perGroup.foreachTouched { (page, at, before, after) =>
+  private def visitChanged(): Unit = groups.foreachTouched { (page, at, before, after) =>
     System.arraycopy(page, at, row, 0, query.groupColumns)
     if (query.asks == GroupedQuery.Nothing) {
       if (before(0) > 0 != after(0) > 0) visit(comes = after(0) > 0)

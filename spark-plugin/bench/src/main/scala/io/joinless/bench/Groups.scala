@@ -1,6 +1,6 @@
 package io.joinless.bench
 
-import io.joinless.engine.tuples.{IntStack, KeyIndex, PagedInts, PagedWords, TupleArena}
+import io.joinless.engine.tuples.{IntStack, KeyIndex, PagedWords, TupleArena}
 
 /** Values per group, to which batches add: the consumer of results that are told in differences.
   *
@@ -9,24 +9,24 @@ import io.joinless.engine.tuples.{IntStack, KeyIndex, PagedInts, PagedWords, Tup
 final class Groups(keyColumns: Int, width: Int) {
   private[this] val keys = new TupleArena(keyColumns)
   private[this] val index = new KeyIndex(keys, keyColumns, counted = true)
-  private[this] val values = new PagedWords(width)
+  private[this] val values = new PagedWords(width + 1) // and behind them 1 where the batch has touched the group
   private[this] val olds = new PagedWords(width)
-  private[this] val places = new PagedInts // group -> 1 + its place among the touched
   private[this] val touched = new IntStack
   private[this] val before, after = new Array[Long](width)
 
   def add(key: Array[Long], change: Array[Long]): Unit = {
+    val known = index.size
     val group = if (keyColumns == 1) index.findOrAdd(key(0)) else index.findOrAdd(key, keyColumns)
+    if (index.size > known) index.retain(group)
     values.reserve(group)
     val page = values.page(group)
     val at = values.at(group)
-    if (places(group) == 0) {
+    if (page(at + width) == 0L) {
       val place = touched.size
       touched.push(group)
-      places(group) = place + 1
-      index.retain(group)
+      page(at + width) = 1L
       olds.reserve(place)
-      System.arraycopy(page, at, olds.page(place), olds.at(place), width)
+      copy(page, at, olds.page(place), olds.at(place))
     }
     add(page, at, change)
   }
@@ -50,16 +50,21 @@ final class Groups(keyColumns: Int, width: Int) {
     var i = 0
     while (i < touched.size) {
       val group = touched(i)
-      System.arraycopy(olds.page(i), olds.at(i), before, 0, width)
-      System.arraycopy(values.page(group), values.at(group), after, 0, width)
+      val page = values.page(group)
+      val at = values.at(group)
+      copy(olds.page(i), olds.at(i), before, 0)
+      copy(page, at, after, 0)
+      page(at + width) = 0L
       tell(keys.page(group), keys.start(group), before, after)
-      places(group) = 0
-      if (before(0) == 0L && after(0) != 0L) index.retain(group)
-      if (before(0) != 0L && after(0) == 0L) { val _ = index.release(group) }
-      val _ = index.release(group)
+      if (after(0) == 0L) { val _ = index.release(group) }
       i += 1
     }
     touched.clear()
+  }
+
+  private def copy(from: Array[Long], at: Int, into: Array[Long], to: Int): Unit = {
+    var i = 0
+    while (i < width) { into(to + i) = from(at + i); i += 1 }
   }
 }
 

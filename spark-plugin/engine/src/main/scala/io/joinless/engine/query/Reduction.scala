@@ -62,6 +62,41 @@ object ReducedRelation {
         IndexedSeq(ReducedRelation(alike.map(_.relations).reduce(_ | _), shown, GeneralizedNode(shown, below)))
       }
     }
+
+  /** Components that show a part of what another one shows go below that one's root, where what is shown counts once: then they only
+    * say which of its rows are there, and a change of theirs concerns the rows that it would concern in the top.
+    *
+    * Where results are counted they stay in the top: there a change of a number is carried to the results that are there, below a root it would be
+    * carried to all rows of the key.
+    */
+  @scala.annotation.tailrec
+  def absorbed(components: IndexedSeq[ReducedRelation]): IndexedSeq[ReducedRelation] = {
+    val pairs = for {
+      part <- components.iterator if part.shown.nonEmpty
+      whole <- components.iterator if part.shown != whole.shown && part.shown.subsetOf(whole.shown)
+      tree <- below(whole.tree, part)
+    } yield (part, whole, ReducedRelation(whole.relations | part.relations, whole.shown, tree))
+    pairs.nextOption() match {
+      case None => components
+      case Some((part, whole, both)) =>
+        absorbed(components.filter(_ ne part).map(c => if (c eq whole) both else c).sortBy(_.relations.head))
+    }
+  }
+
+  /** Hangs a component below the first relation that meets the root. */
+  private def below(root: JoinTree, part: ReducedRelation): Option[JoinTree] = {
+    val trees = part.tree match {
+      case GeneralizedNode(attributes, children) =>
+        Option.when(attributes == part.shown && children.forall(_.isInstanceOf[RelationNode]))(children)
+      case tree => Some(IndexedSeq(tree))
+    }
+    def hung(node: JoinTree, trees: IndexedSeq[JoinTree]): JoinTree = node match {
+      case RelationNode(r, attributes, children) => RelationNode(r, attributes, children ++ trees)
+      case GeneralizedNode(attributes, children) =>
+        GeneralizedNode(attributes, hung(children.head, trees) +: children.tail)
+    }
+    trees.map(hung(root, _))
+  }
 }
 
 object Reduction {
@@ -69,29 +104,38 @@ object Reduction {
   /** More attributes than this are not tried one by one, but all shown. */
   val MostTried = 10
 
-  /** The reduction that shows the fewest attributes besides `output`; of several the one of least height, then of least cost. */
-  def best(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double]): Either[CyclicCore, Reduction] =
+  /** The reduction that shows the fewest attributes besides `output`; of several the one of least height, then of least cost.
+    *
+    * @param once what is shown counts once
+    */
+  def best(
+      graph: Hypergraph,
+      output: BitSet,
+      sizes: IndexedSeq[Double],
+      once: Boolean
+  ): Either[CyclicCore, Reduction] =
     GyoReduction.reduce(graph).map { _ =>
       val hidden = graph.attributes.filter(x => !output(x) && graph.at(x).size > 1).toIndexedSeq
       val tried = if (hidden.size > MostTried) Iterator.empty else (0 to hidden.size).iterator
       tried.map { more =>
         val found = hidden.combinations(more).map(output ++ _).filter(FreeConnex.isFreeConnex(graph, _))
-        found.flatMap(of(graph, _, sizes)).toIndexedSeq
+        found.flatMap(of(graph, _, sizes, once)).toIndexedSeq
       }.collectFirst { case found if found.nonEmpty => found.minBy(r => (r.height, r.cost(sizes)))(order) }
-        .orElse(of(graph, output ++ hidden, sizes))
+        .orElse(of(graph, output ++ hidden, sizes, once))
         .getOrElse(throw new IllegalStateException("an acyclic query that shows all join attributes is free-connex"))
     }
 
-  def best(graph: Hypergraph, output: BitSet): Either[CyclicCore, Reduction] =
-    best(graph, output, IndexedSeq.fill(graph.size)(1.0))
+  def best(graph: Hypergraph, output: BitSet, once: Boolean = false): Either[CyclicCore, Reduction] =
+    best(graph, output, IndexedSeq.fill(graph.size)(1.0), once)
 
   /** None where a search of trees takes too long. */
-  private def of(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double]): Option[Reduction] = {
+  private def of(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double], once: Boolean): Option[Reduction] = {
     val trees = FreeConnex.components(graph, output).map { c =>
       TreeSearch.over(graph, c.relations, c.shown, sizes).map(ReducedRelation(c.relations, c.shown, _))
     }
     Option.when(trees.forall(_.isDefined))(trees.flatten).map { found =>
-      val components = ReducedRelation.together(found)
+      val alike = ReducedRelation.together(found)
+      val components = if (once) ReducedRelation.absorbed(alike) else alike
       val reduced = Hypergraph(components.map(_.shown))
       val weights = components.map(_.relations.iterator.map(sizes).sum)
       val top = TreeSearch.best(reduced, weights, components.map(_.tree.height))

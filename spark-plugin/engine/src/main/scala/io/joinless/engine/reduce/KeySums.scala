@@ -10,9 +10,10 @@ import io.joinless.engine.tuples.{IntStack, PagedWords, Words}
   * among the touched; sums of the same keys, as those of nodes that meet in one, share their records, so that a key is read in one place.
   * Memory: `KeySums.words` words per key, and `width` words per key that a batch touches.
   *
-  * @param records with a place for `KeySums.words(ring)` words from `offset` on
+  * @param records with a place for `KeySums.words` words from `offset` on
+  * @param once a batch adds to a key once at most: then the record has no word for that
   */
-final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int) {
+final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int, once: Boolean) {
   private[this] val width = ring.width
   private[this] val keys = new IntStack
   private[this] val changes = new PagedWords(width)
@@ -31,18 +32,24 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
   def key(i: Int): Int = keys(i)
 
   /** Adds to what the batch changes at a key. */
-  def add(key: Int, summand: Array[Long]): Unit = {
-    records.reserve(key)
-    val page = records.page(key)
-    val touchedAt = at(key) + width
-    var place = page(touchedAt).toInt - 1
-    if (place < 0) {
-      place = keys.size
-      keys.push(key)
-      page(touchedAt) = place + 1L
-      changes.reserve(place)
-      Words.copy(summand, 0, changes.page(place), changes.at(place), width)
-    } else ring.add(changes.page(place), changes.at(place), summand, 0)
+  def add(key: Int, summand: Array[Long]): Unit =
+    if (once) touch(key, summand)
+    else {
+      records.reserve(key)
+      val page = records.page(key)
+      val touchedAt = at(key) + width
+      val place = page(touchedAt).toInt - 1
+      if (place < 0) {
+        touch(key, summand)
+        page(touchedAt) = keys.size
+      } else ring.add(changes.page(place), changes.at(place), summand, 0)
+    }
+
+  private def touch(key: Int, summand: Array[Long]): Unit = {
+    val place = keys.size
+    keys.push(key)
+    changes.reserve(place)
+    Words.copy(summand, 0, changes.page(place), changes.at(place), width)
   }
 
   /** What the batch changes at the i-th touched key. */
@@ -59,13 +66,14 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
   def settle(i: Int, into: Array[Long]): Long = {
     readChange(i, into)
     val key = keys(i)
+    records.reserve(key)
     val page = records.page(key)
     val at = this.at(key)
     val before = page(at)
     ring.add(page, at, into, 0)
     // no result is left: nor must be what rounding left of it
     if (page(at) == 0L) java.util.Arrays.fill(page, at, at + width, 0L)
-    page(at + width) = 0L
+    if (!once) page(at + width) = 0L
     before
   }
 
@@ -79,5 +87,5 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
 private[reduce] object KeySums {
 
   /** Words of a key's record. */
-  def words(ring: Ring): Int = ring.width + 1
+  def words(ring: Ring, once: Boolean): Int = if (once) ring.width else ring.width + 1
 }

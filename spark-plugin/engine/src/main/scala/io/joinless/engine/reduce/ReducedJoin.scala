@@ -20,11 +20,6 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   override val block = definition.block
   override val counters = new Counters
 
-  private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
-  private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
-    new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true)
-  }.toArray
-
   /** The join of what the components show; null where there is one component, whose rows are the results. */
   private[reduce] val top: ViewTree = if (definition.components.size > 1) new ViewTree(definition.top) else null
 
@@ -33,7 +28,16 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private[this] val onlyIdentity: KeyIndex =
     if (top == null) new KeyIndex(onlyRows, definition.top.inputs(0).fixedWords, counted = true) else null
 
-  private[this] val built = new SumTreeBuilder(definition, arenas, counters, shownIdentity)
+  private[reduce] val whole = new WholeRows(definition)
+  private[reduce] val present = new PresentRows(this)
+  private[this] val arenas: Array[TupleArena] = block.inputs.indices.map { i =>
+    whole.shownBy(i).fold(new TupleArena(block.inputs(i).fixedWords))(shown)
+  }.toArray
+  private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
+    whole.shownBy(i).fold(new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true))(shownIdentity)
+  }.toArray
+
+  private[this] val built = new SumTreeBuilder(definition, arenas, identities, whole, counters, shownIdentity)
 
   /** Per component its nodes, children before parents: the last is the root. */
   private[reduce] val nodes: Array[Array[SumNode]] = built.nodes
@@ -51,6 +55,8 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   override def arena(input: Int): TupleArena = arenas(input)
 
+  override def rowsOf(input: Int): Long = if (whole.hasOtherKeys(input)) present.of(input) else super.rowsOf(input)
+
   override private[engine] def identity(input: Int): KeyIndex = identities(input)
 
   override private[engine] def multiplicities(relation: Int): PagedLongs = relations(relation).multiplicity
@@ -60,19 +66,23 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   override def liveTuples: Long = if (top == null) 0L else top.liveTuples
 
   override def bytes: Long =
-    arenas.iterator.map(_.bytes).sum + identities.iterator.map(_.bytes).sum + built.keys.bytes + nodes.iterator.flatten
-      .map(_.bytes).sum +
+    block.inputs.indices.filter(whole.shownBy(_).isEmpty).map(i => arenas(i).bytes + identities(i).bytes).sum +
+      built.keys.bytes + nodes.iterator.flatten.map(_.bytes).sum +
       (if (top == null) onlyRows.bytes + onlyIdentity.bytes else top.bytes)
 
   /** Nothing is stored, and nothing is left of what was. */
   def isEmpty: Boolean =
-    rows == 0 && keys == 0 && definition.components.indices.forall(shown(_).live == 0) && (top == null || top.isEmpty)
+    arenas.forall(_.live == 0) && rows == 0 && keys == 0 && definition.components.indices.forall(
+      shown(_).live == 0
+    ) && (top == null || top.isEmpty)
 
   /** Fills the state, which must be empty, with rows and their counts; `restored` is to be called behind its `finish`, or its results
     * ([[RestoredResults]]) are to be read to their end.
     */
-  def restoration(): Restoration =
+  def restoration(): Restoration = {
+    present.forget()
     new Restoration(this, (relation, row, count) => relations(relation).change(row, 0L, count))
+  }
 
   def restored(): Unit = new RestoredResults(this, IndexedSeq.empty).drain()
 

@@ -10,6 +10,7 @@ import io.joinless.engine.tuples.{
   PagedInts,
   PagedLongs,
   RowProjection,
+  RowReader,
   TupleArena,
   Words
 }
@@ -157,7 +158,10 @@ final private[reduce] class RelationNode(
 
   private[reduce] var down: Array[PagedInts] = Array.empty
   private[reduce] var lists: Array[IntLists] = Array.empty
-  private[reduce] var downReaders: Array[KeyReader] = Array.empty
+  private[reduce] var downReaders: Array[RowReader] = Array.empty
+
+  /** A row is its own key towards the parent ([[WholeRows]]). */
+  private[reduce] var isKey = false
 
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own, and so on. */
   private[reduce] var upReaders: Array[KeyReader] = Array.empty
@@ -167,43 +171,51 @@ final private[reduce] class RelationNode(
 
   private[this] val lifted: Lift = lift.orNull // asked once per step
   private[this] val support = new PagedBytes
-  private[this] lazy val several = children.length > 1
   private[this] val moving = new IntStack
 
   // the pending batch: rows, and how often they are there before and after
   private[this] val changedRows = new IntStack
   private[this] val counts = new PagedLongs
 
-  /** The batch changes how often a row is there. */
-  def change(row: Int, before: Long, after: Long): Unit = {
-    counts(2 * changedRows.size) = before
-    counts(2 * changedRows.size + 1) = after
-    changedRows.push(row)
-  }
+  /** The batch changes how often a row is there. A row with nothing below it counts for that at once, others when what is below them is
+    * up to date.
+    */
+  def change(row: Int, before: Long, after: Long): Unit =
+    if (children.length == 0) apply(row, before, after)
+    else {
+      counts(2 * changedRows.size) = before
+      counts(2 * changedRows.size + 1) = after
+      changedRows.push(row)
+    }
 
   override protected def keyTo(c: Int, row: Int): Int = down(c)(row)
 
   override protected def updateRows(): Unit = {
     var i = 0
     while (i < changedRows.size) {
-      val row = changedRows(i)
-      val before = math.max(counts(2 * i), 0L)
-      val after = math.max(counts(2 * i + 1), 0L)
-      if (before == 0L && after > 0L) link(row)
-      if (before != after && isAlive(row)) {
-        ring.results(product, after - before)
-        contributeRow(row, -1)
-      }
-      if (before > 0L && after == 0L) unlink(row)
-      multiplicity(row) = counts(2 * i + 1)
+      apply(changedRows(i), counts(2 * i), counts(2 * i + 1))
       i += 1
     }
     changedRows.clear()
   }
 
+  private def apply(row: Int, countBefore: Long, countAfter: Long): Unit = {
+    val before = math.max(countBefore, 0L)
+    val after = math.max(countAfter, 0L)
+    if (before == 0L && after > 0L) link(row)
+    if (before != after && isAlive(row)) {
+      ring.results(product, after - before)
+      contributeRow(row, -1)
+    }
+    if (before > 0L && after == 0L) unlink(row)
+    multiplicity(row) = countAfter
+  }
+
+  private def several: Boolean = children.length > 1
+
   private def contributeRow(row: Int, c: Int): Unit = {
     if (lifted != null) lifted.multiply(product, arena, row)
-    contribute(row, upKeys(row), c)
+    contribute(row, if (isKey) row else upKeys(row), c)
   }
 
   private def isAlive(row: Int): Boolean =
@@ -287,7 +299,7 @@ final private[reduce] class RelationNode(
     if (several) support(row) = supported
     c = 0
     while (c < children.length) { lists(c).push(listOf(c, row), row); c += 1 }
-    linkUp(this, row, 0, row)
+    if (!isKey) linkUp(this, row, 0, row)
   }
 
   /** Gives `tuple` of `node` its key above; a key that is new there is itself a tuple of the generalized parent. */
@@ -315,9 +327,11 @@ final private[reduce] class RelationNode(
       c += 1
     }
     support(row) = 0
-    val key = upKeys(row)
-    upKeys(row) = 0
-    release(key)
+    if (!isKey) {
+      val key = upKeys(row)
+      upKeys(row) = 0
+      release(key)
+    }
   }
 
   override def bytes: Long =

@@ -4,16 +4,19 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.engine.query
-import io.joinless.engine.tuples.{IntLists, KeyIndex, PagedInts, PagedWords, RowProjection, TupleArena}
+import io.joinless.engine.tuples.{IntLists, KeyIndex, PagedInts, PagedWords, TupleArena}
 import io.joinless.engine.view.{Counters, EdgeKeys}
 
 /** Lays out the nodes of a [[ReducedJoin]].
   *
+  * @param identities of the rows of inputs
   * @param shown the identity of the rows that a component shows
   */
 final private class SumTreeBuilder(
     definition: ReducedDef,
     arenas: Array[TupleArena],
+    identities: Array[KeyIndex],
+    whole: WholeRows,
     counters: Counters,
     shown: Int => KeyIndex
 ) {
@@ -22,9 +25,13 @@ final private class SumTreeBuilder(
 
   val nodes: Array[Array[SumNode]] = definition.components.zipWithIndex.map { case (component, c) =>
     val all = new ArrayBuffer[SumNode]
-    val root = build(component, component.tree, Some(shown(c)), all)
+    val root = build(c, component.tree, isRoot = true, all)
     root.up = shown(c)
-    if (!isShown(root)) root.sums = sums(1).head
+    root match {
+      case node: RelationNode => node.isKey = whole.isShown(c, node.relation)
+      case _ =>
+    }
+    if (!isShown(root)) giveSums(IndexedSeq(root))
     projections(component, root)
     all.toArray
   }.toArray
@@ -33,14 +40,9 @@ final private class SumTreeBuilder(
   val relations: Array[RelationNode] =
     nodes.flatten.collect { case node: RelationNode => node }.sortBy(_.relation)
 
-  /** @param shownAs at the root, the index of what it shows */
-  private def build(
-      component: ComponentDef,
-      tree: query.JoinTree,
-      shownAs: Option[KeyIndex],
-      all: ArrayBuffer[SumNode]
-  ): SumNode = {
-    val children = tree.children.map(build(component, _, None, all))
+  private def build(c: Int, tree: query.JoinTree, isRoot: Boolean, all: ArrayBuffer[SumNode]): SumNode = {
+    val component = definition.components(c)
+    val children = tree.children.map(build(c, _, isRoot = false, all))
     val node: SumNode = tree match {
       case query.RelationNode(r, _, _) =>
         new RelationNode(
@@ -52,28 +54,38 @@ final private class SumTreeBuilder(
           definition.lifts(r)
         )
       case query.GeneralizedNode(attributes, _) =>
-        val shown = shownAs.filter(_ => shows(component, attributes))
-        val domain = shown.getOrElse(keys.index(attributes))
-        new KeyNode(definition.ring, component.distinct, counters, domain, shown.isDefined)
+        val isShown = isRoot && shows(component, attributes)
+        val domain = if (isShown) shown(c) else keys.index(attributes)
+        new KeyNode(definition.ring, component.distinct, counters, domain, isShown)
     }
     node.children = children.toArray
     for ((child, i) <- children.zipWithIndex) {
       child.parent = node
       val separator = tree.separator(tree.children(i))
-      child.up = node match {
-        case above: KeyNode => above.domain
-        case _ => keys.index(separator)
+      (node, child) match {
+        case (above: KeyNode, below: RelationNode) =>
+          below.up = above.domain
+          below.isKey = above.isShown && whole.isShown(c, below.relation)
+        case (above: KeyNode, _) => child.up = above.domain
+        case (_, below: RelationNode) if whole.isKey(below.relation, separator) =>
+          below.up = identities(block.relations(below.relation).input)
+          below.isKey = true
+        case _ => child.up = keys.index(separator)
       }
       if (!isShown(node)) readers(child, tree.children(i), separator)
     }
     node match {
       case above: KeyNode =>
-        for ((of, sums) <- (children ++ Option.when(above.isShown)(above)).zip(sums(children.size + 1))) of.sums = sums
+        giveSums(children ++ Option.when(above.isShown)(above))
       case r: RelationNode =>
-        for (child <- children) child.sums = sums(1).head
+        for (child <- children) giveSums(IndexedSeq(child))
         r.down = Array.fill(children.size)(new PagedInts)
         r.lists = Array.fill(children.size)(new IntLists(removable = true))
-        r.downReaders = tree.children.map(child => keys.reader(r.relation, tree.separator(child))).toArray
+        r.downReaders = tree.children.zip(children).map {
+          case (child, below: RelationNode) if below.isKey =>
+            whole.reader(keys, r.relation, below.relation, tree.separator(child))
+          case (child, _) => keys.reader(r.relation, tree.separator(child))
+        }.toArray
     }
     all += node
     node
@@ -92,11 +104,16 @@ final private class SumTreeBuilder(
     columns.toSet == block.relations(r).keys.collect { case (x, field) if attributes(x) => field.ordinal }.toSet
   }
 
-  /** Sums that share their records. */
-  private def sums(count: Int): IndexedSeq[KeySums] = {
-    val words = KeySums.words(definition.ring)
-    val records = new PagedWords(count * words)
-    IndexedSeq.tabulate(count)(i => new KeySums(definition.ring, records, i * words))
+  /** Gives nodes whose keys are the same their sums, which share their records. */
+  private def giveSums(nodes: IndexedSeq[SumNode]): Unit = {
+    def isToldOnce(node: SumNode) = node match {
+      case r: RelationNode => r.isKey && r.children.isEmpty
+      case _ => false
+    }
+    val words = nodes.map(node => KeySums.words(definition.ring, isToldOnce(node)))
+    val records = new PagedWords(words.sum)
+    for ((node, offset) <- nodes.zip(words.scanLeft(0)(_ + _)))
+      node.sums = new KeySums(definition.ring, records, offset, isToldOnce(node))
   }
 
   /** Relations with nothing but generalized nodes between them and `node` read its key from their rows. */
@@ -108,8 +125,7 @@ final private class SumTreeBuilder(
 
   private def projections(component: ComponentDef, node: SumNode): Unit = node match {
     case r: RelationNode =>
-      val fields = block.inputs(block.relations(r.relation).input).fields
-      r.projection = new RowProjection(r.arena, fields, component.shown(r.relation).toArray)
+      r.projection = keys.projection(r.relation, component.shown(r.relation))
     case k: KeyNode => k.children.foreach(projections(component, _))
   }
 }

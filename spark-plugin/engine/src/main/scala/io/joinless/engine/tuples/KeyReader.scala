@@ -13,7 +13,8 @@ final case class KeyField(ordinal: Int, variable: Boolean)
   * zero padded. Key format: null bits in ⌈attributes/64⌉ words if some attribute is `nullSafe` (NULL is a value there), then
   * per attribute its word, or for a variable field its size in bytes and its data. A NULL counts as a zero word.
   */
-final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField], nullSafe: Array[Boolean]) {
+final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField], nullSafe: Array[Boolean])
+    extends RowReader {
   private[this] val nullWords = (rowFields + 63) / 64
   private[this] val keyNullWords = KeyReader.nullWords(nullSafe)
   private[this] var buffer = new Array[Long](math.max(4, 2 * fields.length + keyNullWords))
@@ -22,8 +23,7 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
   /** Words of every key, 0 where they vary. */
   val keyWords: Int = KeyReader.keyWords(fields.map(_.variable), nullSafe)
 
-  /** Id of the row's key in `index`; added where it is new. */
-  def findOrAdd(index: KeyIndex, row: Int): Int =
+  override def findOrAdd(index: KeyIndex, row: Int): Int =
     if (keyWords == 1) index.findOrAdd(arena.page(row)(arena.start(row) + singleWord))
     else { val n = fill(arena.page(row), arena.start(row)); index.findOrAdd(buffer, n) }
 

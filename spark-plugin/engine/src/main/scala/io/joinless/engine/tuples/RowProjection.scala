@@ -10,14 +10,13 @@ import java.util.Arrays
 final case class ProjectedField(ordinal: Int, variable: Boolean, dataWords: Int = 0)
 
 /** Some fields of a row as a row of their own, in the format of [[KeyReader]]: equal fields are equal words. */
-final class RowProjection(arena: TupleArena, rowFields: Int, fields: Array[ProjectedField]) {
+final class RowProjection(arena: TupleArena, rowFields: Int, fields: Array[ProjectedField]) extends RowReader {
   private[this] val rowNullWords = (rowFields + 63) / 64
   private[this] val nullWords = (fields.length + 63) / 64
   private[this] val fixedWords = RowProjection.fixedWords(fields.length)
   private[this] var buffer = new Array[Long](math.max(8, 2 * fixedWords))
 
-  /** Id of the projected row in `index`; added where it is new. */
-  def findOrAdd(index: KeyIndex, row: Int): Int = {
+  override def findOrAdd(index: KeyIndex, row: Int): Int = {
     val words = fill(arena.page(row), arena.start(row))
     if (fields.length == 0) index.findOrAdd(0L) else index.findOrAdd(buffer, words)
   }

@@ -1,5 +1,6 @@
 package io.joinless.engine.update
 
+import io.joinless.engine.tuples.KeyIndex
 import io.joinless.engine.view.{RowStore, ViewTree}
 
 /** Fills an empty state with rows and their counts, as a log holds them, in any order; nothing is enumerated.
@@ -40,24 +41,32 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
     }
   }
 
-  def finish(): Unit =
-    for (input <- store.block.inputs.indices) {
-      val identity = store.identity(input)
-      if (identity != null) {
-        val relations = store.block.relationsOf(input)
-        val rows = identity.limit
-        var row = 0
-        while (row < rows) {
-          for (r <- relations) {
-            val count = store.multiplicity(r, row)
-            if (count != 0) identity.retain(row)
-            if (count > 0) insert(r, row, count)
-          }
-          val _ = identity.release(row)
-          row += 1
+  def finish(): Unit = {
+    val inputs = store.block.inputs.indices.filter(store.identity(_) != null)
+    // inputs can have one identity in common
+    for ((identity, sharing) <- inputs.groupBy(store.identity)) {
+      val relations = sharing.flatMap(store.block.relationsOf(_)).toArray
+      eachRow(identity) { row =>
+        for (r <- relations) if (store.multiplicity(r, row) != 0) identity.retain(row)
+        val _ = identity.release(row)
+      }
+    }
+    for (input <- inputs) {
+      val relations = store.block.relationsOf(input)
+      eachRow(store.identity(input)) { row =>
+        for (r <- relations) {
+          val count = store.multiplicity(r, row)
+          if (count > 0) insert(r, row, count)
         }
       }
     }
+  }
+
+  private def eachRow(identity: KeyIndex)(f: Int => Unit): Unit = {
+    val limit = identity.limit
+    var row = 0
+    while (row < limit) { f(row); row += 1 }
+  }
 }
 
 private object Restoration {

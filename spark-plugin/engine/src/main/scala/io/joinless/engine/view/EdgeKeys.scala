@@ -3,7 +3,7 @@ package io.joinless.engine.view
 import scala.collection.immutable.BitSet
 import scala.collection.mutable.ArrayBuffer
 
-import io.joinless.engine.tuples.{KeyField, KeyIndex, KeyReader, TupleArena}
+import io.joinless.engine.tuples.{KeyField, KeyIndex, KeyReader, ProjectedField, RowProjection, TupleArena}
 
 /** The keys on which the nodes of a block's trees meet: lays out their indexes, and reads them from rows. */
 final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena]) {
@@ -17,9 +17,15 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
     new KeyReader(
       arenas(definition.input),
       block.inputs(definition.input).fields,
-      attributes.toArray.map(field(relation, _)),
+      EdgeKeys.fields(block, relation, attributes).toArray,
       attributes.toArray.map(block.attributes(_).nullSafe)
     )
+  }
+
+  /** Reads some fields of a relation's rows, as rows of their own. */
+  def projection(relation: Int, fields: IndexedSeq[ProjectedField]): RowProjection = {
+    val input = block.relations(relation).input
+    new RowProjection(arenas(input), block.inputs(input).fields, fields.toArray)
   }
 
   /** A new index of keys on some attributes. */
@@ -40,8 +46,15 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
 
   /** Distinct keys, over all indexes. */
   def size: Long = indexes.iterator.map(_.size.toLong).sum
+}
 
-  private def field(relation: Int, attribute: Int): KeyField =
+private[engine] object EdgeKeys {
+
+  /** Where a relation has some of its attributes, in their order. */
+  def fields(block: BlockDef, relation: Int, attributes: BitSet): IndexedSeq[KeyField] =
+    attributes.toIndexedSeq.map(field(block, relation, _))
+
+  def field(block: BlockDef, relation: Int, attribute: Int): KeyField =
     block.relations(relation).keys.collectFirst { case (`attribute`, f) => f }
       .getOrElse(throw new IllegalArgumentException(s"relation $relation has no attribute $attribute"))
 }

@@ -10,6 +10,7 @@ trait RowStore {
 
   def counters: Counters
 
+  /** Where the rows of an input lie; there may be others, whose counts are 0 in all of its relations. */
   def arena(input: Int): TupleArena
 
   /** Row → row id of a retractable input; null for one that is only appended to. */
@@ -23,13 +24,26 @@ trait RowStore {
     */
   final def multiplicity(relation: Int, row: Int): Long = multiplicities(relation)(row)
 
-  /** Id of the row of a retractable input with this content, −1 where there is none. */
-  final def find(input: Int, words: Array[Long], count: Int): Int = identity(input).find(words, count)
+  /** Whether a row of a retractable input is in some relation, or owed there. */
+  final def isThere(input: Int, row: Int): Boolean = {
+    val relations = block.relationsOf(input)
+    var i = 0
+    while (i < relations.length) { if (multiplicity(relations(i), row) != 0L) return true; i += 1 }
+    false
+  }
+
+  /** Id of the row of a retractable input with this content that is there, −1 where none is. */
+  final def find(input: Int, words: Array[Long], count: Int): Int = {
+    val row = identity(input).find(words, count)
+    if (row >= 0 && isThere(input, row)) row else -1
+  }
 
   /** Rows stored, over all inputs. */
   final def rows: Long = rowsOfInputs.sum
 
-  final def rowsOfInputs: IndexedSeq[Long] = block.inputs.indices.map(arena(_).live.toLong)
+  final def rowsOfInputs: IndexedSeq[Long] = block.inputs.indices.map(rowsOf)
+
+  def rowsOf(input: Int): Long = arena(input).live.toLong
 
   /** Distinct keys, over all edges. */
   def keys: Long

@@ -33,6 +33,11 @@ object Mutant {
   private val reader = "tuples/KeyReader.scala"
   private val keySums = "reduce/KeySums.scala"
   private val sumNode = "reduce/SumNode.scala"
+  private val sumTree = "reduce/SumTreeBuilder.scala"
+  private val wholeRows = "reduce/WholeRows.scala"
+  private val presentRows = "reduce/PresentRows.scala"
+  private val rowStore = "view/RowStore.scala"
+  private val reduction = "query/Reduction.scala"
   private val exactSums = "algebra/ExactSums.scala"
   private val sumChanges = "reduce/SumChanges.scala"
   private val topChanges = "reduce/TopChanges.scala"
@@ -148,7 +153,11 @@ object Mutant {
       lists,
       "set(key, length, ~pool(end - 1))" -> "set(key, length, end - 1)"
     ),
-    Mutant("restored rows not retained", restoration, "if (count != 0) identity.retain(row)" -> ""),
+    Mutant(
+      "restored rows not retained",
+      restoration,
+      "if (store.multiplicity(r, row) != 0) identity.retain(row)" -> "()"
+    ),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
     Mutant("batch not netted", "update/Net.scala", "Weight.add(numbers(2 * entry + 1), weight)" -> "weight"),
     Mutant("absent rows deleted", collected, "if (after < 0 && change" -> "if (after < -1 && change"),
@@ -225,8 +234,8 @@ object Mutant {
       lists,
       "if (chunks.isBorder(length)) {\n      set" -> "if (chunks.isBorder(length + 1)) {\n      set"
     ),
-    Mutant("sums: key told once per row", keySums, "      page(touchedAt) = place + 1L\n" -> ""),
-    Mutant("sums: touched keys stay touched", keySums, "    page(at + width) = 0L\n" -> ""),
+    Mutant("sums: key told once per row", keySums, "        page(touchedAt) = keys.size\n" -> ""),
+    Mutant("sums: touched keys stay touched", keySums, "    if (!once) page(at + width) = 0L\n" -> ""),
     Mutant(
       "sums: change of an earlier batch kept",
       keySums,
@@ -258,7 +267,7 @@ object Mutant {
     Mutant("sums: a generalized tuple stays", sumNode, "        above.release(next)\n" -> ""),
     Mutant("sums: rows count once", sumNode, "    ring.scale(product, multiplicity(row))\n" -> ""),
     Mutant("sums: rows do not lift", sumNode, "    if (lifted != null) lifted.multiply(product, arena, row)\n" -> ""),
-    Mutant("sums: owed rows count", sumNode, "math.max(counts(2 * i + 1), 0L)" -> "counts(2 * i + 1)"),
+    Mutant("sums: owed rows count", sumNode, "math.max(countAfter, 0L)" -> "countAfter"),
     Mutant(
       "sums: new count in place of the difference",
       sumNode,
@@ -289,6 +298,35 @@ object Mutant {
       "sums: the number alone is multiplied with a count",
       exactSums,
       "multiplySum(into, s, times, times >> 63)" -> "()"
+    ),
+    Mutant("sums: keys that are rows have their columns in another order", wholeRows, ".sortBy(_._1.ordinal)" -> ""),
+    Mutant(
+      "sums: a part of a row is taken for all of it",
+      wholeRows,
+      " && fields.map(_.ordinal).sorted == (0 until all)" -> ""
+    ),
+    Mutant(
+      "sums: rows of different inputs are one",
+      wholeRows,
+      "block.relations(r).input == input && isWhole(r, shown)" -> "isWhole(r, shown)"
+    ),
+    Mutant(
+      "sums: a row that is told several times is taken to be told once",
+      sumTree,
+      "r.isKey && r.children.isEmpty" -> "r.isKey"
+    ),
+    Mutant("sums: rows counted once per role", presentRows, "if (changes.isRowsFirst(entry))" -> "if (true)"),
+    Mutant("sums: what is restored has no rows", presentRows, "count(join.isThere(input, _))" -> "count(_ => false)"),
+    Mutant("find: a key is taken for a row", rowStore, "row >= 0 && isThere(input, row)" -> "row >= 0"),
+    Mutant(
+      "restore: rows of one identity are given back once per input",
+      restoration,
+      "inputs.groupBy(store.identity)" -> "inputs.map(i => store.identity(i) -> IndexedSeq(i))"
+    ),
+    Mutant(
+      "reduction: a component goes below one that has a part of what it shows",
+      reduction,
+      "part.shown.subsetOf(whole.shown)" -> "(part.shown & whole.shown).nonEmpty"
     ),
     Mutant("projection: NULL equals 0", projection, "buffer(f >>> 6) |= 1L << (f & 63)" -> "()"),
     Mutant(

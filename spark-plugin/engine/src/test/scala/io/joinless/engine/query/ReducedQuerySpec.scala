@@ -41,6 +41,32 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test("what counts once: a component whose columns another one shows is below that one's root") {
+    var absorbed = 0
+    forAll(Random.withOutput(Random.acyclic(6, 6)), minSuccessful(3000)) { case (graph, output) =>
+      val apart = best(graph, output)
+      val found = Reduction.best(graph, output, once = true).fold(core => fail(core.toString), identity)
+      if (found.components.size < apart.components.size) absorbed += 1
+      assert(found.components.flatMap(_.relations).sorted === graph.edges.indices)
+      for (c <- found.components) {
+        val relations = c.relations.toIndexedSeq
+        assert(c.shown.subsetOf(c.tree.attributes) && c.shown === (graph.attributesOf(c.relations) & found.output))
+        assert(JoinTree.violations(renumbered(c.tree, relations), Hypergraph(relations.map(graph.edges))).isEmpty)
+      }
+      assert(JoinTree.violations(found.top, Hypergraph(found.components.map(_.shown))).isEmpty)
+      for (part <- found.components if part.shown.nonEmpty; whole <- found.components)
+        assert(part.shown == whole.shown || !part.shown.subsetOf(whole.shown) || meetsInMore(part))
+    }
+    assert(absorbed > 300)
+  }
+
+  /** Its relations meet in attributes that it does not show, which cannot be below a relation. */
+  private def meetsInMore(component: ReducedRelation): Boolean = component.tree match {
+    case GeneralizedNode(attributes, children) =>
+      attributes != component.shown || children.exists(_.isInstanceOf[GeneralizedNode])
+    case _ => false
+  }
+
   private def renumbered(tree: JoinTree, relations: IndexedSeq[Int]): JoinTree = tree match {
     case RelationNode(r, attributes, children) =>
       RelationNode(relations.indexOf(r), attributes, children.map(renumbered(_, relations)))
@@ -66,6 +92,12 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     val gap = best(Hypergraph.of(Seq(0, 1), Seq(1, 2, 3), Seq(3, 4)), BitSet(0, 1, 3, 4))
     assert(gap.output === BitSet(0, 1, 3, 4) && gap.height === 2)
     assert(gap.components.map(_.shown) === IndexedSeq(BitSet(0, 1), BitSet(1, 3), BitSet(3, 4)))
+    // SNB4: tag=0 message=1 creator=2, name=3 and message are shown, so tag is, too
+    val network = Hypergraph.of(Seq(0, 3), Seq(0, 1), Seq(1, 2), Seq(2))
+    val pairs = Reduction.best(network, BitSet(1, 3), once = true).fold(core => fail(core.toString), identity)
+    assert(shown(pairs) === IndexedSeq((BitSet(0), BitSet(0, 3)), (BitSet(1, 2, 3), BitSet(0, 1))))
+    assert(pairs.components(1).tree.notation("e" + _, "x" + _) === "e1·e2·e3")
+    assert(shown(best(network, BitSet(1, 3))).size === 3) // numbers of results stay apart
     assert(Reduction.best(cycle(3), BitSet(0)).isLeft)
   }
 

@@ -25,7 +25,8 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
     of.graph.edges(r) | BitSet.fromSpecific(columns.indices.filter(columns(_)._1 == r).map(attributes + _))
   })
 
-  val reduction: Reduction = Reduction.best(graph, asked).fold(core => sys.error(core.toString), identity)
+  val reduction: Reduction =
+    Reduction.best(graph, asked, once = distinct.forall(identity)).fold(core => sys.error(core.toString), identity)
 
   /** Where a relation has a vertex. */
   def column(relation: Int, vertex: Int): Int =
@@ -36,7 +37,11 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
     if (vertex < attributes) of.attributes(vertex).variable
     else { val (r, c) = columns(vertex - attributes); of.inputs(of.relations(r).input).columns(c) }
 
-  def shown(component: Int): IndexedSeq[Int] = reduction.components(component).shown.toIndexedSeq
+  /** As rows of its root have them. */
+  def shown(component: Int): IndexedSeq[Int] = {
+    val root = ComponentDef.atRoot(reduction.components(component).tree).head
+    reduction.components(component).shown.toIndexedSeq.sortBy(column(root, _))
+  }
 
   def definition(ring: Ring, lifts: Boolean): ReducedDef = {
     val components = reduction.components.indices.map { c =>
@@ -127,7 +132,7 @@ object ReducedCase {
 
   def draw(seed: Long): ReducedCase = {
     val random = new Random(seed ^ 0x5eed)
-    val drawn = Generators.draw(seed)
+    val drawn = shuffled(Generators.draw(seed), new Random(seed))
     val query = drawn.copy(
       inputs = drawn.inputs.map(_.copy(retractable = true)),
       residuals = IndexedSeq.empty
@@ -141,7 +146,21 @@ object ReducedCase {
     val attributes = query.graph.attributes.filter(_ => random.nextDouble() < density)
     val asked = attributes ++ columns.indices.map(query.attributes.size + _)
     val plain = ReducedCase(query, asked, columns, IndexedSeq.fill(query.relations.size)(false))
-    plain.copy(distinct = plain.distinct.map(_ => random.nextInt(4) == 0))
+    val once = random.nextInt(5) == 0
+    plain.copy(distinct = plain.distinct.map(_ => once || random.nextInt(4) == 0))
+  }
+
+  /** The case with the columns of its inputs in any order. */
+  private def shuffled(of: Case, random: Random): Case = {
+    val orders = of.inputs.map(i => random.shuffle(i.columns.indices.toIndexedSeq))
+    of.copy(
+      inputs = of.inputs.zip(orders).map { case (i, order) =>
+        i.copy(columns = order.map(i.columns), rows = i.rows.map(row => order.map(row)))
+      },
+      relations = of.relations.map(r =>
+        r.copy(keys = r.keys.map { case (a, c) => a -> orders(r.input).indexOf(c) })
+      )
+    )
   }
 
   /** What a row counts for in the two sums of `numbers`. */

@@ -1,5 +1,6 @@
 package io.joinless.engine.reduce
 
+import io.joinless.engine.query.Reduction
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Sums over joins, without their results, against nested loops. */
@@ -8,7 +9,7 @@ class ReducedJoinSpec extends AnyFunSuite {
   test(
     "oracle_batches: sums per result of at least 100,000 batches, with products of several relations and distinct parts"
   ) {
-    var batches, results, refused, rehearsals, rebuilds, emptied, tops, summed, extended = 0
+    var batches, results, refused, rehearsals, rebuilds, emptied, tops, summed, extended, mixed, shared, absorbed = 0
     var seed = 0L
     while (batches < 100000) {
       val query = ReducedCase.draw(seed)
@@ -23,12 +24,20 @@ class ReducedJoinSpec extends AnyFunSuite {
       if (query.reduction.components.size > 1) tops += 1
       if (query.reduction.components.exists(_.relations.size > 1)) summed += 1
       if (query.reduction.output != query.asked) extended += 1
+      val whole = new WholeRows(query.definition(ReducedCase.numbers, lifts = true))
+      val inputs = query.of.inputs.indices
+      if (inputs.exists(i => whole.hasOtherKeys(i) && whole.shownBy(i).isEmpty)) mixed += 1
+      if (inputs.flatMap(whole.shownBy(_)).diff(inputs.flatMap(whole.shownBy(_)).distinct).nonEmpty) shared += 1
+      if (query.distinct.forall(identity) && query.reduction != Reduction.best(query.graph, query.asked).toOption.get)
+        absorbed += 1
       seed += 1
     }
     info(
-      s"$seed queries ($tops with several components, $summed with one of several relations, $extended that show more than asked), " +
+      s"$seed queries ($tops with several components, $summed with one of several relations, $extended that show more than asked, $mixed with rows that are keys below, $shared with inputs that share what is shown, " +
+        s"$absorbed with components below others), " +
         s"$batches batches: $results results told, $refused refused, $rehearsals taken back, $rebuilds rebuilt, $emptied times empty"
     )
     assert(tops > seed / 4 && summed > seed / 4 && extended > seed / 20 && rehearsals > batches / 8 && emptied > seed)
+    assert(mixed > seed / 50 && shared > seed / 200 && absorbed > seed / 100)
   }
 }

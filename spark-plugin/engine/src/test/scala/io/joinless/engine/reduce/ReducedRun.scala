@@ -71,10 +71,28 @@ final class ReducedRun(query: ReducedCase) {
         val empty = oracle.multiplicity.forall(_.forall(_ == 0L))
         if (empty) emptied += 1
         if (random.nextInt(20) == 0) rebuild()
-        Option.when(empty != join.isEmpty)(s"empty: ${join.isEmpty}, expected $empty")
+        Option.when(empty != join.isEmpty)(s"empty: ${join.isEmpty}, expected $empty").orElse(rowsDiffer)
       }
     }
   }
+
+  /** How many rows are there, which ones are found, and what their counts are. */
+  private def rowsDiffer: Option[String] = query.of.inputs.indices.iterator.flatMap { input =>
+    val relations = query.of.block.relationsOf(input)
+    val rows = query.of.inputs(input).rows.indices.groupBy(query.of.inputs(input).words(_).toSeq)
+    val there = rows.count { case (_, same) => relations.exists(r => same.exists(oracle.multiplicity(r)(_) != 0L)) }
+    val wrong = rows.collectFirst {
+      case (words, same) if {
+            val row = join.find(input, words.toArray, words.size)
+            val counts = relations.map(r => same.map(oracle.multiplicity(r)(_)).sum)
+            if (row < 0) counts.exists(_ != 0L)
+            else counts.forall(_ == 0L) || relations.map(join.multiplicity(_, row)).toSeq != counts.toSeq
+          } => s"$words of input $input"
+    }
+    Option.when(join.rowsOf(input) != there)(s"${join.rowsOf(input)} rows of input $input, expected $there").orElse(
+      wrong
+    )
+  }.nextOption()
 
   private def send(changes: IndexedSeq[CaseChange], to: ReducedBatch = batch): Unit = for (change <- changes) {
     val words = query.of.inputs(change.input).words(change.row)

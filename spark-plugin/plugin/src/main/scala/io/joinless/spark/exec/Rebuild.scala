@@ -128,7 +128,7 @@ final private class Rebuild(
       else
         for (row <- 0 until views.arena(input).limit) {
           counts.read(views, input, row)
-          rowsMentioned += 1
+          if (extent.newestBlock(input, row) >= 0) rowsMentioned += 1
           if (counts.size > 0) rowsThere += 1
           extent.live += counts.size
           if (counts.owed) extent.owed += 1

@@ -75,10 +75,8 @@ final private[spark] class BlockForms(
 
     /** With the best trees, where that saves something beside enumerating. */
     def best: Option[BlockForm] =
-      ReducedBlock.best(shape(layout), conf.expectedRows(layout.block.leaves.map(_.name))).filter(_.countsRows).map(
-        found =>
-          by(found.reduction)
-      )
+      ReducedBlock.best(shape(layout), conf.expectedRows(layout.block.leaves.map(_.name)), once)
+        .filter(_.countsRows).map(found => by(found.reduction))
   }
 
   // each batch puts the block's own id there

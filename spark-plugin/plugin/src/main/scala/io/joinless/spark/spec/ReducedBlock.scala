@@ -18,8 +18,11 @@ import org.apache.spark.sql.types.{BooleanType, DecimalType}
 final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
   private val vertices = ReducedBlock.Vertices(shape)
 
-  /** What a component shows, in the order of its columns. */
-  def shown(component: Int): IndexedSeq[Int] = reduction.shown(component).toIndexedSeq
+  /** What a component shows, in the order in which its root stores it: rows that are shown as they are stored lie once then. */
+  def shown(component: Int): IndexedSeq[Int] = {
+    val root = ComponentDef.atRoot(reduction.components(component)).head
+    reduction.shown(component).toIndexedSeq.sortBy(vertices.ordinal(root, _))
+  }
 
   /** The columns that are shown, by component: of a relation that meets its root. */
   def columns(component: Int): IndexedSeq[ColumnSpec] = {
@@ -127,10 +130,11 @@ object ReducedBlock {
   /** The best way to count a block's results; None where the block is cyclic.
     *
     * @param sizes expected rows per relation
+    * @param once equal results count once
     */
-  def best(shape: BlockShape, sizes: IndexedSeq[Double]): Option[ReducedBlock] = {
+  def best(shape: BlockShape, sizes: IndexedSeq[Double], once: Boolean): Option[ReducedBlock] = {
     val vertices = Vertices(shape)
-    Reduction.best(vertices.graph, vertices.shown, sizes).toOption.map { found =>
+    Reduction.best(vertices.graph, vertices.shown, sizes, once).toOption.map { found =>
       ReducedBlock(shape, ReductionSpec(found.components.map(_.tree), found.top))
     }
   }

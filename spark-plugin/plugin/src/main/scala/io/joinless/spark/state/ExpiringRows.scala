@@ -99,7 +99,7 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
   }
 
   private def rowsThatExpire(views: RowStore): Long =
-    inputOf.indices.iterator.filter(times.has).map(r => views.arena(inputOf(r)).live.toLong).sum
+    inputOf.indices.iterator.filter(times.has).map(r => views.rowsOf(inputOf(r))).sum
 
   private def clear(): Unit = {
     times.clear()

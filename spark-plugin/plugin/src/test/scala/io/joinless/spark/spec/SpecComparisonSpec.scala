@@ -127,7 +127,8 @@ class SpecComparisonSpec extends AnyFunSuite {
   }
 
   test("where results are counted, there is at most one cell for each core, unless a conf says how many") {
-    val counted = spec.copy(reduction = ReducedBlock.best(spec, spec.relations.map(_ => 1.0)).map(_.reduction))
+    val counted =
+      spec.copy(reduction = ReducedBlock.best(spec, spec.relations.map(_ => 1.0), once = false).map(_.reduction))
     assert(Seq(1, 2, 4).map(cellsOf(counted, _)) == Seq(1, 2, 4))
     assert(cellsOf(counted, 1, "spark.joinless.placement.maxCells" -> "6") == 6)
   }

@@ -137,7 +137,7 @@ class StateFormatSpec extends AnyFunSuite {
     val together = Specs.threeHops.shaped { shape =>
       val inputs = shape.inputs.map(_.copy(kind = InputKind.Counted))
       val asked = shape.copy(inputs = inputs, residuals = IndexedSeq.empty, output = IndexedSeq(ColumnRef(1, 0)))
-      asked.copy(reduction = ReducedBlock.best(asked, IndexedSeq(1.0, 1.0, 1.0)).map(_.reduction))
+      asked.copy(reduction = ReducedBlock.best(asked, IndexedSeq(1.0, 1.0, 1.0), once = false).map(_.reduction))
     }
     assert(StateFormat.fromJson(StateFormat.toJson(together)) == together)
     // components that show the same, apart, as checkpoints may have them

@@ -1,0 +1,40 @@
+package io.joinless.engine.reduce
+
+import io.joinless.engine.update.CollectedChanges
+
+/** How many rows of each input are there, in any of its relations, where keys of others lie among them ([[WholeRows]]).
+  *
+  * A state that was restored is counted once, when it is asked for first.
+  */
+final private class PresentRows(join: ReducedJoin) {
+  private[this] val block = join.block
+  private[this] var rows = new Array[Long](block.inputs.size)
+
+  def of(input: Int): Long = { known(); rows(input) }
+
+  /** The state is about to be restored. */
+  def forget(): Unit = rows = null
+
+  /** A prepared batch is about to be applied. */
+  def change(changes: CollectedChanges, entry: Int): Unit = {
+    known()
+    val row = changes.row(entry)
+    val relations = block.relationsOf(changes.input(entry))
+    if (changes.isRowsFirst(entry)) {
+      var before, after = 0
+      var i = 0
+      while (i < relations.length) {
+        if (changes.before(relations(i), row) != 0L) before = 1
+        if (changes.after(relations(i), row) != 0L) after = 1
+        i += 1
+      }
+      rows(changes.input(entry)) += after - before
+    }
+  }
+
+  private def known(): Unit = if (rows == null) {
+    rows = Array.tabulate(block.inputs.size) { input =>
+      (0 until join.arena(input).limit).count(join.isThere(input, _)).toLong
+    }
+  }
+}
