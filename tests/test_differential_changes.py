@@ -23,6 +23,7 @@ from support.cases import Case, Column, Table
 from support.changes import KINDS, check_at_once, check_change_batches, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
 from support.grouping import grouped
+from support.narrow import narrow_case
 from support.ordered import ordered
 from support.partners import asking_for_partners
 
@@ -52,6 +53,7 @@ def ahead(
             (grouped(case, seed), True, True),
             (asking_for_partners(case, seed), True, False),
             (ordered(case, seed), True, False),
+            (narrow_case(seed), True, True),
         ):
             try:
                 if seed % 3 == 0:
