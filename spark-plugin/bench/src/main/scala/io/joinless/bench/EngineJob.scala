@@ -59,7 +59,7 @@ object EngineJob {
       fresh: () => M,
       apply: (M, Batch) => Unit
   ): Unit = {
-    if (warmUp > 0) this.warmUp(stream, fresh, apply)
+    if (warmUp > 0) compile(stream, fresh, apply)
     for (r <- 0 until runs) {
       val before = heap()
       val maintenance = fresh()
@@ -72,7 +72,7 @@ object EngineJob {
   /** Goes over the stream unmeasured, so that the virtual machine has compiled what it will measure: ten times, or as far as it comes in two
     * seconds.
     */
-  private def warmUp[Batch, M <: Told](stream: IndexedSeq[Batch], fresh: () => M, apply: (M, Batch) => Unit): Unit = {
+  private def compile[Batch, M <: Told](stream: IndexedSeq[Batch], fresh: () => M, apply: (M, Batch) => Unit): Unit = {
     val end = System.nanoTime + 2000000000L
     for (_ <- 1 to 10; maintenance = fresh(); batch <- stream) if (System.nanoTime < end) apply(maintenance, batch)
   }

@@ -92,11 +92,9 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   private def at(relation: Int, vertex: Int): Int =
     layoutOf(relation).columns.indexOf(vertices(vertex).collectFirst { case Column(`relation`, c) => c }.get)
 
-  /** What a component shows, in the order of a relation's columns: rows that are shown as they are stored lie once then. */
-  private def shown(component: ReducedRelation): IndexedSeq[Int] = {
-    val root = ComponentDef.atRoot(component.tree).head
-    component.shown.toIndexedSeq.sortBy(at(root, _))
-  }
+  /** What a component shows, in the order of its columns. */
+  private def shown(component: ReducedRelation): IndexedSeq[Int] =
+    ComponentDef.inOrder(component.tree, component.shown)(at)
 
   def definition: ReducedDef = {
     val block = BlockDef(

@@ -44,7 +44,7 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
     var e = 0
     while (e < changes.size) {
       val (before, after) = (changes.before(e), changes.after(e))
-      if (join.whole.hasOtherKeys(changes.input(e))) join.present.change(changes, e)
+      if (join.hasOtherKeys(changes.input(e))) join.present.change(changes, e)
       if (before != after) join.relation(changes.relation(e)).change(changes.row(e), before, after)
       e += 1
     }

@@ -1,5 +1,7 @@
 package io.joinless.engine.reduce
 
+import scala.collection.immutable.BitSet
+
 import io.joinless.engine.algebra.Ring
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.engine.tuples.ProjectedField
@@ -43,5 +45,15 @@ object ComponentDef {
   def atRoot(tree: JoinTree): IndexedSeq[Int] = tree match {
     case RelationNode(r, _, _) => IndexedSeq(r)
     case GeneralizedNode(_, children) => children.flatMap(atRoot)
+  }
+
+  /** What a component shows, in the order in which a relation at its root stores it: rows that are shown as they are stored lie once
+    * then ([[WholeRows]]).
+    *
+    * @param ordinal of a relation's vertex
+    */
+  def inOrder(tree: JoinTree, shown: BitSet)(ordinal: (Int, Int) => Int): IndexedSeq[Int] = {
+    val root = atRoot(tree).head
+    shown.toIndexedSeq.sortBy(ordinal(root, _))
   }
 }

@@ -28,7 +28,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private[this] val onlyIdentity: KeyIndex =
     if (top == null) new KeyIndex(onlyRows, definition.top.inputs(0).fixedWords, counted = true) else null
 
-  private[reduce] val whole = new WholeRows(definition)
+  private[this] val whole = new WholeRows(definition)
   private[reduce] val present = new PresentRows(this)
   private[this] val arenas: Array[TupleArena] = block.inputs.indices.map { i =>
     whole.shownBy(i).fold(new TupleArena(block.inputs(i).fixedWords))(shown)
@@ -44,6 +44,12 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   private[this] val relations: Array[RelationNode] = built.relations
 
+  private[this] val mixed: Array[Boolean] =
+    block.inputs.indices.map(block.relationsOf(_).exists(relations(_).isKey)).toArray
+
+  /** Among the rows of an input lie keys that are none of its rows: a relation's rows are keys, and others have keys there, too. */
+  private[reduce] def hasOtherKeys(input: Int): Boolean = mixed(input)
+
   private[reduce] def root(component: Int): SumNode = nodes(component).last
 
   private[reduce] def relation(r: Int): RelationNode = relations(r)
@@ -55,7 +61,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   override def arena(input: Int): TupleArena = arenas(input)
 
-  override def rowsOf(input: Int): Long = if (whole.hasOtherKeys(input)) present.of(input) else super.rowsOf(input)
+  override def rowsOf(input: Int): Long = if (hasOtherKeys(input)) present.of(input) else super.rowsOf(input)
 
   override private[engine] def identity(input: Int): KeyIndex = identities(input)
 
@@ -72,9 +78,8 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   /** Nothing is stored, and nothing is left of what was. */
   def isEmpty: Boolean =
-    arenas.forall(_.live == 0) && rows == 0 && keys == 0 && definition.components.indices.forall(
-      shown(_).live == 0
-    ) && (top == null || top.isEmpty)
+    (arenas ++ definition.components.indices.map(shown)).forall(_.live == 0) && rows == 0 && keys == 0 &&
+      (top == null || top.isEmpty)
 
   /** Fills the state, which must be empty, with rows and their counts; `restored` is to be called behind its `finish`, or its results
     * ([[RestoredResults]]) are to be read to their end.

@@ -2,7 +2,6 @@ package io.joinless.engine.reduce
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.query
 import io.joinless.engine.tuples.{ProjectedField, RowReader}
 import io.joinless.engine.view.EdgeKeys
 
@@ -34,17 +33,6 @@ final private class WholeRows(definition: ReducedDef) {
 
   /** The component that shows the rows of an input just as they are. */
   def shownBy(input: Int): Option[Int] = showing(input)
-
-  /** Inputs among whose rows lie others: of inputs that are shown just so, too, or keys of relations above. */
-  private[this] val mixed: Array[Boolean] = block.inputs.indices.map { input =>
-    showing(input).isDefined || definition.components.flatMap(_.tree.edges).exists {
-      case (query.RelationNode(_, attributes, _), query.RelationNode(r, below, _)) =>
-        block.relations(r).input == input && isKey(r, attributes & below)
-      case _ => false
-    }
-  }.toArray
-
-  def hasOtherKeys(input: Int): Boolean = mixed(input)
 
   /** A row of the relation is what the component shows of it, under the same id. */
   def isShown(component: Int, relation: Int): Boolean =

@@ -37,11 +37,9 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
     if (vertex < attributes) of.attributes(vertex).variable
     else { val (r, c) = columns(vertex - attributes); of.inputs(of.relations(r).input).columns(c) }
 
-  /** As rows of its root have them. */
-  def shown(component: Int): IndexedSeq[Int] = {
-    val root = ComponentDef.atRoot(reduction.components(component).tree).head
-    reduction.components(component).shown.toIndexedSeq.sortBy(column(root, _))
-  }
+  /** In the order of the component's columns. */
+  def shown(component: Int): IndexedSeq[Int] =
+    ComponentDef.inOrder(reduction.components(component).tree, reduction.components(component).shown)(column)
 
   def definition(ring: Ring, lifts: Boolean): ReducedDef = {
     val components = reduction.components.indices.map { c =>

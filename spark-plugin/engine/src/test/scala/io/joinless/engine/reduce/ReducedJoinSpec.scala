@@ -24,9 +24,11 @@ class ReducedJoinSpec extends AnyFunSuite {
       if (query.reduction.components.size > 1) tops += 1
       if (query.reduction.components.exists(_.relations.size > 1)) summed += 1
       if (query.reduction.output != query.asked) extended += 1
-      val whole = new WholeRows(query.definition(ReducedCase.numbers, lifts = true))
+      val definition = query.definition(ReducedCase.numbers, lifts = true)
+      val (join, whole) = (new ReducedJoin(definition), new WholeRows(definition))
       val inputs = query.of.inputs.indices
-      if (inputs.exists(i => whole.hasOtherKeys(i) && whole.shownBy(i).isEmpty)) mixed += 1
+      assert(inputs.forall(i => whole.shownBy(i).isEmpty || join.hasOtherKeys(i)))
+      if (inputs.exists(i => join.hasOtherKeys(i) && whole.shownBy(i).isEmpty)) mixed += 1
       if (inputs.flatMap(whole.shownBy(_)).diff(inputs.flatMap(whole.shownBy(_)).distinct).nonEmpty) shared += 1
       if (query.distinct.forall(identity) && query.reduction != Reduction.best(query.graph, query.asked).toOption.get)
         absorbed += 1

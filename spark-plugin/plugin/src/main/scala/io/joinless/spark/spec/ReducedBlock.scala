@@ -18,11 +18,9 @@ import org.apache.spark.sql.types.{BooleanType, DecimalType}
 final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
   private val vertices = ReducedBlock.Vertices(shape)
 
-  /** What a component shows, in the order in which its root stores it: rows that are shown as they are stored lie once then. */
-  def shown(component: Int): IndexedSeq[Int] = {
-    val root = ComponentDef.atRoot(reduction.components(component)).head
-    reduction.shown(component).toIndexedSeq.sortBy(vertices.ordinal(root, _))
-  }
+  /** What a component shows, in the order of its columns. */
+  def shown(component: Int): IndexedSeq[Int] =
+    ComponentDef.inOrder(reduction.components(component), reduction.shown(component))(vertices.ordinal)
 
   /** The columns that are shown, by component: of a relation that meets its root. */
   def columns(component: Int): IndexedSeq[ColumnSpec] = {
