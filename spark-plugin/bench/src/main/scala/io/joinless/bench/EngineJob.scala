@@ -69,12 +69,13 @@ object EngineJob {
     }
   }
 
-  /** Goes over the stream unmeasured, so that the virtual machine has compiled what it will measure: ten times, or as far as it comes in two
-    * seconds.
-    */
+  /** Goes over the stream unmeasured, again and again for five seconds, so that the virtual machine has compiled what it will measure. */
   private def compile[Batch, M <: Told](stream: IndexedSeq[Batch], fresh: () => M, apply: (M, Batch) => Unit): Unit = {
-    val end = System.nanoTime + 2000000000L
-    for (_ <- 1 to 10; maintenance = fresh(); batch <- stream) if (System.nanoTime < end) apply(maintenance, batch)
+    val end = System.nanoTime + 5000000000L
+    while (System.nanoTime < end) {
+      val maintenance = fresh()
+      for (batch <- stream) if (System.nanoTime < end) apply(maintenance, batch)
+    }
   }
 
   private val threads = ManagementFactory.getThreadMXBean

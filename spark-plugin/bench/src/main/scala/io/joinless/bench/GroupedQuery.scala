@@ -74,9 +74,9 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   val reduction: Reduction = Reduction.best(graph, asked, distinct).fold(core => sys.error(core.toString), identity)
 
   /** The rows of the top's results are those of the query. */
-  def showsWhatIsAsked: Boolean = reduction.output == asked && unequal.isEmpty
+  val showsWhatIsAsked: Boolean = reduction.output == asked && unequal.isEmpty
 
-  def isOneComponent: Boolean = reduction.components.size == 1
+  val isOneComponent: Boolean = reduction.components.size == 1
 
   val ring: Ring = if (asks == CountAndSum) new ExactSums(Array(ExactSums.words(Bits))) else Counts
 
@@ -135,7 +135,7 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     var i = 0
     while (i < relationsOf(layout).length) {
       val r = relationsOf(layout)(i)
-      if (passes(r, values, start)) found |= 1L << r
+      if (conditions(r).accept(values, start)) found |= 1L << r
       i += 1
     }
     found
@@ -144,17 +144,11 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   private val relationsOf: Array[Array[Int]] =
     layouts.map(layout => streams.indices.filter(layoutOf(_) == layout).toArray).toArray
 
-  private val conditions: Array[Array[Condition]] = streams.indices.map { r =>
-    val smaller = below.collect { case (`r`, c, limit) => new Below(c, limit) }
-    (smaller ++ columnsOf("null").filter(_.relation == r).map(x => new Null(x.column))).toArray[Condition]
+  private val conditions: Array[Ranges] = streams.indices.map { r =>
+    val smaller = below.collect { case (`r`, c, limit) => (c, RowBatch.Null + 1, limit - 1) }
+    val nulls = columnsOf("null").filter(_.relation == r).map(x => (x.column, RowBatch.Null, RowBatch.Null))
+    new Ranges(smaller ++ nulls)
   }.toArray
-
-  private def passes(r: Int, values: Array[Long], start: Int): Boolean = {
-    val all = conditions(r)
-    var i = 0
-    while (i < all.length) { if (!all(i).accept(values, start)) return false; i += 1 }
-    true
-  }
 
   /** Where a result of the top has a shown column: its component and the column of what that one shows. */
   private def place(column: Column): Place = {
@@ -183,17 +177,22 @@ object GroupedQuery {
   case object CountAndSum extends Asks
   case object DistinctValues extends Asks
 
-  /** What the row of a stream that begins at `start` is to fulfil. */
-  sealed private trait Condition {
-    def accept(values: Array[Long], start: Int): Boolean
-  }
+  /** What a row of a stream is to fulfil: columns, and between which numbers each is. */
+  final private class Ranges(of: Seq[(Int, Long, Long)]) {
+    private[this] val columns = of.map(_._1).toArray
+    private[this] val lowest = of.map(_._2).toArray
+    private[this] val highest = of.map(_._3).toArray
 
-  final private class Below(column: Int, limit: Long) extends Condition {
-    override def accept(values: Array[Long], start: Int): Boolean = values(start + column) < limit
-  }
-
-  final private class Null(column: Int) extends Condition {
-    override def accept(values: Array[Long], start: Int): Boolean = values(start + column) == RowBatch.Null
+    /** So is the row that begins at `start`. */
+    def accept(values: Array[Long], start: Int): Boolean = {
+      var i = 0
+      while (i < columns.length) {
+        val value = values(start + columns(i))
+        if (value < lowest(i) || value > highest(i)) return false
+        i += 1
+      }
+      true
+    }
   }
 
   /** (Σ factor · column) mod modulus. */

@@ -1,22 +1,22 @@
 package io.joinless.bench
 
-import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
+import io.joinless.engine.tuples.{KeyIndex, TupleArena}
 
 /** Which values a group has, and how many rows have each: the consumer that counts different values. Keys are the columns of the group, and
-  * behind them those of the value.
+  * behind them those of the value; each row is a reference to its key.
   */
 final class Values(columns: Int) {
-  private[this] val keys = new TupleArena(columns)
-  private[this] val index = new KeyIndex(keys, columns, counted = true)
-  private[this] val rows = new PagedLongs
+  private[this] val index = new KeyIndex(new TupleArena(columns), columns, counted = true)
 
   /** So many rows more have the value; 1 where it is new to the group, −1 where it is gone from there, else 0. */
   def add(key: Array[Long], change: Long): Long = {
+    val known = index.size
     val id = index.findOrAdd(key, columns)
-    val before = rows(id)
-    rows(id) = before + change
-    if (before == 0L) { index.retain(id); 1L }
-    else if (before + change == 0L) { val _ = index.release(id); -1L }
-    else 0L
+    val isNew = index.size > known
+    var isGone = false
+    var left = change
+    while (left > 0L) { index.retain(id); left -= 1L }
+    while (left < 0L) { isGone = index.release(id); left += 1L }
+    if (isNew) 1L else if (isGone) -1L else 0L
   }
 }

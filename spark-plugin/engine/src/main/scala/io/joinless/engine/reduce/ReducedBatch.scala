@@ -17,6 +17,7 @@ import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
 final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe: Boolean = false)
     extends NettedBatch(join) {
   private[this] val sums = SumChanges(join, residuals)
+  private[this] val hasOtherKeys = join.block.relations.map(r => join.hasOtherKeys(r.input)).toArray
 
   def rows: Array[Int] = sums.rows
   def element: Array[Long] = sums.element
@@ -31,7 +32,7 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
   def changed: Long = sums.changed
 
   override protected def arrange(): DeleteOfAbsentRow = {
-    var e = 0
+    var e = if (changes.onlyGrows) changes.size else 0
     while (e < changes.size) {
       val refusal = changes.refusal(e, changes.before(e), changes.after(e), owe)
       if (refusal != null) return refusal
@@ -43,9 +44,10 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
   override protected def begin(): Unit = {
     var e = 0
     while (e < changes.size) {
+      val relation = changes.relation(e)
       val (before, after) = (changes.before(e), changes.after(e))
-      if (join.hasOtherKeys(changes.input(e))) join.present.change(changes, e)
-      if (before != after) join.relation(changes.relation(e)).change(changes.row(e), before, after)
+      if (hasOtherKeys(relation)) join.present.change(changes, e)
+      if (before != after) join.relation(relation).change(changes.row(e), before, after)
       e += 1
     }
   }

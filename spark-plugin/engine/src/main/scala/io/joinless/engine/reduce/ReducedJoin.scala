@@ -45,7 +45,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private[this] val relations: Array[RelationNode] = built.relations
 
   private[this] val mixed: Array[Boolean] =
-    block.inputs.indices.map(block.relationsOf(_).exists(relations(_).isKey)).toArray
+    block.inputs.indices.map(block.relationsOf(_).exists(r => relations(r).isKey && relations(r).parent != null)).toArray
 
   /** Among the rows of an input lie keys that are none of its rows: a relation's rows are keys, and others have keys there, too. */
   private[reduce] def hasOtherKeys(input: Int): Boolean = mixed(input)

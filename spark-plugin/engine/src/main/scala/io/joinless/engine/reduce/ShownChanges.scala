@@ -4,8 +4,8 @@ import io.joinless.engine.enumerate.Residual
 
 /** What changes of a join with one component: each row that it shows is a result, and is told once. */
 final private[reduce] class ShownChanges(join: ReducedJoin, residuals: IndexedSeq[Residual]) extends SumChanges(join) {
-  private[this] val sums = join.root(0).sums
-  private[this] val distinct = components(0).distinct
+  private[this] val sums = roots(0)
+  private[this] val once = distinct(0)
   private[this] val settled = new Array[Long](ring.width)
 
   override val rows: Array[Int] = new Array[Int](1)
@@ -15,7 +15,7 @@ final private[reduce] class ShownChanges(join: ReducedJoin, residuals: IndexedSe
 
   override def readBefore(into: Array[Long]): Unit = {
     sums.read(rows(0), into)
-    if (distinct) ring.results(into, SumNode.once(into(0)))
+    if (once) ring.results(into, SumNode.once(into(0)))
   }
 
   override protected def begin(): Unit = entry = 0
@@ -27,7 +27,7 @@ final private[reduce] class ShownChanges(join: ReducedJoin, residuals: IndexedSe
       val before = sums.count(rows(0))
       sums.readChange(entry, element)
       val after = before + element(0)
-      if (distinct) ring.results(element, SumNode.once(after) - SumNode.once(before))
+      if (once) ring.results(element, SumNode.once(after) - SumNode.once(before))
       val isThere = before > 0L || after > 0L
       if (isThere && !SumNode.isZero(element) && (residuals.isEmpty || residuals.forall(_.accept(rows)))) {
         unseen = 1L

@@ -11,6 +11,10 @@ import io.joinless.engine.enumerate.Residual
 abstract private[reduce] class SumChanges(join: ReducedJoin) {
   final protected val ring = join.definition.ring
   final protected val components = join.definition.components
+  final protected val roots: Array[KeySums] = components.indices.map(join.root(_).sums).toArray
+
+  /** Components whose rows count once. */
+  final protected val distinct: Array[Boolean] = components.map(_.distinct).toArray
 
   /** What the result counts for, less what it counted for before. */
   final val element = new Array[Long](ring.width)
@@ -63,7 +67,7 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
   protected def skip(): Unit
 
   final protected def end(): Unit = {
-    components.indices.foreach(join.root(_).sums.clear())
+    roots.foreach(_.clear())
     join.nodes.foreach(_.foreach(_.bury()))
     started = false
   }

@@ -293,12 +293,15 @@ final private[reduce] class RelationNode(
       val key = downReaders(c).findOrAdd(children(c).up, row)
       children(c).up.retain(key)
       down(c)(row) = key
-      if (children(c).sums.count(key) > 0L) supported += 1
+      if (!several) lists(c).push(key, row)
+      else if (children(c).sums.count(key) > 0L) supported += 1
       c += 1
     }
-    if (several) support(row) = supported
-    c = 0
-    while (c < children.length) { lists(c).push(listOf(c, row), row); c += 1 }
+    if (several) {
+      support(row) = supported
+      c = 0
+      while (c < children.length) { lists(c).push(listOf(c, row), row); c += 1 }
+    }
     if (!isKey) linkUp(this, row, 0, row)
   }
 

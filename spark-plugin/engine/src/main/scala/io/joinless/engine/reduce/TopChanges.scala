@@ -1,7 +1,7 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.enumerate.Residual
-import io.joinless.engine.tuples.IntStack
+import io.joinless.engine.tuples.{IntStack, Words}
 import io.joinless.engine.update.DeltaEnumeration
 
 /** What changes of a join with a top, which joins what the components show.
@@ -56,9 +56,11 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     settle()
   }
 
-  /** Puts what a component's root is touched in into the lists of the phases; what does not show is settled. */
+  /** Puts what a component's root is touched in into the lists of the phases. What does not show is settled; so is where rows count once, as
+    * the changes of results do not read how often they do.
+    */
   private def classify(c: Int): Unit = {
-    val sums = join.root(c).sums
+    val sums = roots(c)
     var e = 0
     while (e < sums.touched) {
       val before = sums.count(sums.key(e))
@@ -66,9 +68,9 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
       val after = before + change(0)
       val there = before > 0L
       val stays = there && after > 0L
-      if (!there && after <= 0L || stays && (components(c).distinct || SumNode.isZero(change))) {
-        val _ = sums.settle(e, change)
-      } else phases(if (stays) Stay else if (there) Go else Come)(c).push(e)
+      val shows = if (stays) !distinct(c) && !SumNode.isZero(change) else there || after > 0L
+      if (distinct(c) || !shows) { val _ = sums.settle(e, change) }
+      if (shows) phases(if (stays) Stay else if (there) Go else Come)(c).push(e)
       e += 1
     }
   }
@@ -76,11 +78,11 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   /** Starts the next change of what a component shows, with the results that it has in the top; false where there is none left. */
   private def advance(): Boolean = {
     while (phase <= Come) {
-      while (component < components.size) {
+      while (component < roots.length) {
         val entries = phases(phase)(component)
         if (at < entries.size) {
           entry = entries(at)
-          startEntry(join.root(component).sums)
+          startEntry(roots(component))
           return true
         }
         component += 1
@@ -95,26 +97,23 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
 
   private def startEntry(sums: KeySums): Unit = {
     val row = sums.key(entry)
-    sums.readChange(entry, factor)
+    if (distinct(component)) ring.results(factor, if (phase == Go) -1L else 1L)
+    else sums.readChange(entry, factor)
     phase match {
-      case Go =>
-        if (components(component).distinct) ring.results(factor, -1L)
-        delta.delete(component, row)
+      case Go => delta.delete(component, row)
       case Stay => delta.reweigh(component, row, 1L)
-      case _ =>
-        if (components(component).distinct) ring.results(factor, 1L)
-        delta.insert(component, row)
+      case _ => delta.insert(component, row)
     }
     walking = true
   }
 
   /** The change of the pending row, times the other rows of the result; false where it is 0. */
   private def combine(): Boolean = {
-    System.arraycopy(factor, 0, element, 0, element.length)
+    Words.copy(factor, 0, element, 0, element.length)
     var c = 0
-    while (c < components.size) {
-      if (c != component && !components(c).distinct) {
-        val sums = join.root(c).sums
+    while (c < roots.length) {
+      if (c != component && !distinct(c)) {
+        val sums = roots(c)
         ring.multiply(element, sums.page(rows(c)), sums.at(rows(c)))
       }
       c += 1
@@ -124,7 +123,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
 
   /** The pending change is told. */
   private def settle(): Unit = {
-    val _ = join.root(component).sums.settle(entry, change)
+    if (!distinct(component)) { val _ = roots(component).settle(entry, change) }
     walking = false
     at += 1
   }

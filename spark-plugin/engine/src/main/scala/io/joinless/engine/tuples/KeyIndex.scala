@@ -104,7 +104,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
 
   private def occupy(at: Int, hash: Int, id: Int): Int = {
     slots(at) = hash.toLong << 32 | id + 1
-    if (2 * keys.live > slots.length) grow()
+    if (8 * keys.live > 5 * slots.length) grow()
     id
   }
 
@@ -126,7 +126,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   }
 
   /** Empties the slot of `id` and moves later ids of its probe chain back, so that no chain has a hole. The key must still be
-    * there. Ends because half of the slots are empty (`occupy`).
+    * there. Ends because some slots are empty (`occupy`).
     */
   private def vacate(id: Int): Unit = {
     var hole = hashOf(id) & mask

@@ -18,6 +18,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   private[this] val lookups = new GroupedLookups(store, change(_, _, _))
   private[this] val appendedRelations = new IntStack
   private[this] val appendedRows = new IntStack
+  private[this] var grows = true // each row is there more often than before, and was not owed
 
   /** Number of relations. */
   def relations: Int = store.block.relations.size
@@ -77,6 +78,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   def complete(): Unit = lookups.complete()
 
   private def change(row: Int, roles: Long, weight: Long): Unit = {
+    if (weight < 0L) grows = false
     var left = roles
     while (left != 0) {
       val relation = java.lang.Long.numberOfTrailingZeros(left)
@@ -86,10 +88,14 @@ final private[engine] class CollectedChanges(val store: RowStore) {
         val before = counts(relation)(row)
         net.open(relation, row, before, weight)
         if (before == 0) identities(relation).retain(row)
+        if (before < 0L) grows = false
       }
       left &= left - 1
     }
   }
+
+  /** No row goes, of retractable inputs: the batch has no deletions of theirs, and finds no owed rows. */
+  def onlyGrows: Boolean = grows
 
   /** Why a batch with this entry is refused; null where it is not.
     *
@@ -109,10 +115,12 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     * pair held as long as it was absent stays, as its own.
     */
   def settle(): Unit = {
-    var e = 0
-    while (e < net.size) {
-      if (net.before(e) + net.change(e) == 0) release(e)
-      e += 1
+    if (!grows) {
+      var e = 0
+      while (e < net.size) {
+        if (net.before(e) + net.change(e) == 0) release(e)
+        e += 1
+      }
     }
     clear()
   }
@@ -136,6 +144,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
 
   private def clear(): Unit = {
     net.clear()
+    grows = true
     appendedRelations.clear()
     appendedRows.clear()
   }

@@ -56,20 +56,19 @@ final private[update] class Propagation(tree: ViewTree) {
 
   /** From a tuple that appears or disappears up to the root, level by level, as far as keys of V_p come or go. */
   private def climb(from: ViewNode, tuple: Int, appears: Boolean): Unit = {
-    var node = from
-    level.clear()
-    level.push(tuple)
-    while (!level.isEmpty) {
-      above.clear()
-      var i = 0
-      while (i < level.size) {
-        if (appears) appear(node, level(i)) else noteDying(node, level(i))
-        i += 1
-      }
+    reach(from, tuple, appears)
+    var node = from.parent
+    while (!above.isEmpty) {
       val swap = level; level = above; above = swap
+      var i = 0
+      while (i < level.size) { reach(node, level(i), appears); i += 1 }
+      level.clear()
       node = node.parent
     }
   }
+
+  private def reach(node: ViewNode, tuple: Int, appears: Boolean): Unit =
+    if (appears) appear(node, tuple) else noteDying(node, tuple)
 
   /** `tuple` of `node` is alive now: it goes into V_s. It is a witness where it is live at once; where its key is new in V_p, the
     * tuples above are counted up.

@@ -167,6 +167,8 @@ object Mutant {
       "if (!again) store.arena" -> "if (again) store.arena"
     ),
     Mutant("rows not retained", collected, "if (before == 0) identities(relation).retain(row)" -> ""),
+    Mutant("deletions taken for growth", collected, "if (weight < 0L) grows = false" -> ""),
+    Mutant("owed rows taken for growth", collected, "if (before < 0L) grows = false" -> ""),
     Mutant("rows not released", collected, "if (net.before(e) + net.change(e) == 0) release(e)" -> ""),
     Mutant(
       "new multiplicity in place of the difference",
@@ -280,7 +282,7 @@ object Mutant {
       "        support(row) = support(row) - 1\n        counters.steps += 1" -> "        counters.steps += 1"
     ),
     Mutant("sums: rows stay in their list", sumNode, "move(row, from = 1, to = 0)" -> "()"),
-    Mutant("sums: new rows are without support", sumNode, "if (several) support(row) = supported" -> ""),
+    Mutant("sums: new rows are without support", sumNode, "      support(row) = supported\n" -> ""),
     Mutant("sums: what is shown is not given back", sumChanges, "join.nodes.foreach(_.foreach(_.bury()))" -> "()"),
     Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
     Mutant(
@@ -291,7 +293,7 @@ object Mutant {
     Mutant(
       "sums: a row that is touched in vain stays touched",
       topChanges,
-      "        val _ = sums.settle(e, change)\n" -> ""
+      "if (distinct(c) || !shows)" -> "if (distinct(c) && shows)"
     ),
     Mutant("sums: each sum takes in the number", exactSums, "var i = starts(s)" -> "var i = 0"),
     Mutant(
