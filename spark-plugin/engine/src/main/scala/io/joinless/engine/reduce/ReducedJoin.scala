@@ -2,7 +2,7 @@ package io.joinless.engine.reduce
 
 import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
 import io.joinless.engine.update.{Restoration, Reversal}
-import io.joinless.engine.view.{Counters, RowStore, ViewTree}
+import io.joinless.engine.view.{BlockDef, Counters, RowStore, ViewTree}
 
 /** What a join adds up to, without its results (algorithms A7): the state of a block of which an aggregate is asked.
   *
@@ -21,7 +21,8 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   override val counters = new Counters
 
   /** The join of what the components show; null where there is one component, whose rows are the results. */
-  private[reduce] val top: ViewTree = if (definition.components.size > 1) new ViewTree(definition.top) else null
+  private[reduce] val top: ViewTree =
+    if (definition.components.size > 1) new ViewTree(ReducedJoin.once(definition.top)) else null
 
   private[this] val onlyRows: TupleArena =
     if (top == null) new TupleArena(definition.top.inputs(0).fixedWords) else null
@@ -98,4 +99,10 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
       (_, _) => throw new IllegalStateException("all rows of a reduced join are counted"),
       () => new ReducedBatch(this, IndexedSeq.empty, owe = true)
     )
+}
+
+private object ReducedJoin {
+
+  /** What rows of a top count for are sums, beside it. */
+  def once(top: BlockDef): BlockDef = top.copy(inputs = top.inputs.map(_.copy(once = true)))
 }

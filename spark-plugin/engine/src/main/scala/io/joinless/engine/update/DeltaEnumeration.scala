@@ -33,7 +33,7 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
 final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) extends Results {
   private[this] val propagation = new Propagation(tree)
   private[this] val cursor = new Cursor(tree, residuals)
-  private[this] val weighted = tree.block.retractable
+  private[this] val weighted = tree.block.inputs.exists(_.counted)
 
   // the pending change
   private[this] var pending = false
@@ -75,7 +75,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
     begin(relation, row, 0L)
     newWeight = weight
     if (node.isAlive(row) && (node.isRoot || node.isLiveAbove(node.key(row))))
-      cursor.start(node, row, Weight.subtract(weight, node.multiplicity(row)))
+      cursor.start(node, row, Weight.subtract(weight, node.weight(row)))
   }
 
   /** As `insert`, without results: for rebuilding a tree. */

@@ -153,7 +153,7 @@ final private[update] class Propagation(tree: ViewTree) {
 
   /** Sets the multiplicity of a row that is there and stays. */
   def reweigh(node: RelationNode, row: Int, weight: Long): Unit = {
-    node.multiplicity(row) = weight
+    if (node.multiplicity != null) node.multiplicity(row) = weight
     if (touched != null && node.isAlive(row)) tell(node, node.key(row), 0)
   }
 

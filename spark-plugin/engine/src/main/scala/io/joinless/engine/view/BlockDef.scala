@@ -32,8 +32,13 @@ final case class BlockDef(
   * @param fixedWords words of every row, 0 where rows vary
   * @param retractable rows are inserted and deleted, equal rows are one row with a multiplicity; otherwise rows are only
   *   appended and equal rows stay separate, which saves a probe per row
+  * @param once each row that is there counts once, so that nothing is kept of how often
   */
-final case class InputDef(fields: Int, fixedWords: Int, retractable: Boolean)
+final case class InputDef(fields: Int, fixedWords: Int, retractable: Boolean, once: Boolean = false) {
+
+  /** Rows have a multiplicity. */
+  def counted: Boolean = retractable && !once
+}
 
 /** A class of equated columns; `nullSafe`: NULL equals NULL. Elsewhere a row with NULL there must not be inserted. */
 final case class AttributeDef(nullSafe: Boolean)

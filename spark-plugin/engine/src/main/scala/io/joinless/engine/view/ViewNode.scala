@@ -83,7 +83,7 @@ private[engine] object ViewNode {
 
 /** Views of a relation: tuples are row ids of its input.
   *
-  * `multiplicity` only where the input is retractable; elsewhere each row counts once. Linked rows have a positive one;
+  * `multiplicity` only where rows of the input are counted; elsewhere each row counts once. Linked rows have a positive one;
   * zero and negative ones (owed rows) are in no view.
   */
 final class RelationNode(
@@ -91,8 +91,8 @@ final class RelationNode(
     val relation: Int,
     val input: Int,
     val arena: TupleArena,
-    retractable: Boolean
-) extends ViewNode(id, 1L << relation, if (retractable) new PagedLongs else null) {
+    counted: Boolean
+) extends ViewNode(id, 1L << relation, if (counted) new PagedLongs else null) {
 
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
   private[engine] var upReaders: Array[KeyReader] = Array.empty

@@ -23,7 +23,7 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
     val node = tree match {
       case query.RelationNode(r, _, _) =>
         val input = block.relations(r).input
-        new RelationNode(r, r, input, arenas(input), block.inputs(input).retractable)
+        new RelationNode(r, r, input, arenas(input), block.inputs(input).counted)
       case query.GeneralizedNode(attributes, _) =>
         nextGeneralized += 1
         new GeneralizedNode(nextGeneralized - 1, keys.index(attributes))

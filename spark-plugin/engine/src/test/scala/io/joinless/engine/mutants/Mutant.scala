@@ -173,7 +173,7 @@ object Mutant {
     Mutant(
       "new multiplicity in place of the difference",
       delta,
-      "Weight.subtract(weight, node.multiplicity(row))" -> "weight"
+      "Weight.subtract(weight, node.weight(row))" -> "weight"
     ),
     Mutant(
       "multiplicity changes below dead parents",
