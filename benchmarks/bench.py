@@ -8,7 +8,7 @@ A case is `graph/mode/workload[/batches[/tail]]`: mode `ins` (edges come) or `wi
 `tail`, all but the last batches of that many edges come in the first batch. Graphs named g50k, g150k and epinions are read from `--graphs`
 (g50k.csv.gz, g150k.csv.gz, soc-Epinions1.txt.gz) where that is given, all others (`p20k`, `p5000k`) are generated; `snb100k` is a social network (snb.py) for the workloads SNB1 to SNB4. Answers come from DuckDB
 and, for the graphs it knows, must agree with `--truth`. Each system runs a case in a process of its own, never two at a time; peak memory is
-the largest sum over that process and its children. A wrong result fails the run.
+the largest sum over that process and its children; with `--rounds` systems take turns, in a new process each time. A wrong result fails the run.
 """
 
 from __future__ import annotations
@@ -171,6 +171,35 @@ def machine() -> dict[str, Any]:
     }
 
 
+def checked(system: System, job: Job, found: Answer, *, steady: bool) -> dict[str, Any]:
+    """The runs of a system, the first of them alone where it may be slow; `wrong` says what is wrong with them."""
+    with tempfile.TemporaryDirectory(prefix="joinless-bench-") as folder:
+        first = job if steady else dataclasses.replace(job, runs=1)
+        result = run(system, first, Path(folder))
+        error = wrong(system, found, result)
+        quick = result["runs"] and result["runs"][0]["seconds"] * job.runs < job.limit / 2
+        if first != job and quick and not error:
+            result = run(system, job, Path(folder))
+            error = wrong(system, found, result)
+    if error:
+        result["wrong"] = error
+    return result
+
+
+def added(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """The runs of an earlier process and those of a later one, with the latest of what went wrong."""
+    known = 1 + max((e["run"] for e in before["events"] if "run" in e), default=-1)
+    later = [{**e, "run": e["run"] + known} if "run" in e else e for e in after["events"]]
+    return {
+        **before,
+        **after,
+        "peak_bytes": max(before["peak_bytes"], after["peak_bytes"]),
+        "events": before["events"] + later,
+        "runs": before["runs"] + [e for e in later if e["event"] == "run"],
+        "stopped": before["stopped"] or after["stopped"],
+    }
+
+
 def measure(
     case: suites.Case,
     systems: dict[str, System],
@@ -191,25 +220,17 @@ def measure(
         job = make_job(graph, case.workload, args.streams, tail=case.tail, **asked)
     found = known_answer(job, case, truth, args.streams)
     results: dict[str, Any] = {}
-    for name in args.systems or case.systems:
-        system = systems[name]
-        reason = system.missing() or system.refuses(job)
-        if reason:
-            results[name] = {"absent": reason, "runs": [], "events": []}
-            print(f"  {case.name} {name}: {reason}", flush=True)
-            continue
-        with tempfile.TemporaryDirectory(prefix="joinless-bench-") as folder:
-            first = job if name in STEADY else dataclasses.replace(job, runs=1)
-            result = run(system, first, Path(folder))
-            error = wrong(system, found, result)
-            quick = result["runs"] and result["runs"][0]["seconds"] * job.runs < args.limit / 2
-            if first != job and quick and not error:
-                result = run(system, job, Path(folder))
-                error = wrong(system, found, result)
-        if error:
-            result["wrong"] = error
-        results[name] = result
-        print(f"  {case.name} {name}: {report.sentence(summary.of(result))}", flush=True)
+    for number in range(args.rounds):
+        for name in args.systems or case.systems:
+            system = systems[name]
+            reason = system.missing() or system.refuses(job)
+            if reason:
+                results[name] = {"absent": reason, "runs": [], "events": []}
+                print(f"  {case.name} {name}: {reason}", flush=True)
+                continue
+            result = checked(system, job, found, steady=name in STEADY)
+            results[name] = added(results[name], result) if number else result
+            print(f"  {case.name} {name}: {report.sentence(summary.of(results[name]))}", flush=True)
     return {
         "case": dataclasses.asdict(case),
         "name": case.name,
@@ -226,6 +247,12 @@ def main() -> int:
     parser.add_argument("--cases", nargs="+", type=suites.Case.parse, default=[])
     parser.add_argument("--systems", nargs="+", choices=sorted(systems))
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=1,
+        help="how often the systems of a case take turns; as a virtual machine compiles a program a little differently each time",
+    )
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for one run")
     parser.add_argument("--graphs", type=Path, help="folder of the known graphs' files")
     parser.add_argument("--truth", type=Path, help="JSON of known answers")

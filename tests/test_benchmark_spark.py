@@ -130,6 +130,36 @@ def test_a_wrong_first_run_is_not_hidden_by_right_ones_after_it(
     assert f"once: {known.plus + 1} - 0 rows" in capsys.readouterr().err
 
 
+def test_systems_take_turns_and_the_runs_of_all_rounds_are_added_and_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = answer(tiny(tmp_path, "L3-10", "ins"))
+    started: list[str] = []
+
+    def turns(name: str, wrong_at: int) -> System:
+        def command(job: object, file: object, events: Path) -> list[str]:
+            started.append(name)
+            wrong = started.count(name) == wrong_at
+            return liar(name, known.plus + wrong, known.check).command(job, file, events)  # type: ignore[arg-type]
+
+        return System(name, "", command)
+
+    def run(wrong_at: int) -> int:
+        monkeypatch.setattr(bench, "STEADY", ("a", "b"))
+        monkeypatch.setattr(bench, "every_system", lambda: {x: turns(x, wrong_at) for x in ("a", "b")})
+        arguments = ["--cases", "p600/ins/L3-10/3", "--systems", "a", "b", "--runs", "1", "--rounds", "3"]
+        monkeypatch.setattr(sys, "argv", ["bench.py", *arguments, "--raw", str(tmp_path)])
+        return bench.main()
+
+    assert run(wrong_at=0) == 0
+    assert started == ["a", "b"] * 3
+    results = json.loads((tmp_path / "results.json").read_text())["cases"][0]["results"]
+    assert [e["run"] for e in results["b"]["runs"]] == [0, 1, 2]
+    started.clear()
+    assert run(wrong_at=2) == 1, "a wrong round is not hidden by the right one behind it"
+    assert f"{known.plus + 1} - 0 rows" in capsys.readouterr().err
+
+
 def test_a_system_that_takes_too_long_is_stopped_and_says_how_far_it_came(tmp_path: Path) -> None:
     job = dataclasses.replace(tiny(tmp_path, "L3-10", "ins"), limit=-29.0)
     result = bench.run(liar("slow", 1, 1, seconds=60), job, tmp_path)
