@@ -16,7 +16,7 @@ all. A group that changes loses its row and gains another one; so `plus` less `m
 them a quadratic form of key and values. A system that keeps no rows of groups (update mode) is told of by what its sink keeps.
 
 A system runs the query `runs` times over the whole stream, after one unmeasured run over the first `warm_up` batches
-(our engine alone and the bare index go over all of it for five seconds, unless `warm_up` is 0). It appends one JSON
+(our engine alone and the bare index go over all of it a thousand times, for five seconds at most, unless `warm_up` is 0). It appends one JSON
 object per line to the report and flushes, so that a job that is stopped has reported how far it came:
 
     {"event": "start", "system": "...", "version": "...", "settings": "..."}

@@ -69,10 +69,12 @@ object EngineJob {
     }
   }
 
-  /** Goes over the stream unmeasured, again and again for five seconds, so that the virtual machine has compiled what it will measure. */
+  /** Goes over the stream unmeasured, so that the virtual machine has compiled what it will measure: a thousand times, or as far as it comes
+    * in five seconds.
+    */
   private def compile[Batch, M <: Told](stream: IndexedSeq[Batch], fresh: () => M, apply: (M, Batch) => Unit): Unit = {
     val end = System.nanoTime + 5000000000L
-    while (System.nanoTime < end) {
+    for (_ <- 1 to 1000 if System.nanoTime < end) {
       val maintenance = fresh()
       for (batch <- stream) if (System.nanoTime < end) apply(maintenance, batch)
     }

@@ -17,7 +17,6 @@ import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
 final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe: Boolean = false)
     extends NettedBatch(join) {
   private[this] val sums = SumChanges(join, residuals)
-  private[this] val hasOtherKeys = join.block.relations.map(r => join.hasOtherKeys(r.input)).toArray
 
   def rows: Array[Int] = sums.rows
   def element: Array[Long] = sums.element
@@ -44,10 +43,9 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
   override protected def begin(): Unit = {
     var e = 0
     while (e < changes.size) {
-      val relation = changes.relation(e)
       val (before, after) = (changes.before(e), changes.after(e))
-      if (hasOtherKeys(relation)) join.present.change(changes, e)
-      if (before != after) join.relation(relation).change(changes.row(e), before, after)
+      if (join.hasOtherKeys(changes.input(e))) join.present.change(changes, e)
+      if (before != after) join.relation(changes.relation(e)).change(changes.row(e), before, after)
       e += 1
     }
   }

@@ -1,7 +1,5 @@
 package io.joinless.engine.reduce
 
-import java.util.Arrays
-
 import io.joinless.engine.algebra.Ring
 import io.joinless.engine.tuples.{
   IntLists,
@@ -177,7 +175,7 @@ final private[reduce] class RelationNode(
 
   // the pending batch: rows, and how often they are there before and after
   private[this] val changedRows = new IntStack
-  private[this] var counts = new Array[Long](32)
+  private[this] val counts = new PagedLongs
 
   /** The batch changes how often a row is there. A row with nothing below it counts for that at once, others when what is below them is
     * up to date.
@@ -185,10 +183,8 @@ final private[reduce] class RelationNode(
   def change(row: Int, before: Long, after: Long): Unit =
     if (children.length == 0) apply(row, before, after)
     else {
-      val at = 2 * changedRows.size
-      if (at == counts.length) counts = Arrays.copyOf(counts, 2 * at)
-      counts(at) = before
-      counts(at + 1) = after
+      counts(2 * changedRows.size) = before
+      counts(2 * changedRows.size + 1) = after
       changedRows.push(row)
     }
 
@@ -342,6 +338,6 @@ final private[reduce] class RelationNode(
   }
 
   override def bytes: Long =
-    super.bytes + multiplicity.bytes + support.bytes + 8L * counts.length + changedRows.bytes + moving.bytes +
+    super.bytes + multiplicity.bytes + support.bytes + counts.bytes + changedRows.bytes + moving.bytes +
       down.iterator.map(_.bytes).sum + lists.iterator.map(_.bytes).sum
 }

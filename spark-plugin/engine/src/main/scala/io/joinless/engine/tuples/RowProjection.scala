@@ -15,20 +15,10 @@ final class RowProjection(arena: TupleArena, rowFields: Int, fields: Array[Proje
   private[this] val nullWords = (fields.length + 63) / 64
   private[this] val fixedWords = RowProjection.fixedWords(fields.length)
   private[this] var buffer = new Array[Long](math.max(8, 2 * fixedWords))
-  private[this] val only = if (fields.length == 1 && !fields(0).variable && rowFields <= 64) fields(0).ordinal else -1
 
   override def findOrAdd(index: KeyIndex, row: Int): Int = {
-    val page = arena.page(row)
-    val start = arena.start(row)
-    if (only >= 0) {
-      val isNull = page(start) >>> only & 1L
-      buffer(0) = isNull
-      buffer(1) = if (isNull != 0L) 0L else page(start + 1 + only)
-      index.findOrAdd(buffer, 2)
-    } else {
-      val words = fill(page, start)
-      if (fields.length == 0) index.findOrAdd(0L) else index.findOrAdd(buffer, words)
-    }
+    val words = fill(arena.page(row), arena.start(row))
+    if (fields.length == 0) index.findOrAdd(0L) else index.findOrAdd(buffer, words)
   }
 
   private def fill(page: Array[Long], start: Int): Int = {

@@ -14,11 +14,12 @@ import io.joinless.engine.view.RowStore
 final private[engine] class CollectedChanges(val store: RowStore) {
   private[this] val net = new Net(store.block.relations.size)
   private[this] val identities = store.block.relations.map(r => store.identity(r.input)).toArray
+  private[this] val inputs = store.block.relations.map(_.input).toArray
   private[this] val counts = store.block.relations.indices.map(store.multiplicities).toArray
   private[this] val lookups = new GroupedLookups(store, change(_, _, _))
   private[this] val appendedRelations = new IntStack
   private[this] val appendedRows = new IntStack
-  private[this] var grows = true // each row is there more often than before, and was not owed
+  private[this] var grows = true
 
   /** Number of relations. */
   def relations: Int = store.block.relations.size
@@ -32,7 +33,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     val entry = net.entry(relation, row)
     if (entry < 0) 0L else net.change(entry)
   }
-  def input(entry: Int): Int = store.block.relations(net.relation(entry)).input
+  def input(entry: Int): Int = inputs(net.relation(entry))
 
   /** Of the entries of one row that have a net change, the one with the first relation. */
   def isRowsFirst(entry: Int): Boolean = change(entry) != 0L && {
@@ -78,7 +79,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   def complete(): Unit = lookups.complete()
 
   private def change(row: Int, roles: Long, weight: Long): Unit = {
-    if (weight < 0L) grows = false
+    if (weight <= 0L) grows = false
     var left = roles
     while (left != 0) {
       val relation = java.lang.Long.numberOfTrailingZeros(left)
@@ -94,7 +95,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     }
   }
 
-  /** No row goes, of retractable inputs: the batch has no deletions of theirs, and finds no owed rows. */
+  /** Each row that the batch names is there more often than before, and was not owed: none is refused, and none goes. */
   def onlyGrows: Boolean = grows
 
   /** Why a batch with this entry is refused; null where it is not.
@@ -115,12 +116,10 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     * pair held as long as it was absent stays, as its own.
     */
   def settle(): Unit = {
-    if (!grows) {
-      var e = 0
-      while (e < net.size) {
-        if (net.before(e) + net.change(e) == 0) release(e)
-        e += 1
-      }
+    var e = if (onlyGrows) net.size else 0 // rows that come keep their reference
+    while (e < net.size) {
+      if (net.before(e) + net.change(e) == 0) release(e)
+      e += 1
     }
     clear()
   }

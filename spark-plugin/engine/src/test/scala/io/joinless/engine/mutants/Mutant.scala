@@ -167,7 +167,7 @@ object Mutant {
       "if (!again) store.arena" -> "if (again) store.arena"
     ),
     Mutant("rows not retained", collected, "if (before == 0) identities(relation).retain(row)" -> ""),
-    Mutant("deletions taken for growth", collected, "if (weight < 0L) grows = false" -> ""),
+    Mutant("deletions taken for growth", collected, "if (weight <= 0L) grows = false" -> ""),
     Mutant("owed rows taken for growth", collected, "if (before < 0L) grows = false" -> ""),
     Mutant("rows not released", collected, "if (net.before(e) + net.change(e) == 0) release(e)" -> ""),
     Mutant(

@@ -47,4 +47,18 @@ class ReducedJoinSpec extends AnyFunSuite {
     assert(tops > seed / 4 && summed > seed / 4 && extended > seed / 20 && rehearsals > batches / 8 && emptied > seed)
     assert(mixed > seed / 50 && alone > seed / 50 && shared > seed / 200 && absorbed > seed / 100)
   }
+
+  test("changes of no copies leave nothing behind") {
+    for (seed <- 0L until 100L) {
+      val query = ReducedCase.draw(seed)
+      val join = new ReducedJoin(query.definition(ReducedCase.numbers, lifts = true))
+      val batch = new ReducedBatch(join, IndexedSeq.empty)
+      for {
+        (input, i) <- query.of.inputs.zipWithIndex
+        row <- input.rows.indices
+        roles = query.of.roles(i, row) if roles != 0L
+      } batch.add(i, roles, 0L, input.words(row), input.words(row).length)
+      assert(!batch.next() && join.isEmpty, s"seed $seed")
+    }
+  }
 }
