@@ -20,7 +20,10 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
   private val w = FinalQuery.Window
   private val perGroup = FinalQuery.PerGroup
 
-  for ((query, i) <- FinalQuery.All.zipWithIndex if runs.isDefined || (i % 4 == 0 && !isChain(query)); run <- 0 until runs.getOrElse(1))
+  for (
+    (query, i) <- FinalQuery.All.zipWithIndex if runs.isDefined || (i % 4 == 0 && !isChain(query));
+    run <- 0 until runs.getOrElse(1)
+  )
     test(s"oracle_ what is final: ${query.sql}${if (run > 0) s", run $run" else ""}") {
       played(new FinalRowsRun(session, query, 1000L * i + run + 1))
     }
