@@ -34,21 +34,10 @@ final case class GraphQuery(star: Boolean, inputs: IndexedSeq[Int], threshold: L
     BlockDef(
       IndexedSeq.fill(inputs.distinct.size)(InputDef(2, 3, deletes)),
       IndexedSeq.fill(keys.flatten.map(_._1).max + 1)(AttributeDef(nullSafe = false)),
-      keys.indices.map(r => RelationDef(inputs(r), keys(r), shown(r))),
+      keys.indices.map(r => RelationDef(inputs(r), keys(r))),
       TreeSearch.best(graph).fold(core => sys.error(core.toString), identity)
     )
   }
-
-  /** The vertices of a result row that are read from a relation's row: a vertex that several have from one of them only. */
-  def vertices(relation: Int): IndexedSeq[Int] = {
-    val all = if (star && relation > 0) IndexedSeq(relation + 1)
-    else if (star || relation == relations - 1) IndexedSeq(relation, relation + 1)
-    else IndexedSeq(relation)
-    all.filter(_ < columns)
-  }
-
-  /** The fields where a relation's row has them. */
-  private def shown(relation: Int) = vertices(relation).map(vertex => if (vertex == relation) 0 else 1)
 
   private def relationsOf(input: Int) = inputs.indices.filter(inputs(_) == input)
 

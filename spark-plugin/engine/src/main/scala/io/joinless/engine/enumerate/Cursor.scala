@@ -46,9 +46,6 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] val allRelations = (1L << tree.block.relations.size) - 1
 
   val tuples = new Array[Int](tree.nodes.length)
-  val places = new RowPlaces(tree.nodes.length)
-  private[this] val ofStart: Array[Array[Long]] =
-    tree.nodes.map(n => if (n.words == null) null else new Array[Long](n.words.width))
   private[this] val weights = new Array[Long](tree.nodes.length + 1)
   var changed: Long = 0L
 
@@ -58,10 +55,6 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   def start(node: ViewNode, tuple: Int, base: Long): Unit = {
     if (contexts(node.id) == null) contexts(node.id) = Plan.context(node, residuals)
     tuples(node.id) = tuple
-    if (node.words != null) {
-      node.words.copy(tuple, ofStart(node.id), 0)
-      places.set(node.id, ofStart(node.id), 0)
-    }
     val conditions = atStart(node.id)
     open(contexts(node.id), base)
     if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) stop()
@@ -96,7 +89,6 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       if (level.turn()) {
         // the common case: nothing else moves
         tuples(level.node) = level.tuple
-        level.tell(places)
         changed = level.relations
         counters.results += 1
         true
@@ -113,7 +105,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   def take(run: Run, whole: Boolean): Unit =
     if (innermost == null || !whole) {
       val relation = java.lang.Long.numberOfTrailingZeros(changed)
-      run.set(relation, tuples(relation), places, if (ofStart(relation) == null) 0 else ofStart(relation).length)
+      run.set(relation, tuples, relation, relation + 1)
     } else {
       innermost.take(run)
       counters.moves += run.size - 1
@@ -147,7 +139,6 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
         enter = false
       } else {
         tuples(level.node) = level.tuple
-        level.tell(places)
         changed |= level.relations
         if (level.residuals != null && !accepts(level.residuals)) enter = false
         else {

@@ -12,7 +12,6 @@ final class FullEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ext
   cursor.startFull()
 
   val rows: Array[Int] = cursor.tuples
-  val places: RowPlaces = cursor.places
 
   def next(): Boolean = cursor.next()
 

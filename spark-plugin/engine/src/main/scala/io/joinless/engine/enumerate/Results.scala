@@ -7,16 +7,13 @@ package io.joinless.engine.enumerate
   *
   * val run = new Run
   * while (results.next(run))                       // the other relations' rows and the weight are those of all
-  *   for (i <- 0 until run.size) emit(results.rows.updated(run.relation, run.row(i)), results.weight)
+  *   for (i <- run.from until run.until) emit(results.rows.updated(run.relation, run.page(i)), results.weight)
   * }}}
   */
 trait Results {
 
   /** Row id per relation; holds until the next call of `next`. */
   def rows: Array[Int]
-
-  /** Where words of these rows lie; hold as long. */
-  def places: RowPlaces
 
   /** Relations (bit set) whose row differs from that of the result before; all the first time. */
   def changed: Long

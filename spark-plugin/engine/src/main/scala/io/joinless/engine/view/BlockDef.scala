@@ -43,9 +43,5 @@ final case class InputDef(fields: Int, fixedWords: Int, retractable: Boolean, on
 /** A class of equated columns; `nullSafe`: NULL equals NULL. Elsewhere a row with NULL there must not be inserted. */
 final case class AttributeDef(nullSafe: Boolean)
 
-/** One role of an input in the block; several relations may share an input (self-joins).
-  *
-  * @param beside fields of fixed width that results show: they lie beside rows wherever results are walked, so that rows need not be
-  *   read. That pays where few fields say all that is asked of a row.
-  */
-final case class RelationDef(input: Int, keys: IndexedSeq[(Int, KeyField)], beside: IndexedSeq[Int] = IndexedSeq.empty)
+/** One role of an input in the block; several relations may share an input (self-joins). */
+final case class RelationDef(input: Int, keys: IndexedSeq[(Int, KeyField)])

@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{IntLists, RecordLists}
+import io.joinless.engine.tuples.IntLists
 
 /** Recomputes every view from the rows and compares: the invariants of `docs/internals/correctness.md`, for debug runs.
   *
@@ -85,20 +85,16 @@ object Invariants {
     else members(node.idx(0), node.child(0).up.limit).map(_._2)
 
   private def members(lists: IntLists, keys: Int): IndexedSeq[(Int, Int)] =
-    (0 until keys).flatMap(k => members(k, lists.count(k), lists.first(k), lists.next, lists.tuple))
-
-  private def members(lists: RecordLists, keys: Int): IndexedSeq[(Int, Int)] =
     (0 until keys).flatMap { key =>
+      val tuples = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(slot =>
+        (key, lists.tuple(slot))
+      ).toIndexedSeq
       if (!lists.besideIsRight(key))
-        throw new IllegalStateException(s"beside a tuple of key $key lies what is another one's")
-      members(key, lists.count(key), lists.first(key), lists.next, lists.tuple)
+        throw new IllegalStateException(s"beside a tuple of key $key lies another one's key")
+      if (tuples.size != lists.count(key))
+        throw new IllegalStateException(s"a list of ${lists.count(key)} tuples holds ${tuples.size}")
+      tuples
     }
-
-  private def members(key: Int, count: Int, first: Int, next: Int => Int, tuple: Int => Int): IndexedSeq[(Int, Int)] = {
-    val tuples = Iterator.iterate(first)(next).takeWhile(_ != 0).map(slot => (key, tuple(slot))).toIndexedSeq
-    if (tuples.size != count) throw new IllegalStateException(s"a list of $count tuples holds ${tuples.size}")
-    tuples
-  }
 
   private def ensure(holds: Boolean, invariant: String, node: ViewNode, tuple: Int, what: => String): Unit =
     if (!holds) throw new IllegalStateException(s"$invariant broken at node ${node.id}, tuple $tuple: $what")

@@ -1,17 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{
-  IntLists,
-  KeyIndex,
-  KeyReader,
-  Paged,
-  PagedBytes,
-  PagedInts,
-  PagedLongs,
-  RecordLists,
-  ShownWords,
-  TupleArena
-}
+import io.joinless.engine.tuples.{IntLists, KeyIndex, KeyReader, Paged, PagedBytes, PagedInts, PagedLongs, TupleArena}
 
 /** The views of one node of the join tree, over its tuples (dense int ids).
   *
@@ -61,13 +50,10 @@ sealed abstract class ViewNode(
     */
   private[engine] val dying = new PagedInts
 
-  /** What lies beside tuples where results are walked: in V_s and the live views. Null where nothing does. */
-  private[engine] def words: ShownWords = null
-
-  private[engine] var vs: RecordLists = null
+  private[engine] var vs: IntLists = null
   private[engine] var down: Array[PagedInts] = Array.empty
   private[engine] var idx: Array[IntLists] = Array.empty
-  private[engine] var live: Array[RecordLists] = Array.empty
+  private[engine] var live: Array[IntLists] = Array.empty
 
   final def key(tuple: Int): Int = upKeys(tuple)
   final def support(tuple: Int): Int = state(tuple) & ViewNode.CountMask
@@ -85,8 +71,8 @@ sealed abstract class ViewNode(
 
   def bytes: Long = {
     val arrays = Iterator[Paged](upKeys, state, dying, multiplicity) ++ down
-    arrays.filter(_ != null).map(_.bytes).sum + idx.iterator.filter(_ != null).map(_.bytes).sum +
-      (Iterator(vs) ++ live).filter(_ != null).map(_.bytes).sum
+    val lists = Iterator(vs) ++ idx ++ live
+    arrays.filter(_ != null).map(_.bytes).sum + lists.filter(_ != null).map(_.bytes).sum
   }
 }
 
@@ -111,9 +97,6 @@ final class RelationNode(
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
   private[engine] var upReaders: Array[KeyReader] = Array.empty
   private[engine] var downReaders: Array[KeyReader] = Array.empty
-
-  private[view] var besideRows: ShownWords = null
-  override private[engine] def words: ShownWords = besideRows
 
   /** While a batch is put in order: what it does to each key above (`update.RefilledKeys`). 0 everywhere else, and at the root. */
   private[engine] val refills = new PagedInts

@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{KeyIndex, PagedLongs, ShownWords, TupleArena}
+import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
 
 /** Semi-join and projection views of a join block, linear in its rows; never a join result (algorithms A11 to A15).
   *
@@ -28,9 +28,6 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
   private[this] val relations: Array[RelationNode] = built.relations
 
   private[engine] def relation(r: Int): RelationNode = relations(r)
-
-  /** What of a relation's rows lies beside them; null where nothing does. */
-  def words(relation: Int): ShownWords = relations(relation).words
 
   /** How many rows, over all relations, are there more than once. While there are none, results need no products. */
   private[engine] var plural: Long = 0L

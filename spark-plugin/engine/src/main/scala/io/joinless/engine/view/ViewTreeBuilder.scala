@@ -3,7 +3,7 @@ package io.joinless.engine.view
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query
-import io.joinless.engine.tuples.{IntLists, PagedInts, RecordLists, ShownWords, TupleArena}
+import io.joinless.engine.tuples.{IntLists, PagedInts, TupleArena}
 
 /** Lays out nodes, edges and key readers of a [[ViewTree]]. */
 final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) {
@@ -23,10 +23,7 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
     val node = tree match {
       case query.RelationNode(r, _, _) =>
         val input = block.relations(r).input
-        val node = new RelationNode(r, r, input, arenas(input), block.inputs(input).counted)
-        val beside = block.relations(r).beside.toArray
-        if (beside.nonEmpty) node.besideRows = new ShownWords(arenas(input), block.inputs(input).fields, beside)
-        node
+        new RelationNode(r, r, input, arenas(input), block.inputs(input).counted)
       case query.GeneralizedNode(attributes, _) =>
         nextGeneralized += 1
         new GeneralizedNode(nextGeneralized - 1, keys.index(attributes))
@@ -50,9 +47,7 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
       case r: RelationNode =>
         r.down = Array.fill(r.childCount)(new PagedInts)
         r.idx = Array.fill(r.childCount)(new IntLists(removable))
-        r.live = Array.tabulate(r.childCount)(c =>
-          new RecordLists(removable, onwards(r, c, isRoot = tree eq block.tree), r.words)
-        )
+        r.live = Array.tabulate(r.childCount)(c => new IntLists(removable, onwards(r, c, isRoot = tree eq block.tree)))
         r.downReaders = tree.children.map(c => keys.reader(r.relation, c.attributes & tree.attributes)).toArray
         // the path of generalized nodes above is read from the row, too
         for (c <- r.childNodes.collect { case c: RelationNode => c })
@@ -63,7 +58,7 @@ final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) 
         g.live = new Array(g.childCount)
         addUpReaders(g, tree)
     }
-    node.vs = new RecordLists(removable, node.down.headOption.orNull, node.words)
+    node.vs = new IntLists(removable, node.down.headOption.orNull)
     node
   }
 

@@ -29,7 +29,6 @@ object Mutant {
   private val cursor = "enumerate/Cursor.scala"
   private val level = "enumerate/Level.scala"
   private val lists = "tuples/IntLists.scala"
-  private val records = "tuples/RecordLists.scala"
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
   private val keySums = "reduce/KeySums.scala"
@@ -151,8 +150,8 @@ object Mutant {
     Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
     Mutant(
       "places of chunks that were taken back forgotten",
-      records,
-      "RecordLists.head(left, (~pool.word(end - 1, 0)).toInt)" -> "RecordLists.head(left, end - 1)"
+      lists,
+      "set(key, length, ~pool(end - 1))" -> "set(key, length, end - 1)"
     ),
     Mutant(
       "restored rows not retained",
@@ -195,11 +194,7 @@ object Mutant {
     Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.plural += 1" -> ""),
     Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.plural += 1" -> ""),
     Mutant("innermost list not the last one", cursor, "if (innermost != null) innermost = levels(last)" -> ""),
-    Mutant(
-      "run without its last result",
-      level,
-      "end = at - width * (size - 1)" -> "end = at - width * (if (size > 1) size - 2 else 0)"
-    ),
+    Mutant("run without its last result", level, "end = at + 1 - size" -> "end = at + (if (size > 1) 2 else 1) - size"),
     Mutant("run beyond its chunk", level, "beyond -= size" -> ""),
     Mutant("run with passing results", deltas, "whole = opposite == Replacements.None" -> "whole = true"),
     Mutant("changes not announced", cursor, "        changed |= level.relations\n" -> ""),
@@ -220,42 +215,21 @@ object Mutant {
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
     Mutant(
-      "record left in its place",
-      records,
-      "    Words.copy(pool.page(end), pool.at(end), pool.page(gap), pool.at(gap), width)\n" -> ""
+      "key beside the tuple that left",
+      lists,
+      "        if (besides != null) besides(slot) = besides(end)\n" -> ""
     ),
     Mutant("gap in a list", lists, "        places(last) = slot\n" -> ""),
-    Mutant("gap in a list of records", records, "    places(pool.word(gap, 0).toInt) = gap\n" -> ""),
-    Mutant(
-      "words of a list that got longer forgotten",
-      records,
-      "pool.at(header + 1), width)" -> "pool.at(header + 1), 1)"
-    ),
-    Mutant(
-      "words of a list that got short forgotten",
-      records,
-      "pool.at(slot), page, at, width)" -> "pool.at(slot), page, at, 1)"
-    ),
-    Mutant(
-      "place of a record moved to a chunk forgotten",
-      records,
-      "    if (places != null) places(page(at).toInt) = header + 1\n" -> ""
-    ),
-    Mutant(
-      "chunk of records given back too early",
-      records,
-      "if (chunks.isBorder(left)) {" -> "if (chunks.isBorder(left + 1)) {"
-    ),
-    Mutant(
-      "places of words not told",
-      cursor,
-      "        level.tell(places)\n        changed |= level" -> "        changed |= level"
-    ),
     Mutant("gap in a short list", lists, "        places(heads(~end)) = slot\n" -> ""),
     Mutant(
       "place of a list that got short forgotten",
       lists,
       "if (places != null) places(tuple) = ~(Head * key + i)" -> ""
+    ),
+    Mutant(
+      "key beside the tuple of a list that got short forgotten",
+      lists,
+      "if (besides != null) heads(Head * key + i + 1) = besides(header + i)" -> ""
     ),
     Mutant(
       "chunk given back too early",

@@ -27,21 +27,11 @@ final case class Case(
   def block: BlockDef = BlockDef(
     inputs.map(_.definition),
     attributes.map(a => AttributeDef(a.nullSafe)),
-    relations.zipWithIndex.map { case (r, i) =>
-      RelationDef(
-        r.input,
-        r.keys.map { case (a, column) => a -> KeyField(column, attributes(a).variable) },
-        beside(i)
-      )
+    relations.map { r =>
+      RelationDef(r.input, r.keys.map { case (a, column) => a -> KeyField(column, attributes(a).variable) })
     },
     tree
   )
-
-  /** Up to two columns of fixed width, none of some relations. */
-  private def beside(relation: Int): IndexedSeq[Int] = {
-    val columns = inputs(relations(relation).input).columns
-    columns.indices.filterNot(columns).reverse.take((relation + batches.size) % 3)
-  }
 
   /** Relations of `input` that may take `row`: no NULL where NULL joins nothing. */
   def roles(input: Int, row: Int): Long = {

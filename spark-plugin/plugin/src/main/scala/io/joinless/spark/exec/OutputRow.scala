@@ -1,7 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.{Results, RowPlaces, Run}
-import io.joinless.engine.tuples.{ShownWords, TupleArena}
+import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.spec.{BlockSpec, RowCodec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.DecimalType
@@ -17,15 +16,9 @@ import org.apache.spark.unsafe.Platform
   * variable-length columns behind the first that changed size. Nothing is allocated but by growth.
   *
   * @param arena arena of each relation's rows
-  * @param words what lies beside each relation's rows (`RowCodec.beside`), null where nothing does
   * @param numbers so many columns follow, the last of them the weight of the change
   */
-final class OutputRow(
-    spec: BlockSpec,
-    arena: Int => TupleArena,
-    numbers: Int = 0,
-    words: Int => ShownWords = _ => null
-) {
+final class OutputRow(spec: BlockSpec, arena: Int => TupleArena, numbers: Int = 0) {
   import OutputRow._
 
   private[this] val fields = spec.output.size + numbers
@@ -39,8 +32,6 @@ final class OutputRow(
         new Source(
           relation,
           arena(relation),
-          words(relation),
-          RowCodec.beside(spec, relation),
           RowCodec.nullWords(layout.size),
           fixed.map(spec.output(_).ordinal).toArray,
           fixed.toArray,
@@ -61,48 +52,19 @@ final class OutputRow(
   private[this] val variableRelations: Long =
     sources.iterator.filter(_.hasVariable).map(s => 1L << s.relation).foldLeft(0L)(_ | _)
 
-  /** By relation; null where nothing of it is shown. */
-  private[this] val sourceOf: Array[Source] =
-    spec.relations.indices.map(r => sources.find(_.relation == r).orNull).toArray
-
   private[this] var buffer = new Array[Byte](fixedBytes)
   private[this] val row = new UnsafeRow(fields)
   row.pointTo(buffer, fixedBytes)
 
-  def update(results: Results): UnsafeRow = update(results.rows, results.changed, results.places)
-
-  /** As `update`, with a weight. */
-  def update(results: Results, weight: Long): UnsafeRow = {
-    val row = update(results)
-    row.setLong(fields - 1, weight)
-    row
-  }
-
-  /** The result of a run at `i`, where `update` or `turn` wrote another one of that run: only the row of its relation differs. */
-  def turn(run: Run, i: Int): UnsafeRow = {
-    val source = sourceOf(run.relation)
-    if (source != null) {
-      if (source.isBeside) source.pointTo(run.records, run.from + i * run.width + 1) else source.pointTo(run.row(i))
-      writeFixed(source)
-      if (source.hasVariable) writeVariable(1L << run.relation)
-    }
-    row
-  }
-
-  /** The same of rows beside which nothing lies. */
-  def update(rows: Array[Int], changed: Long): UnsafeRow = update(rows, changed, null: RowPlaces)
-
   /** @param rows row id per relation
     * @param changed relations whose row may differ from the one of the update before; all of them the first time
-    * @param places where what lies beside them lies; null where nothing does
     */
-  private def update(rows: Array[Int], changed: Long, places: RowPlaces): UnsafeRow = {
+  def update(rows: Array[Int], changed: Long): UnsafeRow = {
     var s = 0
     while (s < sources.length) {
       val source = sources(s)
       if ((changed >>> source.relation & 1L) != 0L) {
-        if (source.isBeside) source.pointTo(places.pages(source.relation), places.starts(source.relation))
-        else source.pointTo(rows(source.relation))
+        source.pointTo(rows(source.relation))
         writeFixed(source)
       }
       s += 1
@@ -111,16 +73,21 @@ final class OutputRow(
     row
   }
 
-  /** As `update`, with sums and a weight: `element` has the weight, then the sums. Nothing lies beside the rows. */
+  /** As `update`, with a weight. */
+  def update(rows: Array[Int], changed: Long, weight: Long): UnsafeRow = {
+    val row = update(rows, changed)
+    row.setLong(fields - 1, weight)
+    row
+  }
+
+  /** As `update`, with sums and a weight: `element` has the weight, then the sums. */
   def update(rows: Array[Int], changed: Long, element: Array[Long]): UnsafeRow = {
     var i = 1
     while (i < numbers) {
       setLong(i - 1, element(i))
       i += 1
     }
-    val row = update(rows, changed)
-    row.setLong(fields - 1, element(0))
-    row
+    update(rows, changed, element(0))
   }
 
   private def setLong(number: Int, value: Long): Unit =
@@ -129,18 +96,17 @@ final class OutputRow(
   private def writeFixed(source: Source): Unit = {
     val base = Platform.BYTE_ARRAY_OFFSET + 8L * nullWords
     val words = source.page
-    val from = source.from
-    val offsets = source.offsets
+    val from = source.start + source.nullWords
     var i = 0
-    while (i < offsets.length) {
-      Platform.putLong(buffer, base + 8L * source.columns(i), words(from + offsets(i)))
+    while (i < source.ordinals.length) {
+      Platform.putLong(buffer, base + 8L * source.columns(i), words(from + source.ordinals(i)))
       i += 1
     }
     val nulls = source.anyNull
     if (nulls || source.wroteNulls) {
       i = 0
       while (i < source.ordinals.length) {
-        setNull(source.columns(i), nulls && source.isNull(source.ordinals(i)))
+        setNull(source.columns(i), source.isNull(source.ordinals(i)))
         i += 1
       }
       source.wroteNulls = nulls
@@ -202,45 +168,25 @@ private object OutputRow {
   final class Source(
       val relation: Int,
       arena: TupleArena,
-      words: ShownWords,
-      beside: IndexedSeq[Int],
-      nullWords: Int,
+      val nullWords: Int,
       val ordinals: Array[Int],
       val columns: Array[Int],
       val hasVariable: Boolean
   ) {
-    private[this] val places = ordinals.map(beside.indexOf(_))
-
     var page: Array[Long] = null
-    var start = 0 // of the row
+    var start = 0
     var wroteNulls = false
-
-    // column i of the fixed ones lies at page(from + offsets(i))
-    var from = 0
-    var offsets: Array[Int] = ordinals
-
-    /** What is shown of a row lies beside it, and says all. */
-    def isBeside: Boolean = words != null && !words.anyNull
 
     def pointTo(row: Int): Unit = {
       page = arena.page(row)
       start = arena.start(row)
-      from = start + nullWords
-      offsets = ordinals
-    }
-
-    /** To what lies beside the row. */
-    def pointTo(besides: Array[Long], at: Int): Unit = {
-      page = besides
-      from = at
-      offsets = places
     }
 
     def word(ordinal: Int): Long = page(start + nullWords + ordinal)
 
     def isNull(ordinal: Int): Boolean = (page(start + (ordinal >> 6)) >>> (ordinal & 63) & 1L) != 0L
 
-    def anyNull: Boolean = !isBeside && {
+    def anyNull: Boolean = {
       var i = 0
       while (i < nullWords) {
         if (page(start + i) != 0L) return true

@@ -20,27 +20,14 @@ object RowCodec {
     if (input.columns.forall(c => UnsafeRow.isFixedLength(c.dataType))) RowProjection.fixedWords(input.columns.size)
     else 0
 
-  /** Columns of a relation's rows that lie beside them in the engine's lists: those that results show, where they are few and of fixed width,
-    * so that nothing else is read of a row.
-    */
-  def beside(spec: BlockSpec, relation: Int): IndexedSeq[Int] = {
-    val columns = spec.inputs(spec.relations(relation).input).columns
-    val shown = spec.output.filter(_.relation == relation).map(_.ordinal).distinct
-    val isNarrow = shown.size <= MostBeside && shown.forall(c => UnsafeRow.isFixedLength(columns(c).dataType))
-    if (isNarrow && spec.relations.size > 1) shown else IndexedSeq.empty
-  }
-
-  private val MostBeside = 2 // words for each row, in each list that has it
-
   def blockDef(spec: BlockSpec): BlockDef = BlockDef(
     inputs = spec.inputs.map(i => InputDef(i.columns.size, fixedWords(i), i.retractable)),
     attributes = spec.attributes.map(a => AttributeDef(a.nullSafe)),
-    relations = spec.relations.zipWithIndex.map { case (r, i) =>
+    relations = spec.relations.map { r =>
       val columns = spec.inputs(r.input).columns
       RelationDef(
         r.input,
-        r.keys.map(k => (k.attribute, KeyField(k.ordinal, !UnsafeRow.isFixedLength(columns(k.ordinal).dataType)))),
-        beside(spec, i)
+        r.keys.map(k => (k.attribute, KeyField(k.ordinal, !UnsafeRow.isFixedLength(columns(k.ordinal).dataType))))
       )
     },
     tree = spec.tree,

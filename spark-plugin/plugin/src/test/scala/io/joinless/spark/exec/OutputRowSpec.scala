@@ -2,8 +2,7 @@ package io.joinless.spark.exec
 
 import scala.util.Random
 
-import io.joinless.engine.enumerate.{Results, RowPlaces, Run}
-import io.joinless.engine.tuples.{ShownWords, TupleArena}
+import io.joinless.engine.tuples.TupleArena
 import io.joinless.spark.Blocks._
 import io.joinless.spark.spec.{BlockSpec, ColumnRef, RowCodec}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -48,16 +47,8 @@ class OutputRowSpec extends AnyFunSuite {
     case other => throw new MatchError(other)
   }
 
-  /** Random results with random changed sets, each compared with Spark's own projection of the joined columns.
-    *
-    * @param narrow what is shown of rows lies beside them where it can; the first results have no NULL, so that it says all
-    */
-  private def check(
-      types: Seq[DataType],
-      output: BlockSpec => IndexedSeq[ColumnRef],
-      random: Random,
-      narrow: Boolean = false
-  ): Unit = {
+  /** Random results with random changed sets, each compared with Spark's own projection of the joined columns. */
+  private def check(types: Seq[DataType], output: BlockSpec => IndexedSeq[ColumnRef], random: Random): Unit = {
     val plain = block(types)(Seq((0, 0)), Seq((0, 0)), Seq((0, 0)))
     val spec = plain.shaped(_.copy(output = output(plain)))
     val arenas = spec.inputs.map(i => new TupleArena(RowCodec.fixedWords(i)))
@@ -73,28 +64,12 @@ class OutputRowSpec extends AnyFunSuite {
     val columns = outputTypes.zipWithIndex.map { case (t, c) =>
       UnsafeProjection.create(Seq(BoundReference(c, t, nullable = true)))
     }
-    val words = (0 until 3).map { r =>
-      val beside = RowCodec.beside(spec, r)
-      if (!narrow || beside.isEmpty) null
-      else new ShownWords(arenas(spec.relations(r).input), types.size, beside.toArray)
-    }
-    val out = new OutputRow(spec, arenas, words = words)
-    val places = new RowPlaces(3)
+    val out = new OutputRow(spec, arenas)
     val current = new Array[Int](3)
-    def choose(relation: Int, calm: Boolean): Int = {
-      val without = stored(relation).indices.filterNot(stored(relation)(_)._2.contains(null))
-      if (calm && without.nonEmpty) without(random.nextInt(without.size)) else random.nextInt(20)
-    }
     for (i <- 0 until 200) {
       val changed = if (i == 0) 7L else random.nextInt(8).toLong
-      for (r <- 0 until 3 if (changed >>> r & 1) != 0) {
-        current(r) = choose(r, calm = narrow && i < 100)
-        places.pages(r) = Array.fill(5)(random.nextLong())
-        places.starts(r) = random.nextInt(3)
-        if (words(r) != null) words(r).copy(stored(r)(current(r))._1, places.pages(r), places.starts(r))
-      }
-      val rows = Array.tabulate(3)(r => stored(r)(current(r))._1)
-      val written = if (narrow) out.update(new OutputRowSpec.Told(rows, changed, places)) else out.update(rows, changed)
+      for (r <- 0 until 3 if (changed >>> r & 1) != 0) current(r) = random.nextInt(20)
+      val written = out.update(Array.tabulate(3)(r => stored(r)(current(r))._1), changed)
       val wanted =
         expect(InternalRow.fromSeq(spec.output.map(c => stored(c.relation)(current(c.relation))._2(c.ordinal))))
       for (c <- outputTypes.indices) {
@@ -123,21 +98,6 @@ class OutputRowSpec extends AnyFunSuite {
       check(fixed ++ variable, s => random.shuffle(s.output ++ s.output).take(1 + seed), new Random(seed))
   }
 
-  test("differential_ columns that lie beside rows, and rows with NULLs among them") {
-    val random = new Random(8)
-    for (seed <- 0 until 20)
-      check(
-        fixed ++ variable.take(2),
-        s =>
-          random.shuffle((0 until 3).flatMap { r =>
-            val shown = random.shuffle(s.output.filter(_.relation == r)).take(1 + random.nextInt(3))
-            if (seed % 4 == 0) shown ++ shown.take(1) else shown
-          }),
-        new Random(seed),
-        narrow = true
-      )
-  }
-
   test("no columns at all") { check(fixed, _ => IndexedSeq.empty, new Random(6)) }
 
   test("fixed-width rows are byte for byte Spark's") {
@@ -148,15 +108,5 @@ class OutputRowSpec extends AnyFunSuite {
     }
     val written: UnsafeRow = new OutputRow(spec, arenas).update(rows.toArray, 3L)
     assert(written == row(Seq.fill(4)(LongType), 1L, null, 2L, 3L))
-  }
-}
-
-private object OutputRowSpec {
-
-  /** One result. */
-  final class Told(val rows: Array[Int], val changed: Long, val places: RowPlaces) extends Results {
-    def weight: Long = 1L
-    def next(): Boolean = false
-    def next(run: Run): Boolean = false
   }
 }
