@@ -12,18 +12,13 @@ import org.scalatest.funsuite.AnyFunSuite
 class FinalRowsSpec extends AnyFunSuite with SharedSpark {
   import FinalRowsRun._
 
-  /** How many random runs of each query; without the setting, one of some of them: chains of three LEFT JOINs, which take longest, in plain
-    * SQL only.
-    */
+  /** How many random runs of each query; without the setting, one of some of them. */
   private val runs = sys.env.get("JOINLESS_FINAL_ROWS").map(_.toInt)
 
   private val w = FinalQuery.Window
   private val perGroup = FinalQuery.PerGroup
 
-  for (
-    (query, i) <- FinalQuery.All.zipWithIndex if runs.isDefined || (i % 4 == 0 && !isChain(query));
-    run <- 0 until runs.getOrElse(1)
-  )
+  for ((query, i) <- FinalQuery.All.zipWithIndex if runs.isDefined || i % 4 == 0; run <- 0 until runs.getOrElse(1))
     test(s"oracle_ what is final: ${query.sql}${if (run > 0) s", run $run" else ""}") {
       played(new FinalRowsRun(session, query, 1000L * i + run + 1))
     }
@@ -32,8 +27,6 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
     test(s"oracle_ plain outer and semi joins: ${query.sql}${if (run > 0) s", run $run" else ""}") {
       played(new FinalRowsRun(session, query, 1000L * i + run + 1, plain = true))
     }
-
-  private def isChain(query: FinalQuery): Boolean = query.sql.split("LEFT JOIN").length > 3
 
   private def played(run: FinalRowsRun): Unit = {
     withConf(run.confs: _*)(run.play())
