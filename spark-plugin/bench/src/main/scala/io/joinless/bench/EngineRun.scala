@@ -1,7 +1,6 @@
 package io.joinless.bench
 
-import io.joinless.engine.enumerate.Run
-import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.enumerate.{Places, Run}
 import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration}
 import io.joinless.engine.view.ViewTree
 
@@ -9,13 +8,19 @@ import io.joinless.engine.view.ViewTree
 abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenance {
   val tree = new ViewTree(query.block(deletes))
   protected val words = new Array[Long](EngineRun.RowWords)
-  private[this] val arenas: Array[TupleArena] = query.inputs.map(tree.arena).toArray
   private[this] val columns = query.columns
   private[this] val x = new Array[Long](query.relations + 1)
 
-  // the check is base + byDst · dst + bySrc · src of the row of relation `inner`, the one that changes now
-  private[this] var inner = 0
-  private[this] var base, byDst, bySrc = 0L
+  private[this] val last = columns - 1
+  private[this] val shown = query.shown(tree)
+  private[this] val vertices = shown.map(_.map(_._1).toArray).toArray // by place
+  private[this] val offsets = shown.map(_.map(_._2).toArray).toArray
+  private[this] val allPlaces = (1L << shown.size) - 1
+  private[this] var linear = 0L // Σ (2 i + 3) x_i
+
+  // the check is base + by(0) · w(0) + by(1) · w(1) for the words w of the row of relation `inner`, the one that changes now
+  private[this] var base = 0L
+  private[this] val by = new Array[Long](2)
   protected val run = new Run
 
   var plus, minus, check = 0L
@@ -27,42 +32,49 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
   /** Visits the rows of the run, as ones that come or go by `sign`.
     *
     * The check is linear in each row, so of a run only the rows are read in which its results differ: this is what a sink would
-    * have to read.
+    * have to read. What the rows show lies beside them, or at keys.
     */
-  final protected def visit(rows: Array[Int], changed: Long, sign: Long): Unit = {
-    turnTo(rows, changed)
-    val arena = arenas(inner)
-    val tuples = run.page
-    var src, dst = 0L
-    var i = run.from
-    while (i < run.until) {
-      val page = arena.page(tuples(i))
-      val start = arena.start(tuples(i))
-      dst += page(start + EngineRun.Dst)
-      src += page(start + EngineRun.Src)
-      i += 1
+  final protected def visit(places: Places, changed: Long, sign: Long): Unit = {
+    turnTo(places, changed)
+    val records = run.records
+    var first, second = 0L
+    var at = run.from
+    val end = at + run.width * run.size
+    run.width match {
+      case 1 =>
+      case 2 => while (at < end) { first += records(at + 1); at += 2 }
+      case _ => while (at < end) { first += records(at + 1); second += records(at + 2); at += 3 }
     }
-    check += sign * (run.size * base + byDst * dst + bySrc * src)
+    check += sign * (run.size * base + by(0) * first + by(1) * second)
     if (sign > 0) plus += run.size else minus += run.size
   }
 
-  private def turnTo(rows: Array[Int], changed: Long): Unit = {
-    var left = changed
+  private def turnTo(places: Places, changed: Long): Unit = {
+    var left = changed & allPlaces
     while (left != 0) {
-      val r = java.lang.Long.numberOfTrailingZeros(left)
+      val p = java.lang.Long.numberOfTrailingZeros(left)
       left &= left - 1
-      val page = arenas(r).page(rows(r))
-      val start = arenas(r).start(rows(r))
-      if (r == 0) x(0) = page(start + EngineRun.Src)
-      x(r + 1) = page(start + EngineRun.Dst)
+      val of = vertices(p)
+      val page = places.pages(p)
+      val start = places.starts(p)
+      var i = 0
+      while (i < of.length) {
+        val v = of(i)
+        val value = page(start + offsets(p)(i))
+        linear += (2 * v + 3) * (value - x(v))
+        x(v) = value
+        i += 1
+      }
     }
-    inner = run.relation
-    val last = columns - 1
-    byDst = if (inner + 1 > last) 0 else 2 * inner + 5 + (if (inner + 1 == last) x(0) + 7 else 0)
-    bySrc = if (inner == 0) 3 + x(last) + 11 else 0
-    base = (x(0) + 7) * (x(last) + 11) - byDst * x(inner + 1) - bySrc * x(0)
+    val inner = vertices(run.relation)
+    base = (x(0) + 7) * (x(last) + 11) + linear
     var i = 0
-    while (i < columns) { base += (2 * i + 3) * x(i); i += 1 }
+    while (i < inner.length) {
+      val v = inner(i)
+      by(i) = 2 * v + 3 + (if (v == 0) x(last) + 11 else 0) + (if (v == last) x(0) + 7 else 0)
+      base -= by(i) * x(v)
+      i += 1
+    }
   }
 }
 
@@ -103,8 +115,8 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
     }
 
   private def drain(): Unit = {
-    val rows = delta.rows
-    while (delta.next(run)) visit(rows, delta.changed, 1L)
+    val places = delta.places
+    while (delta.next(run)) visit(places, delta.changed, 1L)
   }
 }
 
@@ -128,7 +140,7 @@ final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = tru
         i += 1
       }
     }
-    val rows = changes.rows
-    while (changes.next(run)) visit(rows, changes.changed, changes.weight)
+    val places = changes.places
+    while (changes.next(run)) visit(places, changes.changed, changes.weight)
   }
 }

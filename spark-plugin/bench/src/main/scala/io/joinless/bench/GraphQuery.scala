@@ -2,7 +2,7 @@ package io.joinless.bench
 
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.engine.tuples.KeyField
-import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, ViewTree}
 import scala.collection.immutable.BitSet
 
 /** A query of benchmarks/jobs.py over edges `(src, dst)`: relation i reads input `inputs(i)`, and only edges of the last
@@ -34,10 +34,30 @@ final case class GraphQuery(star: Boolean, inputs: IndexedSeq[Int], threshold: L
     BlockDef(
       IndexedSeq.fill(inputs.distinct.size)(InputDef(2, 3, deletes)),
       IndexedSeq.fill(keys.flatten.map(_._1).max + 1)(AttributeDef(nullSafe = false)),
-      keys.indices.map(r => RelationDef(inputs(r), keys(r))),
+      keys.indices.map(r => RelationDef(inputs(r), keys(r), vertices(r).map(fieldOf(r, _)))),
       TreeSearch.best(graph).fold(core => sys.error(core.toString), identity)
     )
   }
+
+  /** Which vertices of a result row lie at each place of a walk, and how far behind its start. */
+  def shown(tree: ViewTree): IndexedSeq[IndexedSeq[(Int, Int)]] = {
+    val places = for (r <- 0 until relations; v <- vertices(r)) yield {
+      val (place, offset) = tree.place(r, fieldOf(r, v)).getOrElse(sys.error(s"no place for vertex $v"))
+      place -> (v, offset)
+    }
+    (0 to math.max(relations - 1, places.map(_._1).max)).map(p => places.collect { case (`p`, at) => at }.sortBy(_._2))
+  }
+
+  /** The vertices of a result row that are read from a relation's row: a vertex that several have from one of them only. */
+  def vertices(relation: Int): IndexedSeq[Int] = {
+    val all = if (star && relation > 0) IndexedSeq(relation + 1)
+    else if (star || relation == relations - 1) IndexedSeq(relation, relation + 1)
+    else IndexedSeq(relation)
+    all.filter(_ < columns)
+  }
+
+  /** The field where a relation's row has a vertex. */
+  private def fieldOf(relation: Int, vertex: Int) = if (vertex == relation) 0 else 1
 
   private def relationsOf(input: Int) = inputs.indices.filter(inputs(_) == input)
 

@@ -76,7 +76,7 @@ class TouchedKeysSpec extends AnyFunSuite {
         node <- tree.nodes.iterator
         key <- (0 until (if (node.isRoot) 1 else node.up.limit)).iterator if !node.vs.isEmpty(key)
       } yield {
-        val slots = Iterator.iterate(node.vs.first(key))(node.vs.next).takeWhile(_ != 0)
+        val slots = (node.vs.count(key) - 1 to 0 by -1).scanLeft(node.vs.first(key))(node.vs.next).init.iterator
         (node.id, key) -> slots.map(node.vs.tuple).map(t => t -> node.weight(t)).toMap
       }).toMap
   }

@@ -26,7 +26,7 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * tree must not change meanwhile.
   *
   * After `next()` returned true, `tuples(r)` is the row of relation r and `changed` has a bit for each relation whose row
-  * differs from the result before; `weight` is the product of the rows' multiplicities and the base.
+  * may differ from the result before, and for each other place of what results show whose words may; `weight` is the product of the rows' multiplicities and the base.
   */
 final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private[this] val counters = tree.counters
@@ -43,9 +43,11 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   /** The last level while it needs nothing but its list: no weights, no residuals. */
   private[this] var innermost: Level = null
-  private[this] val allRelations = (1L << tree.block.relations.size) - 1
 
   val tuples = new Array[Int](tree.nodes.length)
+  val places = new Places(tree.shown.places)
+  private[this] val ofStart: Array[Array[Long]] =
+    tree.nodes.map(n => if (n.words == null) null else new Array[Long](n.words.width))
   private[this] val weights = new Array[Long](tree.nodes.length + 1)
   var changed: Long = 0L
 
@@ -55,6 +57,10 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   def start(node: ViewNode, tuple: Int, base: Long): Unit = {
     if (contexts(node.id) == null) contexts(node.id) = Plan.context(node, residuals)
     tuples(node.id) = tuple
+    if (node.words != null) {
+      node.words.copy(tuple, ofStart(node.id), 0)
+      places.set(node.id, ofStart(node.id), 0)
+    }
     val conditions = atStart(node.id)
     open(contexts(node.id), base)
     if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) stop()
@@ -72,7 +78,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     active = true
     opened = false
     innermost = null
-    changed = allRelations
+    changed = -1L
   }
 
   /** No more results. */
@@ -89,6 +95,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       if (level.turn()) {
         // the common case: nothing else moves
         tuples(level.node) = level.tuple
+        level.tell(places)
         changed = level.relations
         counters.results += 1
         true
@@ -105,7 +112,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   def take(run: Run, whole: Boolean): Unit =
     if (innermost == null || !whole) {
       val relation = java.lang.Long.numberOfTrailingZeros(changed)
-      run.set(relation, tuples, relation, relation + 1)
+      run.set(relation, tuples(relation), places, if (ofStart(relation) == null) 0 else ofStart(relation).length)
     } else {
       innermost.take(run)
       counters.moves += run.size - 1
@@ -134,11 +141,12 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       if (enter && l == firstLoose && l < last) arrange()
       val level = levels(l)
       moves += 1
-      if (!(if (enter) level.enter(keyOf(level)) else level.turn())) {
+      if (!(if (enter) this.enter(level) else level.turn())) {
         l -= 1
         enter = false
       } else {
         tuples(level.node) = level.tuple
+        level.tell(places)
         changed |= level.relations
         if (level.residuals != null && !accepts(level.residuals)) enter = false
         else {
@@ -158,6 +166,15 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     counters.moves += moves
     stop()
     false
+  }
+
+  private def enter(level: Level): Boolean = {
+    val key = keyOf(level)
+    if (level.shows != 0L) {
+      level.tellKey(key, places)
+      changed |= level.shows
+    }
+    level.enter(key)
   }
 
   /** Puts the loose levels in ascending order of their lists' lengths: the innermost list, which is walked again for every

@@ -1,41 +1,63 @@
 package io.joinless.engine.enumerate
 
-import io.joinless.engine.tuples.{IntLists, PagedInts, PagedLongs}
+import io.joinless.engine.tuples.{KeyIndex, PagedInts, PagedLongs, RecordLists}
 
 /** One wheel of the odometer: binds a tuple of `node`, given a bound tuple of the node `from`.
   *
   * The candidates are a list of a key: `lists` under `keys(tuple of from)`, or under that tuple itself where it is a key
   * (`keys` null). Without `lists` there is one candidate, the key (a generalized parent). A wheel turns from the last tuple
-  * of a list to the first, run by run: within a run it is one step down in one array.
+  * of a list to the first, run by run: within a run it is one record down in one array.
   *
   * @param source the level that binds the tuple of `from`, where the key lies beside that tuple in its list, too; else null
+  * @param edge keys by which it is entered, of which results show something (null where they do not): that of place `keyPlaces(i)` is
+  *   the word `keyOffsets(i)` of a key
   * @param relations the relations (bit set) whose rows it binds
   * @param weights how often each tuple of `node` counts, null where each counts once
   */
 final private[enumerate] class Level(
     val node: Int,
     val from: Int,
-    val lists: IntLists,
+    val lists: RecordLists,
     val keys: PagedInts,
     val source: Level,
+    edge: KeyIndex,
+    keyPlaces: Array[Int],
+    keyOffsets: Array[Int],
     val relations: Long,
     val weights: PagedLongs,
     val residuals: Array[Residual]
 ) {
-  // the current tuple is page(at); page(end until at) comes next, from above, then `beyond` tuples of other runs, from `rest` on
-  private[this] var page = new Array[Int](1)
+  private[this] val width = if (lists == null) 1 else lists.width // of a record
+
+  // the current record is at page(at); those down to page(end) come next, then `beyond` others of other runs, from `rest` on
+  private[this] var page = new Array[Long](1)
   private[this] var at = 0
   private[this] var end = 0
-  private[this] var besides: Array[Int] = null
-  private[this] var shift = 0 // besides(at + shift) lies beside page(at)
   private[this] var beyond = 0
   private[this] var rest = 0
 
-  /** The tuple that is bound now. */
-  def tuple: Int = page(at)
+  /** The places (bit set) that it tells of when it is entered. */
+  val shows: Long = keyPlaces.foldLeft(0L)((bits, p) => bits | 1L << p)
 
-  /** What lies beside it in its list. */
-  def beside: Int = besides(at + shift)
+  /** The tuple that is bound now. */
+  def tuple: Int = RecordLists.tuple(page(at))
+
+  /** What lies beside it in its list: where the walk goes on. */
+  def beside: Int = RecordLists.beside(page(at))
+
+  /** Tells where the words beside it lie, where there are some. */
+  def tell(places: Places): Unit = if (width > 1) places.set(node, page, at + 1)
+
+  /** Tells where what results show of the key lies. */
+  def tellKey(key: Int, places: Places): Unit = {
+    val page = edge.page(key)
+    val start = edge.start(key)
+    var i = 0
+    while (i < keyPlaces.length) {
+      places.set(keyPlaces(i), page, start + keyOffsets(i))
+      i += 1
+    }
+  }
 
   /** Number of candidates under the key. */
   def length(key: Int): Int = lists.count(key)
@@ -43,7 +65,7 @@ final private[enumerate] class Level(
   /** Binds the first candidate; false where there is none. */
   def enter(key: Int): Boolean =
     if (lists == null) {
-      page(0) = key
+      page(0) = key.toLong
       true
     } else {
       beyond = lists.count(key)
@@ -56,7 +78,7 @@ final private[enumerate] class Level(
   /** Binds the next candidate; false behind the last one. */
   def turn(): Boolean =
     if (at > end) {
-      at -= 1
+      at -= width
       true
     } else
       beyond > 0 && {
@@ -66,7 +88,7 @@ final private[enumerate] class Level(
 
   /** Puts the current candidate and the rest of its run into `run`, and turns to the last of them. */
   def take(run: Run): Unit = {
-    run.set(node, page, end, at + 1)
+    run.set(node, page, end, (at - end) / width + 1, width)
     at = end
   }
 
@@ -75,9 +97,7 @@ final private[enumerate] class Level(
     beyond -= size
     page = lists.page(slot)
     at = lists.at(slot)
-    end = at + 1 - size
-    besides = lists.besidePage(slot)
-    shift = lists.besideShift(slot)
+    end = at - width * (size - 1)
     if (beyond > 0) rest = lists.below(slot, size)
   }
 }

@@ -1,6 +1,6 @@
 package io.joinless.engine.enumerate
 
-import io.joinless.engine.tuples.{IntLists, PagedInts}
+import io.joinless.engine.tuples.{PagedInts, RecordLists}
 import io.joinless.engine.view.{ViewNode, ViewTree}
 import scala.collection.mutable.ArrayBuffer
 
@@ -23,21 +23,21 @@ private[enumerate] object Plan {
   def context(start: ViewNode, residuals: IndexedSeq[Residual]): Plan = {
     val path = Iterator.iterate(start)(_.parent).takeWhile(_ != null).toVector
     val up = path.zip(path.drop(1)).map { case (node, parent) =>
-      Walk(parent, node.id, parent.live(node.position), node.upKeys)
+      Walk(parent, node.id, parent.live(node.position), node.upKeys, node)
     }
     ordered(up ++ path.flatMap(down(_, path)), start.relations, residuals)
   }
 
   /** Levels of the full result: all alive tuples of the root, then down. */
   def full(tree: ViewTree, residuals: IndexedSeq[Residual]): Plan =
-    ordered(Walk(tree.root, -1, tree.root.vs, null) +: down(tree.root, Nil), 0L, residuals)
+    ordered(Walk(tree.root, -1, tree.root.vs, null, null) +: down(tree.root, Nil), 0L, residuals)
 
-  /** Binds a tuple of `node` to one of the node `from`: see [[Level]]. */
-  final private case class Walk(node: ViewNode, from: Int, lists: IntLists, keys: PagedInts)
+  /** Binds a tuple of `node` to one of the node `from`, by a key of the edge from `below` to its parent: see [[Level]]. */
+  final private case class Walk(node: ViewNode, from: Int, lists: RecordLists, keys: PagedInts, below: ViewNode)
 
   private def down(node: ViewNode, bound: Seq[ViewNode]): Vector[Walk] =
     (0 until node.childCount).toVector.filterNot(i => bound.contains(node.child(i))).flatMap { i =>
-      Walk(node.child(i), node.id, node.child(i).vs, node.down(i)) +: down(node.child(i), Nil)
+      Walk(node.child(i), node.id, node.child(i).vs, node.down(i), node.child(i)) +: down(node.child(i), Nil)
     }
 
   /** @param walks in an order in which each follows the one it starts from
@@ -72,12 +72,18 @@ private[enumerate] object Plan {
 
   private def level(walk: Walk, before: collection.Seq[Level], residuals: Array[Residual]): Level = {
     val source = before.find(l => l.node == walk.from && l.lists != null && l.lists.hasBeside(walk.keys)).orNull
+    val told = before.foldLeft(0L)(_ | _.shows) // the first level that can tells of a place: it is entered least often
+    val tells = if (walk.below == null) Array.empty[Int]
+    else walk.below.keyPlaces.indices.filter(i => (told >>> walk.below.keyPlaces(i) & 1L) == 0).toArray
     new Level(
       walk.node.id,
       walk.from,
       walk.lists,
       walk.keys,
       source,
+      if (tells.isEmpty) null else walk.below.up,
+      tells.map(walk.below.keyPlaces(_)),
+      tells.map(walk.below.keyOffsets(_)),
       walk.node.relations,
       walk.node.multiplicity,
       residuals

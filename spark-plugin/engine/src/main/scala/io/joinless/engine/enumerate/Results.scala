@@ -7,7 +7,7 @@ package io.joinless.engine.enumerate
   *
   * val run = new Run
   * while (results.next(run))                       // the other relations' rows and the weight are those of all
-  *   for (i <- run.from until run.until) emit(results.rows.updated(run.relation, run.page(i)), results.weight)
+  *   for (i <- 0 until run.size) emit(results.rows.updated(run.relation, run.row(i)), results.weight)
   * }}}
   */
 trait Results {
@@ -15,7 +15,10 @@ trait Results {
   /** Row id per relation; holds until the next call of `next`. */
   def rows: Array[Int]
 
-  /** Relations (bit set) whose row differs from that of the result before; all the first time. */
+  /** Where what results show lies; holds as long. */
+  def places: Places
+
+  /** Relations and other places (bit set) whose row, or words, may differ from those of the result before; all the first time. */
   def changed: Long
 
   /** How many copies there are; of changes, how many come, negative where they go. */

@@ -27,6 +27,10 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   /** All ids are below this. */
   def limit: Int = keys.limit
 
+  /** The words of a key lie in this page, from `start` on. */
+  def page(id: Int): Array[Long] = keys.page(id)
+  def start(id: Int): Int = keys.start(id)
+
   /** Id of the one-word key, −1 where there is none. */
   def find(key: Long): Int = {
     val hash = KeyIndex.hash(key)

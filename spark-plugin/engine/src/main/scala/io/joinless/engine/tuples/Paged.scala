@@ -140,7 +140,7 @@ final class PagedWords(val width: Int) extends Paged(8 * width) {
 }
 
 private object Paged {
-  final val Shift = 14
+  final val Shift = 12
   final val PageSize = 1 << Shift
   final val Mask = PageSize - 1
 }

@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.enumerate.{Cursor, Residual, Results, Run}
+import io.joinless.engine.enumerate.{Cursor, Places, Residual, Results, Run}
 import io.joinless.engine.view.{RelationNode, ViewTree}
 
 /** The changes of the result that one change of one relation causes, row by row with constant delay.
@@ -44,6 +44,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   private[this] var newWeight = 0L
 
   val rows: Array[Int] = cursor.tuples
+  val places: Places = cursor.places
 
   def changed: Long = cursor.changed
   def weight: Long = cursor.weight

@@ -43,7 +43,6 @@ private[update] object Links {
     while (c < node.childCount) {
       val key = node.down(c)(row)
       node.idx(c).remove(key, row)
-      node.down(c)(row) = 0
       val _ = node.child(c).up.release(key)
       c += 1
     }
@@ -55,7 +54,6 @@ private[update] object Links {
   @scala.annotation.tailrec
   private def unlinkUp(node: ViewNode, tuple: Int, levels: Int): Unit = {
     val key = node.upKeys(tuple)
-    node.upKeys(tuple) = 0
     val last = node.up.release(key)
     if (last && levels > 1) unlinkUp(node.parent, key, levels - 1)
   }

@@ -58,7 +58,8 @@ final private[update] class Liveness(tree: ViewTree) {
 
   private def pushAll(node: ViewNode, key: Int): Unit =
     if (node.childCount > 0) {
+      var left = node.vs.count(key)
       var slot = node.vs.first(key)
-      while (slot != 0) { push(node, node.vs.tuple(slot)); slot = node.vs.next(slot) }
+      while (slot != 0) { push(node, node.vs.tuple(slot)); left -= 1; slot = node.vs.next(slot, left) }
     }
 }

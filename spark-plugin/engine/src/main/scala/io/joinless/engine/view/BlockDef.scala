@@ -43,5 +43,8 @@ final case class InputDef(fields: Int, fixedWords: Int, retractable: Boolean, on
 /** A class of equated columns; `nullSafe`: NULL equals NULL. Elsewhere a row with NULL there must not be inserted. */
 final case class AttributeDef(nullSafe: Boolean)
 
-/** One role of an input in the block; several relations may share an input (self-joins). */
-final case class RelationDef(input: Int, keys: IndexedSeq[(Int, KeyField)])
+/** One role of an input in the block; several relations may share an input (self-joins).
+  *
+  * @param shown fields that results show, where all of them are of fixed width ([[ShownFields]]); none where rows are read anyway
+  */
+final case class RelationDef(input: Int, keys: IndexedSeq[(Int, KeyField)], shown: IndexedSeq[Int] = IndexedSeq.empty)

@@ -1,7 +1,7 @@
 package io.joinless.engine.view
 
 import scala.collection.immutable.BitSet
-import scala.collection.mutable.ArrayBuffer
+import scala.collection.mutable.{ArrayBuffer, HashMap}
 
 import io.joinless.engine.tuples.{KeyField, KeyIndex, KeyReader, ProjectedField, RowProjection, TupleArena}
 
@@ -10,6 +10,7 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
 
   private[this] val keyArenas = new ArrayBuffer[TupleArena]
   private[this] val indexes = new ArrayBuffer[KeyIndex]
+  private[this] val indexOf = new HashMap[(Int, IndexedSeq[KeyField], IndexedSeq[Boolean]), KeyIndex]
 
   /** Reads a relation's key on some of its attributes. */
   def reader(relation: Int, attributes: BitSet): KeyReader = {
@@ -26,6 +27,24 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
   def projection(relation: Int, fields: IndexedSeq[ProjectedField]): RowProjection = {
     val input = block.relations(relation).input
     new RowProjection(arenas(input), block.inputs(input).fields, fields.toArray)
+  }
+
+  /** An index of keys on some attributes which these relations read from their rows, for an edge of the tree.
+    *
+    * Edges share one where their keys are read from the same columns of an input, as those of a path over one stream are: then a value is
+    * looked up in one place, whatever the number of edges it plays in, and lies in memory once.
+    */
+  def shared(attributes: BitSet, relations: Seq[Int]): KeyIndex = {
+    val columns = relations.map { r =>
+      (
+        block.relations(r).input,
+        EdgeKeys.fields(block, r, attributes),
+        attributes.toIndexedSeq.map(block.attributes(_).nullSafe)
+      )
+    }
+    val index = columns.collectFirst(Function.unlift(indexOf.get(_))).getOrElse(this.index(attributes))
+    for (c <- columns) { val _ = indexOf.getOrElseUpdate(c, index) }
+    index
   }
 
   /** A new index of keys on some attributes. */

@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.IntLists
+import io.joinless.engine.tuples.{IntLists, RecordLists}
 
 /** Recomputes every view from the rows and compares: the invariants of `docs/internals/correctness.md`, for debug runs.
   *
@@ -86,14 +86,20 @@ object Invariants {
 
   private def members(lists: IntLists, keys: Int): IndexedSeq[(Int, Int)] =
     (0 until keys).flatMap { key =>
-      val tuples = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(slot =>
-        (key, lists.tuple(slot))
-      ).toIndexedSeq
-      if (!lists.besideIsRight(key))
-        throw new IllegalStateException(s"beside a tuple of key $key lies another one's key")
+      val tuples = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(s => (key, lists.tuple(s)))
+        .toIndexedSeq
       if (tuples.size != lists.count(key))
         throw new IllegalStateException(s"a list of ${lists.count(key)} tuples holds ${tuples.size}")
       tuples
+    }
+
+  private def members(lists: RecordLists, keys: Int): IndexedSeq[(Int, Int)] =
+    (0 until keys).flatMap { key =>
+      if (!lists.besideIsRight(key))
+        throw new IllegalStateException(s"beside a tuple of key $key lies what is another one's")
+      (lists.count(key) - 1 to 0 by -1).scanLeft(lists.first(key))(lists.next).init.map(slot =>
+        (key, lists.tuple(slot))
+      )
     }
 
   private def ensure(holds: Boolean, invariant: String, node: ViewNode, tuple: Int, what: => String): Unit =

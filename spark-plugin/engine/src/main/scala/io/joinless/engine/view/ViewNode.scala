@@ -1,6 +1,17 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{IntLists, KeyIndex, KeyReader, Paged, PagedBytes, PagedInts, PagedLongs, TupleArena}
+import io.joinless.engine.tuples.{
+  IntLists,
+  KeyIndex,
+  KeyReader,
+  Paged,
+  PagedBytes,
+  PagedInts,
+  PagedLongs,
+  RecordLists,
+  ShownWords,
+  TupleArena
+}
 
 /** The views of one node of the join tree, over its tuples (dense int ids).
   *
@@ -10,7 +21,7 @@ import io.joinless.engine.tuples.{IntLists, KeyIndex, KeyReader, Paged, PagedByt
   *
   *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
   *   - `state`: count, and a mark on live tuples of nodes that have children (leaves need none);
-  *   - per child c: `down(c)(t)` the tuple's key on the separator, `idx(c)` all tuples by that key, `live(c)` the live ones. All
+  *   - per child c: `down(c)(t)` the tuple's key on the separator (relations that read one column have one array of these), `idx(c)` all tuples by that key, `live(c)` the live ones. All
   *     three are null where a tuple is itself the key: then it alone has that key, and is live where it is marked.
   *
   * Beside each tuple of V_s lies its key towards the first child, beside each live one its key to the parent (at the root to another
@@ -42,7 +53,16 @@ sealed abstract class ViewNode(
   /** Keys of the edge to the parent; null at the root. */
   private[engine] var up: KeyIndex = null
 
-  private[engine] val upKeys = new PagedInts
+  /** Of the keys of that edge: the places of what results show of them, and at which of their words it is. */
+  private[engine] var keyPlaces: Array[Int] = Array.empty
+  private[engine] var keyOffsets: Array[Int] = Array.empty
+
+  private[view] def shows(place: Int, offset: Int): Unit = {
+    keyPlaces :+= place
+    keyOffsets :+= offset
+  }
+
+  private[engine] var upKeys = new PagedInts
   private[engine] val state = new PagedBytes
 
   /** Of the deletion that is pending: how many alive tuples of a key die. 0 everywhere while none is. It lies here, with the
@@ -50,10 +70,13 @@ sealed abstract class ViewNode(
     */
   private[engine] val dying = new PagedInts
 
-  private[engine] var vs: IntLists = null
+  /** What lies beside tuples where results are walked: in V_s and the live views. Null where nothing does. */
+  private[engine] def words: ShownWords = null
+
+  private[engine] var vs: RecordLists = null
   private[engine] var down: Array[PagedInts] = Array.empty
   private[engine] var idx: Array[IntLists] = Array.empty
-  private[engine] var live: Array[IntLists] = Array.empty
+  private[engine] var live: Array[RecordLists] = Array.empty
 
   final def key(tuple: Int): Int = upKeys(tuple)
   final def support(tuple: Int): Int = state(tuple) & ViewNode.CountMask
@@ -69,10 +92,11 @@ sealed abstract class ViewNode(
 
   private def isLiveFor(c: Int, key: Int): Boolean = if (live(c) == null) isMarked(key) else !live(c).isEmpty(key)
 
+  /** Without the keys of tuples, which nodes share. */
   def bytes: Long = {
-    val arrays = Iterator[Paged](upKeys, state, dying, multiplicity) ++ down
-    val lists = Iterator(vs) ++ idx ++ live
-    arrays.filter(_ != null).map(_.bytes).sum + lists.filter(_ != null).map(_.bytes).sum
+    val arrays = Iterator[Paged](state, dying, multiplicity)
+    arrays.filter(_ != null).map(_.bytes).sum + idx.iterator.filter(_ != null).map(_.bytes).sum +
+      (Iterator(vs) ++ live).filter(_ != null).map(_.bytes).sum
   }
 }
 
@@ -97,6 +121,9 @@ final class RelationNode(
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
   private[engine] var upReaders: Array[KeyReader] = Array.empty
   private[engine] var downReaders: Array[KeyReader] = Array.empty
+
+  private[view] var besideRows: ShownWords = null
+  override private[engine] def words: ShownWords = besideRows
 
   /** While a batch is put in order: what it does to each key above (`update.RefilledKeys`). 0 everywhere else, and at the root. */
   private[engine] val refills = new PagedInts

@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
+import io.joinless.engine.tuples.{KeyIndex, PagedInts, PagedLongs, ShownWords, TupleArena}
 
 /** Semi-join and projection views of a join block, linear in its rows; never a join result (algorithms A11 to A15).
   *
@@ -19,7 +19,10 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
   private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
     if (block.inputs(i).retractable) new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true) else null
   }.toArray
-  private[this] val built = new ViewTreeBuilder(block, arenas)
+
+  /** Where what results show is found. */
+  private[engine] val shown = new ShownFields(block)
+  private[this] val built = new ViewTreeBuilder(block, shown, arenas)
 
   /** All nodes: the relations' in their order, then the generalized ones. */
   private[engine] val nodes: Array[ViewNode] = built.nodes
@@ -28,6 +31,12 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
   private[this] val relations: Array[RelationNode] = built.relations
 
   private[engine] def relation(r: Int): RelationNode = relations(r)
+
+  /** The place of a field that results show, and where it lies behind its start ([[ShownFields]]); None where the row is to be read. */
+  def place(relation: Int, field: Int): Option[(Int, Int)] = shown.find(relation, field)
+
+  /** What of a relation's rows lies beside them; null where nothing does. */
+  def words(relation: Int): ShownWords = relations(relation).words
 
   /** How many rows, over all relations, are there more than once. While there are none, results need no products. */
   private[engine] var plural: Long = 0L
@@ -45,9 +54,11 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   def liveTuples: Long = counters.marked
 
+  private[this] val keysOfTuples: Array[PagedInts] = nodes.flatMap(n => n.upKeys +: n.down).filter(_ != null).distinct
+
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
-      built.keys.bytes + nodes.iterator.map(_.bytes).sum
+      built.keys.bytes + keysOfTuples.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
 
   /** Nothing is stored, and no view refers to anything. */
   def isEmpty: Boolean = rows == 0 && (!block.removable || keys == 0) && counters.alive == 0 && counters.marked == 0

@@ -1,73 +1,111 @@
 package io.joinless.engine.view
 
 import scala.collection.immutable.BitSet
+import scala.collection.mutable.HashMap
 
 import io.joinless.engine.query
-import io.joinless.engine.tuples.{IntLists, PagedInts, TupleArena}
+import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, PagedInts, RecordLists, ShownWords, TupleArena}
 
 /** Lays out nodes, edges and key readers of a [[ViewTree]]. */
-final private class ViewTreeBuilder(block: BlockDef, arenas: Array[TupleArena]) {
+final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas: Array[TupleArena]) {
   private[this] val removable = block.removable
   val keys = new EdgeKeys(block, arenas)
   private[this] val all = new Array[ViewNode](block.tree.preorder.size)
   private[this] var nextGeneralized = block.relations.size
 
-  val root: ViewNode = build(block.tree)
+  /** Keys by row, of the columns of an input in an index. */
+  private[this] val keysOfRows = new HashMap[(KeyIndex, Int, IndexedSeq[KeyField]), PagedInts]
+
+  val root: ViewNode = build(block.tree, BitSet.empty, null)
 
   def nodes: Array[ViewNode] = all
 
   /** The node of each relation. */
   def relations: Array[RelationNode] = all.collect { case r: RelationNode => r }.sortBy(_.relation)
 
-  private def build(tree: query.JoinTree): ViewNode = {
+  /** The node and all below it; `separator` and `up` are the attributes and the index of the edge to its parent. */
+  private def build(tree: query.JoinTree, separator: BitSet, up: KeyIndex): ViewNode = {
     val node = tree match {
-      case query.RelationNode(r, _, _) =>
-        val input = block.relations(r).input
-        new RelationNode(r, r, input, arenas(input), block.inputs(input).counted)
-      case query.GeneralizedNode(attributes, _) =>
-        nextGeneralized += 1
-        new GeneralizedNode(nextGeneralized - 1, keys.index(attributes))
+      case query.RelationNode(r, _, _) => relation(r, separator, up)
+      case query.GeneralizedNode(attributes, _) => generalized(tree, attributes)
     }
+    node.up = up
+    shown.inKeys(separator, node.shows(_, _))
     all(node.id) = node
-    node.childNodes = tree.children.map(build).toArray
+    node.childNodes =
+      tree.children.map(child => build(child, tree.separator(child), indexTo(child, node, tree))).toArray
     for ((child, i) <- node.childNodes.zipWithIndex) {
       child.parentNode = node
       child.place = i
-      val separator = tree.children(i).attributes & tree.attributes
-      node match {
-        case g: GeneralizedNode =>
-          require(separator == tree.attributes, s"the attributes of a generalized node are in each child")
-          child.up = g.domain
-        case _: RelationNode =>
-          require(child.isInstanceOf[RelationNode], "a generalized node is the root or below a generalized node")
-          child.up = keys.index(separator)
-      }
     }
     node match {
-      case r: RelationNode =>
-        r.down = Array.fill(r.childCount)(new PagedInts)
-        r.idx = Array.fill(r.childCount)(new IntLists(removable))
-        r.live = Array.tabulate(r.childCount)(c => new IntLists(removable, onwards(r, c, isRoot = tree eq block.tree)))
-        r.downReaders = tree.children.map(c => keys.reader(r.relation, c.attributes & tree.attributes)).toArray
-        // the path of generalized nodes above is read from the row, too
-        for (c <- r.childNodes.collect { case c: RelationNode => c })
-          c.upReaders = Array(keys.reader(c.relation, separatorOf(tree, c.place)))
+      case r: RelationNode => layOut(r, tree)
       case g: GeneralizedNode =>
         g.down = new Array(g.childCount)
         g.idx = new Array(g.childCount)
         g.live = new Array(g.childCount)
         addUpReaders(g, tree)
     }
-    node.vs = new IntLists(removable, node.down.headOption.orNull)
+    node.vs = new RecordLists(removable, node.down.headOption.orNull, node.words)
     node
   }
+
+  private def relation(r: Int, separator: BitSet, up: KeyIndex): RelationNode = {
+    val input = block.relations(r).input
+    val node = new RelationNode(r, r, input, arenas(input), block.inputs(input).counted)
+    val beside = shown.beside(r).toArray
+    if (beside.nonEmpty) node.besideRows = new ShownWords(arenas(input), block.inputs(input).fields, beside)
+    if (up != null) node.upKeys = keysOf(r, separator, up)
+    node
+  }
+
+  /** Below another one it has its keys to itself: there, a key that is new is a new tuple of the other. */
+  private def generalized(tree: query.JoinTree, attributes: BitSet): GeneralizedNode = {
+    val isRoot = tree eq block.tree
+    nextGeneralized += 1
+    new GeneralizedNode(
+      nextGeneralized - 1,
+      if (isRoot) keys.shared(attributes, readers(tree)) else keys.index(attributes)
+    )
+  }
+
+  private def indexTo(child: query.JoinTree, node: ViewNode, tree: query.JoinTree): KeyIndex = node match {
+    case g: GeneralizedNode =>
+      require(tree.separator(child) == tree.attributes, "the attributes of a generalized node are in each child")
+      g.domain
+    case _: RelationNode =>
+      require(child.isInstanceOf[query.RelationNode], "a generalized node is the root or below a generalized node")
+      keys.shared(tree.separator(child), readers(child) ++ readers(tree))
+  }
+
+  private def layOut(r: RelationNode, tree: query.JoinTree): Unit = {
+    r.down = r.childNodes.zip(tree.children).map { case (child, t) => keysOf(r.relation, tree.separator(t), child.up) }
+    r.idx = Array.fill(r.childCount)(new IntLists(removable))
+    r.live =
+      Array.tabulate(r.childCount)(c => new RecordLists(removable, onwards(r, c, isRoot = tree eq block.tree), r.words))
+    r.downReaders = tree.children.map(c => keys.reader(r.relation, tree.separator(c))).toArray
+    // the path of generalized nodes above is read from the row, too
+    for (c <- r.childNodes.collect { case c: RelationNode => c })
+      c.upReaders = Array(keys.reader(c.relation, tree.separator(tree.children(c.place))))
+  }
+
+  /** Where the keys of a relation's rows on some attributes are noted: relations that read one column note it once. */
+  private def keysOf(relation: Int, attributes: BitSet, index: KeyIndex): PagedInts =
+    keysOfRows.getOrElseUpdate(
+      (index, block.relations(relation).input, EdgeKeys.fields(block, relation, attributes)),
+      new PagedInts
+    )
 
   /** Keys by which enumeration goes on from a tuple that it came to from child `c`: to the parent, at the root to another child. */
   private def onwards(node: RelationNode, c: Int, isRoot: Boolean): PagedInts =
     if (!isRoot) node.upKeys
     else node.down.indices.find(_ != c).map(node.down(_)).orNull
 
-  private def separatorOf(tree: query.JoinTree, child: Int): BitSet = tree.children(child).attributes & tree.attributes
+  /** Relations that read the keys on which a node meets its neighbours from their rows. */
+  private def readers(tree: query.JoinTree): Seq[Int] = tree match {
+    case query.RelationNode(r, _, _) => Seq(r)
+    case query.GeneralizedNode(_, children) => children.flatMap(readers)
+  }
 
   /** Relations whose path to `node` has generalized nodes only read this node's key from their rows. */
   private def addUpReaders(node: ViewNode, tree: query.JoinTree): Unit =

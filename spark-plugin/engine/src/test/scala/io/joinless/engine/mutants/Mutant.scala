@@ -29,6 +29,9 @@ object Mutant {
   private val cursor = "enumerate/Cursor.scala"
   private val level = "enumerate/Level.scala"
   private val lists = "tuples/IntLists.scala"
+  private val records = "tuples/RecordLists.scala"
+  private val shownFields = "view/ShownFields.scala"
+  private val builder = "view/ViewTreeBuilder.scala"
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
   private val keySums = "reduce/KeySums.scala"
@@ -150,8 +153,8 @@ object Mutant {
     Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
     Mutant(
       "places of chunks that were taken back forgotten",
-      lists,
-      "set(key, length, ~pool(end - 1))" -> "set(key, length, end - 1)"
+      records,
+      "head(left, pool.word(end - 1, 0).toInt)" -> "head(left, end - width)"
     ),
     Mutant(
       "restored rows not retained",
@@ -194,7 +197,11 @@ object Mutant {
     Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.plural += 1" -> ""),
     Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.plural += 1" -> ""),
     Mutant("innermost list not the last one", cursor, "if (innermost != null) innermost = levels(last)" -> ""),
-    Mutant("run without its last result", level, "end = at + 1 - size" -> "end = at + (if (size > 1) 2 else 1) - size"),
+    Mutant(
+      "run without its last result",
+      level,
+      "end = at - width * (size - 1)" -> "end = at - width * (if (size > 1) size - 2 else 0)"
+    ),
     Mutant("run beyond its chunk", level, "beyond -= size" -> ""),
     Mutant("run with passing results", deltas, "whole = opposite == Replacements.None" -> "whole = true"),
     Mutant("changes not announced", cursor, "        changed |= level.relations\n" -> ""),
@@ -215,21 +222,60 @@ object Mutant {
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
     Mutant(
-      "key beside the tuple that left",
-      lists,
-      "        if (besides != null) besides(slot) = besides(end)\n" -> ""
+      "record left in its place",
+      records,
+      "    Words.copy(pool.page(end), pool.at(end), pool.page(gap), pool.at(gap), width)\n" -> ""
     ),
     Mutant("gap in a list", lists, "        places(last) = slot\n" -> ""),
+    Mutant("gap in a list of records", records, "    places(pool.word(gap, 0).toInt) = gap\n" -> ""),
+    Mutant(
+      "words of a list that got longer forgotten",
+      records,
+      "Words.copy(page, at, pool.page(slot), pool.at(slot), width)" -> "Words.copy(page, at, pool.page(slot), pool.at(slot), 1)"
+    ),
+    Mutant(
+      "words of a list that got short forgotten",
+      records,
+      "pool.at(slot), page, at, width)" -> "pool.at(slot), page, at, 1)"
+    ),
+    Mutant(
+      "place of a record moved to a chunk forgotten",
+      records,
+      "    if (places != null) places(page(at).toInt) = slot\n" -> ""
+    ),
+    Mutant("record lost on the way to a larger chunk", records, "width * length)\n" -> "width * (length - 1))\n"),
+    Mutant("places of moved records forgotten", records, "while (s <= last)" -> "while (s < last)"),
+    Mutant(
+      "chunk of records given back too early",
+      records,
+      "else if (isBorder(left)) {" -> "else if (isBorder(left + 1)) {"
+    ),
+    Mutant(
+      "chunk of records given back as a larger one",
+      records,
+      "space.free(old - 1, from)" -> "space.free(old - 1, to)"
+    ),
+    Mutant("places of keys not told", cursor, "      level.tellKey(key, places)\n" -> ""),
+    Mutant("change of a key not announced", cursor, "      changed |= level.shows\n" -> ""),
+    Mutant(
+      "words of keys that say what is NULL ignored",
+      shownFields,
+      "(if (nullSafe) (separator.size + 63) / 64 else 0) + " -> ""
+    ),
+    Mutant("columns that can be NULL read from keys", shownFields, ".filterNot(block.attributes(_).nullSafe)" -> ""),
+    Mutant("another word of a key shown", shownFields, "separator.toIndexedSeq.indexOf(a)" -> "0"),
+    Mutant("keys of two indexes noted in one place", builder, "(index, block.relations" -> "(null, block.relations"),
+    Mutant("keys of a node below another one shared", builder, "if (isRoot) keys.shared" -> "if (true) keys.shared"),
+    Mutant(
+      "places of words not told",
+      cursor,
+      "        level.tell(places)\n        changed |= level" -> "        changed |= level"
+    ),
     Mutant("gap in a short list", lists, "        places(heads(~end)) = slot\n" -> ""),
     Mutant(
       "place of a list that got short forgotten",
       lists,
       "if (places != null) places(tuple) = ~(Head * key + i)" -> ""
-    ),
-    Mutant(
-      "key beside the tuple of a list that got short forgotten",
-      lists,
-      "if (besides != null) heads(Head * key + i + 1) = besides(header + i)" -> ""
     ),
     Mutant(
       "chunk given back too early",

@@ -27,11 +27,23 @@ final case class Case(
   def block: BlockDef = BlockDef(
     inputs.map(_.definition),
     attributes.map(a => AttributeDef(a.nullSafe)),
-    relations.map { r =>
-      RelationDef(r.input, r.keys.map { case (a, column) => a -> KeyField(column, attributes(a).variable) })
+    relations.zipWithIndex.map { case (r, i) =>
+      RelationDef(
+        r.input,
+        r.keys.map { case (a, column) => a -> KeyField(column, attributes(a).variable) },
+        shown(i)
+      )
     },
     tree
   )
+
+  /** Up to four columns of fixed width, keys among them or not, none of some relations. */
+  private def shown(relation: Int): IndexedSeq[Int] = {
+    val columns = inputs(relations(relation).input).columns
+    val fixed = columns.indices.filterNot(columns)
+    val (first, rest) = fixed.splitAt(if (fixed.isEmpty) 0 else batches.size % fixed.size)
+    (rest ++ first).take((relation + batches.size) % 5)
+  }
 
   /** Relations of `input` that may take `row`: no NULL where NULL joins nothing. */
   def roles(input: Int, row: Int): Long = {

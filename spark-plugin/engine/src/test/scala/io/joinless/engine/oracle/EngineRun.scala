@@ -3,7 +3,7 @@ package io.joinless.engine.oracle
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual, Results, Run}
+import io.joinless.engine.enumerate.{FullEnumeration, Membership, Places, Residual, Results, Run}
 import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal}
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
 
@@ -187,23 +187,27 @@ final class EngineRun(query: Case) {
   ): mutable.LongMap[Long] = {
     val announced = new Array[Int](relations)
     val run = new Run
+    val shown = new Shown
     var first = true
     var left = 0 // of the run
     def next(): Boolean =
       if (left > 0) {
         left -= 1
-        announced(run.relation) = run.page(run.from + left)
+        announced(run.relation) = run.row(left)
+        shown.turn(run, left)
         true
       } else if (random.nextBoolean()) { from.next() && { announce(); true } }
       else
         from.next(run) && {
           announce()
           left = run.size - 1
-          expect(announced(run.relation) == run.page(run.from + left), "a run does not begin with the next result")
+          expect(announced(run.relation) == run.row(left), "a run does not begin with the next result")
+          shown.turn(run, left)
           runs += (if (left > 0) 1 else 0)
           true
         }
     def announce(): Unit = {
+      shown.tell(from.changed, from.places, from.rows)
       for (r <- 0 until relations)
         if ((from.changed >>> r & 1L) != 0) announced(r) = from.rows(r)
         else expect(!first && announced(r) == from.rows(r), s"relation $r changed without notice")
@@ -229,6 +233,40 @@ final class EngineRun(query: Case) {
     }
     checkDelay(end = 1)
     into.filterInPlace((_, w) => w != 0)
+  }
+
+  /** Reads what results show from their places, and only when it is told that these may have changed. */
+  final private class Shown {
+    private val fields = for {
+      (relation, r) <- query.block.relations.zipWithIndex
+      field <- relation.shown
+      (place, offset) <- tree.place(r, field)
+    } yield (r, field, place, offset)
+    private val seen = mutable.HashMap.empty[(Int, Int), Long]
+
+    def tell(changed: Long, places: Places, rows: Array[Int]): Unit =
+      for ((r, field, place, offset) <- fields) {
+        if ((changed >>> place & 1L) != 0L) seen((r, field)) = places.pages(place)(places.starts(place) + offset)
+        check(r, field, rows(r))
+      }
+
+    def turn(run: Run, i: Int): Unit =
+      for ((r, field, place, offset) <- fields if r == run.relation) {
+        if (place == r) seen((r, field)) = run.records(run.from + i * run.width + 1 + offset)
+        check(r, field, run.row(i))
+      }
+
+    private def check(relation: Int, field: Int, row: Int): Unit = {
+      val input = query.inputs(query.relations(relation).input)
+      val arena = tree.arena(query.relations(relation).input)
+      val word = arena.page(row)(arena.start(row) + (input.columns.size + 63) / 64 + field)
+      val isNull = (arena.page(row)(arena.start(row) + (field >>> 6)) >>> (field & 63) & 1L) != 0L
+      expect(
+        !isNull || tree.place(relation, field).exists(_._1 < relations),
+        s"a NULL of field $field is read from a key"
+      )
+      expect(seen.get((relation, field)).contains(word), s"field $field of relation $relation is another row's")
+    }
   }
 
   private def expectDelay(moves: Long, levels: Long): Unit =

@@ -111,30 +111,76 @@ class StorageSpec extends AnyFunSuite {
       for ((key, id) <- ids) assert(find(key) == id)
     }
 
-  for (removable <- Seq(true, false); beside <- Seq(false, true))
-    test(s"oracle_lists: tuples of each key, no holes (removable: $removable, something beside each: $beside)") {
-      val random = new Random(9)
-      val keys = new PagedInts
-      if (beside) (0 until 3000).foreach(t => keys(t) = 7 * t + 1)
-      val lists = new IntLists(removable, if (beside) keys else null)
-      def byRuns(key: Int): IndexedSeq[Int] = {
-        val found = IndexedSeq.newBuilder[Int]
-        var (slot, left) = (lists.first(key), lists.count(key))
-        while (left > 0) {
-          val size = lists.inLastRun(left)
-          val at = lists.at(slot)
-          val run = (at until at - size by -1).map(lists.page(slot)(_))
-          if (beside)
-            assert((at until at - size by -1).map(i => lists.besidePage(slot)(i + lists.besideShift(slot))) == run.map(
-              keys(_)
-            ))
-          found ++= run
-          slot = lists.below(slot, size)
-          left -= size
+  /** Lists of either kind. */
+  private trait Lists {
+    def push(key: Int, tuple: Int): Unit
+    def remove(key: Int, tuple: Int): Unit
+    def count(key: Int): Int
+
+    /** Tuples of a key, found in every way there is. */
+    def found(key: Int): IndexedSeq[Int]
+  }
+
+  private def plain(removable: Boolean): Lists = new Lists {
+    private val lists = new IntLists(removable)
+    def push(key: Int, tuple: Int): Unit = lists.push(key, tuple)
+    def remove(key: Int, tuple: Int): Unit = lists.remove(key, tuple)
+    def count(key: Int): Int = lists.count(key)
+    def found(key: Int): IndexedSeq[Int] = {
+      val found = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(lists.tuple).toIndexedSeq
+      assert(lists.isEmpty(key) == found.isEmpty)
+      found
+    }
+  }
+
+  /** @param fields how many words of its row lie beside a tuple */
+  private def records(removable: Boolean, withKeys: Boolean, fields: Int): Lists = new Lists {
+    private val keys = new PagedInts
+    if (withKeys) (0 until 3000).foreach(t => keys(t) = 7 * t + 1)
+    private val arena = new TupleArena(4)
+    for (t <- 0 until 3000) arena.append(Array(0L, t.toLong, -t.toLong, t * 1000003L), 0, 4)
+    private val words = if (fields == 0) null else new ShownWords(arena, 3, Array(2, 0, 1).take(fields))
+    private val lists = new RecordLists(removable, if (withKeys) keys else null, words)
+    def push(key: Int, tuple: Int): Unit = lists.push(key, tuple)
+    def remove(key: Int, tuple: Int): Unit = lists.remove(key, tuple)
+    def count(key: Int): Int = lists.count(key)
+    def found(key: Int): IndexedSeq[Int] = {
+      val slots = (lists.count(key) - 1 to 0 by -1).scanLeft(lists.first(key))(lists.next)
+      assert(slots.last == 0)
+      val found = slots.init.map(lists.tuple)
+      assert(lists.isEmpty(key) == found.isEmpty && byRuns(key) == found && lists.besideIsRight(key))
+      found
+    }
+
+    private def byRuns(key: Int): IndexedSeq[Int] = {
+      val found = IndexedSeq.newBuilder[Int]
+      var (slot, left) = (lists.first(key), lists.count(key))
+      while (left > 0) {
+        val size = lists.inLastRun(left)
+        for (i <- 0 until size) {
+          val record = lists.page(slot)(lists.at(slot) - i * lists.width)
+          if (withKeys) assert(RecordLists.beside(record) == keys(RecordLists.tuple(record)))
+          found += RecordLists.tuple(record)
         }
-        assert(slot == 0)
-        found.result()
+        left -= size
+        if (left > 0) slot = lists.below(slot, size)
       }
+      found.result()
+    }
+  }
+
+  private val kinds: Seq[(String, Boolean => Lists)] = Seq(
+    "plain" -> plain,
+    "with nothing beside" -> (records(_, withKeys = false, 0)),
+    "with a key beside" -> (records(_, withKeys = true, 0)),
+    "with a word beside" -> (records(_, withKeys = false, 1)),
+    "with a key and three words beside" -> (records(_, withKeys = true, 3))
+  )
+
+  for (removable <- Seq(true, false); (kind, create) <- kinds)
+    test(s"oracle_lists: tuples of each key, no holes ($kind, removable: $removable)") {
+      val random = new Random(9)
+      val lists = create(removable)
       val expected = IndexedSeq.fill(6)(mutable.LinkedHashSet.empty[Int])
       val keyOf = mutable.HashMap.empty[Int, Int]
       val capacity = 3000
@@ -154,19 +200,30 @@ class StorageSpec extends AnyFunSuite {
           lists.push(key, tuple)
         }
         if (step % 100 == 0) for (key <- expected.indices) {
-          val found = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(lists.tuple).toIndexedSeq
-          assert(found.size == lists.count(key) && found.toSet == expected(key) && lists.isEmpty(key) == found.isEmpty)
-          assert(byRuns(key) == found && lists.besideIsRight(key))
+          val found = lists.found(key)
+          assert(found.size == lists.count(key) && found.toSet == expected(key))
         }
       }
     }
 
+  test("words beside rows say whether one of them is NULL") {
+    val arena = new TupleArena(4)
+    for (nulls <- Seq(0L, 2L, 1L)) arena.append(Array(nulls, 5, 6, 7), 0, 4)
+    val words = new ShownWords(arena, 3, Array(2, 0))
+    val copied = new Array[Long](2)
+    for ((row, anyNull) <- Seq(0 -> false, 1 -> false, 2 -> true, 0 -> true)) {
+      words.copy(row, copied, 0)
+      assert(copied.toSeq == Seq(7L, 5L) && words.anyNull == anyNull)
+    }
+  }
+
   test("lists: what is removed is used again") {
     val lists = new IntLists(removable = true)
+    val records = new RecordLists(removable = true)
     def cycle(): Long = {
-      for (t <- 0 until 10000) lists.push(t % 7, t)
-      for (t <- 0 until 10000) lists.remove(t % 7, t)
-      lists.bytes
+      for (t <- 0 until 10000) { lists.push(t % 7, t); records.push(t % 7, t) }
+      for (t <- 0 until 10000) { lists.remove(t % 7, t); records.remove(t % 7, t) }
+      lists.bytes + records.bytes
     }
     val once = cycle()
     for (_ <- 1 to 20) assert(cycle() === once)

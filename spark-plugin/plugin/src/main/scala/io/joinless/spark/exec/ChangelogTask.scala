@@ -1,5 +1,6 @@
 package io.joinless.spark.exec
 
+import io.joinless.engine.enumerate.Run
 import io.joinless.engine.update.ChangeBatch
 import io.joinless.spark.spec.{BlockSpec, ColumnRef}
 import io.joinless.spark.state.{CellState, Undo}
@@ -34,12 +35,27 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
 
   override protected val batch =
     new ChangeBatch(start.tree, ResidualPredicates.compile(spec, residuals, arenaOf), owe)
-  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1)
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, start.tree.words, start.tree.place)
   private[this] val weightAt = spec.output.size
   private[this] var net: NetRows = null
+  private[this] val run = new Run
+  private[this] var left = 0 // of the run
+
+  override protected def advance(): Boolean = batch.next(run) && {
+    left = run.size - 1
+    true
+  }
+
+  /** The next row, with its weight, or with 0 where rows are added up; null behind the last one. */
+  private def nextRow(): UnsafeRow =
+    if (left > 0) {
+      left -= 1
+      output.turn(run, left)
+    } else if (step()) output.update(batch, if (net == null) batch.weight else 0L)
+    else null
 
   override protected def emitNext(): UnsafeRow =
-    if (net == null) { if (step()) output.update(batch.rows, batch.changed, batch.weight) else null }
+    if (net == null) nextRow()
     else if (!net.next()) null
     else {
       net.row.setLong(weightAt, net.weight)
@@ -50,7 +66,11 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     super.begin()
     if (batch.bothSigns && (batch.repeats || !ChangelogTask.showsAll(spec))) {
       net = new NetRows(weightAt + 1)
-      while (step()) net.add(output.update(batch.rows, batch.changed, 0L), batch.weight)
+      var row = nextRow()
+      while (row != null) {
+        net.add(row, batch.weight)
+        row = nextRow()
+      }
     }
   }
 

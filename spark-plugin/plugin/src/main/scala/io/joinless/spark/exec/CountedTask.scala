@@ -94,10 +94,13 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
 
   final protected def step(): Boolean = {
     metrics.enumerate.begin()
-    val more = batch.next()
+    val more = advance()
     if (more) metrics.enumerate.end() else metrics.enumerate.endLast() // it clears up behind the batch
     more
   }
+
+  /** Goes to the next change of the result, or to several that are told one by one. */
+  protected def advance(): Boolean = batch.next()
 
   override protected def close(): (CellState, Undo) = {
     log.close()

@@ -1,7 +1,8 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.tuples.TupleArena
-import io.joinless.spark.spec.{BlockSpec, RowCodec}
+import io.joinless.engine.enumerate.{Places, Results, Run}
+import io.joinless.engine.tuples.{ShownWords, TupleArena}
+import io.joinless.spark.spec.{BlockSpec, ColumnRef, RowCodec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.DecimalType
 import org.apache.spark.unsafe.Platform
@@ -16,24 +17,42 @@ import org.apache.spark.unsafe.Platform
   * variable-length columns behind the first that changed size. Nothing is allocated but by growth.
   *
   * @param arena arena of each relation's rows
+  * @param words what lies beside each relation's rows, null where nothing does
+  * @param place of a relation's column: where results say that it lies (`ViewTree.place`); None where it is read from the row
   * @param numbers so many columns follow, the last of them the weight of the change
   */
-final class OutputRow(spec: BlockSpec, arena: Int => TupleArena, numbers: Int = 0) {
+final class OutputRow(
+    spec: BlockSpec,
+    arena: Int => TupleArena,
+    numbers: Int = 0,
+    words: Int => ShownWords = _ => null,
+    place: (Int, Int) => Option[(Int, Int)] = (_, _) => None
+) {
   import OutputRow._
 
   private[this] val fields = spec.output.size + numbers
   private[this] val nullWords = RowCodec.nullWords(fields)
   private[this] val fixedBytes = 8 * (nullWords + fields)
+
+  /** Columns that are read from keys, by their place. */
+  private[this] val keys: Array[Key] =
+    spec.output.indices.flatMap(c => keyPlace(spec.output(c)).map(_ -> c)).groupMap(_._1)(_._2).toArray.sortBy(_._1).map {
+      case (place, columns) => new Key(place, columns.toArray)
+    }
   private[this] val sources: Array[Source] =
-    spec.output.indices.groupBy(spec.output(_).relation).toArray.sortBy(_._1).map {
+    spec.output.indices.filter(c => keyPlace(spec.output(c)).isEmpty).groupBy(spec.output(_).relation).toArray.sortBy(
+      _._1
+    ).map {
       case (relation, columns) =>
         val layout = spec.inputs(spec.relations(relation).input).columns
         val (fixed, variable) = columns.partition(c => UnsafeRow.isFixedLength(layout(spec.output(c).ordinal).dataType))
         new Source(
           relation,
           arena(relation),
+          words(relation),
           RowCodec.nullWords(layout.size),
           fixed.map(spec.output(_).ordinal).toArray,
+          fixed.map(c => place(relation, spec.output(c).ordinal).fold(-1)(_._2)).toArray,
           fixed.toArray,
           variable.nonEmpty
         )
@@ -52,43 +71,71 @@ final class OutputRow(spec: BlockSpec, arena: Int => TupleArena, numbers: Int = 
   private[this] val variableRelations: Long =
     sources.iterator.filter(_.hasVariable).map(s => 1L << s.relation).foldLeft(0L)(_ | _)
 
+  /** By relation; null where nothing of it is shown. */
+  private[this] val sourceOf: Array[Source] =
+    spec.relations.indices.map(r => sources.find(_.relation == r).orNull).toArray
+
   private[this] var buffer = new Array[Byte](fixedBytes)
   private[this] val row = new UnsafeRow(fields)
   row.pointTo(buffer, fixedBytes)
 
-  /** @param rows row id per relation
-    * @param changed relations whose row may differ from the one of the update before; all of them the first time
-    */
-  def update(rows: Array[Int], changed: Long): UnsafeRow = {
-    var s = 0
-    while (s < sources.length) {
-      val source = sources(s)
-      if ((changed >>> source.relation & 1L) != 0L) {
-        source.pointTo(rows(source.relation))
-        writeFixed(source)
-      }
-      s += 1
-    }
-    if ((changed & variableRelations) != 0L) writeVariable(changed)
-    row
-  }
+  def update(results: Results): UnsafeRow = update(results.rows, results.changed, results.places)
 
   /** As `update`, with a weight. */
-  def update(rows: Array[Int], changed: Long, weight: Long): UnsafeRow = {
-    val row = update(rows, changed)
+  def update(results: Results, weight: Long): UnsafeRow = {
+    val row = update(results)
     row.setLong(fields - 1, weight)
     row
   }
 
-  /** As `update`, with sums and a weight: `element` has the weight, then the sums. */
+  /** The result of a run at `i`, where `update` or `turn` wrote another one of that run: only the row of its relation differs. */
+  def turn(run: Run, i: Int): UnsafeRow = {
+    val source = sourceOf(run.relation)
+    if (source != null) {
+      if (source.isBeside) source.pointTo(run.records, run.from + i * run.width + 1) else source.pointTo(run.row(i))
+      writeFixed(source)
+      if (source.hasVariable) writeVariable(1L << run.relation)
+    }
+    row
+  }
+
+  /** The same of rows beside which nothing lies. */
+  def update(rows: Array[Int], changed: Long): UnsafeRow = update(rows, changed, null: Places)
+
+  /** @param rows row id per relation
+    * @param changed relations whose row may differ from the one of the update before; all of them the first time
+    * @param places where what lies beside them lies; null where nothing does
+    */
+  private def update(rows: Array[Int], changed: Long, places: Places): UnsafeRow = {
+    var s = 0
+    while (s < sources.length) {
+      val source = sources(s)
+      if ((changed >>> source.relation & 1L) != 0L) {
+        if (source.isBeside) source.pointTo(places.pages(source.relation), places.starts(source.relation))
+        else source.pointTo(rows(source.relation))
+        writeFixed(source)
+      }
+      s += 1
+    }
+    if (places != null) writeKeys(changed, places)
+    if ((changed & variableRelations) != 0L) writeVariable(changed)
+    row
+  }
+
+  /** As `update`, with sums and a weight: `element` has the weight, then the sums. Nothing lies beside the rows. */
   def update(rows: Array[Int], changed: Long, element: Array[Long]): UnsafeRow = {
     var i = 1
     while (i < numbers) {
       setLong(i - 1, element(i))
       i += 1
     }
-    update(rows, changed, element(0))
+    val row = update(rows, changed)
+    row.setLong(fields - 1, element(0))
+    row
   }
+
+  private def keyPlace(column: ColumnRef): Option[Int] =
+    place(column.relation, column.ordinal).map(_._1).filter(_ >= spec.relations.size)
 
   private def setLong(number: Int, value: Long): Unit =
     Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + 8L * (nullWords + spec.output.size + number), value)
@@ -96,20 +143,38 @@ final class OutputRow(spec: BlockSpec, arena: Int => TupleArena, numbers: Int = 
   private def writeFixed(source: Source): Unit = {
     val base = Platform.BYTE_ARRAY_OFFSET + 8L * nullWords
     val words = source.page
-    val from = source.start + source.nullWords
+    val from = source.from
+    val offsets = source.offsets
     var i = 0
-    while (i < source.ordinals.length) {
-      Platform.putLong(buffer, base + 8L * source.columns(i), words(from + source.ordinals(i)))
+    while (i < offsets.length) {
+      Platform.putLong(buffer, base + 8L * source.columns(i), words(from + offsets(i)))
       i += 1
     }
     val nulls = source.anyNull
     if (nulls || source.wroteNulls) {
       i = 0
       while (i < source.ordinals.length) {
-        setNull(source.columns(i), source.isNull(source.ordinals(i)))
+        setNull(source.columns(i), nulls && source.isNull(source.ordinals(i)))
         i += 1
       }
       source.wroteNulls = nulls
+    }
+  }
+
+  private def writeKeys(changed: Long, places: Places): Unit = {
+    val base = Platform.BYTE_ARRAY_OFFSET + 8L * nullWords
+    var k = 0
+    while (k < keys.length) {
+      val key = keys(k)
+      if ((changed >>> key.place & 1L) != 0L) {
+        val word = places.pages(key.place)(places.starts(key.place))
+        var i = 0
+        while (i < key.columns.length) {
+          Platform.putLong(buffer, base + 8L * key.columns(i), word)
+          i += 1
+        }
+      }
+      k += 1
     }
   }
 
@@ -164,29 +229,50 @@ final class OutputRow(spec: BlockSpec, arena: Int => TupleArena, numbers: Int = 
 
 private object OutputRow {
 
+  /** Where a column goes that is read from keys, which have no NULL. */
+  final class Key(val place: Int, val columns: Array[Int])
+
   /** The current row of one relation, and where its fixed-width columns go. */
   final class Source(
       val relation: Int,
       arena: TupleArena,
-      val nullWords: Int,
+      words: ShownWords,
+      nullWords: Int,
       val ordinals: Array[Int],
+      places: Array[Int],
       val columns: Array[Int],
       val hasVariable: Boolean
   ) {
     var page: Array[Long] = null
-    var start = 0
+    var start = 0 // of the row
     var wroteNulls = false
+
+    // column i of the fixed ones lies at page(from + offsets(i))
+    var from = 0
+    var offsets: Array[Int] = ordinals
+
+    /** What is shown of a row lies beside it, and says all. */
+    def isBeside: Boolean = words != null && !words.anyNull
 
     def pointTo(row: Int): Unit = {
       page = arena.page(row)
       start = arena.start(row)
+      from = start + nullWords
+      offsets = ordinals
+    }
+
+    /** To what lies beside the row. */
+    def pointTo(besides: Array[Long], at: Int): Unit = {
+      page = besides
+      from = at
+      offsets = places
     }
 
     def word(ordinal: Int): Long = page(start + nullWords + ordinal)
 
     def isNull(ordinal: Int): Boolean = (page(start + (ordinal >> 6)) >>> (ordinal & 63) & 1L) != 0L
 
-    def anyNull: Boolean = {
+    def anyNull: Boolean = !isBeside && {
       var i = 0
       while (i < nullWords) {
         if (page(start + i) != 0L) return true

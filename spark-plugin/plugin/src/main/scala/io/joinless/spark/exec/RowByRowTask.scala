@@ -1,5 +1,6 @@
 package io.joinless.spark.exec
 
+import io.joinless.engine.enumerate.Run
 import io.joinless.engine.update.{DeltaEnumeration, Reversal}
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.state.{CellState, Undo}
@@ -17,13 +18,15 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
 
   final protected val tree: ViewTree = start.tree
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
-  private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0)
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0, tree.words, tree.place)
   private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
   private[this] var roles = 0L // of the current row, not yet inserted
   private[this] var row = 0
   private[this] var untouched = false // none of the current row's roles is inserted
   private[this] var enumerating = false
+  private[this] val run = new Run
+  private[this] var left = 0 // of the run
 
   override protected def emit(): UnsafeRow = {
     var result: UnsafeRow = null
@@ -38,15 +41,21 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
     result
   }
 
-  private def nextResult(): UnsafeRow = {
-    metrics.enumerate.begin()
-    val result =
-      if (!delta.next()) null
-      else if (weighted) output.update(delta.rows, delta.changed, 1L)
-      else output.update(delta.rows, delta.changed)
-    metrics.enumerate.end()
-    result
-  }
+  private def nextResult(): UnsafeRow =
+    if (left > 0) {
+      left -= 1
+      output.turn(run, left)
+    } else {
+      metrics.enumerate.begin()
+      val result =
+        if (!delta.next(run)) null
+        else {
+          left = run.size - 1
+          if (weighted) output.update(delta, 1L) else output.update(delta)
+        }
+      metrics.enumerate.end()
+      result
+    }
 
   private def insert(): Unit = {
     val role = java.lang.Long.numberOfTrailingZeros(roles)

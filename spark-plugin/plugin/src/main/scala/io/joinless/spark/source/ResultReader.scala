@@ -47,7 +47,7 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
     private[this] val arenaOf: Int => TupleArena = r => arenas(spec.relations(r).input)
     private[this] val enumeration =
       new FullEnumeration(tree, ResidualPredicates.compile(spec, scan.residuals, arenaOf))
-    private[this] val output = new OutputRow(spec, arenaOf)
+    private[this] val output = new OutputRow(spec, arenaOf, words = tree.words, place = tree.place)
     private[this] val filter = scan.filters.reduceOption(And(_, _)).map { condition =>
       val predicate = Predicate.create(condition)
       predicate.initialize(cell)
@@ -58,7 +58,7 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
     /** The next row that passes; null behind the last one. */
     def next(): InternalRow = {
       while (enumeration.next()) {
-        val row = output.update(enumeration.rows, enumeration.changed)
+        val row = output.update(enumeration)
         if (filter.forall(_.eval(row))) return project.fold[InternalRow](row)(_(row))
       }
       null

@@ -20,14 +20,22 @@ object RowCodec {
     if (input.columns.forall(c => UnsafeRow.isFixedLength(c.dataType))) RowProjection.fixedWords(input.columns.size)
     else 0
 
+  /** Columns of a relation that results show; none where one of them varies in length, so that rows are read anyway. */
+  private def shown(spec: BlockSpec, relation: Int): IndexedSeq[Int] = {
+    val columns = spec.inputs(spec.relations(relation).input).columns
+    val shown = spec.output.filter(_.relation == relation).map(_.ordinal).distinct
+    if (shown.forall(c => UnsafeRow.isFixedLength(columns(c).dataType))) shown else IndexedSeq.empty
+  }
+
   def blockDef(spec: BlockSpec): BlockDef = BlockDef(
     inputs = spec.inputs.map(i => InputDef(i.columns.size, fixedWords(i), i.retractable)),
     attributes = spec.attributes.map(a => AttributeDef(a.nullSafe)),
-    relations = spec.relations.map { r =>
+    relations = spec.relations.zipWithIndex.map { case (r, i) =>
       val columns = spec.inputs(r.input).columns
       RelationDef(
         r.input,
-        r.keys.map(k => (k.attribute, KeyField(k.ordinal, !UnsafeRow.isFixedLength(columns(k.ordinal).dataType))))
+        r.keys.map(k => (k.attribute, KeyField(k.ordinal, !UnsafeRow.isFixedLength(columns(k.ordinal).dataType)))),
+        shown(spec, i)
       )
     },
     tree = spec.tree,

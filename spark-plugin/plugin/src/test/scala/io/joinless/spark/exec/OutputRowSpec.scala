@@ -2,7 +2,8 @@ package io.joinless.spark.exec
 
 import scala.util.Random
 
-import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.enumerate.{Places, Results, Run}
+import io.joinless.engine.tuples.{ShownWords, TupleArena}
 import io.joinless.spark.Blocks._
 import io.joinless.spark.spec.{BlockSpec, ColumnRef, RowCodec}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -47,14 +48,24 @@ class OutputRowSpec extends AnyFunSuite {
     case other => throw new MatchError(other)
   }
 
-  /** Random results with random changed sets, each compared with Spark's own projection of the joined columns. */
-  private def check(types: Seq[DataType], output: BlockSpec => IndexedSeq[ColumnRef], random: Random): Unit = {
+  /** Random results with random changed sets, each compared with Spark's own projection of the joined columns.
+    *
+    * @param narrow first columns, which are never NULL, are read from keys, and what else is shown of rows lies beside them where it can; the
+    *   first results have no NULL, so that it says all
+    */
+  private def check(
+      types: Seq[DataType],
+      output: BlockSpec => IndexedSeq[ColumnRef],
+      random: Random,
+      narrow: Boolean = false
+  ): Unit = {
     val plain = block(types)(Seq((0, 0)), Seq((0, 0)), Seq((0, 0)))
     val spec = plain.shaped(_.copy(output = output(plain)))
     val arenas = spec.inputs.map(i => new TupleArena(RowCodec.fixedWords(i)))
     val stored = arenas.map { arena =>
       (0 until 20).map { _ =>
-        val values = types.map(value(_, random))
+        def first = Iterator.continually(value(types.head, random)).find(!narrow || _ != null).get
+        val values = first +: types.tail.map(value(_, random))
         val bytes = row(types, values: _*)
         (CellTask.append(arena, bytes.getBaseObject, bytes.getBaseOffset, bytes.getSizeInBytes), values)
       }
@@ -64,12 +75,40 @@ class OutputRowSpec extends AnyFunSuite {
     val columns = outputTypes.zipWithIndex.map { case (t, c) =>
       UnsafeProjection.create(Seq(BoundReference(c, t, nullable = true)))
     }
-    val out = new OutputRow(spec, arenas)
+    val besides = (0 until 3).map { r =>
+      val shown = spec.output.filter(_.relation == r).map(_.ordinal).distinct.filter(_ > 0)
+      if (narrow && shown.size <= 2 && shown.forall(c => UnsafeRow.isFixedLength(types(c)))) shown else IndexedSeq.empty
+    }
+    val words = (0 until 3).map { r =>
+      if (besides(r).isEmpty) null else new ShownWords(arenas(spec.relations(r).input), types.size, besides(r).toArray)
+    }
+    def place(relation: Int, ordinal: Int) =
+      if (narrow && ordinal == 0) Some((3 + relation, 0))
+      else Option.when(besides(relation).contains(ordinal))((relation, besides(relation).indexOf(ordinal)))
+    val out = new OutputRow(spec, arenas, words = words, place = place)
+    val places = new Places(6)
     val current = new Array[Int](3)
+    def choose(relation: Int, calm: Boolean): Int = {
+      val without = stored(relation).indices.filterNot(stored(relation)(_)._2.contains(null))
+      if (calm && without.nonEmpty) without(random.nextInt(without.size)) else random.nextInt(20)
+    }
     for (i <- 0 until 200) {
       val changed = if (i == 0) 7L else random.nextInt(8).toLong
-      for (r <- 0 until 3 if (changed >>> r & 1) != 0) current(r) = random.nextInt(20)
-      val written = out.update(Array.tabulate(3)(r => stored(r)(current(r))._1), changed)
+      for (r <- 0 until 3 if (changed >>> r & 1) != 0) {
+        current(r) = choose(r, calm = narrow && i < 100)
+        places.pages(r) = Array.fill(5)(random.nextLong())
+        places.starts(r) = random.nextInt(3)
+        if (words(r) != null) words(r).copy(stored(r)(current(r))._1, places.pages(r), places.starts(r))
+        places.pages(3 + r) = Array.fill(5)(random.nextLong())
+        places.starts(3 + r) = random.nextInt(5)
+        if (narrow) {
+          val (id, arena) = (stored(r)(current(r))._1, arenas(spec.relations(r).input))
+          places.pages(3 + r)(places.starts(3 + r)) = arena.page(id)(arena.start(id) + RowCodec.nullWords(types.size))
+        }
+      }
+      val rows = Array.tabulate(3)(r => stored(r)(current(r))._1)
+      val written = if (narrow) out.update(new OutputRowSpec.Told(rows, changed | changed << 3, places))
+      else out.update(rows, changed)
       val wanted =
         expect(InternalRow.fromSeq(spec.output.map(c => stored(c.relation)(current(c.relation))._2(c.ordinal))))
       for (c <- outputTypes.indices) {
@@ -98,6 +137,21 @@ class OutputRowSpec extends AnyFunSuite {
       check(fixed ++ variable, s => random.shuffle(s.output ++ s.output).take(1 + seed), new Random(seed))
   }
 
+  test("differential_ columns that lie beside rows or at keys, and rows with NULLs among them") {
+    val random = new Random(8)
+    for (seed <- 0 until 20)
+      check(
+        fixed ++ variable.take(2),
+        s =>
+          random.shuffle((0 until 3).flatMap { r =>
+            val shown = random.shuffle(s.output.filter(_.relation == r)).take(1 + random.nextInt(3))
+            if (seed % 4 == 0) shown ++ shown.take(1) else shown
+          }),
+        new Random(seed),
+        narrow = true
+      )
+  }
+
   test("no columns at all") { check(fixed, _ => IndexedSeq.empty, new Random(6)) }
 
   test("fixed-width rows are byte for byte Spark's") {
@@ -108,5 +162,15 @@ class OutputRowSpec extends AnyFunSuite {
     }
     val written: UnsafeRow = new OutputRow(spec, arenas).update(rows.toArray, 3L)
     assert(written == row(Seq.fill(4)(LongType), 1L, null, 2L, 3L))
+  }
+}
+
+private object OutputRowSpec {
+
+  /** One result. */
+  final class Told(val rows: Array[Int], val changed: Long, val places: Places) extends Results {
+    def weight: Long = 1L
+    def next(): Boolean = false
+    def next(run: Run): Boolean = false
   }
 }

@@ -1,0 +1,29 @@
+package io.joinless.engine.tuples
+
+/** Which elements of a pool are taken: chunks of a few sizes, each within one page; freed ones are used again.
+  *
+  * @param sizes elements of a chunk, by class
+  */
+final private[tuples] class ChunkSpace(sizes: Array[Int]) {
+  private[this] var end = 0 // of the pool
+  private[this] var freed: Array[IntStack] = null // by class, once there are any
+
+  /** The first element of a new chunk. */
+  def allocate(chunkClass: Int): Int =
+    if (freed != null && !freed(chunkClass).isEmpty) freed(chunkClass).pop()
+    else {
+      val size = sizes(chunkClass)
+      if (PagedInts.at(end) + size > PagedInts.PageSize) end = (end | PagedInts.PageSize - 1) + 1
+      val chunk = end
+      end += size
+      require(end > 0, "lists of one kind have 2^31 elements at most")
+      chunk
+    }
+
+  def free(chunk: Int, chunkClass: Int): Unit = {
+    if (freed == null) freed = Array.fill(sizes.length)(new IntStack)
+    freed(chunkClass).push(chunk)
+  }
+
+  def bytes: Long = if (freed == null) 0 else freed.iterator.map(_.bytes).sum
+}

@@ -1,0 +1,54 @@
+package io.joinless.engine.tuples
+
+/** Where the chunks of lists begin in a pool, and which of them are free.
+  *
+  * A list's chunks hold twice as many tuples (and one) as the one before, up to 63, and lie in one page behind a header, so walking a long
+  * list is walking memory in order, and a list wastes less than it holds. A chunk of class c holds (2 << c) − 1 tuples; the first one of a
+  * list is of class `lowest`.
+  */
+final private[tuples] class Chunks(lowest: Int) {
+  import Chunks._
+
+  private[this] val space = new ChunkSpace(Array.tabulate(Classes)(2 << _))
+
+  // lengths at which a list of small chunks is full: from class 0 on 0, 1, 1+3, 1+3+7, …
+  private[this] val smallBorders = (lowest until Classes).scanLeft(0)((length, c) => length + (2 << c) - 1)
+  private[this] val small = smallBorders.last
+
+  // class of the chunk that begins at a length below `small`; −1 where none begins
+  private[this] val begins = {
+    val table = Array.fill(small)(-1)
+    for ((border, i) <- smallBorders.init.zipWithIndex) table(border) = lowest + i
+    table
+  }
+
+  // by length, up to `small`: that of the list without its last chunk
+  private[this] val without = {
+    val table = new Array[Int](small + 1)
+    for (length <- 1 to small) table(length) = smallBorders.takeWhile(_ < length).last
+    table
+  }
+
+  /** Length of a list of `length` > 0 tuples without its last chunk. */
+  def borderBelow(length: Int): Int =
+    if (length <= small) without(length) else length - 1 - (length - 1 - small) % Largest
+
+  /** A list of this length fills its chunks exactly. */
+  def isBorder(length: Int): Boolean =
+    if (length < small) begins(length) >= 0 else (length - small) % Largest == 0
+
+  /** The header of a new chunk, for tuples from a border on. */
+  def allocate(border: Int): Int = space.allocate(classAt(border))
+
+  /** The chunk that held the tuples from a border on is free. */
+  def free(header: Int, border: Int): Unit = space.free(header, classAt(border))
+
+  private def classAt(border: Int): Int = if (border < small) begins(border) else Classes - 1
+
+  def bytes: Long = space.bytes
+}
+
+private object Chunks {
+  final val Classes = 6
+  final val Largest = (1 << Classes) - 1 // tuples
+}
