@@ -145,3 +145,10 @@ def test_no_file_is_a_god_file(pattern: str) -> None:
         for source in (ROOT / folder).rglob(pattern):
             if "target" not in source.parts:
                 assert len(source.read_text().splitlines()) <= 500, source
+
+
+def test_the_product_knows_no_query_or_graph_of_the_benchmark() -> None:
+    names = re.compile(r"epinions|\bg\d+k\b|\bL[34]P?\b|\bSTAR\d|\bSNB\d?\b|\bCOMB2|\bL3CNT", re.IGNORECASE)
+    sources = [*scala_sources(ENGINE), *scala_sources(PLUGIN), *sorted(PACKAGE.rglob("*.py"))]
+    assert len(sources) > 200
+    assert [f"{source.name}: {m.group()}" for source in sources for m in names.finditer(source.read_text())] == []

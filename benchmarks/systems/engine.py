@@ -20,16 +20,18 @@ CLASSPATH = ROOT / "spark-plugin/bench/target/classpath.txt"
 FLAGS = ("-XX:+UseSerialGC",)
 
 
-def _command(system: str, job: Job, report: Path) -> list[str]:
+def program(name: str, memory: str) -> list[str]:
+    """The command of a program of spark-plugin/bench, without its arguments."""
     java = subprocess.run([ROOT / "scripts/java"], capture_output=True, text=True, check=True).stdout.strip()
+    return [java, *FLAGS, f"-Xmx{memory}", "-cp", CLASSPATH.read_text(), f"io.joinless.bench.{name}"]
+
+
+def _command(system: str, job: Job, report: Path) -> list[str]:
     asked = [str(job.columns), str(job.threshold)]
     if job.query:
         asked = [";".join(job.query.clauses()), ";".join(str(len(r.columns)) for r in job.query.relations)]
     return [
-        java,
-        *FLAGS,
-        f"-Xmx{job.memory}",
-        *("-cp", CLASSPATH.read_text(), "io.joinless.bench.EngineJob"),
+        *program("EngineJob", job.memory),
         *(system, str(report), job.shape, *asked),
         *(str(job.batches), str(job.runs), str(job.warm_up), *job.inputs),
     ]

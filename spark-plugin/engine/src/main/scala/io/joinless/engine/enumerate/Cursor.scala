@@ -41,7 +41,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] var active = false
   private[this] var opened = false
 
-  /** The last level while it needs nothing but its list: no weights, no residuals. */
+  /** The last level while it needs nothing but its list: its rows count once, and no residuals are asked. */
   private[this] var innermost: Level = null
 
   val tuples = new Array[Int](tree.nodes.length)
@@ -125,13 +125,20 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       opened = true
       if (last < 0) { active = false; counters.results += 1; true }
       else {
-        if (!weighted && levels(last).lists != null && levels(last).residuals == null) innermost = levels(last)
+        if (levels(last).lists != null && levels(last).residuals == null && areEqual) innermost = levels(last)
         advance(0, fresh = true)
       }
     } else {
       changed = 0L
       advance(last, fresh = false)
     }
+
+  /** Rows of whichever level is the last one count once, so that results that differ in these only weigh the same. */
+  private def areEqual: Boolean = !weighted || {
+    var l = math.min(firstLoose, last)
+    while (l <= last && levels(l).of.plural == 0) l += 1
+    l > last
+  }
 
   private def advance(from: Int, fresh: Boolean): Boolean = {
     var l = from

@@ -1,21 +1,20 @@
 package io.joinless.engine.enumerate
 
 import io.joinless.engine.tuples.{KeyIndex, PagedInts, PagedLongs, RecordLists}
+import io.joinless.engine.view.ViewNode
 
-/** One wheel of the odometer: binds a tuple of `node`, given a bound tuple of the node `from`.
+/** One wheel of the odometer: binds a tuple of the node `of`, given a bound tuple of the node `from`.
   *
   * The candidates are a list of a key: `lists` under `keys(tuple of from)`, or under that tuple itself where it is a key
-  * (`keys` null). Without `lists` there is one candidate, the key (a generalized parent). A wheel turns from the last tuple
-  * of a list to the first, run by run: within a run it is one record down in one array.
+  * (`keys` null). Without `lists` there is one candidate, the key (a generalized parent). A wheel turns from the newest run
+  * of a list to the oldest, and within a run from the oldest record to the newest: one up in one array.
   *
   * @param source the level that binds the tuple of `from`, where the key lies beside that tuple in its list, too; else null
   * @param edge keys by which it is entered, of which results show something (null where they do not): that of place `keyPlaces(i)` is
   *   the word `keyOffsets(i)` of a key
-  * @param relations the relations (bit set) whose rows it binds
-  * @param weights how often each tuple of `node` counts, null where each counts once
   */
 final private[enumerate] class Level(
-    val node: Int,
+    val of: ViewNode,
     val from: Int,
     val lists: RecordLists,
     val keys: PagedInts,
@@ -23,13 +22,16 @@ final private[enumerate] class Level(
     edge: KeyIndex,
     keyPlaces: Array[Int],
     keyOffsets: Array[Int],
-    val relations: Long,
-    val weights: PagedLongs,
     val residuals: Array[Residual]
 ) {
+  val node: Int = of.id
+  val relations: Long = of.relations
+
+  /** How often each tuple counts, null where each counts once. */
+  val weights: PagedLongs = of.multiplicity
   private[this] val width = if (lists == null) 1 else lists.width // of a record
 
-  // the current record is at page(at); those down to page(end) come next, then `beyond` others of other runs, from `rest` on
+  // the current record is at page(at); those up to page(end) come next, then `beyond` others of other runs, from `rest` on
   private[this] var page = new Array[Long](1)
   private[this] var at = 0
   private[this] var end = 0
@@ -77,8 +79,8 @@ final private[enumerate] class Level(
 
   /** Binds the next candidate; false behind the last one. */
   def turn(): Boolean =
-    if (at > end) {
-      at -= width
+    if (at < end) {
+      at += width
       true
     } else
       beyond > 0 && {
@@ -88,7 +90,7 @@ final private[enumerate] class Level(
 
   /** Puts the current candidate and the rest of its run into `run`, and turns to the last of them. */
   def take(run: Run): Unit = {
-    run.set(node, page, end, (at - end) / width + 1, width)
+    run.set(node, page, at, (end - at) / width + 1, width)
     at = end
   }
 
@@ -96,8 +98,8 @@ final private[enumerate] class Level(
     val size = lists.inLastRun(beyond)
     beyond -= size
     page = lists.page(slot)
-    at = lists.at(slot)
-    end = at - width * (size - 1)
-    if (beyond > 0) rest = lists.below(slot, size)
+    end = lists.at(slot)
+    at = end - width * (size - 1)
+    if (beyond > 0) rest = lists.below(page, at)
   }
 }

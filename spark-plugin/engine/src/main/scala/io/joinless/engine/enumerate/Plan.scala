@@ -76,7 +76,7 @@ private[enumerate] object Plan {
     val tells = if (walk.below == null) Array.empty[Int]
     else walk.below.keyPlaces.indices.filter(i => (told >>> walk.below.keyPlaces(i) & 1L) == 0).toArray
     new Level(
-      walk.node.id,
+      walk.node,
       walk.from,
       walk.lists,
       walk.keys,
@@ -84,8 +84,6 @@ private[enumerate] object Plan {
       if (tells.isEmpty) null else walk.below.up,
       tells.map(walk.below.keyPlaces(_)),
       tells.map(walk.below.keyOffsets(_)),
-      walk.node.relations,
-      walk.node.multiplicity,
       residuals
     )
   }

@@ -2,7 +2,7 @@ package io.joinless.engine.enumerate
 
 import io.joinless.engine.tuples.RecordLists
 
-/** Results that differ in the row of one relation only, in any order.
+/** Results that differ in the row of one relation only. The first one is bound when the run is handed out.
   *
   * Their rows lie in records of `width` words behind each other, from `from` on: first the row, then what lies beside it
   * (`tuples.ShownWords`), of relations that have it. Where results come one by one, a run is one row: that of some relation that changed.

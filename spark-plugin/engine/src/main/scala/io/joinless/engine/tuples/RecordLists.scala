@@ -72,8 +72,8 @@ final class RecordLists(removable: Boolean, keys: PagedInts = null, words: Shown
   /** The newest records of a list of `length` tuples, as many as lie together behind each other: in its last chunk. */
   def inLastRun(length: Int): Int = length - borderBelow(length)
 
-  /** Where the list goes on below a run of `size` records, of which the newest lies at `slot` of the pool. */
-  def below(slot: Int, size: Int): Int = pool.word(slot - width * (size - 1) - 1, 0).toInt
+  /** Where the list goes on below a run that begins at `at` of a page of the pool. */
+  def below(page: Array[Long], at: Int): Int = page(at - 1).toInt
 
   /** The array in which the record of a slot lies, from `at(slot)` on; the older ones of its run lie below. */
   def page(slot: Int): Array[Long] = if (slot > 0) pool.page(slot) else heads.page(~slot)

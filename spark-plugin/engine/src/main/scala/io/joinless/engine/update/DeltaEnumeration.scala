@@ -56,7 +56,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   def insert(relation: Int, row: Int, weight: Long): Unit = {
     begin(relation, row, 1L)
     if (node.multiplicity != null) node.multiplicity(row) = weight
-    if (weight > 1) tree.plural += 1
+    if (weight > 1) tree.addPlural(node, 1)
     propagation.insert(node, row)
     newWeight = weight
   }
@@ -121,8 +121,8 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   private def finish(): Unit = {
     cursor.stop()
     if (sign <= 0L) {
-      if (node.weight(row) > 1) tree.plural -= 1
-      if (newWeight > 1) tree.plural += 1
+      if (node.weight(row) > 1) tree.addPlural(node, -1)
+      if (newWeight > 1) tree.addPlural(node, 1)
     }
     if (sign == 0L) propagation.reweigh(node, row, newWeight)
     else propagation.finish()

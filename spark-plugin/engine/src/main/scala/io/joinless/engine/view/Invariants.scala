@@ -19,7 +19,7 @@ object Invariants {
   def check(tree: ViewTree): Unit = {
     var alive = 0L
     var marked = 0L
-    var plural = 0L
+    var total = 0L
     for (node <- tree.nodes) {
       val inViews = members(node.vs, if (node.isRoot) 1 else node.up.limit)
       for ((key, tuple) <- inViews)
@@ -27,6 +27,7 @@ object Invariants {
       val views = inViews.map(_._2).toSet
       ensure(views.size == inViews.size, "I2", node, -1, "a tuple stands twice in V_s")
       alive += views.size
+      var plural = 0L
       for (tuple <- tuples(node, views)) {
         if (node.weight(tuple) > 1) plural += 1
         val supported = (0 until node.childCount).count(c => !node.child(c).vs.isEmpty(node.keyTo(c, tuple)))
@@ -44,6 +45,9 @@ object Invariants {
           if (live) marked += 1
         }
       }
+      if (plural != node.plural)
+        throw new IllegalStateException(s"counted ${node.plural} rows that are there more than once, found $plural")
+      total += plural
       checkLiveLists(node)
     }
     ensure(
@@ -53,8 +57,8 @@ object Invariants {
       -1,
       s"counted ${tree.counters.alive} alive tuples, found $alive"
     )
-    if (plural != tree.plural)
-      throw new IllegalStateException(s"counted ${tree.plural} rows that are there more than once, found $plural")
+    if (total != tree.plural)
+      throw new IllegalStateException(s"counted ${tree.plural} rows that are there more than once, found $total")
     ensure(
       marked == tree.counters.marked,
       "I4",

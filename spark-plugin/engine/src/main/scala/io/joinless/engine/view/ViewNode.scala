@@ -82,6 +82,10 @@ sealed abstract class ViewNode(
   final def support(tuple: Int): Int = state(tuple) & ViewNode.CountMask
   final def isAlive(tuple: Int): Boolean = support(tuple) == childNodes.length
   final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
+
+  /** How many of its tuples are there more than once. */
+  private[engine] var plural: Long = 0L
+
   final def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
 
   /** The tuple's key towards child `c`. */

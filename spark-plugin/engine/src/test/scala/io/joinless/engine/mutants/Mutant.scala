@@ -194,13 +194,14 @@ object Mutant {
       cursor,
       "Weight.multiply(weights(l), level.weights(tuples(level.node)))" -> "weights(l)"
     ),
-    Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.plural += 1" -> ""),
-    Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.plural += 1" -> ""),
+    Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.addPlural(node, 1)" -> ""),
+    Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.addPlural(node, 1)" -> ""),
+    Mutant("runs of rows that count several times", cursor, "levels(l).of.plural == 0" -> "true"),
     Mutant("innermost list not the last one", cursor, "if (innermost != null) innermost = levels(last)" -> ""),
     Mutant(
       "run without its last result",
       level,
-      "end = at - width * (size - 1)" -> "end = at - width * (if (size > 1) size - 2 else 0)"
+      "at = end - width * (size - 1)" -> "at = end - width * (if (size > 1) size - 2 else 0)"
     ),
     Mutant("run beyond its chunk", level, "beyond -= size" -> ""),
     Mutant("run with passing results", deltas, "whole = opposite == Replacements.None" -> "whole = true"),

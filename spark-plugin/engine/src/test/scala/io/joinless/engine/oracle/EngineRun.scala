@@ -189,21 +189,21 @@ final class EngineRun(query: Case) {
     val run = new Run
     val shown = new Shown
     var first = true
-    var left = 0 // of the run
+    var last = 0 // of the run
     def next(): Boolean =
-      if (left > 0) {
-        left -= 1
-        announced(run.relation) = run.row(left)
-        shown.turn(run, left)
+      if (last + 1 < run.size) {
+        last += 1
+        announced(run.relation) = run.row(last)
+        shown.turn(run, last)
         true
       } else if (random.nextBoolean()) { from.next() && { announce(); true } }
       else
         from.next(run) && {
           announce()
-          left = run.size - 1
-          expect(announced(run.relation) == run.row(left), "a run does not begin with the next result")
-          shown.turn(run, left)
-          runs += (if (left > 0) 1 else 0)
+          last = 0
+          expect(announced(run.relation) == run.row(0), "a run does not begin with the next result")
+          shown.turn(run, 0)
+          runs += (if (run.size > 1) 1 else 0)
           true
         }
     def announce(): Unit = {

@@ -163,7 +163,7 @@ class StorageSpec extends AnyFunSuite {
           found += RecordLists.tuple(record)
         }
         left -= size
-        if (left > 0) slot = lists.below(slot, size)
+        if (left > 0) slot = lists.below(lists.page(slot), lists.at(slot) - (size - 1) * lists.width)
       }
       found.result()
     }

@@ -39,18 +39,18 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
   private[this] val weightAt = spec.output.size
   private[this] var net: NetRows = null
   private[this] val run = new Run
-  private[this] var left = 0 // of the run
+  private[this] var last = 0 // of the run's results, the one handed out last
 
   override protected def advance(): Boolean = batch.next(run) && {
-    left = run.size - 1
+    last = 0
     true
   }
 
   /** The next row, with its weight, or with 0 where rows are added up; null behind the last one. */
   private def nextRow(): UnsafeRow =
-    if (left > 0) {
-      left -= 1
-      output.turn(run, left)
+    if (last + 1 < run.size) {
+      last += 1
+      output.turn(run, last)
     } else if (step()) output.update(batch, if (net == null) batch.weight else 0L)
     else null
 

@@ -26,7 +26,7 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   private[this] var untouched = false // none of the current row's roles is inserted
   private[this] var enumerating = false
   private[this] val run = new Run
-  private[this] var left = 0 // of the run
+  private[this] var last = 0 // of the run's results, the one handed out last
 
   override protected def emit(): UnsafeRow = {
     var result: UnsafeRow = null
@@ -42,15 +42,15 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   }
 
   private def nextResult(): UnsafeRow =
-    if (left > 0) {
-      left -= 1
-      output.turn(run, left)
+    if (last + 1 < run.size) {
+      last += 1
+      output.turn(run, last)
     } else {
       metrics.enumerate.begin()
       val result =
         if (!delta.next(run)) null
         else {
-          left = run.size - 1
+          last = 0
           if (weighted) output.update(delta, 1L) else output.update(delta)
         }
       metrics.enumerate.end()
