@@ -56,7 +56,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   def insert(relation: Int, row: Int, weight: Long): Unit = {
     begin(relation, row, 1L)
     if (node.multiplicity != null) node.multiplicity(row) = weight
-    if (weight > 1) tree.addPlural(node, 1)
+    if (weight > 1) addPlural(1)
     propagation.insert(node, row)
     newWeight = weight
   }
@@ -117,12 +117,18 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
     pending = true
   }
 
+  /** So many more rows of the relation are there more than once. */
+  private def addPlural(change: Int): Unit = {
+    tree.plural += change
+    node.plural += change
+  }
+
   /** Completes the pending change, enumerated or not. */
   private def finish(): Unit = {
     cursor.stop()
     if (sign <= 0L) {
-      if (node.weight(row) > 1) tree.addPlural(node, -1)
-      if (newWeight > 1) tree.addPlural(node, 1)
+      if (node.weight(row) > 1) addPlural(-1)
+      if (newWeight > 1) addPlural(1)
     }
     if (sign == 0L) propagation.reweigh(node, row, newWeight)
     else propagation.finish()

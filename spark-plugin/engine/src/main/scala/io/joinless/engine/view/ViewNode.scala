@@ -32,11 +32,13 @@ import io.joinless.engine.tuples.{
   *
   * @param relations the relations (bit set) whose rows a tuple of this node binds
   * @param multiplicity how often a tuple is there; null where each counts once
+  * @param upKeys the key of each tuple on the edge to the parent
   */
 sealed abstract class ViewNode(
     val id: Int,
     val relations: Long,
-    private[engine] val multiplicity: PagedLongs
+    private[engine] val multiplicity: PagedLongs,
+    private[engine] val upKeys: PagedInts
 ) {
   private[view] var parentNode: ViewNode = null
   private[view] var childNodes: Array[ViewNode] = Array.empty
@@ -62,7 +64,6 @@ sealed abstract class ViewNode(
     keyOffsets :+= offset
   }
 
-  private[engine] var upKeys = new PagedInts
   private[engine] val state = new PagedBytes
 
   /** Of the deletion that is pending: how many alive tuples of a key die. 0 everywhere while none is. It lies here, with the
@@ -119,8 +120,9 @@ final class RelationNode(
     val relation: Int,
     val input: Int,
     val arena: TupleArena,
-    counted: Boolean
-) extends ViewNode(id, 1L << relation, if (counted) new PagedLongs else null) {
+    counted: Boolean,
+    upKeys: PagedInts
+) extends ViewNode(id, 1L << relation, if (counted) new PagedLongs else null, upKeys) {
 
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
   private[engine] var upReaders: Array[KeyReader] = Array.empty
@@ -136,4 +138,4 @@ final class RelationNode(
 }
 
 /** Views of a generalized node: a tuple is a key of `domain`, on which all its children meet. It binds no row. */
-final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex) extends ViewNode(id, 0L, null)
+final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex) extends ViewNode(id, 0L, null, new PagedInts)

@@ -39,15 +39,7 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
   def words(relation: Int): ShownWords = relations(relation).words
 
   /** How many rows, over all relations, are there more than once. While there are none, results need no products. */
-  private[engine] def plural: Long = total
-
-  private[this] var total: Long = 0L
-
-  /** So many more rows of the node's relation are there more than once. */
-  private[engine] def addPlural(node: RelationNode, change: Int): Unit = {
-    node.plural += change
-    total += change
-  }
+  private[engine] var plural: Long = 0L
 
   def arena(input: Int): TupleArena = arenas(input)
 

@@ -52,10 +52,10 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
 
   private def relation(r: Int, separator: BitSet, up: KeyIndex): RelationNode = {
     val input = block.relations(r).input
-    val node = new RelationNode(r, r, input, arenas(input), block.inputs(input).counted)
+    val upKeys = if (up == null) new PagedInts else keysOf(r, separator, up)
+    val node = new RelationNode(r, r, input, arenas(input), block.inputs(input).counted, upKeys)
     val beside = shown.beside(r).toArray
     if (beside.nonEmpty) node.besideRows = new ShownWords(arenas(input), block.inputs(input).fields, beside)
-    if (up != null) node.upKeys = keysOf(r, separator, up)
     node
   }
 

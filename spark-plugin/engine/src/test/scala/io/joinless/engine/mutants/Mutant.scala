@@ -194,8 +194,8 @@ object Mutant {
       cursor,
       "Weight.multiply(weights(l), level.weights(tuples(level.node)))" -> "weights(l)"
     ),
-    Mutant("rows that count twice not counted", delta, "if (weight > 1) tree.addPlural(node, 1)" -> ""),
-    Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) tree.addPlural(node, 1)" -> ""),
+    Mutant("rows that count twice not counted", delta, "if (weight > 1) addPlural(1)" -> ""),
+    Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) addPlural(1)" -> ""),
     Mutant("runs of rows that count several times", cursor, "levels(l).of.plural == 0" -> "true"),
     Mutant("innermost list not the last one", cursor, "if (innermost != null) innermost = levels(last)" -> ""),
     Mutant(
