@@ -22,17 +22,6 @@ final private[tuples] class Chunks(lowest: Int) {
     table
   }
 
-  // by length, up to `small`: that of the list without its last chunk
-  private[this] val without = {
-    val table = new Array[Int](small + 1)
-    for (length <- 1 to small) table(length) = smallBorders.takeWhile(_ < length).last
-    table
-  }
-
-  /** Length of a list of `length` > 0 tuples without its last chunk. */
-  def borderBelow(length: Int): Int =
-    if (length <= small) without(length) else length - 1 - (length - 1 - small) % Largest
-
   /** A list of this length fills its chunks exactly. */
   def isBorder(length: Int): Boolean =
     if (length < small) begins(length) >= 0 else (length - small) % Largest == 0

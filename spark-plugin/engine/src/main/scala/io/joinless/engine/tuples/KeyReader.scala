@@ -68,6 +68,7 @@ object KeyReader {
   def keyWords(variable: Array[Boolean], nullSafe: Array[Boolean]): Int =
     if (variable.contains(true)) 0 else variable.length + nullWords(nullSafe)
 
-  private def nullWords(nullSafe: Array[Boolean]): Int =
+  /** Words of a key before those of its attributes. */
+  def nullWords(nullSafe: Array[Boolean]): Int =
     if (nullSafe.contains(true)) (nullSafe.length + 63) / 64 else 0
 }

@@ -40,9 +40,6 @@ final class PagedInts extends Paged(4) {
 
   private[this] var pages = new Array[Array[Int]](1)
 
-  /** The page of an element that was set; it lies there at `PagedInts.at(i)`. Holds until the next element is set. */
-  def page(i: Int): Array[Int] = pages(i >>> Shift)
-
   def apply(i: Int): Int = if (i < capacity) pages(i >>> Shift)(i & Mask) else 0
 
   def update(i: Int, value: Int): Unit = {

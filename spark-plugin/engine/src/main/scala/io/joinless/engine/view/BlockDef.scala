@@ -1,5 +1,7 @@
 package io.joinless.engine.view
 
+import scala.collection.immutable.BitSet
+
 import io.joinless.engine.query.JoinTree
 import io.joinless.engine.tuples.KeyField
 
@@ -19,6 +21,13 @@ final case class BlockDef(
   /** By input: the relations that its rows can be in. */
   val relationsOf: IndexedSeq[Array[Int]] =
     inputs.indices.map(i => relations.indices.filter(relations(_).input == i).toArray)
+
+  /** The attribute's values vary in length. */
+  def isVariable(attribute: Int): Boolean =
+    relations.exists(_.keys.exists { case (a, field) => a == attribute && field.variable })
+
+  /** Keys of an edge on these attributes: which of them can be NULL, in their order. */
+  def nullSafe(separator: BitSet): Array[Boolean] = separator.toArray.map(attributes(_).nullSafe)
 
   /** Results can disappear: some input is retractable. */
   def retractable: Boolean = inputs.exists(_.retractable)

@@ -19,7 +19,7 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
       arenas(definition.input),
       block.inputs(definition.input).fields,
       EdgeKeys.fields(block, relation, attributes).toArray,
-      attributes.toArray.map(block.attributes(_).nullSafe)
+      block.nullSafe(attributes)
     )
   }
 
@@ -39,7 +39,7 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
       (
         block.relations(r).input,
         EdgeKeys.fields(block, r, attributes),
-        attributes.toIndexedSeq.map(block.attributes(_).nullSafe)
+        block.nullSafe(attributes).toIndexedSeq
       )
     }
     val index = columns.collectFirst(Function.unlift(indexOf.get(_))).getOrElse(this.index(attributes))
@@ -49,10 +49,7 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
 
   /** A new index of keys on some attributes. */
   def index(attributes: BitSet): KeyIndex = {
-    val variable = attributes.toArray.map { a =>
-      block.relations.indices.flatMap(r => block.relations(r).keys.collect { case (`a`, f) => f.variable }).head
-    }
-    val words = KeyReader.keyWords(variable, attributes.toArray.map(block.attributes(_).nullSafe))
+    val words = KeyReader.keyWords(attributes.toArray.map(block.isVariable), block.nullSafe(attributes))
     val arena = new TupleArena(words)
     val index = new KeyIndex(arena, words, counted = block.removable)
     keyArenas += arena

@@ -3,6 +3,7 @@ package io.joinless.engine.view
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{JoinTree, RelationNode => TreeRelation}
+import io.joinless.engine.tuples.KeyReader
 
 /** Where the fields that results show are found while results are walked, so that rows need not be read.
   * {{{
@@ -29,16 +30,18 @@ final private[engine] class ShownFields(block: BlockDef) {
     .distinct
     .take(MostPlaces - relations)
 
+  private[this] val read: Set[Int] = attributes.toSet // from keys
+
   /** Places of a walk. */
   val places: Int = relations + attributes.size
 
   /** The fields of a relation that lie beside its rows. */
-  def beside(relation: Int): IndexedSeq[Int] = others(relation, attributes.toSet).getOrElse(IndexedSeq.empty)
+  def beside(relation: Int): IndexedSeq[Int] = others(relation, read).getOrElse(IndexedSeq.empty)
 
   /** The place of a field that a relation shows, and how many words behind its start it lies; None where the row is to be read. */
   def find(relation: Int, field: Int): Option[(Int, Int)] =
-    others(relation, attributes.toSet).filter(_ => block.relations(relation).shown.contains(field)).map { others =>
-      attribute(relation, field, attributes.toSet) match {
+    others(relation, read).filter(_ => block.relations(relation).shown.contains(field)).map { others =>
+      attribute(relation, field, read) match {
         case Some(a) => (relations + attributes.indexOf(a), 0)
         case None => (relation, others.indexOf(field))
       }
@@ -46,20 +49,15 @@ final private[engine] class ShownFields(block: BlockDef) {
 
   /** Of the keys on these attributes: the places of those that are shown, and the words of a key where they are. */
   def inKeys(separator: BitSet, place: (Int, Int) => Unit): Unit =
-    for (a <- inKeys(separator) if attributes.contains(a)) {
-      val nullSafe = separator.exists(block.attributes(_).nullSafe)
+    for (a <- inKeys(separator) if read(a))
       place(
         relations + attributes.indexOf(a),
-        (if (nullSafe) (separator.size + 63) / 64 else 0) + separator.toIndexedSeq.indexOf(a)
+        KeyReader.nullWords(block.nullSafe(separator)) + separator.toIndexedSeq.indexOf(a)
       )
-    }
 
   /** The attributes that have a word of their own in such keys. */
   private def inKeys(separator: BitSet): Set[Int] =
-    if (separator.exists(isVariable)) Set.empty else separator.filterNot(block.attributes(_).nullSafe)
-
-  private def isVariable(attribute: Int): Boolean =
-    block.relations.exists(_.keys.exists { case (a, field) => a == attribute && field.variable })
+    if (separator.exists(block.isVariable)) Set.empty else separator.filterNot(block.attributes(_).nullSafe)
 
   private def attribute(relation: Int, field: Int, among: Set[Int]): Option[Int] =
     block.relations(relation).keys.collectFirst { case (a, f) if f.ordinal == field && among(a) => a }

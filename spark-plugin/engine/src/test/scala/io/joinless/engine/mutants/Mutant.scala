@@ -261,7 +261,7 @@ object Mutant {
     Mutant(
       "words of keys that say what is NULL ignored",
       shownFields,
-      "(if (nullSafe) (separator.size + 63) / 64 else 0) + " -> ""
+      "KeyReader.nullWords(block.nullSafe(separator)) + " -> ""
     ),
     Mutant("columns that can be NULL read from keys", shownFields, ".filterNot(block.attributes(_).nullSafe)" -> ""),
     Mutant("another word of a key shown", shownFields, "separator.toIndexedSeq.indexOf(a)" -> "0"),

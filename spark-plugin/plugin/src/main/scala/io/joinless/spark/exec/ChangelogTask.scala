@@ -1,6 +1,5 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.Run
 import io.joinless.engine.update.ChangeBatch
 import io.joinless.spark.spec.{BlockSpec, ColumnRef}
 import io.joinless.spark.state.{CellState, Undo}
@@ -38,21 +37,16 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
   private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, start.tree.words, start.tree.place)
   private[this] val weightAt = spec.output.size
   private[this] var net: NetRows = null
-  private[this] val run = new Run
-  private[this] var last = 0 // of the run's results, the one handed out last
 
-  override protected def advance(): Boolean = batch.next(run) && {
-    last = 0
-    true
-  }
+  override protected def advance(): Boolean = batch.next(output.run)
 
   /** The next row, with its weight, or with 0 where rows are added up; null behind the last one. */
-  private def nextRow(): UnsafeRow =
-    if (last + 1 < run.size) {
-      last += 1
-      output.turn(run, last)
-    } else if (step()) output.update(batch, if (net == null) batch.weight else 0L)
+  private def nextRow(): UnsafeRow = {
+    val ofRun = output.turn()
+    if (ofRun != null) ofRun
+    else if (step()) output.update(batch, if (net == null) batch.weight else 0L)
     else null
+  }
 
   override protected def emitNext(): UnsafeRow =
     if (net == null) nextRow()

@@ -79,7 +79,14 @@ final class OutputRow(
   private[this] val row = new UnsafeRow(fields)
   row.pointTo(buffer, fixedBytes)
 
-  def update(results: Results): UnsafeRow = update(results.rows, results.changed, results.places)
+  /** Where results are taken from that differ in one row only: `update` writes the first of them, `turn` the others. */
+  val run = new Run
+  private[this] var last = 0 // of the run, the one that was written
+
+  def update(results: Results): UnsafeRow = {
+    last = 0
+    update(results.rows, results.changed, results.places)
+  }
 
   /** As `update`, with a weight. */
   def update(results: Results, weight: Long): UnsafeRow = {
@@ -88,16 +95,20 @@ final class OutputRow(
     row
   }
 
-  /** The result of a run at `i`, where `update` or `turn` wrote another one of that run: only the row of its relation differs. */
-  def turn(run: Run, i: Int): UnsafeRow = {
-    val source = sourceOf(run.relation)
-    if (source != null) {
-      if (source.isBeside) source.pointTo(run.records, run.from + i * run.width + 1) else source.pointTo(run.row(i))
-      writeFixed(source)
-      if (source.hasVariable) writeVariable(1L << run.relation)
+  /** The next result of the run, of which only the row of the run's relation is written; null behind the last one. */
+  def turn(): UnsafeRow =
+    if (last + 1 >= run.size) null
+    else {
+      last += 1
+      val source = sourceOf(run.relation)
+      if (source != null) {
+        if (source.isBeside) source.pointTo(run.records, run.from + last * run.width + 1)
+        else source.pointTo(run.row(last))
+        writeFixed(source)
+        if (source.hasVariable) writeVariable(1L << run.relation)
+      }
+      row
     }
-    row
-  }
 
   /** The same of rows beside which nothing lies. */
   def update(rows: Array[Int], changed: Long): UnsafeRow = update(rows, changed, null: Places)

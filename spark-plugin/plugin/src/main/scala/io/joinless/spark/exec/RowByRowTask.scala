@@ -1,6 +1,5 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.Run
 import io.joinless.engine.update.{DeltaEnumeration, Reversal}
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.state.{CellState, Undo}
@@ -25,8 +24,6 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   private[this] var row = 0
   private[this] var untouched = false // none of the current row's roles is inserted
   private[this] var enumerating = false
-  private[this] val run = new Run
-  private[this] var last = 0 // of the run's results, the one handed out last
 
   override protected def emit(): UnsafeRow = {
     var result: UnsafeRow = null
@@ -41,21 +38,19 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
     result
   }
 
-  private def nextResult(): UnsafeRow =
-    if (last + 1 < run.size) {
-      last += 1
-      output.turn(run, last)
-    } else {
+  private def nextResult(): UnsafeRow = {
+    val ofRun = output.turn()
+    if (ofRun != null) ofRun
+    else {
       metrics.enumerate.begin()
       val result =
-        if (!delta.next(run)) null
-        else {
-          last = 0
-          if (weighted) output.update(delta, 1L) else output.update(delta)
-        }
+        if (!delta.next(output.run)) null
+        else if (weighted) output.update(delta, 1L)
+        else output.update(delta)
       metrics.enumerate.end()
       result
     }
+  }
 
   private def insert(): Unit = {
     val role = java.lang.Long.numberOfTrailingZeros(roles)
