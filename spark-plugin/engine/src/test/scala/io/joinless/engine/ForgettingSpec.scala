@@ -104,7 +104,7 @@ class ForgettingSpec extends AnyFunSuite {
       there -= entry
       forgotten += 1
       roles((input, row)) -= 1
-      if (roles((input, row)) == 0) tree.arena(input).free(row)
+      if (roles((input, row)) == 0) tree.free(input, row)
     }
 
     private def stockRow(relation: Int, row: Int): Int = {

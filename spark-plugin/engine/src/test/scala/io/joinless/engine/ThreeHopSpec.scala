@@ -65,7 +65,7 @@ class ThreeHopSpec extends AnyFunSuite {
       if (retract) {
         for (id <- new scala.util.Random(1).shuffle(ids.toSeq)) {
           for (r <- 0 until 3) { delta.delete(r, id); drain() }
-          arena.free(id)
+          tree.free(0, id)
         }
         assert(result.isEmpty)
         assert(tree.isEmpty, s"${tree.rows} ${tree.keys} ${tree.counters.alive} ${tree.counters.marked}")

@@ -1,6 +1,6 @@
 package io.joinless.engine.enumerate
 
-import io.joinless.engine.tuples.{KeyIndex, PagedInts, PagedLongs, RecordLists}
+import io.joinless.engine.tuples.{KeyIndex, NotedKeys, PagedLongs, RecordLists}
 import io.joinless.engine.view.ViewNode
 
 /** One wheel of the odometer: binds a tuple of the node `of`, given a bound tuple of the node `from`.
@@ -17,7 +17,7 @@ final private[enumerate] class Level(
     val of: ViewNode,
     val from: Int,
     val lists: RecordLists,
-    val keys: PagedInts,
+    val keys: NotedKeys,
     val source: Level,
     edge: KeyIndex,
     keyPlaces: Array[Int],

@@ -1,6 +1,6 @@
 package io.joinless.engine.enumerate
 
-import io.joinless.engine.tuples.{PagedInts, RecordLists}
+import io.joinless.engine.tuples.{NotedKeys, RecordLists}
 import io.joinless.engine.view.{ViewNode, ViewTree}
 import scala.collection.mutable.ArrayBuffer
 
@@ -33,7 +33,7 @@ private[enumerate] object Plan {
     ordered(Walk(tree.root, -1, tree.root.vs, null, null) +: down(tree.root, Nil), 0L, residuals)
 
   /** Binds a tuple of `node` to one of the node `from`, by a key of the edge from `below` to its parent: see [[Level]]. */
-  final private case class Walk(node: ViewNode, from: Int, lists: RecordLists, keys: PagedInts, below: ViewNode)
+  final private case class Walk(node: ViewNode, from: Int, lists: RecordLists, keys: NotedKeys, below: ViewNode)
 
   private def down(node: ViewNode, bound: Seq[ViewNode]): Vector[Walk] =
     (0 until node.childCount).toVector.filterNot(i => bound.contains(node.child(i))).flatMap { i =>

@@ -45,7 +45,13 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
     while (e < changes.size) {
       val (before, after) = (changes.before(e), changes.after(e))
       if (join.hasOtherKeys(changes.input(e))) join.present.change(changes, e)
-      if (before != after) join.relation(changes.relation(e)).change(changes.row(e), before, after)
+      if (before != after) {
+        var roles = changes.roles(e)
+        while (roles != 0L) {
+          join.relation(java.lang.Long.numberOfTrailingZeros(roles)).change(changes.row(e), before, after)
+          roles &= roles - 1
+        }
+      }
       e += 1
     }
   }

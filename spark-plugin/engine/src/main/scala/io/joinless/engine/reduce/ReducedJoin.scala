@@ -38,6 +38,8 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     whole.shownBy(i).fold(new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true))(shownIdentity)
   }.toArray
 
+  private[this] val shownBy: Array[Int] = block.inputs.indices.map(whole.shownBy(_).getOrElse(-1)).toArray
+
   private[this] val built = new SumTreeBuilder(definition, arenas, identities, whole, counters, shownIdentity)
 
   /** Per component its nodes, children before parents: the last is the root. */
@@ -61,6 +63,14 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private def shownIdentity(component: Int): KeyIndex = if (top == null) onlyIdentity else top.identity(component)
 
   override def arena(input: Int): TupleArena = arenas(input)
+
+  override private[engine] def forget(input: Int, row: Int): Unit = {
+    val component = shownBy(input)
+    if (component >= 0) forgetShown(component, row)
+  }
+
+  /** A row that a component shows is gone. */
+  private[reduce] def forgetShown(component: Int, row: Int): Unit = if (top != null) top.forget(component, row)
 
   override def rowsOf(input: Int): Long = if (hasOtherKeys(input)) present.of(input) else super.rowsOf(input)
 

@@ -68,7 +68,7 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
 
   final protected def end(): Unit = {
     roots.foreach(_.clear())
-    join.nodes.foreach(_.foreach(_.bury()))
+    for (component <- join.nodes.indices) join.nodes(component).foreach(_.bury(join.forgetShown(component, _)))
     started = false
   }
 }

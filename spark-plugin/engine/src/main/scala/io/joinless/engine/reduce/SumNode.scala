@@ -83,15 +83,19 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   /** Gives a tuple's reference to its key back. A key without one stays to the end of the batch, which may have touched it. */
   final def release(key: Int): Unit = if (up.forgo(key)) forgone.push(key)
 
-  /** The batch is over: keys that no tuple has are gone, and with a key that was a tuple of a generalized node, that one's reference. */
-  final def bury(): Unit = while (!forgone.isEmpty) {
+  /** The batch is over: keys that no tuple has are gone, and with a key that was a tuple of a generalized node, that one's reference.
+    *
+    * @param gone is told of those that the component shows
+    */
+  final def bury(gone: Int => Unit): Unit = while (!forgone.isEmpty) {
     val key = forgone.pop()
     if (up.bury(key)) parent match {
       case above: KeyNode if !above.isShown =>
         val next = above.upKeys(key)
         above.upKeys(key) = 0
         above.release(next)
-      case _ =>
+      case _: RelationNode =>
+      case _ => gone(key)
     }
   }
 

@@ -92,11 +92,11 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     if ((slot >>> 32).toInt == hash) slot.toInt - 1 else -1
   }
 
-  def retain(id: Int): Unit = if (references != null) { val _ = references.add(id, 1) }
+  def retain(id: Int, times: Int = 1): Unit = if (references != null) { val _ = references.add(id, times) }
 
-  /** True where this was the last reference: the key is gone and its id free. */
-  def release(id: Int): Boolean =
-    references != null && references.add(id, -1) == 0 && { vacate(id); keys.free(id); true }
+  /** True where these were the last references: the key is gone and its id free. */
+  def release(id: Int, times: Int = 1): Boolean =
+    references != null && references.add(id, -times) == 0 && { vacate(id); keys.free(id); true }
 
   /** Gives a reference back, and leaves a key without one where it is, until `bury`. True where there is none left. */
   def forgo(id: Int): Boolean = references != null && references.add(id, -1) == 0

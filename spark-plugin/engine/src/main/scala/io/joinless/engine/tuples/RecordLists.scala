@@ -21,7 +21,7 @@ package io.joinless.engine.tuples
   *   the tuple is in a list. Null where no walk goes on.
   * @param words what is asked of tuples, which are rows then; null where nothing is
   */
-final class RecordLists(removable: Boolean, keys: PagedInts = null, words: ShownWords = null) {
+final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: ShownWords = null) {
   import RecordLists._
 
   /** Words of a record. */
@@ -50,7 +50,7 @@ final class RecordLists(removable: Boolean, keys: PagedInts = null, words: Shown
     if (left == 0) 0 else if (isBorder(left)) pool.word(slot - 1, 0).toInt else slot - width
 
   /** What lies beside a tuple is what this array has of it. */
-  def hasBeside(keys: PagedInts): Boolean = keys != null && (keys eq this.keys)
+  def hasBeside(keys: NotedKeys): Boolean = keys != null && (keys eq this.keys)
 
   /** What lies beside the tuples of a list is what the array has of them, and what the rows have. For checks. */
   def besideIsRight(key: Int): Boolean = {

@@ -18,13 +18,15 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
 final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges) {
   import ChangeBatch.each
 
-  // entries of the net, by what they do; insertions are `refills`, under keys that are refilled, or `fresh`; `order` is that of all
+  // entries of the net, by what they do
   private[this] val deletions = new IntStack
   private[this] val reweighings = new IntStack
   private[this] val insertions = new IntStack
-  private[this] val refills = new IntStack
-  private[this] val fresh = new IntStack
-  private[this] val order = new IntStack
+
+  // the same by roles: insertions are `refills`, under keys that are refilled, or `fresh`; `order` is that of all
+  private[this] val refills = new Steps
+  private[this] val fresh = new Steps
+  private[this] val order = new Steps
   private[this] var increases = false
   private[this] var decreases = false
   private[this] var reweighsUp = false
@@ -40,7 +42,10 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   val absences = new IntStack
 
   def size: Int = order.size
-  def apply(at: Int): Int = order(at)
+  def entry(at: Int): Int = order.entry(at)
+
+  /** The relations (bit set) in which the step changes the entry's row. */
+  def roles(at: Int): Long = order.roles(at)
 
   /** Relations (bit set) with same-key replacements. */
   def refilled: Long = refilledIn
@@ -91,41 +96,84 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   private def putInOrder(): Unit = {
     val mayRefill = deletions.size > 0 && insertions.size > 0
-    if (mayRefill) each(deletions)(e => if (canEmpty(e)) RefilledKeys.goes(node(e), keyOf(e)))
+    if (mayRefill) each(deletions)(tellGoing)
     each(insertions) { e =>
-      if (mayRefill && noteRefill(e)) { refills.push(e); refilledIn |= 1L << changes.relation(e) }
-      else fresh.push(e)
+      val refill = if (mayRefill) tellComing(e) else 0L
+      refilledIn |= refill
+      refills.push(e, refill)
+      fresh.push(e, changes.roles(e) & ~refill)
     }
-    if (refilled == 0L) each(deletions)(order.push(_))
+    if (refilled == 0L) each(deletions)(e => order.push(e, changes.roles(e)))
     else {
-      each(deletions)(e => if (!isRefilled(e)) order.push(e))
+      each(deletions)(e => order.push(e, changes.roles(e) & ~refilledOf(e)))
       refillsFrom = order.size
-      each(refills)(order.push(_))
+      all(refills)
       refillsUntil = order.size
-      each(deletions)(e => if (isRefilled(e)) order.push(e))
+      each(deletions)(e => order.push(e, refilledOf(e)))
       refilledUntil = order.size
     }
-    each(reweighings)(order.push(_))
-    each(fresh)(order.push(_))
-    if (mayRefill) each(deletions)(e => if (canEmpty(e)) RefilledKeys.forget(node(e), keyOf(e)))
+    each(reweighings)(e => order.push(e, changes.roles(e)))
+    all(fresh)
+    if (mayRefill) each(deletions)(forgetGoing)
   }
 
-  private def node(entry: Int): RelationNode = tree.relation(changes.relation(entry))
-
-  private def keyOf(entry: Int): Int = node(entry).key(changes.row(entry))
-
-  /** The entry's deletion takes an alive tuple from a key of V_p. */
-  private def canEmpty(entry: Int): Boolean = !node(entry).isRoot && node(entry).isAlive(changes.row(entry))
-
-  /** The batch deletes all alive tuples of the key that the entry deletes from, and brings others. */
-  private def isRefilled(entry: Int): Boolean =
-    canEmpty(entry) && RefilledKeys.contains(node(entry), keyOf(entry))
-
-  /** Whether the entry inserts under a key whose alive tuples the batch deletes, all of them; notes at the key that it does. */
-  private def noteRefill(entry: Int): Boolean = !node(entry).isRoot && {
-    val key = tree.keyAbove(node(entry), changes.row(entry))
-    key >= 0 && RefilledKeys.comes(node(entry), key)
+  private def all(steps: Steps): Unit = {
+    var i = 0
+    while (i < steps.size) { order.push(steps.entry(i), steps.roles(i)); i += 1 }
   }
+
+  /** Tells the keys from which the entry takes an alive tuple. */
+  private def tellGoing(entry: Int): Unit = {
+    val row = changes.row(entry)
+    var left = changes.roles(entry)
+    while (left != 0L) {
+      val node = nodeOf(left)
+      if (canEmpty(node, row)) RefilledKeys.goes(node, node.key(row))
+      left &= left - 1
+    }
+  }
+
+  private def forgetGoing(entry: Int): Unit = {
+    val row = changes.row(entry)
+    var left = changes.roles(entry)
+    while (left != 0L) {
+      val node = nodeOf(left)
+      if (canEmpty(node, row)) RefilledKeys.forget(node, node.key(row))
+      left &= left - 1
+    }
+  }
+
+  /** The relations (bit set) where the entry inserts under a key whose alive tuples the batch deletes, all of them; tells such keys. */
+  private def tellComing(entry: Int): Long = {
+    val row = changes.row(entry)
+    var left = changes.roles(entry)
+    var found = 0L
+    while (left != 0L) {
+      val node = nodeOf(left)
+      if (!node.isRoot && RefilledKeys.comes(node, node.toParent.findOrAdd(row, row)))
+        found |= java.lang.Long.lowestOneBit(left)
+      left &= left - 1
+    }
+    found
+  }
+
+  /** The relations (bit set) where the entry takes an alive tuple from a key whose alive tuples all go while others come. */
+  private def refilledOf(entry: Int): Long = {
+    val row = changes.row(entry)
+    var left = changes.roles(entry)
+    var found = 0L
+    while (left != 0L) {
+      val node = nodeOf(left)
+      if (canEmpty(node, row) && RefilledKeys.contains(node, node.key(row))) found |= java.lang.Long.lowestOneBit(left)
+      left &= left - 1
+    }
+    found
+  }
+
+  private def nodeOf(roles: Long): RelationNode = tree.relation(CollectedChanges.lowest(roles))
+
+  /** The row's deletion takes an alive tuple from a key of V_p. */
+  private def canEmpty(node: RelationNode, row: Int): Boolean = !node.isRoot && node.isAlive(row)
 
   def clear(): Unit = {
     deletions.clear(); reweighings.clear(); insertions.clear(); refills.clear(); fresh.clear(); absences.clear();

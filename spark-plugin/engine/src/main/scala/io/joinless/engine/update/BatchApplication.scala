@@ -6,27 +6,33 @@ package io.joinless.engine.update
   */
 final private[update] class BatchApplication(changes: CollectedChanges, order: ApplyOrder, delta: DeltaEnumeration) {
 
-  /** Place of the next change. */
-  private[this] var position = 0
+  /** The step that is under way, and its roles (bit set) that are still to come. Behind the steps come the appended rows. */
+  private[this] var position = -1
+  private[this] var left = 0L
 
-  def begin(): Unit = position = 0
+  def begin(): Unit = {
+    position = -1
+    left = 0L
+  }
 
-  /** Place of the change that was started last. */
-  def place: Int = position - 1
+  /** Place of the step whose change was started last. */
+  def place: Int = position
 
   /** Starts the next change; false where there is none. */
   def startNext(): Boolean = {
-    val at = position
-    position += 1
-    if (at < order.size) start(order(at))
-    else if (at < order.size + changes.appends)
-      delta.insert(changes.appendedRelation(at - order.size), changes.appendedRow(at - order.size))
-    else return false
-    true
+    if (left == 0L) position += 1
+    if (position < order.size) {
+      if (left == 0L) left = order.roles(position)
+      start(order.entry(position), CollectedChanges.lowest(left))
+      left &= left - 1
+      true
+    } else {
+      val i = position - order.size
+      i < changes.appends && { delta.insert(changes.appendedRelation(i), changes.appendedRow(i)); true }
+    }
   }
 
-  private def start(entry: Int): Unit = {
-    val relation = changes.relation(entry)
+  private def start(entry: Int, relation: Int): Unit = {
     val row = changes.row(entry)
     val before = changes.before(entry)
     val after = changes.after(entry)
@@ -43,7 +49,11 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
 
   /** All changes were started and completed: sets the counts of rows that were and stay absent. */
   def end(): Unit = ChangeBatch.each(order.absences) { e =>
-    val counts = changes.store.multiplicities(changes.relation(e))
-    counts(changes.row(e)) = counts(changes.row(e)) + changes.change(e)
+    var roles = changes.roles(e)
+    while (roles != 0L) {
+      val counts = changes.store.multiplicities(CollectedChanges.lowest(roles))
+      counts(changes.row(e)) = counts(changes.row(e)) + changes.change(e)
+      roles &= roles - 1
+    }
   }
 }

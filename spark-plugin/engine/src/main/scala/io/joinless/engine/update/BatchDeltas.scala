@@ -26,7 +26,7 @@ final private[update] class BatchDeltas(
     opposite = Replacements.None
     if (java.lang.Long.bitCount(order.refilled) > 1)
       for (at <- 0 until order.size if order.replaces(at) != Replacements.None)
-        replacements.mark(changes.relation(order(at)), changes.row(order(at)), order.replaces(at))
+        replacements.mark(order.roles(at), changes.row(order.entry(at)), order.replaces(at))
   }
 
   def next(): Boolean = {

@@ -9,7 +9,7 @@ import io.joinless.engine.view.ViewTree
   *
   * {{{
   * changes.foreach(c => batch.add(c.input, c.roles, c.weight, c.words, c.words.length))
-  * batch.prepare()                                  // from here to the first next(): size, relation, row, before, after
+  * batch.prepare()                                  // from here to the first next(): foreachChangedRow, before, after
   * while (batch.next()) emit(batch.rows, batch.weight)
   * }}}
   *
@@ -44,7 +44,7 @@ import io.joinless.engine.view.ViewTree
   * once where no multiplicity changes. `next` is to be drained before the next batch.
   *
   * Cost: one probe per change added, then that of each net change ([[DeltaEnumeration]]). Memory: a constant number of
-  * words per net change and appended row, and a byte per row id, up to the largest, where several relations replace
+  * words per entry of the net ([[Net]]) and appended row, and a byte per row id, up to the largest, where several relations replace
   * rows.
   *
   * This is the way of a batch; its stations are [[CollectedChanges]] (collect and net), [[ApplyOrder]] (sort),

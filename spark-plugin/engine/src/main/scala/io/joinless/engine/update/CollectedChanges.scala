@@ -12,8 +12,7 @@ import io.joinless.engine.view.RowStore
   * Cost: one probe for the row per `add`.
   */
 final private[engine] class CollectedChanges(val store: RowStore) {
-  private[this] val net = new Net(store.block.relations.size)
-  private[this] val identities = store.block.relations.map(r => store.identity(r.input)).toArray
+  private[this] val net = new Net(store.block.inputs.size)
   private[this] val inputs = store.block.relations.map(_.input).toArray
   private[this] val counts = store.block.relations.indices.map(store.multiplicities).toArray
   private[this] val lookups = new GroupedLookups(store, change(_, _, _))
@@ -22,43 +21,45 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   private[this] var grows = true
 
   /** Number of relations. */
-  def relations: Int = store.block.relations.size
+  def relations: Int = inputs.length
 
-  /** Number of pairs (relation, row) of retractable inputs; some may have no net change. Holds of a complete batch. */
+  /** Number of entries, of retractable inputs; some may have no net change. Holds of a complete batch. */
   def size: Int = net.size
-  def relation(entry: Int): Int = net.relation(entry)
   def row(entry: Int): Int = net.row(entry)
+
+  /** The relations (bit set), all of one input, that an entry is about: in all of them the row has the same count, and the same change. */
+  def roles(entry: Int): Long = net.roles(entry)
+  def input(entry: Int): Int = inputs(CollectedChanges.lowest(net.roles(entry)))
+
+  /** The net change of an entry, and the count before and after the batch. */
   def change(entry: Int): Long = net.change(entry)
+  def before(entry: Int): Long = net.before(entry)
+  def after(entry: Int): Long = Weight.add(net.before(entry), net.change(entry))
+
+  /** The same of a row in one relation; of one that the batch does not name, no change of its count. */
   def change(relation: Int, row: Int): Long = {
-    val entry = net.entry(relation, row)
+    val entry = net.entry(inputs(relation), relation, row)
     if (entry < 0) 0L else net.change(entry)
   }
-  def input(entry: Int): Int = inputs(net.relation(entry))
 
-  /** Of the entries of one row that have a net change, the one with the first relation. */
-  def isRowsFirst(entry: Int): Boolean = change(entry) != 0L && {
-    val relations = store.block.relationsOf(input(entry))
-    var i = 0
-    while (change(relations(i), row(entry)) == 0L) i += 1
-    relations(i) == relation(entry)
+  def before(relation: Int, row: Int): Long = {
+    val entry = net.entry(inputs(relation), relation, row)
+    if (entry < 0) counts(relation)(row) else net.before(entry)
+  }
+
+  def after(relation: Int, row: Int): Long = Weight.add(before(relation, row), change(relation, row))
+
+  /** The entry is the first one of a row that has a net change in some relation. */
+  def isRowsFirst(entry: Int): Boolean = net.first(input(entry), row(entry)) == entry && {
+    var e = entry
+    while (e >= 0 && net.change(e) == 0L) e = net.next(e)
+    e >= 0
   }
 
   /** Number of pairs (relation, row) of append-only inputs; the roles of a row stand together. */
   def appends: Int = appendedRows.size
   def appendedRelation(i: Int): Int = appendedRelations(i)
   def appendedRow(i: Int): Int = appendedRows(i)
-
-  /** Counts of an entry's pair before and after the batch. */
-  def before(entry: Int): Long = net.before(entry)
-  def after(entry: Int): Long = Weight.add(net.before(entry), net.change(entry))
-
-  /** The same of any pair; of one that the batch does not name, its count. */
-  def before(relation: Int, row: Int): Long = {
-    val entry = net.entry(relation, row)
-    if (entry < 0) counts(relation)(row) else net.before(entry)
-  }
-
-  def after(relation: Int, row: Int): Long = Weight.add(before(relation, row), change(relation, row))
 
   /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
   def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
@@ -80,19 +81,24 @@ final private[engine] class CollectedChanges(val store: RowStore) {
 
   private def change(row: Int, roles: Long, weight: Long): Unit = {
     if (weight <= 0L) grows = false
-    var left = roles
-    while (left != 0) {
-      val relation = java.lang.Long.numberOfTrailingZeros(left)
-      val entry = net.entry(relation, row)
-      if (entry >= 0) net.add(entry, weight)
-      else {
-        val before = counts(relation)(row)
-        net.open(relation, row, before, weight)
-        if (before == 0) identities(relation).retain(row)
-        if (before < 0L) grows = false
-      }
-      left &= left - 1
+    var left = net.add(inputs(CollectedChanges.lowest(roles)), row, roles, weight)
+    while (left != 0L) left = open(row, left, weight)
+  }
+
+  /** An entry of the roles that have the count of the first one; the other ones. */
+  private def open(row: Int, roles: Long, weight: Long): Long = {
+    val first = CollectedChanges.lowest(roles)
+    val before = counts(first)(row)
+    var equal = roles
+    var others = roles & roles - 1
+    while (others != 0L) {
+      if (counts(CollectedChanges.lowest(others))(row) != before) equal &= ~java.lang.Long.lowestOneBit(others)
+      others &= others - 1
     }
+    net.open(inputs(first), row, equal, before, weight)
+    if (before == 0) store.identity(inputs(first)).retain(row, java.lang.Long.bitCount(equal))
+    if (before < 0L) grows = false
+    roles & ~equal
   }
 
   /** Each row that the batch names is there more often than before, and was not owed: none is refused, and none goes. */
@@ -109,7 +115,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     val arena = store.arena(input(entry))
     val row = net.row(entry)
     val words = (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
-    new DeleteOfAbsentRow(net.relation(entry), words, present, net.change(entry))
+    new DeleteOfAbsentRow(CollectedChanges.lowest(roles(entry)), words, present, net.change(entry))
   }
 
   /** Ends a batch that was applied: gives back the references of pairs that are gone, and of those that did not come. The one that a
@@ -133,7 +139,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
       // the roles of a row stand together; rows of different inputs may have the same id
       def inputAt(i: Int) = store.block.relations(appendedRelations(i)).input
       val again = i > 0 && appendedRows(i) == appendedRows(i - 1) && inputAt(i) == inputAt(i - 1)
-      if (!again) store.arena(inputAt(i)).free(appendedRows(i))
+      if (!again) store.free(inputAt(i), appendedRows(i))
       i += 1
     }
     var e = 0
@@ -142,13 +148,18 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   }
 
   private def clear(): Unit = {
-    net.clear()
+    net.clear(inputs)
     grows = true
     appendedRelations.clear()
     appendedRows.clear()
   }
 
-  private def release(entry: Int): Unit = {
-    val _ = identities(net.relation(entry)).release(net.row(entry))
-  }
+  private def release(entry: Int): Unit =
+    store.release(input(entry), net.row(entry), java.lang.Long.bitCount(net.roles(entry)))
+}
+
+private[update] object CollectedChanges {
+
+  /** The first relation of a set that is not empty. */
+  def lowest(roles: Long): Int = java.lang.Long.numberOfTrailingZeros(roles)
 }

@@ -3,41 +3,91 @@ package io.joinless.engine.update
 import java.util.Arrays
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.tuples.{IntStack, PagedInts}
+import io.joinless.engine.tuples.PagedInts
 
-/** Adds up (consolidates) the changes of a batch per (relation, row id): what is left is the net change, one per pair
-  * (algorithms A29), beside the pair's count before the batch.
+/** Adds up (consolidates) the changes of a batch per row id and relation: what is left is the net change, beside the count before the
+  * batch (algorithms A29).
   *
-  * Entries come in the order of their first change.
+  * An ''entry'' stands for all roles (relations, a bit set) of a row that have one count and one net change: mostly one per row, since a
+  * row comes to all relations of a self-join at once. A change that names some of an entry's roles only splits it.
+  * Entries come in the order of their first change; those of one row form a chain.
   */
-final private[update] class Net(relations: Int) {
-  private[this] val places = Array.fill(relations)(new PagedInts) // row -> 1 + its entry
-  private[this] val entryRelations = new IntStack
-  private[this] val entryRows = new IntStack
-  private[this] var numbers = new Array[Long](32) // per entry the count before, and the change
+final private[update] class Net(inputs: Int) {
+  import Net._
 
-  def size: Int = entryRows.size
-  def relation(entry: Int): Int = entryRelations(entry)
-  def row(entry: Int): Int = entryRows(entry)
-  def before(entry: Int): Long = numbers(2 * entry)
-  def change(entry: Int): Long = numbers(2 * entry + 1)
+  private[this] val places = Array.fill(inputs)(new PagedInts) // row -> 1 + the first entry of its chain
+  private[this] var words =
+    new Array[Long](16 * Width) // per entry: next in the chain (1 + entry) and row, roles, count before, change
+  private[this] var entries = 0
 
-  /** The pair's entry; −1 where the batch does not name it. */
-  def entry(relation: Int, row: Int): Int = places(relation)(row) - 1
+  def size: Int = entries
+  def row(entry: Int): Int = words(Width * entry).toInt
+  def roles(entry: Int): Long = words(Width * entry + Roles)
+  def before(entry: Int): Long = words(Width * entry + Before)
+  def change(entry: Int): Long = words(Width * entry + Change)
 
-  /** A first change of a pair whose count is `before`. */
-  def open(relation: Int, row: Int, before: Long, weight: Long): Unit = {
-    val entry = size
-    places(relation)(row) = entry + 1
-    entryRelations.push(relation)
-    entryRows.push(row)
-    if (2 * entry == numbers.length) numbers = Arrays.copyOf(numbers, 4 * entry)
-    numbers(2 * entry) = before
-    numbers(2 * entry + 1) = weight
+  /** The first entry of a row; −1 where the batch does not name it. */
+  def first(input: Int, row: Int): Int = places(input)(row) - 1
+
+  /** The row's next entry; −1 behind the last one. */
+  def next(entry: Int): Int = (words(Width * entry) >>> 32).toInt - 1
+
+  /** The entry of a row's relation; −1 where the batch does not name it. */
+  def entry(input: Int, relation: Int, row: Int): Int = {
+    var e = first(input, row)
+    while (e >= 0 && (roles(e) >>> relation & 1L) == 0L) e = next(e)
+    e
   }
 
-  /** One more change of an entry's pair. */
-  def add(entry: Int, weight: Long): Unit = numbers(2 * entry + 1) = Weight.add(numbers(2 * entry + 1), weight)
+  /** One more change of these roles of a row; those of them that the batch has not named yet. */
+  def add(input: Int, row: Int, roles: Long, weight: Long): Long = {
+    var left = roles
+    var e = first(input, row)
+    while (e >= 0 && left != 0L) {
+      val named = this.roles(e) & left
+      if (named != 0L) {
+        if (named != this.roles(e)) split(e, named)
+        words(Width * e + Change) = Weight.add(change(e), weight)
+        left &= ~named
+      }
+      e = next(e)
+    }
+    left
+  }
 
-  def clear(): Unit = while (!entryRows.isEmpty) places(entryRelations.pop())(entryRows.pop()) = 0
+  /** A first change of these roles of a row, whose count is `before` in each. */
+  def open(input: Int, row: Int, roles: Long, before: Long, weight: Long): Unit = {
+    append(places(input)(row), row, roles, before, weight)
+    places(input)(row) = entries
+  }
+
+  /** Leaves `roles` to an entry, and its other ones to a new entry behind it. */
+  private def split(entry: Int, roles: Long): Unit = {
+    append(1 + next(entry), row(entry), this.roles(entry) & ~roles, before(entry), change(entry))
+    words(Width * entry) = entries.toLong << 32 | row(entry)
+    words(Width * entry + Roles) = roles
+  }
+
+  private def append(next: Int, row: Int, roles: Long, before: Long, change: Long): Unit = {
+    val at = Width * entries
+    if (at == words.length) words = Arrays.copyOf(words, 2 * at)
+    words(at) = next.toLong << 32 | row
+    words(at + Roles) = roles
+    words(at + Before) = before
+    words(at + Change) = change
+    entries += 1
+  }
+
+  /** @param inputOf of each relation */
+  def clear(inputOf: Array[Int]): Unit = while (entries > 0) {
+    entries -= 1
+    places(inputOf(java.lang.Long.numberOfTrailingZeros(roles(entries))))(row(entries)) = 0
+  }
+}
+
+private object Net {
+  final val Width = 4
+  final val Roles = 1
+  final val Before = 2
+  final val Change = 3
 }

@@ -12,12 +12,10 @@ abstract class NettedBatch private[engine] (store: RowStore) {
   final private[engine] val changes = new CollectedChanges(store)
   private[this] var isPrepared = false
 
-  /** Number of pairs (relation, row) of retractable inputs that the batch names; some may have no net change. */
-  final def size: Int = { changes.complete(); changes.size }
-  final def relation(entry: Int): Int = changes.relation(entry)
-  final def row(entry: Int): Int = changes.row(entry)
+  /** Looks up what was added so far; `before` and `after` then know it. */
+  final def collect(): Unit = changes.complete()
 
-  /** Counts of the row in the relation before and after a prepared batch of which nothing was applied yet. */
+  /** Counts of the row in the relation before and after a collected batch of which nothing was applied yet. */
   final def before(relation: Int, row: Int): Long = changes.before(relation, row)
   final def after(relation: Int, row: Int): Long = changes.after(relation, row)
 

@@ -11,11 +11,17 @@ final private[update] class Replacements(relations: Int) {
 
   def isEmpty: Boolean = marked.isEmpty
 
-  def mark(relation: Int, row: Int, what: Int): Unit = {
-    if (marks(relation) == null) marks(relation) = new PagedBytes
-    marks(relation)(row) = what
-    marked.push(relation)
-    marked.push(row)
+  /** @param among the relations (bit set) in which the row is replaced */
+  def mark(among: Long, row: Int, what: Int): Unit = {
+    var left = among
+    while (left != 0L) {
+      val relation = java.lang.Long.numberOfTrailingZeros(left)
+      if (marks(relation) == null) marks(relation) = new PagedBytes
+      marks(relation)(row) = what
+      marked.push(relation)
+      marked.push(row)
+      left &= left - 1
+    }
   }
 
   /** Some row of the combination `rows` is marked `what`. Only `among` (bit set) has marks. */

@@ -38,6 +38,19 @@ trait RowStore {
     if (row >= 0 && isThere(input, row)) row else -1
   }
 
+  /** A row of a retractable input is in so many relations less; in none any more, it is gone. */
+  final private[engine] def release(input: Int, row: Int, relations: Int): Unit =
+    if (identity(input).release(row, relations)) forget(input, row)
+
+  /** A row of an append-only input, which no relation has any more, is gone. */
+  final def free(input: Int, row: Int): Unit = {
+    forget(input, row)
+    arena(input).free(row)
+  }
+
+  /** A row is gone, and with it what was noted of it. */
+  private[engine] def forget(input: Int, row: Int): Unit
+
   /** Rows stored, over all inputs. */
   final def rows: Long = rowsOfInputs.sum
 

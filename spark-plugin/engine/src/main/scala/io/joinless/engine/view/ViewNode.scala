@@ -4,13 +4,15 @@ import io.joinless.engine.tuples.{
   IntLists,
   KeyIndex,
   KeyReader,
+  NotedKeys,
   Paged,
   PagedBytes,
   PagedInts,
   PagedLongs,
   RecordLists,
   ShownWords,
-  TupleArena
+  TupleArena,
+  TupleKeys
 }
 
 /** The views of one node of the join tree, over its tuples (dense int ids).
@@ -32,13 +34,13 @@ import io.joinless.engine.tuples.{
   *
   * @param relations the relations (bit set) whose rows a tuple of this node binds
   * @param multiplicity how often a tuple is there; null where each counts once
-  * @param upKeys the key of each tuple on the edge to the parent
+  * @param upKeys the key of each tuple on the edge to the parent; null at the root
   */
 sealed abstract class ViewNode(
     val id: Int,
     val relations: Long,
     private[engine] val multiplicity: PagedLongs,
-    private[engine] val upKeys: PagedInts
+    private[engine] val upKeys: NotedKeys
 ) {
   private[view] var parentNode: ViewNode = null
   private[view] var childNodes: Array[ViewNode] = Array.empty
@@ -75,13 +77,13 @@ sealed abstract class ViewNode(
   private[engine] def words: ShownWords = null
 
   private[engine] var vs: RecordLists = null
-  private[engine] var down: Array[PagedInts] = Array.empty
+  private[engine] var down: Array[NotedKeys] = Array.empty
   private[engine] var idx: Array[IntLists] = Array.empty
   private[engine] var live: Array[RecordLists] = Array.empty
 
-  final def key(tuple: Int): Int = upKeys(tuple)
+  final def key(tuple: Int): Int = if (upKeys == null) 0 else upKeys(tuple)
   final def support(tuple: Int): Int = state(tuple) & ViewNode.CountMask
-  final def isAlive(tuple: Int): Boolean = support(tuple) == childNodes.length
+  final def isAlive(tuple: Int): Boolean = childNodes.length == 0 || support(tuple) == childNodes.length
   final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
 
   /** How many of its tuples are there more than once. */
@@ -121,12 +123,15 @@ final class RelationNode(
     val input: Int,
     val arena: TupleArena,
     counted: Boolean,
-    upKeys: PagedInts
+    upKeys: NotedKeys
 ) extends ViewNode(id, 1L << relation, if (counted) new PagedLongs else null, upKeys) {
+
+  /** Keys to the parent, null at the root, and to the children. */
+  private[engine] var toParent: TupleKeys = null
+  private[engine] var toChildren: Array[TupleKeys] = Array.empty
 
   /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
   private[engine] var upReaders: Array[KeyReader] = Array.empty
-  private[engine] var downReaders: Array[KeyReader] = Array.empty
 
   private[view] var besideRows: ShownWords = null
   override private[engine] def words: ShownWords = besideRows
@@ -138,4 +143,5 @@ final class RelationNode(
 }
 
 /** Views of a generalized node: a tuple is a key of `domain`, on which all its children meet. It binds no row. */
-final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex) extends ViewNode(id, 0L, null, new PagedInts)
+final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex, isRoot: Boolean)
+    extends ViewNode(id, 0L, null, if (isRoot) null else new NotedKeys)

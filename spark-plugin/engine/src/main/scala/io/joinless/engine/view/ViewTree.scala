@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{KeyIndex, PagedInts, PagedLongs, ShownWords, TupleArena}
+import io.joinless.engine.tuples.{KeyIndex, NotedKeys, PagedLongs, ShownWords, TupleArena, TupleKeys}
 
 /** Semi-join and projection views of a join block, linear in its rows; never a join result (algorithms A11 to A15).
   *
@@ -45,20 +45,28 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   private[engine] def multiplicities(relation: Int): PagedLongs = relations(relation).multiplicity
 
-  /** Id of the row's key towards the parent of `node`, −1 where no row there or here has it. The root has no such keys. */
-  private[engine] def keyAbove(node: RelationNode, row: Int): Int = node.upReaders(0).find(node.up, row)
-
   private[engine] def identity(input: Int): KeyIndex = identities(input)
 
   def keys: Long = built.keys.size
 
   def liveTuples: Long = counters.marked
 
-  private[this] val keysOfTuples: Array[PagedInts] = nodes.flatMap(n => n.upKeys +: n.down).filter(_ != null).distinct
+  private[this] val noted: Array[NotedKeys] = nodes.flatMap(n => n.upKeys +: n.down).filter(_ != null).distinct
+
+  /** By input, what keys are noted of its rows. */
+  private[this] val keysOfRows: Array[Array[TupleKeys]] = block.inputs.indices.map { input =>
+    relations.filter(_.input == input).flatMap(r => r.toParent +: r.toChildren).filter(_ != null).distinctBy(_.noted)
+  }.toArray
+
+  override private[engine] def forget(input: Int, row: Int): Unit = {
+    val keys = keysOfRows(input)
+    var i = 0
+    while (i < keys.length) { keys(i).forget(row); i += 1 }
+  }
 
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
-      built.keys.bytes + keysOfTuples.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
+      built.keys.bytes + noted.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
 
   /** Nothing is stored, and no view refers to anything. */
   def isEmpty: Boolean = rows == 0 && (!block.removable || keys == 0) && counters.alive == 0 && counters.marked == 0

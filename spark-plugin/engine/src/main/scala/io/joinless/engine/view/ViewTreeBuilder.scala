@@ -4,7 +4,17 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable.HashMap
 
 import io.joinless.engine.query
-import io.joinless.engine.tuples.{IntLists, KeyField, KeyIndex, PagedInts, RecordLists, ShownWords, TupleArena}
+import io.joinless.engine.tuples.{
+  IntLists,
+  KeyField,
+  KeyIndex,
+  KeyReader,
+  NotedKeys,
+  RecordLists,
+  ShownWords,
+  TupleArena,
+  TupleKeys
+}
 
 /** Lays out nodes, edges and key readers of a [[ViewTree]]. */
 final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas: Array[TupleArena]) {
@@ -14,14 +24,24 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
   private[this] var nextGeneralized = block.relations.size
 
   /** Keys by row, of the columns of an input in an index. */
-  private[this] val keysOfRows = new HashMap[(KeyIndex, Int, IndexedSeq[KeyField]), PagedInts]
+  private[this] val keysOfRows = new HashMap[(KeyIndex, Int, IndexedSeq[KeyField]), NotedKeys]
 
   val root: ViewNode = build(block.tree, BitSet.empty, null)
 
   def nodes: Array[ViewNode] = all
 
   /** The node of each relation. */
-  def relations: Array[RelationNode] = all.collect { case r: RelationNode => r }.sortBy(_.relation)
+  val relations: Array[RelationNode] = all.collect { case r: RelationNode => r }.sortBy(_.relation)
+  for (r <- relations if !r.isRoot) r.toParent = toParent(r, r.upReaders, 0)
+
+  /** Keys of a node's tuples; with a key that is a tuple of the generalized node above, that one's key. */
+  private def toParent(node: ViewNode, readers: Array[KeyReader], level: Int): TupleKeys =
+    new TupleKeys(
+      node.up,
+      readers(level),
+      node.upKeys,
+      if (level + 1 < readers.length) toParent(node.parent, readers, level + 1) else null
+    )
 
   /** The node and all below it; `separator` and `up` are the attributes and the index of the edge to its parent. */
   private def build(tree: query.JoinTree, separator: BitSet, up: KeyIndex): ViewNode = {
@@ -52,7 +72,7 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
 
   private def relation(r: Int, separator: BitSet, up: KeyIndex): RelationNode = {
     val input = block.relations(r).input
-    val upKeys = if (up == null) new PagedInts else keysOf(r, separator, up)
+    val upKeys = if (up == null) null else keysOf(r, separator, up)
     val node = new RelationNode(r, r, input, arenas(input), block.inputs(input).counted, upKeys)
     val beside = shown.beside(r).toArray
     if (beside.nonEmpty) node.besideRows = new ShownWords(arenas(input), block.inputs(input).fields, beside)
@@ -65,7 +85,8 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
     nextGeneralized += 1
     new GeneralizedNode(
       nextGeneralized - 1,
-      if (isRoot) keys.shared(attributes, readers(tree)) else keys.index(attributes)
+      if (isRoot) keys.shared(attributes, readers(tree)) else keys.index(attributes),
+      isRoot
     )
   }
 
@@ -83,21 +104,23 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
     r.idx = Array.fill(r.childCount)(new IntLists(removable))
     r.live =
       Array.tabulate(r.childCount)(c => new RecordLists(removable, onwards(r, c, isRoot = tree eq block.tree), r.words))
-    r.downReaders = tree.children.map(c => keys.reader(r.relation, tree.separator(c))).toArray
+    r.toChildren = r.childNodes.zip(tree.children).zip(r.down).map { case ((child, t), noted) =>
+      new TupleKeys(child.up, keys.reader(r.relation, tree.separator(t)), noted, above = null)
+    }
     // the path of generalized nodes above is read from the row, too
     for (c <- r.childNodes.collect { case c: RelationNode => c })
       c.upReaders = Array(keys.reader(c.relation, tree.separator(tree.children(c.place))))
   }
 
   /** Where the keys of a relation's rows on some attributes are noted: relations that read one column note it once. */
-  private def keysOf(relation: Int, attributes: BitSet, index: KeyIndex): PagedInts =
+  private def keysOf(relation: Int, attributes: BitSet, index: KeyIndex): NotedKeys =
     keysOfRows.getOrElseUpdate(
       (index, block.relations(relation).input, EdgeKeys.fields(block, relation, attributes)),
-      new PagedInts
+      new NotedKeys
     )
 
   /** Keys by which enumeration goes on from a tuple that it came to from child `c`: to the parent, at the root to another child. */
-  private def onwards(node: RelationNode, c: Int, isRoot: Boolean): PagedInts =
+  private def onwards(node: RelationNode, c: Int, isRoot: Boolean): NotedKeys =
     if (!isRoot) node.upKeys
     else node.down.indices.find(_ != c).map(node.down(_)).orNull
 

@@ -21,6 +21,7 @@ object Mutant {
   private val links = "update/Links.scala"
   private val delta = "update/DeltaEnumeration.scala"
   private val collected = "update/CollectedChanges.scala"
+  private val net = "update/Net.scala"
   private val order = "update/ApplyOrder.scala"
   private val application = "update/BatchApplication.scala"
   private val deltas = "update/BatchDeltas.scala"
@@ -30,6 +31,7 @@ object Mutant {
   private val level = "enumerate/Level.scala"
   private val lists = "tuples/IntLists.scala"
   private val records = "tuples/RecordLists.scala"
+  private val tupleKeys = "tuples/TupleKeys.scala"
   private val shownFields = "view/ShownFields.scala"
   private val builder = "view/ViewTreeBuilder.scala"
   private val index = "tuples/KeyIndex.scala"
@@ -106,8 +108,8 @@ object Mutant {
     Mutant(
       "insertions first",
       order,
-      "if (refilled == 0L) each(deletions)(order.push(_))" -> "if (refilled == 0L) ()",
-      "each(fresh)(order.push(_))" -> "each(fresh)(order.push(_))\n    if (refilled == 0L) each(deletions)(order.push(_))"
+      "if (refilled == 0L) each(deletions)(e => order.push(e, changes.roles(e)))" -> "if (refilled == 0L) ()",
+      "    all(fresh)\n" -> "    all(fresh)\n    if (refilled == 0L) each(deletions)(e => order.push(e, changes.roles(e)))\n"
     ),
     Mutant(
       "results that replacements let pass handed out",
@@ -127,12 +129,12 @@ object Mutant {
     Mutant(
       "replaced rows inserted twice",
       order,
-      "each(fresh)(order.push(_))" -> "each(insertions)(order.push(_))"
+      "fresh.push(e, changes.roles(e) & ~refill)" -> "fresh.push(e, changes.roles(e))"
     ),
     Mutant(
       "keys stay marked as refilled",
       order,
-      "RefilledKeys.forget(node(e), keyOf(e))" -> "()"
+      "RefilledKeys.forget(node, node.key(row))" -> "()"
     ),
     Mutant(
       "counts of owed rows forgotten",
@@ -149,7 +151,7 @@ object Mutant {
       application,
       "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
     ),
-    Mutant("rows that were taken back stay stored", reversal, "store.arena(inputOf(roles)).free(row)" -> ""),
+    Mutant("rows that were taken back stay stored", reversal, "store.free(inputOf(roles), row)" -> ""),
     Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
     Mutant(
       "places of chunks that were taken back forgotten",
@@ -162,14 +164,22 @@ object Mutant {
       "if (store.multiplicity(r, row) != 0) identity.retain(row)" -> "()"
     ),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
-    Mutant("batch not netted", "update/Net.scala", "Weight.add(numbers(2 * entry + 1), weight)" -> "weight"),
+    Mutant("batch not netted", net, "Weight.add(change(e), weight)" -> "weight"),
+    Mutant("change of some roles taken for all", net, "if (named != this.roles(e)) split(e, named)" -> ""),
+    Mutant("change of a role taken twice", net, "        left &= ~named\n" -> ""),
+    Mutant(
+      "one count taken for that of all roles",
+      collected,
+      "if (counts(CollectedChanges.lowest(others))(row) != before) " -> "if (false) "
+    ),
     Mutant("absent rows deleted", collected, "if (after < 0 && change" -> "if (after < -1 && change"),
     Mutant(
       "refused batch keeps appended rows",
       collected,
-      "if (!again) store.arena" -> "if (again) store.arena"
+      "if (!again) store.free" -> "if (again) store.free"
     ),
-    Mutant("rows not retained", collected, "if (before == 0) identities(relation).retain(row)" -> ""),
+    Mutant("rows not retained", collected, "if (before == 0) store.identity" -> "if (false) store.identity"),
+    Mutant("rows retained for one role", collected, ".retain(row, java.lang.Long.bitCount(equal))" -> ".retain(row)"),
     Mutant("deletions taken for growth", collected, "if (weight <= 0L) grows = false" -> ""),
     Mutant("owed rows taken for growth", collected, "if (before < 0L) grows = false" -> ""),
     Mutant("rows not released", collected, "if (net.before(e) + net.change(e) == 0) release(e)" -> ""),
@@ -211,14 +221,21 @@ object Mutant {
       cursor,
       "if (conditions.length > 0 && " -> "if (conditions.length > 99 && "
     ),
-    Mutant("index entry left", links, "      node.idx(c).remove(key, row)\n" -> ""),
+    Mutant("index entry left", links, "      node.idx(c).remove(node.down(c)(row), row)\n" -> ""),
     Mutant(
       "key of a generalized tuple left",
-      links,
-      "if (last && levels > 1) unlinkUp" -> "if (last && levels > 99) unlinkUp"
+      tupleKeys,
+      "if (index.release(key) && above != null) above.forget(key)" -> "val _ = index.release(key)"
     ),
-    Mutant("key above not released", links, "val last = node.up.release(key)" -> "val last = false"),
-    Mutant("counts of a new row start at 0", links, "if (!child.vs.isEmpty(key)) alive += 1" -> ""),
+    Mutant("keys of rows not released", tupleKeys, "if (index.release(key) && above != null) above.forget(key)" -> ""),
+    Mutant("keys of rows noted for ever", tupleKeys, "      noted.forget(tuple)\n" -> ""),
+    Mutant(
+      "keys of rows kept",
+      rowStore,
+      "if (identity(input).release(row, relations)) forget" -> "if (identity(input).release(row, relations) && false) forget"
+    ),
+    Mutant("keys of appended rows kept", rowStore, "    forget(input, row)\n    arena" -> "    arena"),
+    Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) alive += 1" -> ""),
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
@@ -330,7 +347,12 @@ object Mutant {
     ),
     Mutant("sums: rows stay in their list", sumNode, "move(row, from = 1, to = 0)" -> "()"),
     Mutant("sums: new rows are without support", sumNode, "      support(row) = supported\n" -> ""),
-    Mutant("sums: what is shown is not given back", sumChanges, "join.nodes.foreach(_.foreach(_.bury()))" -> "()"),
+    Mutant(
+      "sums: what is shown is not given back",
+      sumChanges,
+      "join.nodes(component).foreach(_.bury(join.forgetShown(component, _)))" -> "()"
+    ),
+    Mutant("sums: keys of what is no longer shown kept", sumChanges, "join.forgetShown(component, _)" -> "_ => ()"),
     Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
     Mutant(
       "sums: rows that come are told with those that stay",

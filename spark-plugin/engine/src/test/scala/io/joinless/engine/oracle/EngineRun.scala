@@ -95,7 +95,12 @@ final class EngineRun(query: Case) {
   }
 
   /** Plays a batch, or a part of it, and takes it back. */
-  private def rehearse(changes: IndexedSeq[CaseChange]): Unit = {
+  private def rehearse(batch: IndexedSeq[CaseChange]): Unit = {
+    val turned = random.nextBoolean() // so rows that are stored afterwards get the ids of others
+    rehearse(if (turned) batch.reverse else batch, turned)
+  }
+
+  private def rehearse(changes: IndexedSeq[CaseChange], turned: Boolean): Unit = {
     val (rows, steps) = (tree.rows, tree.counters.steps)
     var results = if (random.nextBoolean()) Int.MaxValue else random.nextInt(5)
     def enough(): Boolean = { results -= 1; results < 0 }
@@ -120,7 +125,7 @@ final class EngineRun(query: Case) {
       player.note(reversal)
       while (!enough() && player.next()) {}
       player.drain()
-      stepsOfRehearsal = tree.counters.steps - steps
+      if (!turned) stepsOfRehearsal = tree.counters.steps - steps
       reversal.undo()
     }
     Invariants.check(tree)
@@ -151,12 +156,15 @@ final class EngineRun(query: Case) {
   private def checkSigns(changes: IndexedSeq[CaseChange]): Unit = {
     var gains = changes.exists(c => !query.inputs(c.input).retractable)
     var losses = false
-    for (e <- 0 until batch.size) {
-      val (r, row) = (batch.relation(e), batch.row(e))
-      val after = batch.after(r, row)
-      expect(after == oracle.multiplicity(r)(stockRow(r, row)), s"count $after is wrong")
-      gains ||= after > math.max(batch.before(r, row), 0)
-      losses ||= batch.before(r, row) > math.max(after, 0)
+    val told = mutable.Set.empty[(Int, Int)]
+    batch.foreachChangedRow { (input, row) =>
+      expect(told.add((input, row)), s"row $row is told twice")
+      for (r <- query.relations.indices if query.relations(r).input == input) {
+        val after = batch.after(r, row)
+        expect(after == oracle.multiplicity(r)(stockRow(r, row)), s"count $after is wrong")
+        gains ||= after > math.max(batch.before(r, row), 0)
+        losses ||= batch.before(r, row) > math.max(after, 0)
+      }
     }
     expect(batch.bothSigns == (gains && losses), s"both signs: ${batch.bothSigns}")
   }

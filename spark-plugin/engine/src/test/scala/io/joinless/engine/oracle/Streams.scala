@@ -81,7 +81,7 @@ final class Streams(
   private[this] val leaving = new scala.collection.mutable.ArrayBuffer[(Int, Int)]
 
   private def leave(): Unit = {
-    leaving.foreach { case (input, row) => tree.arena(input).free(row) }
+    leaving.foreach { case (input, row) => tree.free(input, row) }
     leaving.clear()
   }
 

@@ -135,8 +135,8 @@ class StorageSpec extends AnyFunSuite {
 
   /** @param fields how many words of its row lie beside a tuple */
   private def records(removable: Boolean, withKeys: Boolean, fields: Int): Lists = new Lists {
-    private val keys = new PagedInts
-    if (withKeys) (0 until 3000).foreach(t => keys(t) = 7 * t + 1)
+    private val keys = new NotedKeys
+    if (withKeys) (0 until 3000).foreach(t => keys.note(t, 7 * t + 1))
     private val arena = new TupleArena(4)
     for (t <- 0 until 3000) arena.append(Array(0L, t.toLong, -t.toLong, t * 1000003L), 0, 4)
     private val words = if (fields == 0) null else new ShownWords(arena, 3, Array(2, 0, 1).take(fields))

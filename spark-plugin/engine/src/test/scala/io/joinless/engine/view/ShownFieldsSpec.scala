@@ -76,6 +76,7 @@ class ShownFieldsSpec extends AnyFunSuite {
     for (row <- rows; r <- 0 until 3) delta.load(r, row)
     assert(tree.keys === 3)
     for (row <- rows; r <- 0 until 3) { delta.delete(r, row); delta.complete() }
+    rows.foreach(tree.free(0, _))
     assert(tree.keys === 0)
   }
 }

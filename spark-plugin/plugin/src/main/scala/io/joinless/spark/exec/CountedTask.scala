@@ -57,7 +57,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
 
   /** Rows whose time has passed go, all their copies, and deletes that wait for their insert; the batch brings no change to them. */
   private def expire(): Unit = {
-    def takeInAll(): Unit = { val _ = batch.size }
+    def takeInAll(): Unit = batch.collect()
     takeInAll()
     expiring.end(watermark) { (relation, row) =>
       if (expiring.mayComeAgain(relation)) takeInAll() // the row's end, too

@@ -40,7 +40,7 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     times.eachThatCame { (relation, row, until) =>
       if (until <= watermark) forget(relation, row) else times.put(relation, row, until)
     }
-    each(goneRows)(i => views.arena(goneInputs(i)).free(goneRows(i)))
+    each(goneRows)(i => views.free(goneInputs(i), goneRows(i)))
     clear()
   }
 

@@ -1,0 +1,24 @@
+package io.joinless.engine.update
+
+import java.util.Arrays
+
+import io.joinless.engine.tuples.IntStack
+
+/** A growable list of steps of a batch: each is an entry of the net, and those of its roles (bit set) that it is about. */
+final private[update] class Steps {
+  private[this] val entries = new IntStack
+  private[this] var sets = new Array[Long](16)
+
+  def size: Int = entries.size
+  def entry(at: Int): Int = entries(at)
+  def roles(at: Int): Long = sets(at)
+
+  /** Where there are roles. */
+  def push(entry: Int, roles: Long): Unit = if (roles != 0L) {
+    if (entries.size == sets.length) sets = Arrays.copyOf(sets, 2 * sets.length)
+    sets(entries.size) = roles
+    entries.push(entry)
+  }
+
+  def clear(): Unit = entries.clear()
+}
