@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.oracle._
-import io.joinless.engine.update.{DeltaEnumeration, Forgetting}
+import io.joinless.engine.update.{DeltaEnumeration, Forgetting, GoneRows}
 import io.joinless.engine.view.{Invariants, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -104,7 +104,7 @@ class ForgettingSpec extends AnyFunSuite {
       there -= entry
       forgotten += 1
       roles((input, row)) -= 1
-      if (roles((input, row)) == 0) tree.free(input, row)
+      if (roles((input, row)) == 0) GoneRows.free(tree, input, row)
     }
 
     private def stockRow(relation: Int, row: Int): Int = {

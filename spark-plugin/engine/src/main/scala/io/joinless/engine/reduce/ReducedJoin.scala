@@ -1,6 +1,6 @@
 package io.joinless.engine.reduce
 
-import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
+import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena, TupleKeys}
 import io.joinless.engine.update.{Restoration, Reversal}
 import io.joinless.engine.view.{BlockDef, Counters, RowStore, ViewTree}
 
@@ -38,8 +38,6 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     whole.shownBy(i).fold(new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true))(shownIdentity)
   }.toArray
 
-  private[this] val shownBy: Array[Int] = block.inputs.indices.map(whole.shownBy(_).getOrElse(-1)).toArray
-
   private[this] val built = new SumTreeBuilder(definition, arenas, identities, whole, counters, shownIdentity)
 
   /** Per component its nodes, children before parents: the last is the root. */
@@ -64,13 +62,12 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   override def arena(input: Int): TupleArena = arenas(input)
 
-  override private[engine] def forget(input: Int, row: Int): Unit = {
-    val component = shownBy(input)
-    if (component >= 0) forgetShown(component, row)
-  }
+  override private[engine] def keysOfRows(input: Int): Array[TupleKeys] =
+    whole.shownBy(input).fold(Array.empty[TupleKeys])(keysOfShown)
 
-  /** A row that a component shows is gone. */
-  private[reduce] def forgetShown(component: Int, row: Int): Unit = if (top != null) top.forget(component, row)
+  /** The keys that the top has noted of what a component shows. */
+  private[reduce] def keysOfShown(component: Int): Array[TupleKeys] =
+    if (top == null) Array.empty else top.keysOfRows(component)
 
   override def rowsOf(input: Int): Long = if (hasOtherKeys(input)) present.of(input) else super.rowsOf(input)
 

@@ -68,7 +68,10 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
 
   final protected def end(): Unit = {
     roots.foreach(_.clear())
-    for (component <- join.nodes.indices) join.nodes(component).foreach(_.bury(join.forgetShown(component, _)))
+    for (component <- join.nodes.indices) {
+      val ofShown = join.keysOfShown(component)
+      join.nodes(component).foreach(_.bury(ofShown))
+    }
     started = false
   }
 }

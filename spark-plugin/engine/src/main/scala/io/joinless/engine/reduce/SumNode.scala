@@ -12,6 +12,7 @@ import io.joinless.engine.tuples.{
   RowProjection,
   RowReader,
   TupleArena,
+  TupleKeys,
   Words
 }
 import io.joinless.engine.view.Counters
@@ -85,9 +86,9 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
 
   /** The batch is over: keys that no tuple has are gone, and with a key that was a tuple of a generalized node, that one's reference.
     *
-    * @param gone is told of those that the component shows
+    * @param ofShown what is noted of those that the component shows
     */
-  final def bury(gone: Int => Unit): Unit = while (!forgone.isEmpty) {
+  final def bury(ofShown: Array[TupleKeys]): Unit = while (!forgone.isEmpty) {
     val key = forgone.pop()
     if (up.bury(key)) parent match {
       case above: KeyNode if !above.isShown =>
@@ -95,7 +96,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
         above.upKeys(key) = 0
         above.release(next)
       case _: RelationNode =>
-      case _ => gone(key)
+      case _ => ofShown.foreach(_.forget(key))
     }
   }
 

@@ -139,7 +139,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
       // the roles of a row stand together; rows of different inputs may have the same id
       def inputAt(i: Int) = store.block.relations(appendedRelations(i)).input
       val again = i > 0 && appendedRows(i) == appendedRows(i - 1) && inputAt(i) == inputAt(i - 1)
-      if (!again) store.free(inputAt(i), appendedRows(i))
+      if (!again) GoneRows.free(store, inputAt(i), appendedRows(i))
       i += 1
     }
     var e = 0
@@ -155,7 +155,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   }
 
   private def release(entry: Int): Unit =
-    store.release(input(entry), net.row(entry), java.lang.Long.bitCount(net.roles(entry)))
+    GoneRows.release(store, input(entry), net.row(entry), java.lang.Long.bitCount(net.roles(entry)))
 }
 
 private[update] object CollectedChanges {

@@ -83,7 +83,7 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
         remove(relation, row)
         left &= ~(1L << relation)
       }
-      store.free(inputOf(roles), row)
+      GoneRows.free(store, inputOf(roles), row)
     }
   }
 

@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
+import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena, TupleKeys}
 
 /** The rows of a join block's inputs, each stored once, how often each is in each relation, and what is kept of them besides: the state
   * of a block, whatever is done with it.
@@ -38,18 +38,8 @@ trait RowStore {
     if (row >= 0 && isThere(input, row)) row else -1
   }
 
-  /** A row of a retractable input is in so many relations less; in none any more, it is gone. */
-  final private[engine] def release(input: Int, row: Int, relations: Int): Unit =
-    if (identity(input).release(row, relations)) forget(input, row)
-
-  /** A row of an append-only input, which no relation has any more, is gone. */
-  final def free(input: Int, row: Int): Unit = {
-    forget(input, row)
-    arena(input).free(row)
-  }
-
-  /** A row is gone, and with it what was noted of it. */
-  private[engine] def forget(input: Int, row: Int): Unit
+  /** The keys that are noted of an input's rows, and are to be forgotten with them. */
+  private[engine] def keysOfRows(input: Int): Array[TupleKeys]
 
   /** Rows stored, over all inputs. */
   final def rows: Long = rowsOfInputs.sum

@@ -53,16 +53,11 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   private[this] val noted: Array[NotedKeys] = nodes.flatMap(n => n.upKeys +: n.down).filter(_ != null).distinct
 
-  /** By input, what keys are noted of its rows. */
-  private[this] val keysOfRows: Array[Array[TupleKeys]] = block.inputs.indices.map { input =>
+  private[this] val keysByInput: Array[Array[TupleKeys]] = block.inputs.indices.map { input =>
     relations.filter(_.input == input).flatMap(r => r.toParent +: r.toChildren).filter(_ != null).distinctBy(_.noted)
   }.toArray
 
-  override private[engine] def forget(input: Int, row: Int): Unit = {
-    val keys = keysOfRows(input)
-    var i = 0
-    while (i < keys.length) { keys(i).forget(row); i += 1 }
-  }
+  private[engine] def keysOfRows(input: Int): Array[TupleKeys] = keysByInput(input)
 
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +

@@ -31,6 +31,7 @@ object Mutant {
   private val level = "enumerate/Level.scala"
   private val lists = "tuples/IntLists.scala"
   private val records = "tuples/RecordLists.scala"
+  private val goneRows = "update/GoneRows.scala"
   private val tupleKeys = "tuples/TupleKeys.scala"
   private val shownFields = "view/ShownFields.scala"
   private val builder = "view/ViewTreeBuilder.scala"
@@ -151,7 +152,7 @@ object Mutant {
       application,
       "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
     ),
-    Mutant("rows that were taken back stay stored", reversal, "store.free(inputOf(roles), row)" -> ""),
+    Mutant("rows that were taken back stay stored", reversal, "GoneRows.free(store, inputOf(roles), row)" -> ""),
     Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
     Mutant(
       "places of chunks that were taken back forgotten",
@@ -176,7 +177,7 @@ object Mutant {
     Mutant(
       "refused batch keeps appended rows",
       collected,
-      "if (!again) store.free" -> "if (again) store.free"
+      "if (!again) GoneRows.free" -> "if (again) GoneRows.free"
     ),
     Mutant("rows not retained", collected, "if (before == 0) store.identity" -> "if (false) store.identity"),
     Mutant("rows retained for one role", collected, ".retain(row, java.lang.Long.bitCount(equal))" -> ".retain(row)"),
@@ -231,10 +232,10 @@ object Mutant {
     Mutant("keys of rows noted for ever", tupleKeys, "      noted.forget(tuple)\n" -> ""),
     Mutant(
       "keys of rows kept",
-      rowStore,
-      "if (identity(input).release(row, relations)) forget" -> "if (identity(input).release(row, relations) && false) forget"
+      goneRows,
+      "if (store.identity(input).release(row, relations)) forget" -> "if (store.identity(input).release(row, relations) && false) forget"
     ),
-    Mutant("keys of appended rows kept", rowStore, "    forget(input, row)\n    arena" -> "    arena"),
+    Mutant("keys of appended rows kept", goneRows, "    forget(store, input, row)\n    store" -> "    store"),
     Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) alive += 1" -> ""),
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
@@ -350,9 +351,13 @@ object Mutant {
     Mutant(
       "sums: what is shown is not given back",
       sumChanges,
-      "join.nodes(component).foreach(_.bury(join.forgetShown(component, _)))" -> "()"
+      "join.nodes(component).foreach(_.bury(ofShown))" -> "()"
     ),
-    Mutant("sums: keys of what is no longer shown kept", sumChanges, "join.forgetShown(component, _)" -> "_ => ()"),
+    Mutant(
+      "sums: keys of what is no longer shown kept",
+      sumChanges,
+      "join.keysOfShown(component)" -> "Array.empty[io.joinless.engine.tuples.TupleKeys]"
+    ),
     Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
     Mutant(
       "sums: rows that come are told with those that stay",

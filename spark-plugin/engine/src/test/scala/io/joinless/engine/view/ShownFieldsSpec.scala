@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{JoinTree, RelationNode}
 import io.joinless.engine.tuples.KeyField
-import io.joinless.engine.update.DeltaEnumeration
+import io.joinless.engine.update.{DeltaEnumeration, GoneRows}
 import org.scalatest.funsuite.AnyFunSuite
 
 class ShownFieldsSpec extends AnyFunSuite {
@@ -76,7 +76,7 @@ class ShownFieldsSpec extends AnyFunSuite {
     for (row <- rows; r <- 0 until 3) delta.load(r, row)
     assert(tree.keys === 3)
     for (row <- rows; r <- 0 until 3) { delta.delete(r, row); delta.complete() }
-    rows.foreach(tree.free(0, _))
+    rows.foreach(GoneRows.free(tree, 0, _))
     assert(tree.keys === 0)
   }
 }

@@ -1,6 +1,7 @@
 package io.joinless.spark.state
 
 import io.joinless.engine.tuples.{IntStack, PagedBytes}
+import io.joinless.engine.update.GoneRows
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
 
@@ -40,7 +41,7 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     times.eachThatCame { (relation, row, until) =>
       if (until <= watermark) forget(relation, row) else times.put(relation, row, until)
     }
-    each(goneRows)(i => views.free(goneInputs(i), goneRows(i)))
+    each(goneRows)(i => GoneRows.free(views, goneInputs(i), goneRows(i)))
     clear()
   }
 

@@ -1,0 +1,23 @@
+package io.joinless.engine.update
+
+import io.joinless.engine.view.RowStore
+
+/** Rows that no relation has any more leave the state, and with them the keys that were noted of them. */
+object GoneRows {
+
+  /** A row of an append-only input is gone. */
+  def free(store: RowStore, input: Int, row: Int): Unit = {
+    forget(store, input, row)
+    store.arena(input).free(row)
+  }
+
+  /** A row of a retractable input is in so many relations less; in none any more, it is gone. */
+  private[update] def release(store: RowStore, input: Int, row: Int, relations: Int): Unit =
+    if (store.identity(input).release(row, relations)) forget(store, input, row)
+
+  private def forget(store: RowStore, input: Int, row: Int): Unit = {
+    val keys = store.keysOfRows(input)
+    var i = 0
+    while (i < keys.length) { keys(i).forget(row); i += 1 }
+  }
+}
