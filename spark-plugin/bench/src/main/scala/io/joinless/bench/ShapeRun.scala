@@ -37,18 +37,27 @@ final class ShapeRun(shape: Shape) {
   private[this] val delta = if (shape.deletes) null else new DeltaEnumeration(tree, IndexedSeq.empty)
   private[this] val changes = if (shape.deletes) new ChangeBatch(tree, IndexedSeq.empty) else null
 
+  private[this] val roles = shape.inputs.indices.map(shape.roles).toArray
+  private[this] val relationsOf = shape.inputs.indices.map(i => relations.filter(shape.relations(_).input == i).toArray)
+
   def apply(batch: IndexedSeq[ShapeChange]): Unit = {
-    for (change <- batch) {
+    var c = 0
+    while (c < batch.size) {
+      val change = batch(c)
+      val width = change.row.length + 1
       System.arraycopy(change.row, 0, words, 1, change.row.length)
-      if (changes != null)
-        changes.add(change.input, shape.roles(change.input), change.weight.toLong, words, change.row.length + 1)
+      if (changes != null) changes.add(change.input, roles(change.input), change.weight.toLong, words, width)
       else {
-        val row = tree.arena(change.input).append(words, 0, change.row.length + 1)
-        for (r <- relations if shape.relations(r).input == change.input) {
-          delta.insert(r, row)
+        val row = tree.arena(change.input).append(words, 0, width)
+        val of = relationsOf(change.input)
+        var i = 0
+        while (i < of.length) {
+          delta.insert(of(i), row)
           visit(delta)
+          i += 1
         }
       }
+      c += 1
     }
     if (changes != null) visit(changes)
   }
@@ -73,15 +82,21 @@ final class ShapeRun(shape: Shape) {
 
   /** The sum over the rows of the run. */
   private def inner(): Long = {
+    val records = run.records
+    val width = run.width
+    val end = run.from + run.size * width
     var total = 0L
-    var i = 0
-    while (i < run.size) {
-      total += sum(run.relation, run.records, run.from + i * run.width + 1)
-      if (offsets(ShapeRun.Rows + run.relation).length > 0) {
-        val arena = arenas(run.relation)
+    if (offsets(run.relation).length > 0) {
+      var at = run.from + 1
+      while (at < end) { total += sum(run.relation, records, at); at += width }
+    }
+    if (offsets(ShapeRun.Rows + run.relation).length > 0) {
+      val arena = arenas(run.relation)
+      var i = 0
+      while (i < run.size) {
         total += sum(ShapeRun.Rows + run.relation, arena.page(run.row(i)), arena.start(run.row(i)))
+        i += 1
       }
-      i += 1
     }
     total
   }
