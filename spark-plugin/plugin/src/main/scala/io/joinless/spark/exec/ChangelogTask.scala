@@ -35,34 +35,30 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
   override protected val batch =
     new ChangeBatch(start.tree, ResidualPredicates.compile(spec, residuals, arenaOf), owe)
   private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, start.tree.words, start.tree.place)
-  private[this] val weightAt = spec.output.size
   private[this] var net: NetRows = null
 
   override protected def advance(): Boolean = batch.next(output.run)
 
-  /** The next row, with its weight, or with 0 where rows are added up; null behind the last one. */
+  /** The next row, with its weight; null behind the last one. */
   private def nextRow(): UnsafeRow = {
     val ofRun = output.turn()
     if (ofRun != null) ofRun
-    else if (step()) output.update(batch, if (net == null) batch.weight else 0L)
+    else if (step()) output.update(batch, batch.weight)
     else null
   }
 
   override protected def emitNext(): UnsafeRow =
     if (net == null) nextRow()
-    else if (!net.next()) null
-    else {
-      net.row.setLong(weightAt, net.weight)
-      net.row
-    }
+    else if (net.next()) net.row
+    else null
 
   override protected def begin(): Unit = {
     super.begin()
     if (batch.bothSigns && (batch.repeats || !ChangelogTask.showsAll(spec))) {
-      net = new NetRows(weightAt + 1)
+      net = new NetRows(spec.output.size + 1)
       var row = nextRow()
       while (row != null) {
-        net.add(row, batch.weight)
+        net.add(row)
         row = nextRow()
       }
     }

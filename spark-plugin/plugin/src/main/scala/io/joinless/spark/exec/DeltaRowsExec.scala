@@ -54,18 +54,19 @@ final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: 
     Iterator(form.name) ++ Option.when(addsUp)(if (crosses) "adds up over partitions" else "adds up")
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (types, sum, told, rowsOut) = (child.output.map(_.dataType).init, addsUp, form, longMetric("numOutputRows"))
+    val (types, sum, told, rowsOut) = (child.output.map(_.dataType), addsUp, form, longMetric("numOutputRows"))
     val changes = child.execute()
     val watch = if (sum) { partitions = changes.getNumPartitions; Some(read) }
     else None
     changes.mapPartitionsWithIndex { (partition, rows) =>
-      val result = UnsafeProjection.create(types.toArray)
-      val changes = rows.map(row => (result(row), row.getLong(types.size)))
-      val net = if (sum) DeltaRowsExec.addedUp(changes, types.size) else changes
-      val out = new TellChanges(told, types)(net).map { row =>
-        rowsOut += 1
-        row
+      lazy val unsafe = UnsafeProjection.create(types.toArray)
+      val changes = rows.map {
+        case row: UnsafeRow => row
+        case row => unsafe(row)
       }
+      val columns = types.size - 1
+      val net = if (sum) DeltaRowsExec.addedUp(changes, columns) else changes
+      val out = TellChanges(told, columns, net, rowsOut)
       watch.fold(out)(_.watched(partition, out))
     }
   }
@@ -75,9 +76,9 @@ final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: 
 
 object DeltaRowsExec {
 
-  private def addedUp(changes: Iterator[(UnsafeRow, Long)], columns: Int): Iterator[(UnsafeRow, Long)] = {
-    val net = new NetRows(columns)
-    changes.foreach { case (row, weight) => net.add(row, weight) }
-    Iterator.continually(net.next()).takeWhile(identity).map(_ => (net.row, net.weight))
+  private def addedUp(changes: Iterator[UnsafeRow], columns: Int): Iterator[UnsafeRow] = {
+    val net = new NetRows(columns + 1)
+    changes.foreach(net.add)
+    Iterator.continually(net.next()).takeWhile(identity).map(_ => net.row)
   }
 }

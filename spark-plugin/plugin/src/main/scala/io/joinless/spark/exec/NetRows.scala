@@ -3,14 +3,15 @@ package io.joinless.spark.exec
 import io.joinless.engine.algebra.{Weight, WeightOverflow}
 import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena}
 import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.spec.RowCodec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** Adds up the weights of equal rows (rows of equal bytes): what is left is net, one entry per row.
+/** Adds up the weights of rows that are equal (in all bytes) but for their last column, the weight: what is left is net, one entry per row.
   *
   * {{{
-  * changes.foreach(c => net.add(c.row, c.weight))
-  * while (net.next()) emit(net.row, net.weight)
+  * changes.foreach(net.add)
+  * while (net.next()) emit(net.row)
   * }}}
   *
   * Memory: the bytes of each different row, once, and a few words; no object per row. `add` costs one probe. Nothing is to
@@ -22,18 +23,19 @@ final private class NetRows(fields: Int) {
   private[this] val weights = new PagedLongs
   private[this] var words = new Array[Long](32)
   private[this] var at = -1
+  private[this] val weightAt = fields - 1
+  private[this] val weightWord = RowCodec.nullWords(fields) + weightAt
 
-  /** The row that `next` has come to: the same object each time, which points at bytes of its own. */
+  /** The row that `next` has come to, with its net weight: the same object each time, which points at bytes of its own. */
   val row = new UnsafeRow(fields)
 
-  def weight: Long = weights(at)
-
-  def add(row: UnsafeRow, weight: Long): Unit = {
+  def add(row: UnsafeRow): Unit = {
     val count = row.getSizeInBytes >> 3
     if (words.length < count) words = new Array[Long](2 * count)
     Platform.copyMemory(row.getBaseObject, row.getBaseOffset, words, Platform.LONG_ARRAY_OFFSET, 8L * count)
+    words(weightWord) = 0L
     val id = index.findOrAdd(words, count)
-    try weights(id) = Weight.add(weights(id), weight)
+    try weights(id) = Weight.add(weights(id), row.getLong(weightAt))
     catch { case _: WeightOverflow => throw JoinlessErrors.weightOverflow() }
   }
 
@@ -43,6 +45,7 @@ final private class NetRows(fields: Int) {
     while (at < index.size && weights(at) == 0L) at += 1
     at < index.size && {
       row.pointTo(rows.page(at), Platform.LONG_ARRAY_OFFSET + 8L * rows.start(at), 8 * rows.words(at))
+      row.setLong(weightAt, weights(at))
       true
     }
   }

@@ -2,44 +2,108 @@ package io.joinless.spark.exec
 
 import io.joinless.spark.changes.ChangeTypes
 import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.spec.RowCodec
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeRowJoiner
-import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.types.{DataType, StructField, StructType}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
 
-/** Puts a change column behind each row: one row with its weight, or a row per copy with its change type.
+/** Tells changes in a form: rows whose last column is their weight in, rows whose last column is the change column out. A row of weight 0
+  * is no change.
   *
-  * The row handed out is the same object each time. A row of weight 0 is no change.
+  * A row with its weight is told as it is. A row with a change type is that row, too, but for the last column, whose data lies behind all
+  * other data: so a row's bytes are copied, and none of its columns is looked at.
+  * {{{
+  * in     NULL bits | columns … | weight        | data of columns
+  * out    NULL bits | columns … | place, length | data of columns | "insert"        so many times as the weight says
+  * }}}
+  * The row handed out is the same object each time.
   */
-final private class TellChanges(form: DeltaForm, types: Seq[DataType]) {
+private object TellChanges {
 
-  private[this] val joiner = GenerateUnsafeRowJoiner.create(
-    StructType(types.zipWithIndex.map { case (t, i) => StructField(s"c$i", t) }),
-    StructType(Seq(StructField(form.column, form.dataType)))
-  )
+  def apply(form: DeltaForm, columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric): Iterator[InternalRow] =
+    form match {
+      case DeltaForm.Weight => new Weights(columns, changes, rowsOut)
+      case DeltaForm.ChangeType | DeltaForm.OnClose => new Copies(columns, changes, rowsOut)
+    }
 
-  def apply(changes: Iterator[(UnsafeRow, Long)]): Iterator[InternalRow] = form match {
-    case DeltaForm.Weight =>
-      val weight = UnsafeRow.createFromByteArray(16, 1)
-      changes.filter(_._2 != 0L).map { case (row, w) =>
-        weight.setLong(0, w)
-        joiner.join(row, weight)
+  final private class Weights(columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric)
+      extends Iterator[InternalRow] {
+    private[this] var row: UnsafeRow = null
+
+    override def hasNext: Boolean = {
+      while (row == null && changes.hasNext) {
+        val change = changes.next()
+        if (change.getLong(columns) != 0L) row = change
       }
-    case DeltaForm.ChangeType | DeltaForm.OnClose =>
-      val (insert, delete) = (told(ChangeTypes.Insert), told(ChangeTypes.Delete))
-      changes.flatMap { case (row, w) => new Copies(joiner.join(row, if (w > 0) insert else delete), w) }
-  }
+      row != null
+    }
 
-  private def told(changeType: Any): UnsafeRow =
-    UnsafeProjection.create(Array[DataType](form.dataType)).apply(InternalRow(changeType)).copy()
-
-  final private class Copies(row: UnsafeRow, weight: Long) extends Iterator[InternalRow] {
-    // counts towards 0 from either side: the smallest weight has no positive counterpart
-    private[this] var left = weight
-    override def hasNext: Boolean = left != 0L
     override def next(): InternalRow = {
-      left -= java.lang.Long.signum(left)
-      row
+      if (!hasNext) throw new NoSuchElementException("no more changes")
+      rowsOut += 1
+      val told = row
+      row = null
+      told
     }
   }
+
+  final private class Copies(columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric)
+      extends Iterator[InternalRow] {
+    private[this] val told = new UnsafeRow(columns + 1)
+    private[this] val ofType = Platform.BYTE_ARRAY_OFFSET + 8L * (RowCodec.nullWords(columns + 1) + columns)
+    private[this] var buffer = new Array[Byte](256)
+
+    // of the current row; counts towards 0 from either side, since the smallest weight has no positive counterpart
+    private[this] var left = 0L
+
+    override def hasNext: Boolean = {
+      while (left == 0L && changes.hasNext) {
+        val change = changes.next()
+        left = change.getLong(columns)
+        if (left != 0L) write(change, if (left > 0) Insert else Delete)
+      }
+      left != 0L
+    }
+
+    override def next(): InternalRow = {
+      if (!hasNext) throw new NoSuchElementException("no more changes")
+      rowsOut += 1
+      left -= java.lang.Long.signum(left)
+      told
+    }
+
+    private def write(change: UnsafeRow, as: TypeData): Unit = {
+      val bytes = change.getSizeInBytes
+      if (buffer.length < bytes + 8) buffer = new Array[Byte](Math.addExact(bytes, bytes / 2 + 8))
+      copy(change.getBaseObject, change.getBaseOffset, bytes)
+      Platform.putLong(buffer, ofType, bytes.toLong << 32 | as.length)
+      Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET.toLong + bytes, as.word)
+      told.pointTo(buffer, bytes + 8)
+    }
+
+    /** Rows are whole words, and mostly few: these are copied before a call of the library has begun. */
+    private def copy(from: AnyRef, offset: Long, bytes: Int): Unit =
+      if (bytes > 256) Platform.copyMemory(from, offset, buffer, Platform.BYTE_ARRAY_OFFSET, bytes)
+      else {
+        var at = 0
+        while (at < bytes) {
+          Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET.toLong + at, Platform.getLong(from, offset + at))
+          at += 8
+        }
+      }
+  }
+
+  /** A change type, of at most eight bytes, as it lies in a row. */
+  final private class TypeData(value: UTF8String) {
+    val length: Int = value.numBytes
+    val word: Long = {
+      val bytes = java.util.Arrays.copyOf(value.getBytes, 8)
+      Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET)
+    }
+  }
+
+  private val Insert = new TypeData(ChangeTypes.Insert)
+  private val Delete = new TypeData(ChangeTypes.Delete)
 }
