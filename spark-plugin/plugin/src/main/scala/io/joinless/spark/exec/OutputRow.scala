@@ -54,6 +54,7 @@ final class OutputRow(
           fixed.map(spec.output(_).ordinal).toArray,
           fixed.map(c => place(relation, spec.output(c).ordinal).fold(-1)(_._2)).toArray,
           fixed.toArray,
+          fixed.map(c => Platform.BYTE_ARRAY_OFFSET + 8L * (nullWords + c)).toArray,
           variable.nonEmpty
         )
     }
@@ -81,11 +82,20 @@ final class OutputRow(
 
   /** Where results are taken from that differ in one row only: `update` writes the first of them, `turn` the others. */
   val run = new Run
-  private[this] var last = 0 // of the run, the one that was written
+  private[this] var turns = 0 // results of the run that are not written yet
+  private[this] var at = 0 // where the record of the one that was written lies
+  private[this] var turning: Source = null // what of it changes; null where nothing of it is shown
+  private[this] var besideOnly = false // all that changes lies in the records, and says all
 
   def update(results: Results): UnsafeRow = {
-    last = 0
-    update(results.rows, results.changed, results.places)
+    val first = update(results.rows, results.changed, results.places)
+    turns = math.max(0, run.size - 1)
+    if (turns > 0) {
+      at = run.from
+      turning = sourceOf(run.relation)
+      besideOnly = turning != null && turning.isBeside && !turning.hasVariable && !turning.wroteNulls
+    }
+    first
   }
 
   /** As `update`, with a weight. */
@@ -97,15 +107,24 @@ final class OutputRow(
 
   /** The next result of the run, of which only the row of the run's relation is written; null behind the last one. */
   def turn(): UnsafeRow =
-    if (last + 1 >= run.size) null
+    if (turns == 0) null
     else {
-      last += 1
-      val source = sourceOf(run.relation)
-      if (source != null) {
-        if (source.isBeside) source.pointTo(run.records, run.from + last * run.width + 1)
-        else source.pointTo(run.row(last))
-        writeFixed(source)
-        if (source.hasVariable) writeVariable(1L << run.relation)
+      turns -= 1
+      at += run.width
+      if (besideOnly) {
+        val records = run.records
+        val addresses = turning.addresses
+        val places = turning.places
+        var i = 0
+        while (i < addresses.length) {
+          Platform.putLong(buffer, addresses(i), records(at + 1 + places(i)))
+          i += 1
+        }
+      } else if (turning != null) {
+        if (turning.isBeside) turning.pointTo(run.records, at + 1)
+        else turning.pointTo(run.row(run.size - 1 - turns))
+        writeFixed(turning)
+        if (turning.hasVariable) writeVariable(1L << run.relation)
       }
       row
     }
@@ -152,13 +171,12 @@ final class OutputRow(
     Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + 8L * (nullWords + spec.output.size + number), value)
 
   private def writeFixed(source: Source): Unit = {
-    val base = Platform.BYTE_ARRAY_OFFSET + 8L * nullWords
     val words = source.page
     val from = source.from
     val offsets = source.offsets
     var i = 0
     while (i < offsets.length) {
-      Platform.putLong(buffer, base + 8L * source.columns(i), words(from + offsets(i)))
+      Platform.putLong(buffer, source.addresses(i), words(from + offsets(i)))
       i += 1
     }
     val nulls = source.anyNull
@@ -243,15 +261,16 @@ private object OutputRow {
   /** Where a column goes that is read from keys, which have no NULL. */
   final class Key(val place: Int, val columns: Array[Int])
 
-  /** The current row of one relation, and where its fixed-width columns go. */
+  /** The current row of one relation, and where its fixed-width columns go: columns of the output, and addresses in its row. */
   final class Source(
       val relation: Int,
       arena: TupleArena,
       words: ShownWords,
       nullWords: Int,
       val ordinals: Array[Int],
-      places: Array[Int],
+      val places: Array[Int],
       val columns: Array[Int],
+      val addresses: Array[Long],
       val hasVariable: Boolean
   ) {
     var page: Array[Long] = null

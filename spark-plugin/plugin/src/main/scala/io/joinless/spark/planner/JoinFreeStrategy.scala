@@ -26,7 +26,7 @@ import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
 import io.joinless.spark.run.{Recorded, StreamContext}
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, StateInfo, Watermarks}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
 
@@ -40,6 +40,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: JoinFreeJoin => planned(join) :: Nil
+    case Project(list, join: JoinFreeJoin) if onlyNames(list, join) =>
+      planned(join.copy(output = list.map(_.toAttribute))) :: Nil
     case DeltaRows(child, form, shownColumns, output) =>
       DeltaRowsExec(form, shownColumns, output, planLater(unnamed(child))) :: Nil
     case groups: Groups => planned(groups) :: Nil
@@ -86,12 +88,15 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
 
   /** Without a projection that only gives other names: whoever reads columns by their positions needs none. */
   private def unnamed(plan: LogicalPlan): LogicalPlan = plan match {
-    case Project(list, child) if list.size == child.output.size && list.zip(child.output).forall {
-          case (Alias(a: Attribute, _), b) => a.exprId == b.exprId
-          case (a, b) => a.exprId == b.exprId
-        } => child
+    case Project(list, child) if onlyNames(list, child) => child
     case _ => plan
   }
+
+  private def onlyNames(list: Seq[NamedExpression], child: LogicalPlan): Boolean =
+    list.size == child.output.size && list.zip(child.output).forall {
+      case (Alias(a: Attribute, _), b) => a.exprId == b.exprId
+      case (a, b) => a.exprId == b.exprId
+    }
 
   private def hasState(plan: LogicalPlan): Boolean = plan.isInstanceOf[Groups] || plan.isInstanceOf[JoinFreeJoin]
 
