@@ -161,9 +161,9 @@ object JoinlessConf {
   val MAX_CELLS = SQLConf
     .buildConf("spark.joinless.placement.maxCells")
     .doc(
-      "How many cells a join may be placed in, at most spark.sql.shuffle.partitions. 0 stands for twice the cores that the " +
-        "executors have at the first batch, or for as many as cores where the results of the join are only counted; set it where " +
-        "more executors come later. Chosen when a checkpoint is new."
+      "How many cells a join may be placed in, at most spark.sql.shuffle.partitions. 0 stands for as many as the executors " +
+        "have cores at the first batch, or for twice as many where no row has to go to several cells and results are not only counted; " +
+        "set it where more executors come later. Chosen when a checkpoint is new."
     )
     .version("0.1.0")
     .intConf

@@ -16,7 +16,11 @@ import io.joinless.spark.spec.BlockShape
   * @param stored at most so many copies of an input's row are stored: in no more cells than its relations together send it
   *   to, and than there are; the average over inputs, each as large as its largest relation
   */
-final case class Placement(shares: IndexedSeq[Int], cells: Int, replication: Double, load: Double, stored: Double)
+final case class Placement(shares: IndexedSeq[Int], cells: Int, replication: Double, load: Double, stored: Double) {
+
+  /** Each row of a relation goes to one cell. */
+  def copiesNothing: Boolean = replication < 1 + 1e-9
+}
 
 object Placement {
 

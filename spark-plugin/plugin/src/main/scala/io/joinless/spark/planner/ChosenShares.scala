@@ -2,35 +2,29 @@ package io.joinless.spark.planner
 
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
-import io.joinless.spark.placement.Shares
+import io.joinless.spark.placement.{Placement, Shares}
 import io.joinless.spark.spec.{BlockShape, BlockSpec}
 
-/** The shares of a block whose checkpoint is new: the expert's, or the best ones within the confs' bounds. */
+/** The shares of a block whose checkpoint is new: the expert's, or the best ones within the confs' bounds.
+  *
+  * Where no conf says how many cells there may be, it is one for each core: in chains of joins each cell more costs copies of rows, and
+  * each task some 20 ms per batch. Where no row needs copies, as in stars, it is two: results do not spread evenly there, and tasks that
+  * are done early take another cell; not where they are only counted, which costs about the same for every row.
+  */
 object ChosenShares {
-
-  /** Cells for each core: results do not spread evenly, and tasks that are done early take another cell. Where results are only
-    * counted, rows cost about the same, and a second task costs more than it evens out.
-    */
-  private def cellsPerCore(shape: BlockShape): Int = if (shape.reduction.isDefined) 1 else 2
 
   /** @param cores of the executors; asked for only where nothing else says how many cells there may be */
   def apply(shape: BlockShape, partitions: Int, cores: => Int, conf: JoinlessConf): BlockSpec = {
+    val sizes = conf.expectedRows(shape.relations.map(_.name))
+    def best(cells: Long) = Shares.choose(shape, cells.max(1L).min(partitions.toLong).toInt, conf.maxReplication, sizes)
     val shares =
-      if (conf.shares.isEmpty)
-        Shares.choose(
-          shape,
-          maxCells(shape, partitions, cores, conf),
-          conf.maxReplication,
-          conf.expectedRows(shape.relations.map(_.name))
-        )
-      else named(shape, partitions, conf.shares)
+      if (conf.shares.nonEmpty) named(shape, partitions, conf.shares)
+      else if (conf.maxCells > 0) best(conf.maxCells.toLong)
+      else {
+        val two = best(2L * cores)
+        if (shape.reduction.isEmpty && Placement.of(shape, two, sizes).copiesNothing) two else best(cores.toLong)
+      }
     BlockSpec(shape, shares)
-  }
-
-  private def maxCells(shape: BlockShape, partitions: Int, cores: => Int, conf: JoinlessConf): Int = {
-    val most =
-      if (conf.maxCells > 0) conf.maxCells else math.max(1L, cores.toLong * cellsPerCore(shape)).min(Int.MaxValue).toInt
-    math.min(partitions, most)
   }
 
   /** An attribute goes by its own name, or by any `relation.column` that is equated in it. */

@@ -1,6 +1,6 @@
 package io.joinless.spark.spec
 
-import io.joinless.spark.Specs
+import io.joinless.spark.{Blocks, Specs}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessAnalysisException, Mismatch}
 import io.joinless.spark.planner.ChosenShares
@@ -133,9 +133,13 @@ class SpecComparisonSpec extends AnyFunSuite {
     assert(cellsOf(counted, 1, "spark.joinless.placement.maxCells" -> "6") == 6)
   }
 
-  test("there are at most two cells for each core, unless a conf says how many") {
+  test("a star, which copies no row, has at most two cells for each core") {
+    assert(Seq(1, 3, 1000).map(cellsOf(Blocks.star(4).shape, _)) == Seq(2, 6, 200))
+  }
+
+  test("a chain has at most one cell for each core, unless a conf says how many") {
     def cells(cores: Int, confs: (String, String)*) = cellsOf(spec, cores, confs: _*)
-    assert(Seq(1, 2, 3, 8, 1000).map(cells(_)) == Seq(2, 4, 6, 12, 12))
+    assert(Seq(1, 2, 3, 8, 1000).map(cells(_)) == Seq(1, 2, 3, 8, 12))
     assert(cells(1, "spark.joinless.placement.maxCells" -> "6") == 6)
     assert(cells(8, "spark.joinless.placement.maxCells" -> "1") == 1)
     assert(cells(64, "spark.joinless.placement.maxReplication" -> "12") == 30)

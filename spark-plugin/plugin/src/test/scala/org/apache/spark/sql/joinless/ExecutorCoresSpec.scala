@@ -35,7 +35,7 @@ class ExecutorCoresSpec extends AnyFunSuite with SharedSpark {
     assert(expected(dynamic :+ "spark.dynamicAllocation.initialExecutors" -> "3": _*) == 12)
   }
 
-  test("by default a query has at most two cells for each core, and explain and the checkpoint say so") {
+  test("by default a chain has at most one cell for each core, and explain and the checkpoint say so") {
     withConf("spark.sql.shuffle.partitions" -> "200", "spark.joinless.placement.maxCells" -> "0") {
       val files = new EdgeFiles(spark, "e")
       files.addRandom(1)
@@ -43,11 +43,11 @@ class ExecutorCoresSpec extends AnyFunSuite with SharedSpark {
         "SELECT a.src, b.dst, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
       )
       assert(
-        PythonApi.explainText(paths).contains("cells: 4 (shares a.dst 2, b.dst 2), at most 4 rows stored per input row")
+        PythonApi.explainText(paths).contains("cells: 2 (shares a.dst 2), at most 2 rows stored per input row")
       )
       val _ = files.run(paths)
       val recorded = CommittedState(spark, files.path("cp"), Some(0)).operators.ours.map(_.spec.cells)
-      assert(recorded == Seq(4))
+      assert(recorded == Seq(2))
     }
   }
 }
