@@ -31,6 +31,9 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   def roles(entry: Int): Long = net.roles(entry)
   def input(entry: Int): Int = inputs(CollectedChanges.lowest(net.roles(entry)))
 
+  /** The next entry of the same row; −1 behind the last one. */
+  def next(entry: Int): Int = net.next(entry)
+
   /** The net change of an entry, and the count before and after the batch. */
   def change(entry: Int): Long = net.change(entry)
   def before(entry: Int): Long = net.before(entry)

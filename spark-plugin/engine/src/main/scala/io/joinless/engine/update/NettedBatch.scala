@@ -70,16 +70,26 @@ abstract class NettedBatch private[engine] (store: RowStore) {
     }
   }
 
+  /** Notes all net changes of the row whose first entry this is. */
+  private def noteRow(reversal: Reversal, first: Int): Unit = {
+    var e = first
+    while (e >= 0) {
+      if (changes.change(e) != 0L) reversal.changed(changes.roles(e), changes.row(e), changes.change(e))
+      e = changes.next(e)
+    }
+  }
+
   /** Notes what a prepared batch will do, to take it back afterwards; `each` as in `foreachChangedRow`, each time behind that row's
     * changes.
     */
   final def note(reversal: Reversal, each: (Int, Int) => Unit = (_, _) => ()): Unit = {
-    foreachChangedRow { (input, row) =>
-      for (relation <- store.block.relationsOf(input)) {
-        val change = changes.change(relation, row)
-        if (change != 0L) reversal.changed(relation, row, change)
+    var e = 0
+    while (e < changes.size) {
+      if (changes.isRowsFirst(e)) {
+        noteRow(reversal, e)
+        each(changes.input(e), changes.row(e))
       }
-      each(input, row)
+      e += 1
     }
     for (i <- 0 until changes.appends) reversal.came(changes.appendedRelation(i), changes.appendedRow(i))
   }

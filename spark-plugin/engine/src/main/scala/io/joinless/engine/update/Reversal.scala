@@ -25,8 +25,8 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
   private[this] val cameRows = new IntStack
   private[this] val cameRoles = new IntStack // as bits: the lower ones, and where there are more, the upper ones
   private[this] val wide = block.relations.size > 32
-  private[this] val changedRelations = new IntStack
   private[this] val changedCopies = new IntStack
+  private[this] val changedRoles = new PagedLongs
   private[this] val changes = new PagedLongs
 
   /** A row of an append-only input became one of `relation`. The roles of a row are told one after the other. */
@@ -57,11 +57,12 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
 
   private def inputOf(roles: Long): Int = block.relations(java.lang.Long.numberOfTrailingZeros(roles)).input
 
-  /** The count of a retractable input's row in `relation` changes by `change`. */
-  def changed(relation: Int, row: Int, change: Long): Unit = {
-    changedRelations.push(relation)
-    changedCopies.push(copies.add(block.relations(relation).input, row))
-    changes(changedRelations.size - 1) = change
+  /** The count of a retractable input's row in some of its relations (bit set) changes by `change`. */
+  def changed(roles: Long, row: Int, change: Long): Unit = {
+    val at = changedCopies.size
+    changedCopies.push(copies.add(inputOf(roles), row))
+    changedRoles(at) = roles
+    changes(at) = change
   }
 
   /** Takes everything back that was told, which the state must hold, and nothing that came later. To be called once.
@@ -70,7 +71,7 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     */
   def undo(): Unit = {
     removeRows()
-    if (changedRelations.size > 0) invertChanges()
+    if (changedCopies.size > 0) invertChanges()
   }
 
   private def removeRows(): Unit = {
@@ -89,16 +90,15 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
 
   private def invertChanges(): Unit = {
     val batch = inverse()
-    for (e <- 0 until changedRelations.size) {
-      val relation = changedRelations(e)
-      val input = block.relations(relation).input
+    for (e <- 0 until changedCopies.size) {
+      val input = inputOf(changedRoles(e))
       val copy = changedCopies(e)
       val change = Weight.subtract(0L, changes(e))
-      batch.add(input, 1L << relation, change, copies.content(input, copy), copies.words(input, copy))
+      batch.add(input, changedRoles(e), change, copies.content(input, copy), copies.words(input, copy))
     }
     batch.drain()
   }
 
   def bytes: Long =
-    cameRoles.bytes + cameRows.bytes + changedRelations.bytes + changedCopies.bytes + changes.bytes + copies.bytes
+    cameRoles.bytes + cameRows.bytes + changedRoles.bytes + changedCopies.bytes + changes.bytes + copies.bytes
 }
