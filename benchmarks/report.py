@@ -161,6 +161,42 @@ def per_batch(everything: dict[str, Any], names: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
+FLOOR = {"joinless-engine": "our engine", "differential-best": "differential, best order", "bare-index": "bare index"}
+
+
+def floor(everything: dict[str, Any]) -> str:
+    """What a change and a result cost each engine: of two streams that differ in their number of results only, both are solved for.
+
+    A row for each stream that L3-1 and L3-10 were run over: changes (rows that come or go, once per relation of L3-1) and results of both,
+    then nanoseconds per change and per result.
+    """
+    heads = ["stream", "changes", "results", *(f"{FLOOR[n]}: a change" for n in FLOOR)]
+    heads += [f"{FLOOR[n]}: a result" for n in FLOOR]
+    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    named = {case["name"]: case["results"] for case in everything["cases"]}
+    for name, few in named.items():
+        many = named.get(name.replace("L3-1", "L3-10"))
+        if not name.endswith("/L3-1") or many is None or not all(n in few and n in many for n in FLOOR):
+            continue
+        counted = [results["joinless-engine"]["runs"][-1] for results in (few, many)]
+        if "changes" not in counted[0]:
+            continue
+        changes = [run["changes"] for run in counted]
+        shown = [run["plus"] + run["minus"] for run in counted]
+        costs = []
+        for n in FLOOR:
+            times = [1e9 * statistics.median(seconds(results[n])) for results in (few, many)]
+            # time = changes * x + results * y, twice
+            determinant = changes[0] * shown[1] - changes[1] * shown[0]
+            x = (times[0] * shown[1] - times[1] * shown[0]) / determinant
+            y = (changes[0] * times[1] - changes[1] * times[0]) / determinant
+            costs.append((x, y))
+        cells = [f"{changes[0]:,}", f"{shown[0]:,} and {shown[1]:,}"]
+        cells += [f"{x:.0f}" for x, _ in costs] + [f"{y:.1f}" for _, y in costs]
+        lines.append(f"| {name.removesuffix('/L3-1')} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def _cell(result: dict[str, Any] | None, of: int) -> str:
     if result is None:
         return ""
@@ -232,8 +268,7 @@ def tpch(everything: dict[str, Any]) -> str:
 
 
 def refresh(page: Path, everything: dict[str, Any]) -> None:
-    """Puts the tables between the page's marks `<!-- name -->` and `<!-- end -->`."""
-    text = page.read_text()
+    """Puts the tables between the marks `<!-- name -->` and `<!-- end -->` of the page, and of `internals/floor.md` beside it."""
     tables = {
         "in-spark": wide(everything, IN_SPARK | OTHERS),
         "alone": wide(everything, ALONE),
@@ -248,6 +283,16 @@ def refresh(page: Path, everything: dict[str, Any]) -> None:
     if enumerated.exists():
         counted = json.loads((page.with_suffix("") / "tpch.json").read_text())
         tables["tpch-counts"] = tpch_counts(counted, json.loads(enumerated.read_text()))
+    fill(page, tables)
+    internals = page.parent / "internals" / "floor.md"
+    costs = floor(everything)
+    if internals.exists() and costs.count("\n") > 1:
+        fill(internals, {"floor": costs})
+
+
+def fill(page: Path, tables: dict[str, str]) -> None:
+    """Puts tables between a page's marks."""
+    text = page.read_text()
     for name, content in tables.items():
         before, mark, rest = text.partition(f"<!-- {name} -->")
         _, end, after = rest.partition("<!-- end -->")

@@ -11,8 +11,8 @@ import java.nio.file.{Path, Paths}
   * folder of each relation. Of a grouped job: `engine`, report file, `grouped`, the clauses of the query and the
   * columns of each relation in one argument each, separated by semicolons; then batches and so on as before. Appends the events of the job's report; those of a run carry in
   * addition `cpu`, the seconds that the one thread had a core (with writing the report), `heap`, the bytes that the run
-  * still holds at its end (heap in use after a collection, less that before it), and the engine's counters `steps` (of
-  * propagation) and `moves` (of cursors).
+  * still holds at its end (heap in use after a collection, less that before it), and of the engine `changes` (rows that came or went, once
+  * per relation) and its counters `steps` (of propagation) and `moves` (of cursors).
   *
   * Reading the files is not measured; all runs are in this process, one after the other.
   */

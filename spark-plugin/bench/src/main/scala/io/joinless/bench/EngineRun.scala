@@ -25,9 +25,13 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
 
   var plus, minus, check = 0L
 
+  /** Rows that came or went, each once per relation. */
+  protected var changes = 0L
+
   def stateRows: Long = tree.rows
   def stateBytes: Long = tree.bytes
-  override def figures: Seq[(String, Long)] = Seq("steps" -> tree.counters.steps, "moves" -> tree.counters.moves)
+  override def figures: Seq[(String, Long)] =
+    Seq("changes" -> changes, "steps" -> tree.counters.steps, "moves" -> tree.counters.moves)
 
   /** Visits the rows of the run, as ones that come or go by `sign`.
     *
@@ -101,6 +105,7 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
       while (i < edges.size) {
         var left = query.roles(input, edges.dst(i))
         if (left != 0) {
+          changes += java.lang.Long.bitCount(left)
           words(EngineRun.Src) = edges.src(i)
           words(EngineRun.Dst) = edges.dst(i)
           val row = arena.append(words, 0, EngineRun.RowWords)
@@ -124,7 +129,7 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
   * no result comes and goes in one batch.
   */
 final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = true) {
-  private[this] val changes = new ChangeBatch(tree, IndexedSeq.empty)
+  private[this] val net = new ChangeBatch(tree, IndexedSeq.empty)
 
   def apply(batch: IndexedSeq[EdgeBatch]): Unit = {
     for (input <- batch.indices) {
@@ -133,14 +138,15 @@ final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = tru
       while (i < edges.size) {
         val roles = query.roles(input, edges.dst(i))
         if (roles != 0) {
+          changes += java.lang.Long.bitCount(roles)
           words(EngineRun.Src) = edges.src(i)
           words(EngineRun.Dst) = edges.dst(i)
-          changes.add(input, roles, edges.weights(i).toLong, words, EngineRun.RowWords)
+          net.add(input, roles, edges.weights(i).toLong, words, EngineRun.RowWords)
         }
         i += 1
       }
     }
-    val places = changes.places
-    while (changes.next(run)) visit(places, changes.changed, changes.weight)
+    val places = net.places
+    while (net.next(run)) visit(places, net.changed, net.weight)
   }
 }
