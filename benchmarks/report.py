@@ -176,18 +176,22 @@ def floor(everything: dict[str, Any]) -> str:
     named = {case["name"]: case["results"] for case in everything["cases"]}
     for name, few in named.items():
         many = named.get(name.replace("L3-1", "L3-10"))
-        if not name.endswith("/L3-1") or many is None or not all(n in few and n in many for n in FLOOR):
+        if not name.endswith("/L3-1") or many is None:
+            continue
+        if not all(results.get(n, {}).get("runs") for n in FLOOR for results in (few, many)):
             continue
         counted = [results["joinless-engine"]["runs"][-1] for results in (few, many)]
-        if "changes" not in counted[0]:
+        if not all("changes" in run for run in counted):
             continue
         changes = [run["changes"] for run in counted]
         shown = [run["plus"] + run["minus"] for run in counted]
+        # time = changes * x + results * y, twice
+        determinant = changes[0] * shown[1] - changes[1] * shown[0]
+        if determinant == 0:
+            continue
         costs = []
         for n in FLOOR:
             times = [1e9 * statistics.median(seconds(results[n])) for results in (few, many)]
-            # time = changes * x + results * y, twice
-            determinant = changes[0] * shown[1] - changes[1] * shown[0]
             x = (times[0] * shown[1] - times[1] * shown[0]) / determinant
             y = (changes[0] * times[1] - changes[1] * times[0]) / determinant
             costs.append((x, y))

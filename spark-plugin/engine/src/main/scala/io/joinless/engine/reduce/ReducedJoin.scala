@@ -43,6 +43,10 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   /** Per component its nodes, children before parents: the last is the root. */
   private[reduce] val nodes: Array[Array[SumNode]] = built.nodes
 
+  // rows that one component shows can be keys of nodes anywhere
+  for (node <- nodes.iterator.flatten; c <- definition.components.indices if node.up eq shownIdentity(c))
+    node.keysOfKeys = keysOfShown(c)
+
   private[this] val relations: Array[RelationNode] = built.relations
 
   private[this] val mixed: Array[Boolean] =
@@ -66,7 +70,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     whole.shownBy(input).fold(Array.empty[TupleKeys])(keysOfShown)
 
   /** The keys that the top has noted of what a component shows. */
-  private[reduce] def keysOfShown(component: Int): Array[TupleKeys] =
+  private def keysOfShown(component: Int): Array[TupleKeys] =
     if (top == null) Array.empty else top.keysOfRows(component)
 
   override def rowsOf(input: Int): Long = if (hasOtherKeys(input)) present.of(input) else super.rowsOf(input)

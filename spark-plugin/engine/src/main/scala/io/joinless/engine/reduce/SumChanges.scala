@@ -68,10 +68,7 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
 
   final protected def end(): Unit = {
     roots.foreach(_.clear())
-    for (component <- join.nodes.indices) {
-      val ofShown = join.keysOfShown(component)
-      join.nodes(component).foreach(_.bury(ofShown))
-    }
+    join.nodes.foreach(_.foreach(_.bury()))
     started = false
   }
 }

@@ -30,6 +30,9 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   /** Keys towards the parent. */
   private[reduce] var up: KeyIndex = null
 
+  /** Where the keys are rows that some component shows: what the top has noted of them, which goes with them. */
+  private[reduce] var keysOfKeys: Array[TupleKeys] = Array.empty
+
   /** Tuple → its key towards the parent. */
   final private[reduce] val upKeys = new PagedInts
 
@@ -84,19 +87,19 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   /** Gives a tuple's reference to its key back. A key without one stays to the end of the batch, which may have touched it. */
   final def release(key: Int): Unit = if (up.forgo(key)) forgone.push(key)
 
-  /** The batch is over: keys that no tuple has are gone, and with a key that was a tuple of a generalized node, that one's reference.
-    *
-    * @param ofShown what is noted of those that the component shows
-    */
-  final def bury(ofShown: Array[TupleKeys]): Unit = while (!forgone.isEmpty) {
+  /** The batch is over: keys that no tuple has are gone, and with a key that was a tuple of a generalized node, that one's reference. */
+  final def bury(): Unit = while (!forgone.isEmpty) {
     val key = forgone.pop()
-    if (up.bury(key)) parent match {
-      case above: KeyNode if !above.isShown =>
-        val next = above.upKeys(key)
-        above.upKeys(key) = 0
-        above.release(next)
-      case _: RelationNode =>
-      case _ => ofShown.foreach(_.forget(key))
+    if (up.bury(key)) {
+      var i = 0
+      while (i < keysOfKeys.length) { keysOfKeys(i).forget(key); i += 1 }
+      parent match {
+        case above: KeyNode if !above.isShown =>
+          val next = above.upKeys(key)
+          above.upKeys(key) = 0
+          above.release(next)
+        case _ =>
+      }
     }
   }
 

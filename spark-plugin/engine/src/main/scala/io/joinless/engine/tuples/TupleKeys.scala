@@ -3,14 +3,17 @@ package io.joinless.engine.tuples
 /** The key of each tuple in an index. It is looked up once, when it is first asked for, and noted until the tuple is gone: so relations
   * that read the same columns of a row ask the index once, and the key has one reference for all of them.
   *
-  * Where a key of the index is itself a tuple, of a generalized node, its own key `above` comes and goes with it.
+  * Where a key of the index is itself a tuple, of a generalized node, its own key `above` comes and goes with it; then nobody else adds keys
+  * to the index.
   *
   * @param reader reads the key from a row
   * @param noted the keys, by tuple; of a generalized node they may be read from rows of several relations
   */
 final class TupleKeys(index: KeyIndex, reader: KeyReader, val noted: NotedKeys, above: TupleKeys) {
 
-  /** The tuple's key, which comes where it is not there yet. `row` is the tuple, or a row of which the tuple is the key. */
+  /** The tuple's key, which comes where it is not there yet. `row` is the tuple, or a row of which the tuple is the key. The tuple must be
+    * one that `forget` will be told of.
+    */
   def findOrAdd(tuple: Int, row: Int): Int = {
     val key = noted(tuple)
     if (key >= 0) key else add(tuple, row)

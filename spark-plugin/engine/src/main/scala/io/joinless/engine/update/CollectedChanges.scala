@@ -4,7 +4,7 @@ import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.RowStore
 
-/** The changes of a batch, collected: added up per (relation, row) of retractable inputs, one by one for rows of append-only
+/** The changes of a batch, collected: added up per row and roles of retractable inputs ([[Net]]), one by one for rows of append-only
   * inputs. No view changes here; rows are stored.
   *
   * Entries of the net are numbered in the order of their first change. Every pair whose count is not 0 holds a reference to
@@ -52,7 +52,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
 
   def after(relation: Int, row: Int): Long = Weight.add(before(relation, row), change(relation, row))
 
-  /** The entry is the first one of a row that has a net change in some relation. */
+  /** The entry is the head of its row's chain, so one for each row, and the row has a net change in some relation. */
   def isRowsFirst(entry: Int): Boolean = net.first(input(entry), row(entry)) == entry && {
     var e = entry
     while (e >= 0 && net.change(e) == 0L) e = net.next(e)

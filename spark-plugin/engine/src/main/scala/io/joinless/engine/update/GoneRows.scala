@@ -2,7 +2,9 @@ package io.joinless.engine.update
 
 import io.joinless.engine.view.RowStore
 
-/** Rows that no relation has any more leave the state, and with them the keys that were noted of them. */
+/** Rows that no relation has any more leave the state, and with them the keys that were noted of them. (Rows of a reduced join that are keys,
+  * too, can outlive that; they go as keys do, by `reduce.SumNode.bury`.)
+  */
 object GoneRows {
 
   /** A row of an append-only input is gone. */

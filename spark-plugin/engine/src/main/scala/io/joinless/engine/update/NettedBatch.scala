@@ -70,7 +70,7 @@ abstract class NettedBatch private[engine] (store: RowStore) {
     }
   }
 
-  /** Notes all net changes of the row whose first entry this is. */
+  /** Notes all net changes of the row whose chain begins here. */
   private def noteRow(reversal: Reversal, first: Int): Unit = {
     var e = first
     while (e >= 0) {

@@ -66,6 +66,7 @@ sealed abstract class ViewNode(
     keyOffsets :+= offset
   }
 
+  /** Of tuples of nodes that have children; those of leaves are alive whenever they are there. */
   private[engine] val state = new PagedBytes
 
   /** Of the deletion that is pending: how many alive tuples of a key die. 0 everywhere while none is. It lies here, with the

@@ -351,12 +351,12 @@ object Mutant {
     Mutant(
       "sums: what is shown is not given back",
       sumChanges,
-      "join.nodes(component).foreach(_.bury(ofShown))" -> "()"
+      "join.nodes.foreach(_.foreach(_.bury()))" -> "()"
     ),
     Mutant(
       "sums: keys of what is no longer shown kept",
-      sumChanges,
-      "join.keysOfShown(component)" -> "Array.empty[io.joinless.engine.tuples.TupleKeys]"
+      sumNode,
+      "keysOfKeys(i).forget(key); " -> ""
     ),
     Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
     Mutant(

@@ -1,6 +1,11 @@
 package io.joinless.engine.reduce
 
-import io.joinless.engine.query.Reduction
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.algebra.Counts
+import io.joinless.engine.query.{Hypergraph, Reduction, RelationNode => TreeRelation}
+import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Sums over joins, without their results, against nested loops. */
@@ -10,7 +15,7 @@ class ReducedJoinSpec extends AnyFunSuite {
     "oracle_batches: sums per result of at least 100,000 batches, with products of several relations and distinct parts"
   ) {
     var batches, results, refused, rehearsals, rebuilds, emptied, tops, summed, extended, mixed, shared, alone,
-        absorbed = 0
+        absorbed, outlived = 0
     var seed = 0L
     while (batches < 100000) {
       val query = ReducedCase.draw(seed)
@@ -34,18 +39,72 @@ class ReducedJoinSpec extends AnyFunSuite {
         alone += 1
       }
       if (inputs.exists(i => join.hasOtherKeys(i) && whole.shownBy(i).isEmpty)) mixed += 1
+      if (query.reduction.components.size > 1 && inputs.exists(i => join.hasOtherKeys(i) && whole.shownBy(i).nonEmpty))
+        outlived += 1
       if (inputs.flatMap(whole.shownBy(_)).diff(inputs.flatMap(whole.shownBy(_)).distinct).nonEmpty) shared += 1
       if (query.distinct.forall(identity) && query.reduction != Reduction.best(query.graph, query.asked).toOption.get)
         absorbed += 1
       seed += 1
     }
     info(
-      s"$seed queries ($tops with several components, $summed with one of several relations, $extended that show more than asked, $mixed with rows that are keys below, $shared with inputs that share what is shown, " +
+      s"$seed queries ($tops with several components, $summed with one of several relations, $extended that show more than asked, $mixed with rows that are keys below, $outlived with such rows that a component shows beside others, $shared with inputs that share what is shown, " +
         s"$alone that show one relation's rows, $absorbed with components below others), " +
         s"$batches batches: $results results told, $refused refused, $rehearsals taken back, $rebuilds rebuilt, $emptied times empty"
     )
     assert(tops > seed / 4 && summed > seed / 4 && extended > seed / 20 && rehearsals > batches / 8 && emptied > seed)
     assert(mixed > seed / 50 && alone > seed / 50 && shared > seed / 200 && absorbed > seed / 100)
+  }
+
+  test(
+    "a row that is shown whole, and a key elsewhere, goes when nobody has it as a key: what is noted of it goes, too"
+  ) {
+    // X(s, d) r1 ⋈ P(s, d, w) on w = r1.s, and X r2 on P's s and d; per row of r1
+    val word = (i: Int) => KeyField(i, variable = false)
+    val block = BlockDef(
+      IndexedSeq(InputDef(2, 3, retractable = true), InputDef(3, 4, retractable = true)),
+      IndexedSeq.fill(4)(AttributeDef(nullSafe = false)),
+      IndexedSeq(
+        RelationDef(0, IndexedSeq(0 -> word(0), 1 -> word(1))),
+        RelationDef(1, IndexedSeq(2 -> word(0), 3 -> word(1), 0 -> word(2))),
+        RelationDef(0, IndexedSeq(2 -> word(0), 3 -> word(1)))
+      ),
+      TreeRelation(0, BitSet(0, 1), Vector.empty)
+    )
+    val graph = Hypergraph(IndexedSeq(BitSet(0, 1), BitSet(0, 2, 3), BitSet(2, 3)))
+    val reduction = Reduction.best(graph, BitSet(0, 1)).toOption.get
+    val components = reduction.components.map { c =>
+      def shownBy(r: Int) = c.shown.toIndexedSeq.map { x =>
+        ProjectedField(block.relations(r).keys.collectFirst { case (`x`, f) => f.ordinal }.get, variable = false)
+      }
+      ComponentDef(c.tree, ComponentDef.atRoot(c.tree).map(r => r -> shownBy(r)).toMap, distinct = false)
+    }
+    val top = BlockDef(
+      reduction.components.map(c =>
+        InputDef(c.shown.size, RowProjection.fixedWords(c.shown.size), retractable = true)
+      ),
+      block.attributes,
+      reduction.components.indices.map { i =>
+        RelationDef(i, reduction.components(i).shown.toIndexedSeq.zipWithIndex.map { case (x, at) => x -> word(at) })
+      },
+      reduction.top
+    )
+    val definition = ReducedDef(block, components, top, Counts, block.relations.map(_ => None))
+    val join = new ReducedJoin(definition)
+    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(definition).shownBy(0).nonEmpty)
+    val batch = new ReducedBatch(join, IndexedSeq.empty)
+    def play(changes: (Int, Seq[Long], Long)*): Long = {
+      for ((input, values, weight) <- changes)
+        batch.add(input, if (input == 0) 5L else 2L, weight, (0L +: values).toArray, values.size + 1)
+      var results = 0L
+      while (batch.next()) results += batch.weight
+      results
+    }
+    assert(play((0, Seq(1, 2), 1), (1, Seq(1, 2, 1), 1), (1, Seq(8, 9, 5), 1), (0, Seq(8, 9), 1)) == 1)
+    assert(play((0, Seq(1, 2), -1)) == -1)
+    assert(play((1, Seq(1, 2, 1), -1)) == 0)
+    assert(play((0, Seq(5, 6), 1)) == 1, "joined by what was noted of a row that is gone")
+    assert(play((0, Seq(5, 6), -1), (0, Seq(8, 9), -1), (1, Seq(8, 9, 5), -1)) == -1)
+    assert(join.isEmpty)
   }
 
   test("changes of no copies leave nothing behind") {

@@ -59,13 +59,14 @@ final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: 
     val watch = if (sum) { partitions = changes.getNumPartitions; Some(read) }
     else None
     changes.mapPartitionsWithIndex { (partition, rows) =>
+      val columns = types.size - 1
       lazy val unsafe = UnsafeProjection.create(types.toArray)
-      val changes = rows.map {
+      // rows are added up by their bytes, and not all operators write a NULL alike
+      val net = if (sum) DeltaRowsExec.addedUp(rows.map(unsafe(_)), columns)
+      else rows.map {
         case row: UnsafeRow => row
         case row => unsafe(row)
       }
-      val columns = types.size - 1
-      val net = if (sum) DeltaRowsExec.addedUp(changes, columns) else changes
       val out = TellChanges(told, columns, net, rowsOut)
       watch.fold(out)(_.watched(partition, out))
     }

@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.update.{DeltaEnumeration, Reversal}
+import io.joinless.engine.update.{DeltaEnumeration, GoneRows, Reversal}
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.state.{CellState, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -87,7 +87,7 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
 
   final override protected def takenBack(): Option[CellState] = {
     delta.complete()
-    if (untouched) arenas(inputOf(java.lang.Long.numberOfTrailingZeros(roles))).free(row)
+    if (untouched) GoneRows.free(tree, inputOf(java.lang.Long.numberOfTrailingZeros(roles)), row)
     Some(undo())
   }
 }

@@ -18,8 +18,8 @@ import io.joinless.spark.spec.BlockShape
   */
 final case class Placement(shares: IndexedSeq[Int], cells: Int, replication: Double, load: Double, stored: Double) {
 
-  /** Each row of a relation goes to one cell. */
-  def copiesNothing: Boolean = replication < 1 + 1e-9
+  /** No row is stored in several cells. */
+  def copiesNothing: Boolean = stored < 1 + 1e-9
 }
 
 object Placement {

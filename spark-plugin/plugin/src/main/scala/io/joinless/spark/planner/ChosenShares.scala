@@ -13,7 +13,7 @@ import io.joinless.spark.spec.{BlockShape, BlockSpec}
   */
 object ChosenShares {
 
-  /** @param cores of the executors; asked for only where nothing else says how many cells there may be */
+  /** @param cores of the executors; asked for once, and only where nothing else says how many cells there may be */
   def apply(shape: BlockShape, partitions: Int, cores: => Int, conf: JoinlessConf): BlockSpec = {
     val sizes = conf.expectedRows(shape.relations.map(_.name))
     def best(cells: Long) = Shares.choose(shape, cells.max(1L).min(partitions.toLong).toInt, conf.maxReplication, sizes)
@@ -21,8 +21,11 @@ object ChosenShares {
       if (conf.shares.nonEmpty) named(shape, partitions, conf.shares)
       else if (conf.maxCells > 0) best(conf.maxCells.toLong)
       else {
-        val two = best(2L * cores)
-        if (shape.reduction.isEmpty && Placement.of(shape, two, sizes).copiesNothing) two else best(cores.toLong)
+        val most = cores.toLong
+        Some(2 * most).filter(_ => shape.reduction.isEmpty).map(best).filter(
+          Placement.of(shape, _, sizes).copiesNothing
+        )
+          .getOrElse(best(most))
       }
     BlockSpec(shape, shares)
   }
