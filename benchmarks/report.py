@@ -161,7 +161,7 @@ def per_batch(everything: dict[str, Any], names: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-FLOOR = {"joinless-engine": "our engine", "differential-best": "differential, best order", "bare-index": "bare index"}
+FLOOR = ("joinless-engine", "differential-best", "bare-index")
 
 
 def floor(everything: dict[str, Any]) -> str:
@@ -170,8 +170,7 @@ def floor(everything: dict[str, Any]) -> str:
     A row for each stream that L3-1 and L3-10 were run over: changes (rows that come or go, once per relation of L3-1) and results of both,
     then nanoseconds per change and per result.
     """
-    heads = ["stream", "changes", "results", *(f"{FLOOR[n]}: a change" for n in FLOOR)]
-    heads += [f"{FLOOR[n]}: a result" for n in FLOOR]
+    heads = ["stream", "changes", "results", *(f"{ALONE[n]}: a {of}" for of in ("change", "result") for n in FLOOR)]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     named = {case["name"]: case["results"] for case in everything["cases"]}
     for name, few in named.items():
@@ -185,18 +184,14 @@ def floor(everything: dict[str, Any]) -> str:
             continue
         changes = [run["changes"] for run in counted]
         shown = [run["plus"] + run["minus"] for run in counted]
-        # time = changes * x + results * y, twice
         determinant = changes[0] * shown[1] - changes[1] * shown[0]
         if determinant == 0:
             continue
-        costs = []
-        for n in FLOOR:
-            times = [1e9 * statistics.median(seconds(results[n])) for results in (few, many)]
-            x = (times[0] * shown[1] - times[1] * shown[0]) / determinant
-            y = (changes[0] * times[1] - changes[1] * times[0]) / determinant
-            costs.append((x, y))
         cells = [f"{changes[0]:,}", f"{shown[0]:,} and {shown[1]:,}"]
-        cells += [f"{x:.0f}" for x, _ in costs] + [f"{y:.1f}" for _, y in costs]
+        # time = changes * x + results * y, for each of the two streams
+        times = [[1e9 * statistics.median(seconds(results[n])) for results in (few, many)] for n in FLOOR]
+        cells += [f"{(a * shown[1] - b * shown[0]) / determinant:.0f}" for a, b in times]
+        cells += [f"{(changes[0] * b - changes[1] * a) / determinant:.1f}" for a, b in times]
         lines.append(f"| {name.removesuffix('/L3-1')} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

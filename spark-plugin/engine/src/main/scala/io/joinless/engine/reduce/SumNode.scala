@@ -91,8 +91,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   final def bury(): Unit = while (!forgone.isEmpty) {
     val key = forgone.pop()
     if (up.bury(key)) {
-      var i = 0
-      while (i < keysOfKeys.length) { keysOfKeys(i).forget(key); i += 1 }
+      TupleKeys.forget(keysOfKeys, key)
       parent match {
         case above: KeyNode if !above.isShown =>
           val next = above.upKeys(key)

@@ -38,6 +38,15 @@ final class TupleKeys(index: KeyIndex, reader: KeyReader, val noted: NotedKeys, 
   }
 }
 
+object TupleKeys {
+
+  /** The tuple is gone: none of its keys is noted any more. */
+  def forget(keys: Array[TupleKeys], tuple: Int): Unit = {
+    var i = 0
+    while (i < keys.length) { keys(i).forget(tuple); i += 1 }
+  }
+}
+
 /** Where keys of tuples are noted. */
 final class NotedKeys {
   private[this] val keys = new PagedInts // 1 + key

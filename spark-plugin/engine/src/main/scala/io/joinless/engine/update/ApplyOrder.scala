@@ -1,5 +1,7 @@
 package io.joinless.engine.update
 
+import java.lang.Long.{lowestOneBit, numberOfTrailingZeros}
+
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.{RelationNode, ViewTree}
@@ -16,6 +18,7 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
   * replacements'' (algorithms A31): V_p stays as it is, and the parents of such a key are not counted down and up.
   */
 final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges) {
+  import ApplyOrder._
   import ChangeBatch.each
 
   // entries of the net, by what they do
@@ -23,9 +26,12 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   private[this] val reweighings = new IntStack
   private[this] val insertions = new IntStack
 
-  // the same by roles: insertions are `refills`, under keys that are refilled, or `fresh`; `order` is that of all
-  private[this] val refills = new Steps
+  // the same by roles: insertions come under keys that are refilled, or are fresh; deletions that are told as going take an alive tuple from a
+  // key, and some of these are replaced; `order` is that of all
+  private[this] val coming = new Steps
   private[this] val fresh = new Steps
+  private[this] val going = new Steps
+  private[this] val replacedRows = new Steps
   private[this] val order = new Steps
   private[this] var increases = false
   private[this] var decreases = false
@@ -96,88 +102,44 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   private def putInOrder(): Unit = {
     val mayRefill = deletions.size > 0 && insertions.size > 0
-    if (mayRefill) each(deletions)(tellGoing)
+    if (mayRefill) each(deletions)(e => going.push(e, those(e, changes.roles(e), goes)))
     each(insertions) { e =>
-      val refill = if (mayRefill) tellComing(e) else 0L
+      val refill = if (mayRefill) those(e, changes.roles(e), refills) else 0L
       refilledIn |= refill
-      refills.push(e, refill)
+      coming.push(e, refill)
       fresh.push(e, changes.roles(e) & ~refill)
     }
-    if (refilled == 0L) each(deletions)(e => order.push(e, changes.roles(e)))
-    else {
-      each(deletions)(e => order.push(e, changes.roles(e) & ~refilledOf(e)))
-      refillsFrom = order.size
-      all(refills)
-      refillsUntil = order.size
-      each(deletions)(e => order.push(e, refilledOf(e)))
-      refilledUntil = order.size
+    each(deletions) { e =>
+      val replaced = if (refilled == 0L) 0L else those(e, changes.roles(e), isReplaced)
+      order.push(e, changes.roles(e) & ~replaced)
+      replacedRows.push(e, replaced)
     }
+    refillsFrom = order.size
+    order.pushAll(coming)
+    refillsUntil = order.size
+    order.pushAll(replacedRows)
+    refilledUntil = order.size
     each(reweighings)(e => order.push(e, changes.roles(e)))
-    all(fresh)
-    if (mayRefill) each(deletions)(forgetGoing)
-  }
-
-  private def all(steps: Steps): Unit = {
+    order.pushAll(fresh)
     var i = 0
-    while (i < steps.size) { order.push(steps.entry(i), steps.roles(i)); i += 1 }
+    while (i < going.size) { val _ = those(going.entry(i), going.roles(i), isForgotten); i += 1 }
   }
 
-  /** Tells the keys from which the entry takes an alive tuple. */
-  private def tellGoing(entry: Int): Unit = {
+  /** Those of an entry's relations (bit set) in which something holds of its row. */
+  private def those(entry: Int, roles: Long, holds: Question): Long = {
     val row = changes.row(entry)
-    var left = changes.roles(entry)
-    while (left != 0L) {
-      val node = nodeOf(left)
-      if (canEmpty(node, row)) RefilledKeys.goes(node, node.key(row))
-      left &= left - 1
-    }
-  }
-
-  private def forgetGoing(entry: Int): Unit = {
-    val row = changes.row(entry)
-    var left = changes.roles(entry)
-    while (left != 0L) {
-      val node = nodeOf(left)
-      if (canEmpty(node, row)) RefilledKeys.forget(node, node.key(row))
-      left &= left - 1
-    }
-  }
-
-  /** The relations (bit set) where the entry inserts under a key whose alive tuples the batch deletes, all of them; tells such keys. */
-  private def tellComing(entry: Int): Long = {
-    val row = changes.row(entry)
-    var left = changes.roles(entry)
+    var left = roles
     var found = 0L
     while (left != 0L) {
-      val node = nodeOf(left)
-      if (!node.isRoot && RefilledKeys.comes(node, node.toParent.findOrAdd(row, row)))
-        found |= java.lang.Long.lowestOneBit(left)
+      if (holds(tree.relation(numberOfTrailingZeros(left)), row)) found |= lowestOneBit(left)
       left &= left - 1
     }
     found
   }
-
-  /** The relations (bit set) where the entry takes an alive tuple from a key whose alive tuples all go while others come. */
-  private def refilledOf(entry: Int): Long = {
-    val row = changes.row(entry)
-    var left = changes.roles(entry)
-    var found = 0L
-    while (left != 0L) {
-      val node = nodeOf(left)
-      if (canEmpty(node, row) && RefilledKeys.contains(node, node.key(row))) found |= java.lang.Long.lowestOneBit(left)
-      left &= left - 1
-    }
-    found
-  }
-
-  private def nodeOf(roles: Long): RelationNode = tree.relation(CollectedChanges.lowest(roles))
-
-  /** The row's deletion takes an alive tuple from a key of V_p. */
-  private def canEmpty(node: RelationNode, row: Int): Boolean = !node.isRoot && node.isAlive(row)
 
   def clear(): Unit = {
-    deletions.clear(); reweighings.clear(); insertions.clear(); refills.clear(); fresh.clear(); absences.clear();
-    order.clear()
+    deletions.clear(); reweighings.clear(); insertions.clear(); absences.clear()
+    coming.clear(); fresh.clear(); going.clear(); replacedRows.clear(); order.clear()
     refilledIn = 0L
     refillsFrom = 0
     refillsUntil = 0
@@ -187,4 +149,33 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     reweighsUp = false
     reweighsDown = false
   }
+}
+
+private object ApplyOrder {
+
+  /** Something that a batch asks of a row in a relation, and tells its key there. */
+  trait Question {
+    def apply(node: RelationNode, row: Int): Boolean
+  }
+
+  /** The deletion takes an alive tuple from a key of V_p: tells the key. */
+  val goes: Question = (node, row) =>
+    canEmpty(node, row) && {
+      RefilledKeys.goes(node, node.key(row))
+      true
+    }
+
+  /** The row comes under a key whose alive tuples the batch deletes, all of them: tells the key. */
+  val refills: Question = (node, row) => !node.isRoot && RefilledKeys.comes(node, node.toParent.findOrAdd(row, row))
+
+  /** The deletion takes an alive tuple from a key whose alive tuples all go while others come. */
+  val isReplaced: Question = (node, row) => canEmpty(node, row) && RefilledKeys.contains(node, node.key(row))
+
+  /** Of one that `goes`: forgets what was told of the key. */
+  val isForgotten: Question = (node, row) => {
+    RefilledKeys.forget(node, node.key(row))
+    true
+  }
+
+  private def canEmpty(node: RelationNode, row: Int): Boolean = !node.isRoot && node.isAlive(row)
 }

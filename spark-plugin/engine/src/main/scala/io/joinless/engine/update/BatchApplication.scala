@@ -1,5 +1,7 @@
 package io.joinless.engine.update
 
+import java.lang.Long.numberOfTrailingZeros
+
 /** Applies the changes of a batch, one after the other: first the net ones in their order, then the appended rows.
   *
   * Each is started on `delta`, which completes it before the next one; whoever wants its results enumerates them in between.
@@ -23,7 +25,7 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
     if (left == 0L) position += 1
     if (position < order.size) {
       if (left == 0L) left = order.roles(position)
-      start(order.entry(position), CollectedChanges.lowest(left))
+      start(order.entry(position), numberOfTrailingZeros(left))
       left &= left - 1
       true
     } else {
@@ -51,7 +53,7 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
   def end(): Unit = ChangeBatch.each(order.absences) { e =>
     var roles = changes.roles(e)
     while (roles != 0L) {
-      val counts = changes.store.multiplicities(CollectedChanges.lowest(roles))
+      val counts = changes.store.multiplicities(numberOfTrailingZeros(roles))
       counts(changes.row(e)) = counts(changes.row(e)) + changes.change(e)
       roles &= roles - 1
     }

@@ -1,5 +1,7 @@
 package io.joinless.engine.update
 
+import java.lang.Long.{bitCount, lowestOneBit, numberOfTrailingZeros}
+
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.RowStore
@@ -29,7 +31,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
 
   /** The relations (bit set), all of one input, that an entry is about: in all of them the row has the same count, and the same change. */
   def roles(entry: Int): Long = net.roles(entry)
-  def input(entry: Int): Int = inputs(CollectedChanges.lowest(net.roles(entry)))
+  def input(entry: Int): Int = inputs(numberOfTrailingZeros(net.roles(entry)))
 
   /** The next entry of the same row; −1 behind the last one. */
   def next(entry: Int): Int = net.next(entry)
@@ -39,18 +41,16 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   def before(entry: Int): Long = net.before(entry)
   def after(entry: Int): Long = Weight.add(net.before(entry), net.change(entry))
 
-  /** The same of a row in one relation; of one that the batch does not name, no change of its count. */
-  def change(relation: Int, row: Int): Long = {
-    val entry = net.entry(inputs(relation), relation, row)
-    if (entry < 0) 0L else net.change(entry)
-  }
-
+  /** Counts of a row in one relation before and after the batch, also of one that the batch does not name. */
   def before(relation: Int, row: Int): Long = {
     val entry = net.entry(inputs(relation), relation, row)
-    if (entry < 0) counts(relation)(row) else net.before(entry)
+    if (entry < 0) counts(relation)(row) else before(entry)
   }
 
-  def after(relation: Int, row: Int): Long = Weight.add(before(relation, row), change(relation, row))
+  def after(relation: Int, row: Int): Long = {
+    val entry = net.entry(inputs(relation), relation, row)
+    if (entry < 0) counts(relation)(row) else after(entry)
+  }
 
   /** The entry is the head of its row's chain, so one for each row, and the row has a net change in some relation. */
   def isRowsFirst(entry: Int): Boolean = net.first(input(entry), row(entry)) == entry && {
@@ -72,7 +72,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
       val row = store.arena(input).append(words, 0, count)
       var left = roles
       while (left != 0) {
-        appendedRelations.push(java.lang.Long.numberOfTrailingZeros(left))
+        appendedRelations.push(numberOfTrailingZeros(left))
         appendedRows.push(row)
         left &= left - 1
       }
@@ -84,22 +84,22 @@ final private[engine] class CollectedChanges(val store: RowStore) {
 
   private def change(row: Int, roles: Long, weight: Long): Unit = {
     if (weight <= 0L) grows = false
-    var left = net.add(inputs(CollectedChanges.lowest(roles)), row, roles, weight)
+    var left = net.add(inputs(numberOfTrailingZeros(roles)), row, roles, weight)
     while (left != 0L) left = open(row, left, weight)
   }
 
   /** An entry of the roles that have the count of the first one; the other ones. */
   private def open(row: Int, roles: Long, weight: Long): Long = {
-    val first = CollectedChanges.lowest(roles)
+    val first = numberOfTrailingZeros(roles)
     val before = counts(first)(row)
     var equal = roles
     var others = roles & roles - 1
     while (others != 0L) {
-      if (counts(CollectedChanges.lowest(others))(row) != before) equal &= ~java.lang.Long.lowestOneBit(others)
+      if (counts(numberOfTrailingZeros(others))(row) != before) equal &= ~lowestOneBit(others)
       others &= others - 1
     }
     net.open(inputs(first), row, equal, before, weight)
-    if (before == 0) store.identity(inputs(first)).retain(row, java.lang.Long.bitCount(equal))
+    if (before == 0) store.identity(inputs(first)).retain(row, bitCount(equal))
     if (before < 0L) grows = false
     roles & ~equal
   }
@@ -118,7 +118,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     val arena = store.arena(input(entry))
     val row = net.row(entry)
     val words = (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
-    new DeleteOfAbsentRow(CollectedChanges.lowest(roles(entry)), words, present, net.change(entry))
+    new DeleteOfAbsentRow(numberOfTrailingZeros(roles(entry)), words, present, net.change(entry))
   }
 
   /** Ends a batch that was applied: gives back the references of pairs that are gone, and of those that did not come. The one that a
@@ -158,11 +158,5 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   }
 
   private def release(entry: Int): Unit =
-    GoneRows.release(store, input(entry), net.row(entry), java.lang.Long.bitCount(net.roles(entry)))
-}
-
-private[update] object CollectedChanges {
-
-  /** The first relation of a set that is not empty. */
-  def lowest(roles: Long): Int = java.lang.Long.numberOfTrailingZeros(roles)
+    GoneRows.release(store, input(entry), net.row(entry), bitCount(net.roles(entry)))
 }

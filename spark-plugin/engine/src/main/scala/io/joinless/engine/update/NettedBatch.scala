@@ -62,12 +62,12 @@ abstract class NettedBatch private[engine] (store: RowStore) {
   /** Calls `f` with the input and the id of each row of a retractable input that a prepared batch changes, once. Nothing may be
     * applied yet.
     */
-  final def foreachChangedRow(f: (Int, Int) => Unit): Unit = {
+  final def foreachChangedRow(f: (Int, Int) => Unit): Unit = eachFirst(e => f(changes.input(e), changes.row(e)))
+
+  /** The head of the chain of each row that changes. */
+  private def eachFirst(f: Int => Unit): Unit = {
     var e = 0
-    while (e < changes.size) {
-      if (changes.isRowsFirst(e)) f(changes.input(e), changes.row(e))
-      e += 1
-    }
+    while (e < changes.size) { if (changes.isRowsFirst(e)) f(e); e += 1 }
   }
 
   /** Notes all net changes of the row whose chain begins here. */
@@ -83,13 +83,9 @@ abstract class NettedBatch private[engine] (store: RowStore) {
     * changes.
     */
   final def note(reversal: Reversal, each: (Int, Int) => Unit = (_, _) => ()): Unit = {
-    var e = 0
-    while (e < changes.size) {
-      if (changes.isRowsFirst(e)) {
-        noteRow(reversal, e)
-        each(changes.input(e), changes.row(e))
-      }
-      e += 1
+    eachFirst { e =>
+      noteRow(reversal, e)
+      each(changes.input(e), changes.row(e))
     }
     for (i <- 0 until changes.appends) reversal.came(changes.appendedRelation(i), changes.appendedRow(i))
   }

@@ -20,5 +20,10 @@ final private[update] class Steps {
     entries.push(entry)
   }
 
+  def pushAll(steps: Steps): Unit = {
+    var i = 0
+    while (i < steps.size) { push(steps.entry(i), steps.roles(i)); i += 1 }
+  }
+
   def clear(): Unit = entries.clear()
 }

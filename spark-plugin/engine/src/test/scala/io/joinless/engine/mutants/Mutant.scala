@@ -109,8 +109,8 @@ object Mutant {
     Mutant(
       "insertions first",
       order,
-      "if (refilled == 0L) each(deletions)(e => order.push(e, changes.roles(e)))" -> "if (refilled == 0L) ()",
-      "    all(fresh)\n" -> "    all(fresh)\n    if (refilled == 0L) each(deletions)(e => order.push(e, changes.roles(e)))\n"
+      "order.push(e, changes.roles(e) & ~replaced)" -> "if (refilled != 0L) order.push(e, changes.roles(e) & ~replaced)",
+      "    order.pushAll(fresh)\n" -> "    order.pushAll(fresh)\n    if (refilled == 0L) each(deletions)(e => order.push(e, changes.roles(e)))\n"
     ),
     Mutant(
       "results that replacements let pass handed out",
@@ -135,7 +135,7 @@ object Mutant {
     Mutant(
       "keys stay marked as refilled",
       order,
-      "RefilledKeys.forget(node, node.key(row))" -> "()"
+      "RefilledKeys.forget(node, node.key(row))" -> ""
     ),
     Mutant(
       "counts of owed rows forgotten",
@@ -171,7 +171,7 @@ object Mutant {
     Mutant(
       "one count taken for that of all roles",
       collected,
-      "if (counts(CollectedChanges.lowest(others))(row) != before) " -> "if (false) "
+      "if (counts(numberOfTrailingZeros(others))(row) != before) " -> "if (false) "
     ),
     Mutant("absent rows deleted", collected, "if (after < 0 && change" -> "if (after < -1 && change"),
     Mutant(
@@ -180,7 +180,7 @@ object Mutant {
       "if (!again) GoneRows.free" -> "if (again) GoneRows.free"
     ),
     Mutant("rows not retained", collected, "if (before == 0) store.identity" -> "if (false) store.identity"),
-    Mutant("rows retained for one role", collected, ".retain(row, java.lang.Long.bitCount(equal))" -> ".retain(row)"),
+    Mutant("rows retained for one role", collected, ".retain(row, bitCount(equal))" -> ".retain(row)"),
     Mutant("deletions taken for growth", collected, "if (weight <= 0L) grows = false" -> ""),
     Mutant("owed rows taken for growth", collected, "if (before < 0L) grows = false" -> ""),
     Mutant("rows not released", collected, "if (net.before(e) + net.change(e) == 0) release(e)" -> ""),
@@ -233,9 +233,13 @@ object Mutant {
     Mutant(
       "keys of rows kept",
       goneRows,
-      "if (store.identity(input).release(row, relations)) forget" -> "if (store.identity(input).release(row, relations) && false) forget"
+      "if (store.identity(input).release(row, relations)) TupleKeys" -> "if (store.identity(input).release(row, relations) && false) TupleKeys"
     ),
-    Mutant("keys of appended rows kept", goneRows, "    forget(store, input, row)\n    store" -> "    store"),
+    Mutant(
+      "keys of appended rows kept",
+      goneRows,
+      "    TupleKeys.forget(store.keysOfRows(input), row)\n    store" -> "    store"
+    ),
     Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) alive += 1" -> ""),
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
@@ -356,7 +360,7 @@ object Mutant {
     Mutant(
       "sums: keys of what is no longer shown kept",
       sumNode,
-      "keysOfKeys(i).forget(key); " -> ""
+      "      TupleKeys.forget(keysOfKeys, key)\n" -> ""
     ),
     Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
     Mutant(

@@ -157,15 +157,20 @@ final class EngineRun(query: Case) {
     var gains = changes.exists(c => !query.inputs(c.input).retractable)
     var losses = false
     val told = mutable.Set.empty[(Int, Int)]
-    batch.foreachChangedRow { (input, row) =>
-      expect(told.add((input, row)), s"row $row is told twice")
-      for (r <- query.relations.indices if query.relations(r).input == input) {
-        val after = batch.after(r, row)
-        expect(after == oracle.multiplicity(r)(stockRow(r, row)), s"count $after is wrong")
-        gains ||= after > math.max(batch.before(r, row), 0)
-        losses ||= batch.before(r, row) > math.max(after, 0)
-      }
+    batch.foreachChangedRow((input, row) => expect(told.add((input, row)), s"row $row is told twice"))
+    val named = changes.filter(c => query.inputs(c.input).retractable).map { c =>
+      val words = query.inputs(c.input).words(c.row)
+      (c.input, tree.identity(c.input).find(words, words.length))
     }
+    val changed = mutable.Set.empty[(Int, Int)]
+    for ((input, row) <- named; r <- query.relations.indices if query.relations(r).input == input) {
+      val (before, after) = (batch.before(r, row), batch.after(r, row))
+      expect(after == oracle.multiplicity(r)(stockRow(r, row)), s"count $after is wrong")
+      gains ||= after > math.max(before, 0)
+      losses ||= before > math.max(after, 0)
+      if (before != after) changed += ((input, row))
+    }
+    expect(told == changed, s"rows $told are told, $changed change")
     expect(batch.bothSigns == (gains && losses), s"both signs: ${batch.bothSigns}")
   }
 

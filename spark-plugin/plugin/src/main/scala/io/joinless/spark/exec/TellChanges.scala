@@ -24,30 +24,13 @@ private object TellChanges {
 
   def apply(form: DeltaForm, columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric): Iterator[InternalRow] =
     form match {
-      case DeltaForm.Weight => new Weights(columns, changes, rowsOut)
+      case DeltaForm.Weight =>
+        changes.filter(_.getLong(columns) != 0L).map { row =>
+          rowsOut += 1
+          row
+        }
       case DeltaForm.ChangeType | DeltaForm.OnClose => new Copies(columns, changes, rowsOut)
     }
-
-  final private class Weights(columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric)
-      extends Iterator[InternalRow] {
-    private[this] var row: UnsafeRow = null
-
-    override def hasNext: Boolean = {
-      while (row == null && changes.hasNext) {
-        val change = changes.next()
-        if (change.getLong(columns) != 0L) row = change
-      }
-      row != null
-    }
-
-    override def next(): InternalRow = {
-      if (!hasNext) throw new NoSuchElementException("no more changes")
-      rowsOut += 1
-      val told = row
-      row = null
-      told
-    }
-  }
 
   final private class Copies(columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric)
       extends Iterator[InternalRow] {

@@ -16,17 +16,14 @@ object ChosenShares {
   /** @param cores of the executors; asked for once, and only where nothing else says how many cells there may be */
   def apply(shape: BlockShape, partitions: Int, cores: => Int, conf: JoinlessConf): BlockSpec = {
     val sizes = conf.expectedRows(shape.relations.map(_.name))
-    def best(cells: Long) = Shares.choose(shape, cells.max(1L).min(partitions.toLong).toInt, conf.maxReplication, sizes)
+    def best(cells: Long) = Shares.choose(shape, math.min(cells, partitions.toLong).toInt, conf.maxReplication, sizes)
+    def byCores(cores: Long) =
+      Option.when(shape.reduction.isEmpty)(best(2 * cores)).filter(Placement.of(shape, _, sizes).copiesNothing)
+        .getOrElse(best(cores))
     val shares =
       if (conf.shares.nonEmpty) named(shape, partitions, conf.shares)
       else if (conf.maxCells > 0) best(conf.maxCells.toLong)
-      else {
-        val most = cores.toLong
-        Some(2 * most).filter(_ => shape.reduction.isEmpty).map(best).filter(
-          Placement.of(shape, _, sizes).copiesNothing
-        )
-          .getOrElse(best(most))
-      }
+      else byCores(cores.toLong)
     BlockSpec(shape, shares)
   }
 

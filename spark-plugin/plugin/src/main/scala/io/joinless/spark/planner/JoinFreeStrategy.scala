@@ -43,7 +43,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case Project(list, join: JoinFreeJoin) if onlyNames(list, join) =>
       planned(join.copy(output = list.map(_.toAttribute))) :: Nil
     case DeltaRows(child, form, shownColumns, output) =>
-      DeltaRowsExec(form, shownColumns, output, planLater(unnamed(child))) :: Nil
+      DeltaRowsExec(form, shownColumns, output, planLater(child)) :: Nil
     case groups: Groups => planned(groups) :: Nil
     case InTime(times, lag, child) =>
       InTimeExec(times, lag, StreamContext.current(session).map(Watermarks.ofStreams), planLater(child)) :: Nil
@@ -86,12 +86,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     )
   }
 
-  /** Without a projection that only gives other names: whoever reads columns by their positions needs none. */
-  private def unnamed(plan: LogicalPlan): LogicalPlan = plan match {
-    case Project(list, child) if onlyNames(list, child) => child
-    case _ => plan
-  }
-
+  /** A projection that gives columns other names, and nothing else: the operator gives them. */
   private def onlyNames(list: Seq[NamedExpression], child: LogicalPlan): Boolean =
     list.size == child.output.size && list.zip(child.output).forall {
       case (Alias(a: Attribute, _), b) => a.exprId == b.exprId
