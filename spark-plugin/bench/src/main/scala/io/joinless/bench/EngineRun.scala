@@ -1,7 +1,7 @@
 package io.joinless.bench
 
 import io.joinless.engine.enumerate.{Places, Run}
-import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration}
+import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, RowGroup}
 import io.joinless.engine.view.ViewTree
 
 /** The engine on a [[GraphQuery]]: rows go into the view tree, every result row is visited by the cursor. */
@@ -93,9 +93,10 @@ object EngineRun {
     if (deletes) new ChangesRun(query) else new AppendsRun(query)
 }
 
-/** Rows only come: each is inserted by itself. */
+/** Rows only come: each is inserted by itself, when a group is ready. */
 final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = false) {
   private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+  private[this] val group = new RowGroup(tree)
 
   def apply(batch: IndexedSeq[EdgeBatch]): Unit =
     for (input <- batch.indices) {
@@ -103,21 +104,33 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
       val edges = batch(input)
       var i = 0
       while (i < edges.size) {
-        var left = query.roles(input, edges.dst(i))
-        if (left != 0) {
-          changes += java.lang.Long.bitCount(left)
+        val roles = query.roles(input, edges.dst(i))
+        if (roles != 0) {
+          changes += java.lang.Long.bitCount(roles)
           words(EngineRun.Src) = edges.src(i)
           words(EngineRun.Dst) = edges.dst(i)
-          val row = arena.append(words, 0, EngineRun.RowWords)
-          while (left != 0) {
-            delta.insert(java.lang.Long.numberOfTrailingZeros(left), row)
-            drain()
-            left &= left - 1
-          }
+          group.add(roles, arena.append(words, 0, EngineRun.RowWords))
+          if (group.isFull) insert()
         }
         i += 1
       }
+      insert()
     }
+
+  private def insert(): Unit = {
+    group.ready()
+    var i = 0
+    while (i < group.size) {
+      var left = group.roles(i)
+      while (left != 0) {
+        delta.insert(java.lang.Long.numberOfTrailingZeros(left), group.row(i))
+        drain()
+        left &= left - 1
+      }
+      i += 1
+    }
+    group.clear()
+  }
 
   private def drain(): Unit = {
     val places = delta.places

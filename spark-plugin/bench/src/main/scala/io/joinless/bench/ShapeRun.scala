@@ -1,7 +1,7 @@
 package io.joinless.bench
 
 import io.joinless.engine.enumerate.{Results, Run}
-import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration}
+import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, RowGroup}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, ViewTree}
 
 /** The engine on a [[Shape]]. Every result row is visited, and each of its values read: `check` is the sum over all of them, each times a
@@ -38,7 +38,7 @@ final class ShapeRun(shape: Shape) {
   private[this] val changes = if (shape.deletes) new ChangeBatch(tree, IndexedSeq.empty) else null
 
   private[this] val roles = shape.inputs.indices.map(shape.roles).toArray
-  private[this] val relationsOf = shape.inputs.indices.map(i => relations.filter(shape.relations(_).input == i).toArray)
+  private[this] val group = new RowGroup(tree)
 
   def apply(batch: IndexedSeq[ShapeChange]): Unit = {
     var c = 0
@@ -48,18 +48,27 @@ final class ShapeRun(shape: Shape) {
       System.arraycopy(change.row, 0, words, 1, change.row.length)
       if (changes != null) changes.add(change.input, roles(change.input), change.weight.toLong, words, width)
       else {
-        val row = tree.arena(change.input).append(words, 0, width)
-        val of = relationsOf(change.input)
-        var i = 0
-        while (i < of.length) {
-          delta.insert(of(i), row)
-          visit(delta)
-          i += 1
-        }
+        group.add(roles(change.input), tree.arena(change.input).append(words, 0, width))
+        if (group.isFull) insert()
       }
       c += 1
     }
-    if (changes != null) visit(changes)
+    if (changes != null) visit(changes) else insert()
+  }
+
+  private def insert(): Unit = {
+    group.ready()
+    var i = 0
+    while (i < group.size) {
+      var left = group.roles(i)
+      while (left != 0L) {
+        delta.insert(java.lang.Long.numberOfTrailingZeros(left), group.row(i))
+        visit(delta)
+        left &= left - 1
+      }
+      i += 1
+    }
+    group.clear()
   }
 
   private def visit(from: Results): Unit = while (from.next(run)) {

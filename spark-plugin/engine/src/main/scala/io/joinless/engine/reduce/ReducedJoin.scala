@@ -98,7 +98,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     */
   def restoration(): Restoration = {
     present.forget()
-    new Restoration(this, (relation, row, count) => relations(relation).change(row, 0L, count))
+    new Restoration(this, (relation, row, count) => relations(relation).change(row, 0L, count), group = null)
   }
 
   def restored(): Unit = new RestoredResults(this, IndexedSeq.empty).drain()

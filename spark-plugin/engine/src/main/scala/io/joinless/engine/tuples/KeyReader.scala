@@ -27,6 +27,11 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
     if (keyWords == 1) index.findOrAdd(arena.page(row)(arena.start(row) + singleWord))
     else { val n = fill(arena.page(row), arena.start(row)); index.findOrAdd(buffer, n) }
 
+  /** The hash of the row's key in an index. */
+  def hash(row: Int): Int =
+    if (keyWords == 1) KeyIndex.hash(arena.page(row)(arena.start(row) + singleWord))
+    else { val n = fill(arena.page(row), arena.start(row)); KeyIndex.hash(buffer, 0, n) }
+
   /** Id of the row's key in `index`, −1 where it is not there. */
   def find(index: KeyIndex, row: Int): Int = find(index, arena.page(row), arena.start(row))
 

@@ -28,6 +28,13 @@ final class TupleKeys(index: KeyIndex, reader: KeyReader, val noted: NotedKeys, 
     key
   }
 
+  /** For reading ahead: the hash of a row's key, and the key that one with this hash most likely is, −1 where none is likely. */
+  def hash(row: Int): Int = reader.hash(row)
+  def likely(hash: Int): Int = index.likely(hash)
+
+  /** All keys are below this. */
+  def limit: Int = index.limit
+
   /** The tuple is gone, and so is its key if no other tuple has it. */
   def forget(tuple: Int): Unit = {
     val key = noted(tuple)

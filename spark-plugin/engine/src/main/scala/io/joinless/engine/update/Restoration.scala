@@ -10,19 +10,37 @@ import io.joinless.engine.view.{RowStore, ViewTree}
   * those whose counts are all 0. Cost: one probe per `find`, then that of inserting each row once.
   *
   * @param insert puts a row, which lies in its arena, into a relation, so many times
+  * @param group of rows that are to be inserted, the last of them by `finish`; null where each is inserted by itself
   */
-final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Long) => Unit) {
+final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Long) => Unit, group: RowGroup) {
 
-  def this(tree: ViewTree) = this(tree, Restoration.inserter(tree))
+  def this(tree: ViewTree) = this(tree, Restoration.inserter(tree), new RowGroup(tree))
 
   /** A row of an append-only input, which lies in its arena. */
-  def load(roles: Long, row: Int): Unit = {
+  def load(roles: Long, row: Int): Unit =
+    if (group == null) insertAll(roles, row)
+    else {
+      group.add(roles, row)
+      if (group.isFull) insertGroup()
+    }
+
+  private def insertGroup(): Unit = {
+    group.ready()
+    var i = 0
+    while (i < group.size) { insertAll(group.roles(i), group.row(i)); i += 1 }
+    group.clear()
+  }
+
+  private def insertAll(roles: Long, row: Int): Unit = {
     var left = roles
     while (left != 0L) {
-      insert(java.lang.Long.numberOfTrailingZeros(left), row, 1L)
+      val relation = java.lang.Long.numberOfTrailingZeros(left)
+      insert(relation, row, if (isCounted(relation)) store.multiplicity(relation, row) else 1L)
       left &= left - 1
     }
   }
+
+  private def isCounted(relation: Int): Boolean = store.identity(store.block.relations(relation).input) != null
 
   /** Id of a row of a retractable input; ids are dense and stay until `finish`. */
   def find(input: Int, words: Array[Long], count: Int): Int = {
@@ -54,12 +72,11 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
     for (input <- inputs) {
       val relations = store.block.relationsOf(input)
       eachRow(store.identity(input)) { row =>
-        for (r <- relations) {
-          val count = store.multiplicity(r, row)
-          if (count > 0) insert(r, row, count)
-        }
+        val roles = relations.foldLeft(0L)((bits, r) => if (store.multiplicity(r, row) > 0) bits | 1L << r else bits)
+        if (roles != 0L) load(roles, row)
       }
     }
+    if (group != null) insertGroup()
   }
 
   private def eachRow(identity: KeyIndex)(f: Int => Unit): Unit = {

@@ -27,6 +27,7 @@ object Mutant {
   private val deltas = "update/BatchDeltas.scala"
   private val reversal = "update/Reversal.scala"
   private val restoration = "update/Restoration.scala"
+  private val rowGroup = "update/RowGroup.scala"
   private val cursor = "enumerate/Cursor.scala"
   private val level = "enumerate/Level.scala"
   private val lists = "tuples/IntLists.scala"
@@ -163,6 +164,18 @@ object Mutant {
       "restored rows not retained",
       restoration,
       "if (store.multiplicity(r, row) != 0) identity.retain(row)" -> "()"
+    ),
+    Mutant("last restored rows are left out", restoration, "if (group != null) insertGroup()" -> ""),
+    Mutant(
+      "restored rows come once",
+      restoration,
+      "if (isCounted(relation)) store.multiplicity(relation, row) else 1L" -> "1L"
+    ),
+    Mutant("group: other inputs' keys are looked up", rowGroup, "(sets(i) & edge.roles) != 0L" -> "true"),
+    Mutant(
+      "group: the row before has the key",
+      rowGroup,
+      "of.findOrAdd(chosen(i), chosen(i))" -> "of.findOrAdd(chosen(i), chosen(0))"
     ),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
     Mutant("batch not netted", net, "Weight.add(change(e), weight)" -> "weight"),

@@ -4,7 +4,15 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.enumerate.{FullEnumeration, Membership, Places, Residual, Results, Run}
-import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal}
+import io.joinless.engine.update.{
+  ChangeBatch,
+  DeleteOfAbsentRow,
+  DeltaEnumeration,
+  GoneRows,
+  Restoration,
+  Reversal,
+  RowGroup
+}
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
 
 /** Plays a case on the engine and compares, batch by batch, with the oracle.
@@ -106,14 +114,11 @@ final class EngineRun(query: Case) {
     def enough(): Boolean = { results -= 1; results < 0 }
     if (appendOnly) {
       val reversal = new Reversal(tree)
-      for (change <- changes if results >= 0) {
-        val words = query.inputs(change.input).words(change.row)
-        val row = tree.arena(change.input).append(words, 0, words.length)
-        for (r <- 0 until relations if (change.roles >>> r & 1L) != 0) {
-          delta.insert(r, row)
-          reversal.came(r, row)
-          while (!enough() && delta.next()) {}
-        }
+      inGroups(changes) { (r, row) =>
+        delta.insert(r, row)
+        reversal.came(r, row)
+        while (!enough() && delta.next()) {}
+        results >= 0
       }
       delta.complete()
       reversal.undo()
@@ -177,17 +182,31 @@ final class EngineRun(query: Case) {
   /** The way of append-only blocks: each row written once, each role inserted and drained. */
   private def insertOneByOne(changes: IndexedSeq[CaseChange], once: Boolean): mutable.LongMap[Long] = {
     val all = mutable.LongMap.empty[Long]
-    for (change <- changes) {
-      val words = query.inputs(change.input).words(change.row)
-      val arena = tree.arena(change.input)
-      val row = arena.reserve(words.length)
-      words.copyToArray(arena.page(row), arena.start(row))
-      for (r <- 0 until relations if (change.roles >>> r & 1L) != 0) {
-        delta.insert(r, row)
-        collect(delta, slots - 1, once, oneSign = true, all)
-      }
+    inGroups(changes) { (r, row) =>
+      delta.insert(r, row)
+      val _ = collect(delta, slots - 1, once, oneSign = true, all)
+      true
     }
     all
+  }
+
+  /** Stores rows of append-only inputs, a few of them ahead, and inserts each by `f` as long as that likes; the others are freed. */
+  private def inGroups(changes: IndexedSeq[CaseChange])(insert: (Int, Int) => Boolean): Unit = {
+    val group = new RowGroup(tree, near = if (random.nextBoolean()) -1 else 4)
+    var more = true
+    for (ahead <- changes.grouped(1 + random.nextInt(RowGroup.Size)) if more) {
+      for (change <- ahead) {
+        val words = query.inputs(change.input).words(change.row)
+        group.add(change.roles, tree.arena(change.input).append(words, 0, words.length))
+      }
+      if (random.nextInt(8) > 0) group.ready()
+      for (i <- 0 until group.size) {
+        if (more) {
+          for (r <- 0 until relations if (group.roles(i) >>> r & 1L) != 0) more &= insert(r, group.row(i))
+        } else GoneRows.free(tree, ahead(i).input, group.row(i))
+      }
+      group.clear()
+    }
   }
 
   /** Takes all results, by turns one by one and in runs. */

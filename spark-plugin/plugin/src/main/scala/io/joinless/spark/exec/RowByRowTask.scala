@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.update.{DeltaEnumeration, GoneRows, Reversal}
+import io.joinless.engine.update.{DeltaEnumeration, GoneRows, Reversal, RowGroup}
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.state.{CellState, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** One batch in one cell of a block whose rows only come: exchange rows in, result rows out, streaming.
   *
-  * Each row is written to the arena and to the log, then inserted role by role; the results of each insertion are handed
-  * out before the next, so nothing is buffered.
+  * Rows are written to the arena and to the log, a few of them ahead ([[RowGroup]]), then each is inserted role by role; the results of each
+  * insertion are handed out before the next, so no result is buffered.
   */
 abstract private class RowByRowTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends CellTask(context, start, input) {
@@ -20,9 +20,9 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0, tree.words, tree.place)
   private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
-  private[this] var roles = 0L // of the current row, not yet inserted
-  private[this] var row = 0
-  private[this] var untouched = false // none of the current row's roles is inserted
+  private[this] val group = new RowGroup(tree)
+  private[this] var position = 0 // in the group, of the current row
+  private[this] var left = 0L // roles of the current row, not yet inserted
   private[this] var enumerating = false
 
   override protected def emit(): UnsafeRow = {
@@ -32,10 +32,28 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
       if (enumerating) {
         result = nextResult()
         enumerating = result != null
-      } else if (roles != 0L) insert()
-      else more = takeNext()
+      } else if (left != 0L) insert()
+      else more = turnToNext()
     }
     result
+  }
+
+  /** Turns to the next row of the group, or of a new one; false where there is none. */
+  private def turnToNext(): Boolean = {
+    position += 1
+    if (position >= group.size) {
+      position = 0
+      takeGroup()
+    }
+    !group.isEmpty && { left = group.roles(position); true }
+  }
+
+  private def takeGroup(): Unit = {
+    group.clear()
+    while (!group.isFull && takeNext()) {}
+    metrics.propagate.begin()
+    group.ready()
+    metrics.propagate.end()
   }
 
   private def nextResult(): UnsafeRow = {
@@ -53,10 +71,10 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   }
 
   private def insert(): Unit = {
-    val role = java.lang.Long.numberOfTrailingZeros(roles)
-    roles &= roles - 1
+    val role = java.lang.Long.numberOfTrailingZeros(left)
+    left &= left - 1
+    val row = group.row(position)
     metrics.propagate.begin()
-    untouched = false
     if (reversal != null) reversal.came(role, row)
     delta.insert(role, row)
     metrics.propagate.end()
@@ -70,9 +88,8 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
       offset: Long,
       bytes: Int
   ): Unit = {
-    this.roles = roles
-    row = CellTask.append(arenas(input), exchanged.getBaseObject, offset, bytes)
-    untouched = true
+    val row = CellTask.append(arenas(input), exchanged.getBaseObject, offset, bytes)
+    group.add(roles, row)
     came(roles, row, exchanged.getBaseObject, offset, bytes)
   }
 
@@ -85,9 +102,18 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   final protected def undo: Undo =
     if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, () => takeBackBeside())
 
+  /** Frees the rows of the group of which no role is inserted. */
+  private def freeAhead(): Unit = {
+    var i = group.size - 1
+    while (i > position || i == position && left == group.roles(i)) {
+      GoneRows.free(tree, inputOf(java.lang.Long.numberOfTrailingZeros(group.roles(i))), group.row(i))
+      i -= 1
+    }
+  }
+
   final override protected def takenBack(): Option[CellState] = {
     delta.complete()
-    if (untouched) GoneRows.free(tree, inputOf(java.lang.Long.numberOfTrailingZeros(roles)), row)
+    freeAhead()
     Some(undo())
   }
 }
