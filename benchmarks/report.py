@@ -71,7 +71,7 @@ def rows(everything: dict[str, Any]) -> list[list[str]]:
             in_spark = (
                 null is not None
                 and name.startswith(("joinless", "spark", "null", "dedup"))
-                and name != "joinless-engine"
+                and not name.startswith("joinless-engine")
             )
             lines.append(
                 [

@@ -3,7 +3,7 @@
     python benchmarks/shapes.py --out today.json                    # fifty shapes; a line of JSON for each
     python benchmarks/shapes.py --compare before.json today.json    # results are the same, and the mean ratio of their times
 
-A shape (`Shape.scala`) is a join of two to six relations and a stream of 30,000 rows, of BIGINTs, drawn from its seed. In every other
+A shape (`Shape.scala`) is a join of two to six relations and a stream of 30,000 rows (`--rows`), of BIGINTs, drawn from its seed. In every other
 one rows go after four batches. The time of a shape is the least of its runs. The first form needs the jars (`make jar`, `bench/writeClasspath`).
 """
 
@@ -19,9 +19,9 @@ from typing import Any
 from systems.engine import program
 
 
-def play(out: Path, first: int, shapes: int, runs: int) -> None:
+def play(out: Path, first: int, shapes: int, runs: int, rows: int) -> None:
     """Plays shapes from a seed on, and writes what each took."""
-    subprocess.run([*program("ShapesJob", "4g"), str(out), str(first), str(shapes), str(runs)], check=True)
+    subprocess.run([*program("ShapesJob", "4g"), str(out), *map(str, (first, shapes, runs, rows))], check=True)
 
 
 def compare(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
@@ -55,13 +55,14 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--shapes", type=int, default=50)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=30000, help="rows that come in each; more are not held by caches")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("BEFORE", "AFTER"))
     arguments = parser.parse_args()
     if arguments.compare:
         reports = [[json.loads(line) for line in path.read_text().splitlines()] for path in arguments.compare]
         print(compare(*reports))
     elif arguments.out:
-        play(arguments.out, arguments.first, arguments.shapes, arguments.runs)
+        play(arguments.out, arguments.first, arguments.shapes, arguments.runs, arguments.rows)
     else:
         parser.error("--out or --compare is needed")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 PIPELINES = ["joinless", "null"]
 OPPONENTS = ["flink-best", "duckdb-delta"]
 SLOWER = ["flink", "pathway", "duckdb-recompute"]
-ENGINES = ["joinless-engine", "bare-index", "differential-best"]
+ENGINES = ["joinless-engine", "joinless-engine-wide", "bare-index", "differential-best"]
 DELTA_QUERIES = ["differential-dogs3", "differential-dogs3-semijoin", "differential-from"]
 EVERYTHING = [*PIPELINES, "dedup", "spark-rocksdb", *OPPONENTS, *SLOWER, "flink-multijoin", *ENGINES, *DELTA_QUERIES]
 

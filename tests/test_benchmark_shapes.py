@@ -11,7 +11,7 @@ import shapes
 
 
 def test_shapes_are_played_and_compared(tmp_path: Path) -> None:
-    shapes.play(tmp_path / "a.json", 0, 2, 1)
+    shapes.play(tmp_path / "a.json", 0, 2, 1, 30000)
     report = [json.loads(line) for line in (tmp_path / "a.json").read_text().splitlines()]
     assert [shape["seed"] for shape in report] == [0, 1]
     assert [shape["deletes"] for shape in report] == [False, True]

@@ -41,6 +41,10 @@ def _engine(job: Job, job_file: Path, report: Path) -> list[str]:
     return _command("engine", job, report)
 
 
+def _wide(job: Job, job_file: Path, report: Path) -> list[str]:
+    return _command("wide", job, report)
+
+
 def _bare(job: Job, job_file: Path, report: Path) -> list[str]:
     return _command("bare", job, report)
 
@@ -64,6 +68,14 @@ SYSTEMS: list[System] = [
         "into sums per key, and each group that changes is visited.",
         command=_engine,
         missing=_missing,
+    ),
+    System(
+        name="joinless-engine-wide",
+        what="Joinless' engine over other rows: each vertex is a BIGINT and a STRING, rows have five columns more, which nobody reads, and columns "
+        "are in another order.",
+        command=_wide,
+        missing=_missing,
+        refuses=lambda job: "its tables are not edges" if job.query else None,
     ),
     System(
         name="bare-index",

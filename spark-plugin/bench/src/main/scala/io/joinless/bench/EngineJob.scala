@@ -7,7 +7,7 @@ import java.nio.file.{Path, Paths}
 /** A job of benchmarks/jobs.py by the engine alone or by the bare index, without Spark: the last target of
   * docs/benchmarks.md.
   *
-  * Arguments: `engine` or `bare`, report file, `path` or `star`, columns, threshold, batches, runs, whether to warm up (0: not), and the
+  * Arguments: `engine`, `wide` (the engine, with the rows of [[EdgeRow]] that are wide) or `bare`, report file, `path` or `star`, columns, threshold, batches, runs, whether to warm up (0: not), and the
   * folder of each relation. Of a grouped job: `engine`, report file, `grouped`, the clauses of the query and the
   * columns of each relation in one argument each, separated by semicolons; then batches and so on as before. Appends the events of the job's report; those of a run carry in
   * addition `cpu`, the seconds that the one thread had a core (with writing the report), `heap`, the bytes that the run
@@ -35,17 +35,20 @@ object EngineJob {
     case Array(system, report, shape, columns, threshold, batches, runs, warmUp, folders @ _*) =>
       val paths = folders.map(Paths.get(_)).toIndexedSeq
       val inputs = paths.distinct
-      val query = GraphQuery(shape == "star", paths.map(inputs.indexOf(_)), threshold.toLong, columns.toInt)
+      val rows = if (system == "wide") EdgeRow.Wide else EdgeRow.Plain
+      val query = GraphQuery(shape == "star", paths.map(inputs.indexOf(_)), threshold.toLong, columns.toInt, rows)
       val stream = EdgeStream.read(inputs, batches.toInt)
       val deletes = stream.deletes
-      reporting(report, if (system == "bare") "bare-index" else "joinless-engine") { file =>
+      reporting(report, names(system)) { file =>
         measure[IndexedSeq[EdgeBatch], Maintenance](stream.batches, runs.toInt, warmUp.toInt, file)(
           () => if (system == "bare") BareIndex(query) else EngineRun(query, deletes),
           _(_)
         )
       }
-    case _ => sys.error("arguments: engine|bare report path|star columns threshold batches runs warm-up folder...")
+    case _ => sys.error("arguments: engine|wide|bare report path|star columns threshold batches runs warm-up folder...")
   }
+
+  private val names = Map("engine" -> "joinless-engine", "wide" -> "joinless-engine-wide", "bare" -> "bare-index")
 
   private def reporting(report: String, system: String)(body: Report => Unit): Unit = {
     val file = new Report(Paths.get(report))

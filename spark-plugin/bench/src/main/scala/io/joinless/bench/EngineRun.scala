@@ -7,7 +7,7 @@ import io.joinless.engine.view.ViewTree
 /** The engine on a [[GraphQuery]]: rows go into the view tree, every result row is visited by the cursor. */
 abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenance {
   val tree = new ViewTree(query.block(deletes))
-  protected val words = new Array[Long](EngineRun.RowWords)
+  protected val words = new Array[Long](query.rows.words)
   private[this] val columns = query.columns
   private[this] val x = new Array[Long](query.relations + 1)
 
@@ -84,11 +84,6 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
 
 object EngineRun {
 
-  // a row of two bigints: null bits, src, dst
-  final val RowWords = 3
-  final val Src = 1
-  final val Dst = 2
-
   def apply(query: GraphQuery, deletes: Boolean): EngineRun =
     if (deletes) new ChangesRun(query) else new AppendsRun(query)
 }
@@ -107,9 +102,7 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
         val roles = query.roles(input, edges.dst(i))
         if (roles != 0) {
           changes += java.lang.Long.bitCount(roles)
-          words(EngineRun.Src) = edges.src(i)
-          words(EngineRun.Dst) = edges.dst(i)
-          group.add(roles, arena.append(words, 0, EngineRun.RowWords))
+          group.add(roles, arena.append(words, 0, query.rows.write(words, edges.src(i), edges.dst(i))))
           if (group.isFull) insert()
         }
         i += 1
@@ -152,9 +145,8 @@ final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = tru
         val roles = query.roles(input, edges.dst(i))
         if (roles != 0) {
           changes += java.lang.Long.bitCount(roles)
-          words(EngineRun.Src) = edges.src(i)
-          words(EngineRun.Dst) = edges.dst(i)
-          net.add(input, roles, edges.weights(i).toLong, words, EngineRun.RowWords)
+          val count = query.rows.write(words, edges.src(i), edges.dst(i))
+          net.add(input, roles, edges.weights(i).toLong, words, count)
         }
         i += 1
       }

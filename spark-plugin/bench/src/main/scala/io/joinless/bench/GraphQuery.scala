@@ -2,7 +2,7 @@ package io.joinless.bench
 
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.engine.tuples.KeyField
-import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, ViewTree}
+import io.joinless.engine.view.{AttributeDef, BlockDef, RelationDef, ViewTree}
 import scala.collection.immutable.BitSet
 
 /** A query of benchmarks/jobs.py over edges `(src, dst)`: relation i reads input `inputs(i)`, and only edges of the last
@@ -10,8 +10,15 @@ import scala.collection.immutable.BitSet
   *
   * @param star all src are equal; otherwise a path, where the dst of one relation is the src of the next
   * @param columns how many of the vertices r_1.src, r_1.dst, r_2.dst, … a result row shows
+  * @param rows how edges are rows
   */
-final case class GraphQuery(star: Boolean, inputs: IndexedSeq[Int], threshold: Long, columns: Int) {
+final case class GraphQuery(
+    star: Boolean,
+    inputs: IndexedSeq[Int],
+    threshold: Long,
+    columns: Int,
+    rows: EdgeRow = EdgeRow.Plain
+) {
   private val all = (1L << relations) - 1
   private val last = 1L << (relations - 1)
   private val rolesOf = inputs.distinct.indices.map(i => all & bits(relationsOf(i))).toArray
@@ -25,14 +32,17 @@ final case class GraphQuery(star: Boolean, inputs: IndexedSeq[Int], threshold: L
 
   /** The join block; an input where rows go is a changelog. */
   def block(deletes: Boolean): BlockDef = {
+    // the vertices on which relations meet, each as many attributes as it has columns
+    def met(vertex: Int, columns: IndexedSeq[KeyField]) =
+      columns.zipWithIndex.map { case (field, i) => columns.size * vertex + i -> field }
     val keys = (0 until relations).map { r =>
-      if (star) IndexedSeq(0 -> GraphQuery.Src)
-      else
-        IndexedSeq((r - 1) -> GraphQuery.Src, r -> GraphQuery.Dst).filter { case (x, _) => x >= 0 && x < relations - 1 }
+      if (star) met(0, rows.src)
+      else (if (r > 0) met(r - 1, rows.src) else IndexedSeq.empty) ++
+        (if (r < relations - 1) met(r, rows.dst) else IndexedSeq.empty)
     }
     val graph = Hypergraph(keys.map(k => BitSet.fromSpecific(k.map(_._1))))
     BlockDef(
-      IndexedSeq.fill(inputs.distinct.size)(InputDef(2, 3, deletes)),
+      IndexedSeq.fill(inputs.distinct.size)(rows.input(deletes)),
       IndexedSeq.fill(keys.flatten.map(_._1).max + 1)(AttributeDef(nullSafe = false)),
       keys.indices.map(r => RelationDef(inputs(r), keys(r), vertices(r).map(fieldOf(r, _)))),
       TreeSearch.best(graph).fold(core => sys.error(core.toString), identity)
@@ -57,14 +67,9 @@ final case class GraphQuery(star: Boolean, inputs: IndexedSeq[Int], threshold: L
   }
 
   /** The field where a relation's row has a vertex. */
-  private def fieldOf(relation: Int, vertex: Int) = if (vertex == relation) 0 else 1
+  private def fieldOf(relation: Int, vertex: Int) = (if (vertex == relation) rows.src else rows.dst).head.ordinal
 
   private def relationsOf(input: Int) = inputs.indices.filter(inputs(_) == input)
 
   private def bits(relations: Iterable[Int]) = relations.map(1L << _).sum
-}
-
-object GraphQuery {
-  private val Src = KeyField(0, variable = false)
-  private val Dst = KeyField(1, variable = false)
 }

@@ -10,7 +10,8 @@ import io.joinless.engine.tuples.KeyField
   *
   * Relations share inputs or do not; they join on one or two columns, in trees of any form; rows are of two to eight BIGINTs in any order, of
   * which results show some. Values are skewed, so that some keys have many rows; a row has one or two partners on the average. In every
-  * other shape rows go after four batches. At the end there are a thousand to a million results.
+  * other shape rows go after four batches. At the end there are a thousand to a million results for 30,000 rows, and as many times more for
+  * more of them.
   *
   * @param inputs per input the number of its columns
   * @param relations per relation its input, the column of each of its attributes, and the columns that results show
@@ -35,15 +36,17 @@ final case class ShapeRelation(input: Int, keys: IndexedSeq[(Int, KeyField)], sh
 final case class ShapeChange(input: Int, weight: Int, row: Array[Long])
 
 object Shape {
-  private val Rows = 30000 // in all
   private val Batches = 20
   private val Window = 4
 
-  /** The shape of a seed, always the same. */
-  def apply(seed: Int): Shape = {
+  /** The shape of a seed, always the same.
+    *
+    * @param rows that come, in all
+    */
+  def apply(seed: Int, rows: Int): Shape = {
     val random = new Random(seed * 7919L + 1)
-    Iterator.continually(draw(random, deletes = seed % 2 == 1)).collectFirst {
-      case Some(shape) if { val n = results(shape); n >= 1000 && n <= 1000000 } => shape
+    Iterator.continually(draw(random, rows, deletes = seed % 2 == 1)).collectFirst {
+      case Some(shape) if { val n = results(shape); n >= 1000 && n <= 1000000.0 * rows / 30000 } => shape
     }.get
   }
 
@@ -76,7 +79,7 @@ object Shape {
   }
 
   /** None where relations ask for more columns than their inputs have, or close a cycle. */
-  private def draw(random: Random, deletes: Boolean): Option[Shape] = {
+  private def draw(random: Random, rows: Int, deletes: Boolean): Option[Shape] = {
     val count = 2 + random.nextInt(5)
     val inputs = IndexedSeq.fill(1 + random.nextInt(count))(2 + random.nextInt(7))
     val inputOf = IndexedSeq.tabulate(count)(r => if (r < inputs.size) r else random.nextInt(inputs.size))
@@ -109,18 +112,19 @@ object Shape {
         ShapeRelation(inputOf(r), fields, shown.take(random.nextInt(math.min(4, shown.size + 1))))
       }
       val partners = if (count <= 4) 2.0 else 1.2
-      Shape(inputs, relations, tree, deletes, stream(random, inputs, relations, partners, deletes))
+      Shape(inputs, relations, tree, deletes, stream(random, rows, inputs, relations, partners, deletes))
     }
   }
 
   private def stream(
       random: Random,
+      rows: Int,
       inputs: IndexedSeq[Int],
       relations: IndexedSeq[ShapeRelation],
       partners: Double,
       deletes: Boolean
   ): IndexedSeq[IndexedSeq[ShapeChange]] = {
-    val perBatch = Rows / Batches / inputs.size
+    val perBatch = rows / Batches / inputs.size
     val present = perBatch * (if (deletes) Window else Batches)
     // of two columns in one key the second has few values, and the first so many fewer
     val domains = inputs.map(columns => Array.fill(columns)((present / partners).toLong))

@@ -5,19 +5,19 @@ import java.nio.file.Paths
 
 /** What the engine costs over random queries ([[Shape]]): a line of JSON for each, with the seconds of each run over its stream.
   *
-  * Arguments: report file, first seed, number of shapes, runs. Each shape is played for three seconds unmeasured before.
+  * Arguments: report file, first seed, number of shapes, runs, rows of each. Each shape is played for three seconds unmeasured before.
   */
 object ShapesJob {
   def main(args: Array[String]): Unit = args match {
-    case Array(report, first, count, runs) =>
+    case Array(report, first, count, runs, rows) =>
       val file = new PrintWriter(Paths.get(report).toFile)
       try
         for (seed <- first.toInt until first.toInt + count.toInt) {
-          file.println(line(seed, Shape(seed), runs.toInt))
+          file.println(line(seed, Shape(seed, rows.toInt), runs.toInt))
           file.flush()
         }
       finally file.close()
-    case _ => sys.error("arguments: report first-seed shapes runs")
+    case _ => sys.error("arguments: report first-seed shapes runs rows")
   }
 
   private def line(seed: Int, shape: Shape, runs: Int): String = {

@@ -147,12 +147,13 @@ class PathBenchmark {
 
   /** Puts the rows of the graph into the arena, one by one. */
   private def eachRow(tree: ViewTree)(f: (Long, Int) => Unit): Unit = {
-    val words = new Array[Long](EngineRun.RowWords)
+    val words = new Array[Long](EdgeRow.Plain.words)
     var i = 0
     while (i < graph.size) {
-      words(EngineRun.Src) = graph.src(i)
-      words(EngineRun.Dst) = graph.dst(i)
-      f(some.roles(0, graph.dst(i)), tree.arena(0).append(words, 0, EngineRun.RowWords))
+      f(
+        some.roles(0, graph.dst(i)),
+        tree.arena(0).append(words, 0, EdgeRow.Plain.write(words, graph.src(i), graph.dst(i)))
+      )
       i += 1
     }
   }

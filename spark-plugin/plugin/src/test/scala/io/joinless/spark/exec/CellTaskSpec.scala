@@ -131,4 +131,27 @@ class CellTaskSpec extends AnyFunSuite {
       p => !p(0).isNullAt(0) && !p(2).isNullAt(1) && p(0).getLong(0) < p(2).getLong(1)
     )
   }
+
+  for ((name, spec) <- Seq("path" -> path(3), "path, one input" -> path(3, sharedInput = true)))
+    test(s"oracle_ rows are looked up in groups where there are many keys: $name") {
+      val random = new Random(7)
+      val cluster = new Cluster(spec, random, Nil)
+      val edges = mutable.Buffer.empty[(Int, Long, Long)]
+      val result = mutable.Buffer.empty[Seq[Any]]
+      for (_ <- 0 until 3) {
+        def vertex() = random.nextInt(10000).toLong
+        val rows = Seq.fill(12000)((random.nextInt(3), vertex(), vertex()))
+        edges ++= rows
+        result ++= cluster.batch(rows.map { case (r, src, dst) => (r, edge(src, dst)) })
+      }
+      val of = edges.toSeq.groupBy(_._1)
+      val (byDst, bySrc) = (of(0).groupBy(_._3), of(2).groupBy(_._2))
+      val right = for {
+        (_, b, c) <- of(1)
+        (_, a, _) <- byDst.getOrElse(b, Nil)
+        (_, _, d) <- bySrc.getOrElse(c, Nil)
+      } yield Vector(a, b, b, c, c, d)
+      assert(right.size > 10000)
+      assert(result.map(_.toString).sorted == right.map(_.toString).sorted)
+    }
 }
