@@ -26,7 +26,9 @@ def play(out: Path, first: int, shapes: int, runs: int, rows: int) -> None:
 
 def compare(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
     """The mean ratio of the times of two reports of the same shapes, and of the bytes of their states."""
-    answers = [[(shape["seed"], shape["results"], shape["check"]) for shape in report] for report in (before, after)]
+    answers = [
+        [[shape[f] for f in ("seed", "rows", "results", "check")] for shape in report] for report in (before, after)
+    ]
     if answers[0] != answers[1]:
         raise SystemExit("the reports differ in their shapes, or in what was told of one")
     pairs = list(zip(before, after, strict=True))

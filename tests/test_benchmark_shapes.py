@@ -22,7 +22,16 @@ def test_shapes_are_played_and_compared(tmp_path: Path) -> None:
 
 
 def test_reports_that_differ_are_not_compared() -> None:
-    shape = {"seed": 1, "relations": 2, "deletes": True, "results": 5, "check": 7, "state_bytes": 8, "seconds": [0.5]}
+    shape = {
+        "seed": 1,
+        "rows": 9,
+        "relations": 2,
+        "deletes": True,
+        "results": 5,
+        "check": 7,
+        "state_bytes": 8,
+        "seconds": [0.5],
+    }
     with pytest.raises(SystemExit, match="differ"):
         shapes.compare([shape], [shape | {"check": 8}])
     assert "changes: 2.00 times as fast" in shapes.compare([shape], [shape | {"seconds": [0.25]}])

@@ -7,9 +7,10 @@ import java.nio.file.{Path, Paths}
 /** A job of benchmarks/jobs.py by the engine alone or by the bare index, without Spark: the last target of
   * docs/benchmarks.md.
   *
-  * Arguments: `engine`, `wide` (the engine, with the rows of [[EdgeRow]] that are wide) or `bare`, report file, `path` or `star`, columns, threshold, batches, runs, whether to warm up (0: not), and the
-  * folder of each relation. Of a grouped job: `engine`, report file, `grouped`, the clauses of the query and the
-  * columns of each relation in one argument each, separated by semicolons; then batches and so on as before. Appends the events of the job's report; those of a run carry in
+  * Arguments: `engine`, `wide` (the engine over wide rows, [[EdgeRow]]) or `bare`, report file, `path` or `star`, columns, threshold, batches,
+  * runs, whether to warm up (0: not), and the folder of each relation. Of a grouped job: `engine`, report file, `grouped`, the clauses of the
+  * query and the columns of each relation in one argument each, separated by semicolons; then batches and so on as before. Appends the events
+  * of the job's report; those of a run carry in
   * addition `cpu`, the seconds that the one thread had a core (with writing the report), `heap`, the bytes that the run
   * still holds at its end (heap in use after a collection, less that before it), and of the engine `changes` (rows that came or went, once
   * per relation) and its counters `steps` (of propagation) and `moves` (of cursors).
@@ -32,7 +33,8 @@ object EngineJob {
           _(_)
         )
       }
-    case Array(system, report, shape, columns, threshold, batches, runs, warmUp, folders @ _*) =>
+    case Array(system, report, shape, columns, threshold, batches, runs, warmUp, folders @ _*)
+        if names.contains(system) =>
       val paths = folders.map(Paths.get(_)).toIndexedSeq
       val inputs = paths.distinct
       val rows = if (system == "wide") EdgeRow.Wide else EdgeRow.Plain

@@ -10,8 +10,8 @@ import io.joinless.engine.tuples.KeyField
   *
   * Relations share inputs or do not; they join on one or two columns, in trees of any form; rows are of two to eight BIGINTs in any order, of
   * which results show some. Values are skewed, so that some keys have many rows; a row has one or two partners on the average. In every
-  * other shape rows go after four batches. At the end there are a thousand to a million results for 30,000 rows, and as many times more for
-  * more of them.
+  * other shape rows go after four batches. At the end there are a thousand results at least, and at most a million for 30,000 rows, or as many
+  * times more for more rows.
   *
   * @param inputs per input the number of its columns
   * @param relations per relation its input, the column of each of its attributes, and the columns that results show
@@ -27,6 +27,9 @@ final case class Shape(
 ) {
   def attributes: Int = relations.flatMap(_.keys.map(_._1)).max + 1
 
+  /** Rows that come, in all. */
+  def rows: Int = batches.map(_.count(_.weight > 0)).sum
+
   /** The relations (bit set) of an input. */
   def roles(input: Int): Long = relations.indices.filter(relations(_).input == input).map(1L << _).sum
 }
@@ -39,10 +42,7 @@ object Shape {
   private val Batches = 20
   private val Window = 4
 
-  /** The shape of a seed, always the same.
-    *
-    * @param rows that come, in all
-    */
+  /** The shape of a seed and a number of rows that come in all, always the same. */
   def apply(seed: Int, rows: Int): Shape = {
     val random = new Random(seed * 7919L + 1)
     Iterator.continually(draw(random, rows, deletes = seed % 2 == 1)).collectFirst {

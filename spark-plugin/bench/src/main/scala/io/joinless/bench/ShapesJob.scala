@@ -28,7 +28,8 @@ object ShapesJob {
     val (_, results, check, bytes, rows) = played.head
     require(played.forall(p => p._2 == results && p._3 == check), s"shape $seed: runs differ")
     val seconds = played.map(_._1).mkString("[", ", ", "]")
-    s"""{"seed": $seed, "relations": ${shape.relations.size}, "inputs": ${shape.inputs.size}, "deletes": ${shape
+    s"""{"seed": $seed, "rows": ${shape.rows}, "relations": ${shape.relations.size}, "inputs": ${shape.inputs
+        .size}, "deletes": ${shape
         .deletes}, """ +
       s""""results": $results, "check": $check, "state_rows": $rows, "state_bytes": $bytes, "seconds": $seconds}"""
   }

@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.oracle._
-import io.joinless.engine.update.{DeltaEnumeration, Forgetting, GoneRows}
+import io.joinless.engine.update.{DeltaEnumeration, Forgetting, GoneRows, RowGroup}
 import io.joinless.engine.view.{Invariants, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -70,11 +70,29 @@ class ForgettingSpec extends AnyFunSuite {
       Invariants.check(tree)
     }
 
+    /** Stores rows and looks them up together; one that does not come after all is freed. */
+    private def inGroup(group: RowGroup, changes: Seq[CaseChange]): Seq[(CaseChange, Int)] = {
+      val rows = changes.map(change => (change, append(change)))
+      group.clear()
+      for ((change, row) <- rows) group.add(change.roles, row)
+      val other = changes(random.nextInt(changes.size))
+      val freed = append(other)
+      group.add(other.roles, freed)
+      group.ready()
+      GoneRows.free(tree, other.input, freed)
+      rows
+    }
+
+    private def append(change: CaseChange): Int = {
+      val words = query.inputs(change.input).words(change.row)
+      tree.arena(change.input).append(words, 0, words.length)
+    }
+
     def fill(changes: Iterable[CaseChange], told: Boolean): mutable.LongMap[Long] = {
       val all = mutable.LongMap.empty[Long]
-      for (change <- changes; _ <- 1L to change.weight) {
-        val words = query.inputs(change.input).words(change.row)
-        val row = tree.arena(change.input).append(words, 0, words.length)
+      val group = new RowGroup(tree, near = -1)
+      val copies = changes.iterator.flatMap(c => Iterator.fill(c.weight.toInt)(c))
+      for (ahead <- copies.grouped(3); (change, row) <- inGroup(group, ahead)) {
         roles((change.input, row)) = java.lang.Long.bitCount(change.roles)
         for (r <- query.relations.indices if (change.roles >>> r & 1L) != 0) {
           oracle.multiplicity(r)(change.row) += 1

@@ -5,7 +5,7 @@ import io.joinless.engine.view.{RowStore, ViewTree}
 
 /** Fills an empty state with rows and their counts, as a log holds them, in any order; nothing is enumerated.
   *
-  * Rows of append-only inputs are loaded as they come. Rows of retractable inputs are first collected: `find` a row, `set` its
+  * Rows of append-only inputs are loaded as they come, the last few of them by `finish`. Rows of retractable inputs are first collected: `find` a row, `set` its
   * count for some relations, as often as one likes, the last one counts; `finish` loads those that are there and forgets
   * those whose counts are all 0. Cost: one probe per `find`, then that of inserting each row once.
   *
@@ -16,8 +16,13 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
 
   def this(tree: ViewTree) = this(tree, Restoration.inserter(tree), new RowGroup(tree))
 
+  private[engine] def this(tree: ViewTree, near: Int) =
+    this(tree, Restoration.inserter(tree), new RowGroup(tree, near))
+
   /** A row of an append-only input, which lies in its arena. */
-  def load(roles: Long, row: Int): Unit =
+  def load(roles: Long, row: Int): Unit = add(roles, row)
+
+  private def add(roles: Long, row: Int): Unit =
     if (group == null) insertAll(roles, row)
     else {
       group.add(roles, row)
@@ -73,7 +78,7 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
       val relations = store.block.relationsOf(input)
       eachRow(store.identity(input)) { row =>
         val roles = relations.foldLeft(0L)((bits, r) => if (store.multiplicity(r, row) > 0) bits | 1L << r else bits)
-        if (roles != 0L) load(roles, row)
+        if (roles != 0L) add(roles, row)
       }
     }
     if (group != null) insertGroup()

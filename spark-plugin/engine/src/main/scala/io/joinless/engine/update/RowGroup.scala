@@ -12,11 +12,11 @@ import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
   * for (i <- 0 until rows.size) insert(rows.roles(i), rows.row(i))
   * rows.clear()
   * }}}
-  * `ready` goes through the group several times per edge of the tree: for the slots of keys, for the keys, which are noted with that
-  * (`tuples.TupleKeys`), and for the head of each list that has keys of this edge. Nothing else changes: whether rows come in groups or one
+  * `ready` goes through the group several times for the columns that rows join on: for the slots of keys, for the keys, which are noted with that
+  * (`tuples.TupleKeys`), and for the head of each list that has such keys. Nothing else changes: whether rows come in groups or one
   * by one is the same to all views. A row of the group that is not inserted after all is freed by [[GoneRows]].
   *
-  * Caches hold what belongs to few keys; there reading ahead would cost a tenth more, and is left out.
+  * Caches hold what belongs to few keys; there reading ahead costs more than it saves, and is left out.
   *
   * @param near reading ahead begins with more keys than this
   */
@@ -25,12 +25,12 @@ final class RowGroup private[engine] (tree: ViewTree, near: Int) {
 
   def this(tree: ViewTree) = this(tree, RowGroup.Near)
 
-  private[this] val edges: Array[Edge] = edgesOf(tree)
+  private[this] val joined: Array[Joined] = joinedColumns(tree)
   private[this] val rows = new Array[Int](Size)
   private[this] val sets = new Array[Long](Size)
   private[this] var count = 0
 
-  // of the edge at hand: the rows that have a key there
+  // of the columns at hand: the rows that join on them
   private[this] val chosen = new Array[Int](Size)
   private[this] val hashes = new Array[Int](Size)
   private[this] val keys = new Array[Int](Size)
@@ -54,23 +54,23 @@ final class RowGroup private[engine] (tree: ViewTree, near: Int) {
 
   /** Looks up the keys of the rows, and reads what lies at them. */
   def ready(): Unit = if (count > 1) {
-    var e = 0
-    while (e < edges.length) {
-      if (edges(e).keys.limit > near) {
-        val n = choose(edges(e))
-        lookUp(edges(e).keys, n)
-        readHeads(edges(e), n)
+    var j = 0
+    while (j < joined.length) {
+      if (joined(j).keys.limit > near) {
+        val n = choose(joined(j))
+        lookUp(joined(j).keys, n)
+        readHeads(joined(j), n)
       }
-      e += 1
+      j += 1
     }
   }
 
-  /** Chooses the rows that have a key on the edge; returns how many. */
-  private def choose(edge: Edge): Int = {
+  /** Chooses the rows that join on the columns; returns how many. */
+  private def choose(columns: Joined): Int = {
     var n = 0
     var i = 0
     while (i < count) {
-      if ((sets(i) & edge.roles) != 0L) {
+      if ((sets(i) & columns.roles) != 0L) {
         chosen(n) = rows(i)
         n += 1
       }
@@ -90,18 +90,18 @@ final class RowGroup private[engine] (tree: ViewTree, near: Int) {
     read += seen
   }
 
-  private def readHeads(edge: Edge, n: Int): Unit = {
+  private def readHeads(columns: Joined, n: Int): Unit = {
     var seen = 0L
     var l = 0
-    while (l < edge.records.length) {
-      val lists = edge.records(l)
+    while (l < columns.records.length) {
+      val lists = columns.records(l)
       var i = 0
       while (i < n) { seen += lists.count(keys(i)); i += 1 }
       l += 1
     }
     l = 0
-    while (l < edge.tuples.length) {
-      val lists = edge.tuples(l)
+    while (l < columns.tuples.length) {
+      val lists = columns.tuples(l)
       var i = 0
       while (i < n) { seen += lists.count(keys(i)); i += 1 }
       l += 1
@@ -119,14 +119,14 @@ object RowGroup {
   final private val Near = 8192
 
   /** The keys of an input's rows on some of their columns, the relations (bit set) that join on these, and the lists that have such keys. */
-  final private class Edge(
+  final private class Joined(
       val keys: TupleKeys,
       val roles: Long,
       val records: Array[RecordLists],
       val tuples: Array[IntLists]
   )
 
-  private def edgesOf(tree: ViewTree): Array[Edge] =
+  private def joinedColumns(tree: ViewTree): Array[Joined] =
     for {
       input <- tree.block.inputs.indices.toArray
       keys <- tree.keysOfRows(input)
@@ -134,7 +134,7 @@ object RowGroup {
       val nodes = tree.block.relationsOf(input).map(tree.relation(_)).filter { n =>
         (n.upKeys eq keys.noted) || n.down.exists(_ eq keys.noted)
       }
-      new Edge(
+      new Joined(
         keys,
         nodes.foldLeft(0L)(_ | _.relations),
         nodes.flatMap(records(_, keys.noted)).distinct,

@@ -171,9 +171,9 @@ object Mutant {
       restoration,
       "if (isCounted(relation)) store.multiplicity(relation, row) else 1L" -> "1L"
     ),
-    Mutant("group: other inputs' keys are looked up", rowGroup, "(sets(i) & edge.roles) != 0L" -> "true"),
+    Mutant("group: other inputs' keys are looked up", rowGroup, "(sets(i) & columns.roles) != 0L" -> "true"),
     Mutant(
-      "group: the row before has the key",
+      "group: all have the key of the first",
       rowGroup,
       "of.findOrAdd(chosen(i), chosen(i))" -> "of.findOrAdd(chosen(i), chosen(0))"
     ),

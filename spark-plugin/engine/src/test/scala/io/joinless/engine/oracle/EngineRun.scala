@@ -375,7 +375,7 @@ final class EngineRun(query: Case) {
 
   /** With counts that are set wrong first, and rows that turn out to be gone. */
   private def restore(rows: IndexedSeq[(Int, Int, Long)]): Unit = {
-    val restoration = new Restoration(tree)
+    val restoration = new Restoration(tree, near = -1)
     for ((r, row, count) <- rows) {
       val input = query.relations(r).input
       val words = query.inputs(input).words(row)

@@ -11,9 +11,9 @@ import org.apache.spark.unsafe.Platform
 /** One batch in one cell: an iterator over its results, which takes rows, prepares, emits and commits.
   * {{{
   *            appended rows ([[RowByRowTask]])        changes ([[ChangelogTask]])
-  * take       one row                                 all rows
+  * take       a few rows                              all rows
   * prepare    into the tree and the log               netted; what is left of them into the log
-  * emit       its results, then the next row          all results, then the log is cleaned
+  * emit       those of each, then take again          all results, then the log is cleaned
   * commit     log closed, state and undo handed over, once
   * }}}
   * A task that fails, or is not drained, has committed nothing. One that was not drained (a limit above had enough) can roll

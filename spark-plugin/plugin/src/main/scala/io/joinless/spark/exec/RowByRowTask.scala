@@ -51,9 +51,7 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   private def takeGroup(): Unit = {
     group.clear()
     while (!group.isFull && takeNext()) {}
-    metrics.propagate.begin()
-    group.ready()
-    metrics.propagate.end()
+    if (!group.isEmpty) metrics.propagate.once(group.ready())
   }
 
   private def nextResult(): UnsafeRow = {
@@ -102,10 +100,10 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   final protected def undo: Undo =
     if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, () => takeBackBeside())
 
-  /** Frees the rows of the group of which no role is inserted. */
+  /** Frees the rows of the group behind the current one, of which no role is inserted. */
   private def freeAhead(): Unit = {
     var i = group.size - 1
-    while (i > position || i == position && left == group.roles(i)) {
+    while (i > position) {
       GoneRows.free(tree, inputOf(java.lang.Long.numberOfTrailingZeros(group.roles(i))), group.row(i))
       i -= 1
     }

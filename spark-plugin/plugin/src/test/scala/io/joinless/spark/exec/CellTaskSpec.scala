@@ -16,6 +16,7 @@ class CellTaskSpec extends AnyFunSuite {
 
   final private class Cluster(spec: BlockSpec, random: Random, residuals: Seq[Expression]) {
     private val stores = Array.fill(spec.cells)(new BlocksInMemory)
+    var rolledBack = 0 // tasks that were not drained
     private val trees = Array.fill(spec.cells)(CellState(new ViewTree(RowCodec.blockDef(spec)), 0L))
 
     private def reader(c: Int) =
@@ -35,7 +36,7 @@ class CellTaskSpec extends AnyFunSuite {
           .map(r => r.asInstanceOf[UnsafeRow].copy()).toList
       }
       (0 until spec.cells).flatMap { c =>
-        rehearse(c, exchanged)
+        rehearse(c, random.shuffle(exchanged)) // so rows that are stored afterwards get the ids of others
         var committed = false
         stores(c).begin()
         val task = newTask(
@@ -67,6 +68,7 @@ class CellTaskSpec extends AnyFunSuite {
       val task = newTask(c, exchanged, (_, back) => undo = Some(back))
       task.take(if (random.nextBoolean()) Int.MaxValue else random.nextInt(4)).foreach(_ => ())
       val rows = stores(c).blocks.map(pair => ChangeLogReader.entriesOf(pair._2)).sum
+      if (undo.isEmpty) rolledBack += 1
       trees(c) = undo.fold(task.rollBack().get)(_.apply())
       val _ = assert(trees(c).tree.rows == rows)
     }
@@ -138,9 +140,10 @@ class CellTaskSpec extends AnyFunSuite {
       val cluster = new Cluster(spec, random, Nil)
       val edges = mutable.Buffer.empty[(Int, Long, Long)]
       val result = mutable.Buffer.empty[Seq[Any]]
-      for (_ <- 0 until 3) {
+      // the first batch brings the keys; some of the others are stopped in the middle of a group, and taken back
+      for (size <- 25000 +: Seq.fill(10)(300)) {
         def vertex() = random.nextInt(10000).toLong
-        val rows = Seq.fill(12000)((random.nextInt(3), vertex(), vertex()))
+        val rows = Seq.fill(size)((random.nextInt(3), vertex(), vertex()))
         edges ++= rows
         result ++= cluster.batch(rows.map { case (r, src, dst) => (r, edge(src, dst)) })
       }
@@ -151,7 +154,7 @@ class CellTaskSpec extends AnyFunSuite {
         (_, a, _) <- byDst.getOrElse(b, Nil)
         (_, _, d) <- bySrc.getOrElse(c, Nil)
       } yield Vector(a, b, b, c, c, d)
-      assert(right.size > 10000)
+      assert(right.size > 5000 && cluster.rolledBack > 2)
       assert(result.map(_.toString).sorted == right.map(_.toString).sorted)
     }
 }
