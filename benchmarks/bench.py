@@ -39,14 +39,8 @@ FILES = {"g50k": ("g50k.csv.gz", False), "g150k": ("g150k.csv.gz", False), "epin
 
 RAW = Path(__file__).parents[1] / ".build" / "benchmarks"
 
-STEADY = (
-    "joinless",
-    "null",
-    "dedup",
-    "joinless-engine",
-    "joinless-engine-wide",
-    "bare-index",
-)  # always repeated; others when one run is quick
+# always repeated; others when one run is quick
+STEADY = ("joinless", "null", "dedup", "joinless-engine", "joinless-engine-wide", "bare-index")
 
 
 def load(name: str, folder: Path | None) -> Graph | Network:

@@ -6,6 +6,7 @@ Both run on the class path that `scripts/sbt bench/writeClasspath` leaves; the p
 from __future__ import annotations
 
 import subprocess
+from functools import partial
 from pathlib import Path
 
 from jobs import Job
@@ -26,7 +27,7 @@ def program(name: str, memory: str) -> list[str]:
     return [java, *FLAGS, f"-Xmx{memory}", "-cp", CLASSPATH.read_text(), f"io.joinless.bench.{name}"]
 
 
-def _command(system: str, job: Job, report: Path) -> list[str]:
+def _command(system: str, job: Job, job_file: Path, report: Path) -> list[str]:
     asked = [str(job.columns), str(job.threshold)]
     if job.query:
         asked = [";".join(job.query.clauses()), ";".join(str(len(r.columns)) for r in job.query.relations)]
@@ -35,18 +36,6 @@ def _command(system: str, job: Job, report: Path) -> list[str]:
         *(system, str(report), job.shape, *asked),
         *(str(job.batches), str(job.runs), str(job.warm_up), *job.inputs),
     ]
-
-
-def _engine(job: Job, job_file: Path, report: Path) -> list[str]:
-    return _command("engine", job, report)
-
-
-def _wide(job: Job, job_file: Path, report: Path) -> list[str]:
-    return _command("wide", job, report)
-
-
-def _bare(job: Job, job_file: Path, report: Path) -> list[str]:
-    return _command("bare", job, report)
 
 
 def _missing() -> str | None:
@@ -66,21 +55,21 @@ SYSTEMS: list[System] = [
         name="joinless-engine",
         what="Joinless' engine without Spark: batches go into the view tree, a cursor visits every result row; of a grouped query "
         "into sums per key, and each group that changes is visited.",
-        command=_engine,
+        command=partial(_command, "engine"),
         missing=_missing,
     ),
     System(
         name="joinless-engine-wide",
         what="Joinless' engine over other rows: each vertex is a BIGINT and a STRING, rows have five columns more, which nobody reads, and columns "
         "are in another order.",
-        command=_wide,
+        command=partial(_command, "wide"),
         missing=_missing,
         refuses=lambda job: "its tables are not edges" if job.query else None,
     ),
     System(
         name="bare-index",
         what="The floor: hash tables and queues in arrays, written by hand for this one query.",
-        command=_bare,
+        command=partial(_command, "bare"),
         missing=_missing,
         refuses=_refuses_bare,
     ),

@@ -23,17 +23,14 @@ object EdgeRow {
   /** `(src BIGINT, dst BIGINT)` */
   case object Plain
       extends EdgeRow(2, IndexedSeq(KeyField(0, variable = false)), IndexedSeq(KeyField(1, variable = false))) {
-    final val Src = 1
-    final val Dst = 2
-
     def words: Int = 3
 
     def input(retractable: Boolean): InputDef = InputDef(columns, words, retractable)
 
     def write(words: Array[Long], src: Long, dst: Long): Int = {
       words(0) = 0L
-      words(Src) = src
-      words(Dst) = dst
+      words(1) = src
+      words(2) = dst
       3
     }
   }

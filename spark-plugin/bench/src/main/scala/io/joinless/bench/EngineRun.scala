@@ -110,19 +110,9 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
       insert()
     }
 
-  private def insert(): Unit = {
-    group.ready()
-    var i = 0
-    while (i < group.size) {
-      var left = group.roles(i)
-      while (left != 0) {
-        delta.insert(java.lang.Long.numberOfTrailingZeros(left), group.row(i))
-        drain()
-        left &= left - 1
-      }
-      i += 1
-    }
-    group.clear()
+  private def insert(): Unit = group.drain { (relation, row) =>
+    delta.insert(relation, row)
+    drain()
   }
 
   private def drain(): Unit = {

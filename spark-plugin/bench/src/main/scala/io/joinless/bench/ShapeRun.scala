@@ -56,19 +56,9 @@ final class ShapeRun(shape: Shape) {
     if (changes != null) visit(changes) else insert()
   }
 
-  private def insert(): Unit = {
-    group.ready()
-    var i = 0
-    while (i < group.size) {
-      var left = group.roles(i)
-      while (left != 0L) {
-        delta.insert(java.lang.Long.numberOfTrailingZeros(left), group.row(i))
-        visit(delta)
-        left &= left - 1
-      }
-      i += 1
-    }
-    group.clear()
+  private def insert(): Unit = group.drain { (relation, row) =>
+    delta.insert(relation, row)
+    visit(delta)
   }
 
   private def visit(from: Results): Unit = while (from.next(run)) {

@@ -1,7 +1,7 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena, TupleKeys}
-import io.joinless.engine.update.{Restoration, Reversal}
+import io.joinless.engine.update.{Restoration, Reversal, RowGroup}
 import io.joinless.engine.view.{BlockDef, Counters, RowStore, ViewTree}
 
 /** What a join adds up to, without its results (algorithms A7): the state of a block of which an aggregate is asked.
@@ -98,7 +98,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     */
   def restoration(): Restoration = {
     present.forget()
-    new Restoration(this, (relation, row, count) => relations(relation).change(row, 0L, count), group = null)
+    new Restoration(this, (relation, row, count) => relations(relation).change(row, 0L, count), RowGroup.unread(this))
   }
 
   def restored(): Unit = new RestoredResults(this, IndexedSeq.empty).drain()

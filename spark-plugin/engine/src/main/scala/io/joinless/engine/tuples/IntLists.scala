@@ -17,7 +17,7 @@ package io.joinless.engine.tuples
   *
   * Lists that results are walked by have more beside their tuples: [[RecordLists]].
   */
-final class IntLists(removable: Boolean) {
+final class IntLists(removable: Boolean) extends KeyedLists {
   import IntLists._
 
   private[this] val chunks = new Chunks(lowest = 2)

@@ -21,7 +21,8 @@ package io.joinless.engine.tuples
   *   the tuple is in a list. Null where no walk goes on.
   * @param words what is asked of tuples, which are rows then; null where nothing is
   */
-final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: ShownWords = null) {
+final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: ShownWords = null)
+    extends KeyedLists {
   import RecordLists._
 
   /** Words of a record. */

@@ -10,7 +10,7 @@ import io.joinless.engine.view.{RowStore, ViewTree}
   * those whose counts are all 0. Cost: one probe per `find`, then that of inserting each row once.
   *
   * @param insert puts a row, which lies in its arena, into a relation, so many times
-  * @param group of rows that are to be inserted, the last of them by `finish`; null where each is inserted by itself
+  * @param group of rows that are to be inserted, the last of them by `finish`
   */
 final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Long) => Unit, group: RowGroup) {
 
@@ -22,30 +22,15 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
   /** A row of an append-only input, which lies in its arena. */
   def load(roles: Long, row: Int): Unit = add(roles, row)
 
-  private def add(roles: Long, row: Int): Unit =
-    if (group == null) insertAll(roles, row)
-    else {
-      group.add(roles, row)
-      if (group.isFull) insertGroup()
-    }
-
-  private def insertGroup(): Unit = {
-    group.ready()
-    var i = 0
-    while (i < group.size) { insertAll(group.roles(i), group.row(i)); i += 1 }
-    group.clear()
+  private def add(roles: Long, row: Int): Unit = {
+    group.add(roles, row)
+    if (group.isFull) insertGroup()
   }
 
-  private def insertAll(roles: Long, row: Int): Unit = {
-    var left = roles
-    while (left != 0L) {
-      val relation = java.lang.Long.numberOfTrailingZeros(left)
-      insert(relation, row, if (isCounted(relation)) store.multiplicity(relation, row) else 1L)
-      left &= left - 1
-    }
+  private def insertGroup(): Unit = group.drain { (relation, row) =>
+    val counts = store.multiplicities(relation)
+    insert(relation, row, if (counts == null) 1L else counts(row))
   }
-
-  private def isCounted(relation: Int): Boolean = store.identity(store.block.relations(relation).input) != null
 
   /** Id of a row of a retractable input; ids are dense and stay until `finish`. */
   def find(input: Int, words: Array[Long], count: Int): Int = {
@@ -81,7 +66,7 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
         if (roles != 0L) add(roles, row)
       }
     }
-    if (group != null) insertGroup()
+    insertGroup()
   }
 
   private def eachRow(identity: KeyIndex)(f: Int => Unit): Unit = {

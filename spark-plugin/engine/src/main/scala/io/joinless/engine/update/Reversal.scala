@@ -35,7 +35,7 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     if (cameRows.isEmpty || cameRows(cameRows.size - 1) != row) pushRow(row, role)
     else {
       val roles = popRoles()
-      if (inputOf(roles) == block.relations(relation).input) pushRoles(roles | role)
+      if (block.inputOf(roles) == block.relations(relation).input) pushRoles(roles | role)
       else { pushRoles(roles); pushRow(row, role) }
     }
   }
@@ -55,12 +55,10 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     upper | (cameRoles.pop() & 0xffffffffL)
   }
 
-  private def inputOf(roles: Long): Int = block.relations(java.lang.Long.numberOfTrailingZeros(roles)).input
-
   /** The count of a retractable input's row in some of its relations (bit set) changes by `change`. */
   def changed(roles: Long, row: Int, change: Long): Unit = {
     val at = changedCopies.size
-    changedCopies.push(copies.add(inputOf(roles), row))
+    changedCopies.push(copies.add(block.inputOf(roles), row))
     changedRoles(at) = roles
     changes(at) = change
   }
@@ -84,14 +82,14 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
         remove(relation, row)
         left &= ~(1L << relation)
       }
-      GoneRows.free(store, inputOf(roles), row)
+      GoneRows.free(store, block.inputOf(roles), row)
     }
   }
 
   private def invertChanges(): Unit = {
     val batch = inverse()
     for (e <- 0 until changedCopies.size) {
-      val input = inputOf(changedRoles(e))
+      val input = block.inputOf(changedRoles(e))
       val copy = changedCopies(e)
       val change = Weight.subtract(0L, changes(e))
       batch.add(input, changedRoles(e), change, copies.content(input, copy), copies.words(input, copy))

@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.tuples.{IntLists, NotedKeys, RecordLists, TupleKeys}
-import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
+import io.joinless.engine.tuples.{KeyedLists, NotedKeys, TupleKeys}
+import io.joinless.engine.view.{RelationNode, RowStore, ViewTree}
 
 /** Rows that are about to come to a tree, a few at a time, so that the reads of several rows from memory overlap: where a row's key lies
   * depends on what was read before of that row, what the next row needs does not. A row by itself waits for one read after the other.
@@ -10,22 +10,22 @@ import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
   * rows.add(roles, row)                        // which lies in the arena of its input; until `isFull`
   * rows.ready()
   * for (i <- 0 until rows.size) insert(rows.roles(i), rows.row(i))
-  * rows.clear()
+  * rows.clear()                                // `drain` is these three
   * }}}
   * `ready` goes through the group several times for the columns that rows join on: for the slots of keys, for the keys, which are noted with that
   * (`tuples.TupleKeys`), and for the head of each list that has such keys. Nothing else changes: whether rows come in groups or one
-  * by one is the same to all views. A row of the group that is not inserted after all is freed by [[GoneRows]].
+  * by one is the same to all views. A row of the group that is not inserted after all is to be freed.
   *
   * Caches hold what belongs to few keys; there reading ahead costs more than it saves, and is left out.
   *
   * @param near reading ahead begins with more keys than this
   */
-final class RowGroup private[engine] (tree: ViewTree, near: Int) {
+final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], near: Int) {
   import RowGroup._
 
-  def this(tree: ViewTree) = this(tree, RowGroup.Near)
+  def this(tree: ViewTree) = this(tree, RowGroup.joinedColumns(tree), RowGroup.Near)
+  private[engine] def this(tree: ViewTree, near: Int) = this(tree, RowGroup.joinedColumns(tree), near)
 
-  private[this] val joined: Array[Joined] = joinedColumns(tree)
   private[this] val rows = new Array[Int](Size)
   private[this] val sets = new Array[Long](Size)
   private[this] var count = 0
@@ -51,6 +51,27 @@ final class RowGroup private[engine] (tree: ViewTree, near: Int) {
   }
 
   def clear(): Unit = count = 0
+
+  /** Makes the rows ready, hands out each with its relations, one after the other, and leaves the group empty. */
+  def drain(insert: (Int, Int) => Unit): Unit = {
+    ready()
+    var i = 0
+    while (i < count) {
+      var left = sets(i)
+      while (left != 0L) {
+        insert(java.lang.Long.numberOfTrailingZeros(left), rows(i))
+        left &= left - 1
+      }
+      i += 1
+    }
+    clear()
+  }
+
+  /** Frees the rows from place `from` on, of append-only inputs, which no relation got; they leave the group. */
+  def free(from: Int): Unit = while (count > from) {
+    count -= 1
+    GoneRows.free(store, store.block.inputOf(sets(count)), rows(count))
+  }
 
   /** Looks up the keys of the rows, and reads what lies at them. */
   def ready(): Unit = if (count > 1) {
@@ -93,15 +114,8 @@ final class RowGroup private[engine] (tree: ViewTree, near: Int) {
   private def readHeads(columns: Joined, n: Int): Unit = {
     var seen = 0L
     var l = 0
-    while (l < columns.records.length) {
-      val lists = columns.records(l)
-      var i = 0
-      while (i < n) { seen += lists.count(keys(i)); i += 1 }
-      l += 1
-    }
-    l = 0
-    while (l < columns.tuples.length) {
-      val lists = columns.tuples(l)
+    while (l < columns.lists.length) {
+      val lists = columns.lists(l)
       var i = 0
       while (i < n) { seen += lists.count(keys(i)); i += 1 }
       l += 1
@@ -119,12 +133,10 @@ object RowGroup {
   final private val Near = 8192
 
   /** The keys of an input's rows on some of their columns, the relations (bit set) that join on these, and the lists that have such keys. */
-  final private class Joined(
-      val keys: TupleKeys,
-      val roles: Long,
-      val records: Array[RecordLists],
-      val tuples: Array[IntLists]
-  )
+  final private class Joined(val keys: TupleKeys, val roles: Long, val lists: Array[KeyedLists])
+
+  /** A group of rows of which nothing is read ahead. */
+  private[engine] def unread(store: RowStore): RowGroup = new RowGroup(store, Array.empty[Joined], Near)
 
   private def joinedColumns(tree: ViewTree): Array[Joined] =
     for {
@@ -134,26 +146,16 @@ object RowGroup {
       val nodes = tree.block.relationsOf(input).map(tree.relation(_)).filter { n =>
         (n.upKeys eq keys.noted) || n.down.exists(_ eq keys.noted)
       }
-      new Joined(
-        keys,
-        nodes.foldLeft(0L)(_ | _.relations),
-        nodes.flatMap(records(_, keys.noted)).distinct,
-        nodes.flatMap(tuples(_, keys.noted)).distinct
-      )
+      new Joined(keys, nodes.foldLeft(0L)(_ | _.relations), nodes.flatMap(lists(_, keys.noted)).distinct)
     }
 
-  private def records(node: RelationNode, keys: NotedKeys): Seq[RecordLists] =
-    above(node, keys)(p => Seq(node.vs, p.live(node.position))) ++
-      below(node, keys).flatMap(c => Seq(node.child(c).vs, node.live(c)))
-
-  private def tuples(node: RelationNode, keys: NotedKeys): Seq[IntLists] =
-    above(node, keys)(p => Seq(p.idx(node.position))) ++ below(node, keys).map(node.idx(_))
-
-  /** What a node whose keys to its parent these are has there. */
-  private def above[A](node: RelationNode, keys: NotedKeys)(lists: ViewNode => Seq[A]): Seq[A] =
-    if (node.isRoot || (node.upKeys ne keys)) Nil else lists(node.parent).filter(_ != null)
-
-  /** The children to which a node has these keys. */
-  private def below(node: RelationNode, keys: NotedKeys): Seq[Int] =
-    (0 until node.childCount).filter(c => node.down(c) eq keys)
+  /** The lists of a node, and of those beside it, that have these keys. */
+  private def lists(node: RelationNode, keys: NotedKeys): Seq[KeyedLists] = {
+    val parent = node.parent
+    val above =
+      if (node.isRoot || (node.upKeys ne keys)) Nil
+      else Seq(node.vs, parent.live(node.position), parent.idx(node.position)).filter(_ != null)
+    val below = (0 until node.childCount).filter(c => node.down(c) eq keys)
+    above ++ below.flatMap(c => Seq(node.child(c).vs, node.live(c), node.idx(c)))
+  }
 }

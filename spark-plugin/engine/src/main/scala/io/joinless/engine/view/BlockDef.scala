@@ -22,6 +22,9 @@ final case class BlockDef(
   val relationsOf: IndexedSeq[Array[Int]] =
     inputs.indices.map(i => relations.indices.filter(relations(_).input == i).toArray)
 
+  /** The input of which these relations (bit set) are roles. */
+  def inputOf(roles: Long): Int = relations(java.lang.Long.numberOfTrailingZeros(roles)).input
+
   /** The attribute's values vary in length. */
   def isVariable(attribute: Int): Boolean =
     relations.exists(_.keys.exists { case (a, field) => a == attribute && field.variable })

@@ -165,11 +165,11 @@ object Mutant {
       restoration,
       "if (store.multiplicity(r, row) != 0) identity.retain(row)" -> "()"
     ),
-    Mutant("last restored rows are left out", restoration, "if (group != null) insertGroup()" -> ""),
+    Mutant("last restored rows are left out", restoration, "    insertGroup()\n  }\n" -> "  }\n"),
     Mutant(
       "restored rows come once",
       restoration,
-      "if (isCounted(relation)) store.multiplicity(relation, row) else 1L" -> "1L"
+      "if (counts == null) 1L else counts(row)" -> "1L"
     ),
     Mutant("group: other inputs' keys are looked up", rowGroup, "(sets(i) & columns.roles) != 0L" -> "true"),
     Mutant(

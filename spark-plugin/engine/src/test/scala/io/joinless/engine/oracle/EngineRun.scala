@@ -4,15 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.enumerate.{FullEnumeration, Membership, Places, Residual, Results, Run}
-import io.joinless.engine.update.{
-  ChangeBatch,
-  DeleteOfAbsentRow,
-  DeltaEnumeration,
-  GoneRows,
-  Restoration,
-  Reversal,
-  RowGroup
-}
+import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal, RowGroup}
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
 
 /** Plays a case on the engine and compares, batch by batch, with the oracle.
@@ -190,7 +182,7 @@ final class EngineRun(query: Case) {
     all
   }
 
-  /** Stores rows of append-only inputs, a few of them ahead, and inserts each by `f` as long as that likes; the others are freed. */
+  /** Stores rows of append-only inputs, a few of them ahead, and inserts each as long as that is liked; the others are freed. */
   private def inGroups(changes: IndexedSeq[CaseChange])(insert: (Int, Int) => Boolean): Unit = {
     val group = new RowGroup(tree, near = if (random.nextBoolean()) -1 else 4)
     var more = true
@@ -200,10 +192,9 @@ final class EngineRun(query: Case) {
         group.add(change.roles, tree.arena(change.input).append(words, 0, words.length))
       }
       if (random.nextInt(8) > 0) group.ready()
-      for (i <- 0 until group.size) {
-        if (more) {
-          for (r <- 0 until relations if (group.roles(i) >>> r & 1L) != 0) more &= insert(r, group.row(i))
-        } else GoneRows.free(tree, ahead(i).input, group.row(i))
+      for (i <- 0 until group.size if more) {
+        for (r <- 0 until relations if (group.roles(i) >>> r & 1L) != 0) more &= insert(r, group.row(i))
+        if (!more) group.free(i + 1)
       }
       group.clear()
     }

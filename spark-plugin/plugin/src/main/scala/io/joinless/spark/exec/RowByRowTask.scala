@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.update.{DeltaEnumeration, GoneRows, Reversal, RowGroup}
+import io.joinless.engine.update.{DeltaEnumeration, Reversal, RowGroup}
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.state.{CellState, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -100,18 +100,9 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   final protected def undo: Undo =
     if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, () => takeBackBeside())
 
-  /** Frees the rows of the group behind the current one, of which no role is inserted. */
-  private def freeAhead(): Unit = {
-    var i = group.size - 1
-    while (i > position) {
-      GoneRows.free(tree, inputOf(java.lang.Long.numberOfTrailingZeros(group.roles(i))), group.row(i))
-      i -= 1
-    }
-  }
-
   final override protected def takenBack(): Option[CellState] = {
     delta.complete()
-    freeAhead()
+    group.free(position + 1)
     Some(undo())
   }
 }
