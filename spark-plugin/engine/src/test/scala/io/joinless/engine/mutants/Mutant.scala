@@ -153,7 +153,7 @@ object Mutant {
       application,
       "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
     ),
-    Mutant("rows that were taken back stay stored", reversal, "GoneRows.free(store, inputOf(roles), row)" -> ""),
+    Mutant("rows that were taken back stay stored", reversal, "GoneRows.free(store, block.inputOf(roles), row)" -> ""),
     Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
     Mutant(
       "places of chunks that were taken back forgotten",

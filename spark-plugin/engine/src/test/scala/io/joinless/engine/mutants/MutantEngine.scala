@@ -32,8 +32,11 @@ object MutantEngine {
     } finally delete(classes)
   }
 
+  /** The file with the mistake in it. */
+  def source(mutant: Mutant): String = mutant.mutate(Files.readString(sources.resolve(mutant.file)))
+
   private def compile(mutant: Mutant, into: Path): Unit = {
-    val text = mutant.mutate(Files.readString(sources.resolve(mutant.file)))
+    val text = source(mutant)
     val settings = new Settings
     settings.classpath.value = classPath
     settings.outputDirs.setSingleOutput(into.toString)
