@@ -45,7 +45,7 @@ bench: $(BUNDLED) ## the small benchmark: every system on generated graphs, resu
 
 bench-full: $(BUNDLED) ## the benchmark of docs/benchmarks.md; BENCH="--graphs FOLDER --truth FILE" (hours)
 	@scripts/sbt bench/writeClasspath
-	@.venv/bin/python benchmarks/bench.py --suite full --out docs/benchmarks $(BENCH)
+	@.venv/bin/python benchmarks/bench.py --suite full alone sizes batches --out docs/benchmarks $(BENCH)
 
 JMH ?=
 bench-jmh: setup ## the engine beside an index written by hand, under JMH (4 minutes); JMH='-p edges=500000' and the like

@@ -1,7 +1,7 @@
-"""The benchmark: workloads x systems, every result checked, one table. `make bench` runs the small suite, `make bench-full` the full one.
+"""The benchmark: workloads x systems, every result checked, one table. `make bench` runs the small suite, `make bench-full` all of docs/benchmarks.md.
 
     python benchmarks/bench.py --suite small
-    python benchmarks/bench.py --suite full --graphs FOLDER --out docs/benchmarks
+    python benchmarks/bench.py --suite full alone --graphs FOLDER --out docs/benchmarks
     python benchmarks/bench.py --cases g50k/ins/L3-1 epinions/win/L3-10 --systems joinless flink-best --runs 3
 
 A case is `graph/mode/workload[/batches[/tail]]`: mode `ins` (edges come) or `win` (edges come and go through a window of four batches); with
@@ -244,7 +244,7 @@ def main() -> int:
     """Runs the cases, prints the table and stores raw runs and pictures; 1 if any result was wrong."""
     systems = every_system()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", choices=sorted(suites.SUITES))
+    parser.add_argument("--suite", nargs="+", choices=sorted(suites.SUITES), default=[])
     parser.add_argument("--cases", nargs="+", type=suites.Case.parse, default=[])
     parser.add_argument("--systems", nargs="+", choices=sorted(systems))
     parser.add_argument("--runs", type=int, default=3)
@@ -261,7 +261,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder for the summary, the table and pictures")
     parser.add_argument("--raw", type=Path, default=RAW, help="folder for results.json: every batch of every run")
     args = parser.parse_args()
-    cases = args.cases + (suites.SUITES[args.suite] if args.suite else [])
+    cases = args.cases + [case for suite in args.suite for case in suites.SUITES[suite]]
     if not cases:
         parser.error("--suite or --cases is needed")
     truth = json.loads(args.truth.read_text()) if args.truth else {}

@@ -74,6 +74,15 @@ def _full() -> list[Case]:
     ]
 
 
+def _alone() -> list[Case]:
+    """The engine alone, over the streams of known answers that the full suite does not have."""
+    return [
+        *(Case("g50k", "ins", w, systems=ENGINES) for w in ("L4-1", "STAR4-1")),
+        *(Case("g50k", "win", w, systems=ENGINES) for w in ("L3-1", "L3-10", "L4-1", "STAR4-1")),
+        *(Case("g150k", mode, "L3-1", systems=ENGINES) for mode in ("ins", "win")),
+    ]
+
+
 def _sizes() -> list[Case]:
     """What a batch costs behind more and more edges, and batches of other sizes behind as many."""
     systems = ["joinless", "joinless-engine", "differential-best", "duckdb-delta"]
@@ -109,4 +118,11 @@ def _counts() -> list[Case]:
     ]
 
 
-SUITES = {"small": _small(), "full": _full(), "sizes": _sizes(), "batches": _small_batches(), "counts": _counts()}
+SUITES = {
+    "small": _small(),
+    "full": _full(),
+    "alone": _alone(),
+    "sizes": _sizes(),
+    "batches": _small_batches(),
+    "counts": _counts(),
+}
