@@ -25,7 +25,15 @@ COLOURS = {
     "null": "#b8b8b8",
     "dedup": "#cfa0a0",
 }
-DASHES = ("-", "--", ":", "-.")
+DASHES: tuple[Any, ...] = (
+    "-",
+    "--",
+    ":",
+    "-.",
+    (0, (6, 1)),
+    (0, (4, 1, 1, 1, 1, 1)),
+    (0, (1, 3)),
+)  # as many as one system has variants
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "joinless",  # the same picture from the same figures, byte for byte
@@ -84,9 +92,9 @@ def _colour(name: str) -> str:
     return next((colour for prefix, colour in COLOURS.items() if name.startswith(prefix)), "#000000")
 
 
-def _dashes(name: str, names: dict[str, Any]) -> str:
+def _dashes(name: str, names: dict[str, Any]) -> Any:
     alike = sorted((n for n in names if _colour(n) == _colour(name)), key=lambda n: (len(n), n))
-    return DASHES[alike.index(name) % len(DASHES)]
+    return DASHES[alike.index(name)]
 
 
 def _logarithmic(axes: Axes, which: str) -> None:

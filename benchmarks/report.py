@@ -133,9 +133,16 @@ ALONE = {
 }
 
 
+def by_graph(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cases of a graph and of a mode beside each other; both in the order in which they come first."""
+    graphs = list(dict.fromkeys(case["case"]["graph"] for case in cases))
+    modes = list(dict.fromkeys(case["case"]["mode"] for case in cases))
+    return sorted(cases, key=lambda c: (graphs.index(c["case"]["graph"]), modes.index(c["case"]["mode"])))
+
+
 def wide(everything: dict[str, Any], names: dict[str, str], grouped: bool = False) -> str:
     """Median seconds / peak MB, a row per case, a column per system that ran anywhere; grouped queries, or all others."""
-    cases = [case for case in everything["cases"] if is_grouped(case) == grouped]
+    cases = by_graph([case for case in everything["cases"] if is_grouped(case) == grouped])
     used = [n for n in names if any(n in case["results"] for case in cases)]
     lines = ["| workload | rows | " + " | ".join(names[n] for n in used) + " |", "|---|---|" + "---|" * len(used)]
     for case in cases:
@@ -169,11 +176,11 @@ def floor(everything: dict[str, Any]) -> str:
     """What a change and a result cost each engine: of two streams that differ in their number of results only, both are solved for.
 
     A row for each stream that L3-1 and L3-10 were run over: changes (rows that come or go, once per relation of L3-1) and results of both,
-    then nanoseconds per change and per result.
+    then nanoseconds per change and per result; a dash where the two times differ by less than they vary, so that a cost would be negative.
     """
     heads = ["stream", "changes", "results", *(f"{ALONE[n]}: a {of}" for of in ("change", "result") for n in FLOOR)]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
-    named = {case["name"]: case["results"] for case in everything["cases"]}
+    named = {case["name"]: case["results"] for case in by_graph(everything["cases"])}
     for name, few in named.items():
         many = named.get(name.replace("L3-1", "L3-10"))
         if not name.endswith("/L3-1") or many is None:
@@ -191,8 +198,10 @@ def floor(everything: dict[str, Any]) -> str:
         cells = [f"{changes[0]:,}", f"{shown[0]:,} and {shown[1]:,}"]
         # time = changes * x + results * y, for each of the two streams
         times = [[1e9 * statistics.median(seconds(results[n])) for results in (few, many)] for n in FLOOR]
-        cells += [f"{(a * shown[1] - b * shown[0]) / determinant:.0f}" for a, b in times]
-        cells += [f"{(changes[0] * b - changes[1] * a) / determinant:.1f}" for a, b in times]
+        costs = [(a * shown[1] - b * shown[0]) / determinant for a, b in times]
+        cells += [f"{cost:.0f}" if cost > 0 else "–" for cost in costs]
+        costs = [(changes[0] * b - changes[1] * a) / determinant for a, b in times]
+        cells += [f"{cost:.1f}" if cost > 0 else "–" for cost in costs]
         lines.append(f"| {name.removesuffix('/L3-1')} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -206,7 +215,8 @@ def _cell(result: dict[str, Any] | None, of: int) -> str:
         return "WRONG" if "wrong" in result else "failed"
     if not result["runs"]:
         return f"stopped at {result['batches']} of {of} batches"
-    return f"{statistics.median(seconds(result)):.2f} / {result['peak_bytes'] / 1e6:.0f}"
+    median = statistics.median(seconds(result))
+    return f"{median:.{2 if median >= 0.1 else 3}f} / {result['peak_bytes'] / 1e6:.0f}"
 
 
 def tpch_counts(counted: dict[str, Any], enumerated: dict[str, Any]) -> str:

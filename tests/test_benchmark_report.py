@@ -19,7 +19,8 @@ def case(name: str, changes: int, results: int, costs: dict[str, tuple[float, fl
         }
         for system, (x, y) in costs.items()
     }
-    return {"name": name, "results": runs}
+    graph, mode, _ = name.split("/")
+    return {"name": name, "case": {"graph": graph, "mode": mode}, "results": runs}
 
 
 COSTS = {"joinless-engine": (300.0, 20.0), "differential-best": (90.0, 25.0), "bare-index": (40.0, 6.5)}
@@ -31,6 +32,22 @@ def test_costs_of_changes_and_of_results_are_told_apart() -> None:
     }
     lines = report.floor(everything).splitlines()
     assert lines[2:] == ["| g/win | 1,000,000 | 50,000 and 9,000,000 | 300 | 90 | 40 | 20.0 | 25.0 | 6.5 |"]
+
+
+def test_times_that_differ_too_little_tell_no_cost() -> None:
+    within_noise = {**COSTS, "bare-index": (80.0, -1.7)}
+    streams = [
+        case("g/win/L3-1", 1_000_000, 50_000, within_noise),
+        case("g/win/L3-10", 1_000_000, 90_000, within_noise),
+    ]
+    assert report.floor({"cases": streams}).splitlines()[2].endswith("| 80 | 20.0 | 25.0 | – |")
+
+
+def test_streams_of_a_graph_stand_together() -> None:
+    names = ("g/ins/L3-1", "g/ins/L3-10", "h/ins/L3-1", "h/ins/L3-10", "g/win/L3-1", "g/win/L3-10")
+    streams = [case(name, 100, 10 if name.endswith("-1") else 90, COSTS) for name in names]
+    lines = report.floor({"cases": streams}).splitlines()[2:]
+    assert [line.split(" | ")[0] for line in lines] == ["| g/ins", "| g/win", "| h/ins"]
 
 
 @pytest.mark.parametrize("left_out", [*COSTS, "the other stream"])
