@@ -111,6 +111,35 @@ class StorageSpec extends AnyFunSuite {
       for ((key, id) <- ids) assert(find(key) == id)
     }
 
+  for (farthest <- Seq(10, 3000, 100000))
+    test(s"oracle_pages: what was set is there, whatever grew since (up to $farthest)") {
+      val random = new Random(farthest.toLong)
+      val (ints, longs, bytes, words) = (new PagedInts, new PagedLongs, new PagedBytes, new PagedWords(3))
+      val expected = mutable.HashMap.empty[Int, Int]
+      for (step <- 1 to 20000) {
+        // mostly near what is there, sometimes far behind it
+        val i = random.nextInt(if (random.nextInt(50) == 0) farthest else math.max(1, farthest * step / 20000))
+        val value = random.nextInt(100)
+        expected(i) = value
+        ints(i) = value
+        longs(i) = value.toLong << 32
+        bytes(i) = value
+        words.reserve(i)
+        words.page(i)(words.at(i) + 2) = value.toLong
+        val any = random.nextInt(2 * farthest)
+        val right = expected.getOrElse(any, 0)
+        assert(ints(any) == right && longs(any) == right.toLong << 32 && bytes(any) == right)
+        assert(words.word(any, 2) == right && words.word(any, 1) == 0L)
+      }
+      for ((i, value) <- expected) assert(ints(i) == value && words.word(i, 2) == value)
+      val room = math.max(2 * expected.keys.max, expected.keys.max + 4097)
+      assert(ints.bytes <= 4L * room && words.bytes == 24 * bytes.bytes)
+      ints.clear()
+      assert(ints.bytes == 0 && ints(0) == 0)
+    }
+
+  private val Tuples = 24000 // lists of so many take several pages
+
   /** Lists of either kind. */
   private trait Lists {
     def push(key: Int, tuple: Int): Unit
@@ -136,9 +165,9 @@ class StorageSpec extends AnyFunSuite {
   /** @param fields how many words of its row lie beside a tuple */
   private def records(removable: Boolean, withKeys: Boolean, fields: Int): Lists = new Lists {
     private val keys = new NotedKeys
-    if (withKeys) (0 until 3000).foreach(t => keys.note(t, 7 * t + 1))
+    if (withKeys) (0 until Tuples).foreach(t => keys.note(t, 7 * t + 1))
     private val arena = new TupleArena(4)
-    for (t <- 0 until 3000) arena.append(Array(0L, t.toLong, -t.toLong, t * 1000003L), 0, 4)
+    for (t <- 0 until Tuples) arena.append(Array(0L, t.toLong, -t.toLong, t * 1000003L), 0, 4)
     private val words = if (fields == 0) null else new ShownWords(arena, 3, Array(2, 0, 1).take(fields))
     private val lists = new RecordLists(removable, if (withKeys) keys else null, words)
     def push(key: Int, tuple: Int): Unit = lists.push(key, tuple)
@@ -183,9 +212,8 @@ class StorageSpec extends AnyFunSuite {
       val lists = create(removable)
       val expected = IndexedSeq.fill(6)(mutable.LinkedHashSet.empty[Int])
       val keyOf = mutable.HashMap.empty[Int, Int]
-      val capacity = 3000
-      for (round <- 1 to 4; shrink = round % 2 == 0; step <- 1 to capacity) {
-        val tuple = random.nextInt(capacity)
+      for (round <- 1 to 4; shrink = round % 2 == 0; step <- 1 to Tuples) {
+        val tuple = random.nextInt(Tuples)
         if (keyOf.contains(tuple)) {
           if (removable && (shrink || random.nextInt(4) == 0)) {
             val key = keyOf.remove(tuple).get
@@ -199,7 +227,7 @@ class StorageSpec extends AnyFunSuite {
           expected(key) += tuple
           lists.push(key, tuple)
         }
-        if (step % 100 == 0) for (key <- expected.indices) {
+        if (step % 500 == 0) for (key <- expected.indices) {
           val found = lists.found(key)
           assert(found.size == lists.count(key) && found.toSet == expected(key))
         }
@@ -221,8 +249,8 @@ class StorageSpec extends AnyFunSuite {
     val lists = new IntLists(removable = true)
     val records = new RecordLists(removable = true)
     def cycle(): Long = {
-      for (t <- 0 until 10000) { lists.push(t % 7, t); records.push(t % 7, t) }
-      for (t <- 0 until 10000) { lists.remove(t % 7, t); records.remove(t % 7, t) }
+      for (t <- 0 until 40000) { lists.push(t % 7, t); records.push(t % 7, t) }
+      for (t <- 0 until 40000) { lists.remove(t % 7, t); records.remove(t % 7, t) }
       lists.bytes + records.bytes
     }
     val once = cycle()
