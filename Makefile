@@ -43,7 +43,7 @@ bench: $(BUNDLED) ## the small benchmark: every system on generated graphs, resu
 	@scripts/sbt bench/writeClasspath
 	@.venv/bin/python benchmarks/bench.py --suite small $(BENCH)
 
-bench-full: $(BUNDLED) ## the benchmark of docs/benchmarks.md; BENCH="--graphs FOLDER --truth FILE" (hours)
+bench-full: $(BUNDLED) ## the benchmark of docs/benchmarks.md; BENCH="--graphs FOLDER --truth FILE" (90 minutes)
 	@scripts/sbt bench/writeClasspath
 	@.venv/bin/python benchmarks/bench.py --suite full alone sizes batches --out docs/benchmarks $(BENCH)
 

@@ -5,9 +5,10 @@ import java.util.Arrays
 /** Growable arrays of primitives in pages: what every list, key and count of a view tree stands on.
   *
   * An index that was never set reads as 0, so 0 means "none" throughout the engine and references are stored plus one.
-  * The last page grows by steps, so growing copies one page at most, and a tree has little room that it does not need (an empty one starts
-  * with 16 elements); `clear` gives all back. Pages are large, since each read looks at the length of one: those of few pages stay in
-  * the cache. They are no larger, since G1 gives arrays from half a megabyte on regions of their own where the heap is small.
+  * The first page starts with 16 elements and doubles, a later one starts half: so growing copies one page at most, and there is
+  * little room that is not needed. `clear` gives all back. Pages are large, since each read looks at the length of one, and those
+  * of few pages stay in the cache; they are no larger, since G1 gives an array of half a megabyte regions of its own where the heap is
+  * small.
   */
 sealed abstract class Paged(elementBytes: Int) {
   import Paged._
@@ -26,8 +27,8 @@ sealed abstract class Paged(elementBytes: Int) {
     while (p < last) { resizePage(p, PageSize); p += 1 }
     val at = i & Mask
     val size =
-      if (last == 0 && at < Step) math.max(16, Integer.highestOneBit(at) << 1)
-      else (at / Step + 1) * Step
+      if (last > 0 && at < PageSize / 2) PageSize / 2
+      else math.max(16, Integer.highestOneBit(at) << 1)
     resizePage(last, size)
     capacity = (last << Shift) + size
   }
@@ -141,6 +142,5 @@ final class PagedWords(val width: Int) extends Paged(8 * width) {
 private object Paged {
   final val Shift = 14
   final val PageSize = 1 << Shift
-  final val Step = 1 << 12 // by which the last page grows
   final val Mask = PageSize - 1
 }

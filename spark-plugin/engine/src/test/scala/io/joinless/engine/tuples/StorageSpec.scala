@@ -132,7 +132,7 @@ class StorageSpec extends AnyFunSuite {
         assert(words.word(any, 2) == right && words.word(any, 1) == 0L)
       }
       for ((i, value) <- expected) assert(ints(i) == value && words.word(i, 2) == value)
-      val room = math.max(2 * expected.keys.max, expected.keys.max + 4097)
+      val room = math.max(2 * expected.keys.max, expected.keys.max + PagedInts.PageSize / 2 + 1)
       assert(ints.bytes <= 4L * room && words.bytes == 24 * bytes.bytes)
       ints.clear()
       assert(ints.bytes == 0 && ints(0) == 0)
