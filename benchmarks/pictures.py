@@ -13,7 +13,7 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-#: By the beginning of a system's name; variants of one system differ by their dashes.
+#: By the beginning of a system's name; variants of one system differ by their dashes, up to seven of them.
 COLOURS = {
     "joinless": "#1f6f8b",
     "spark": "#d1603d",
@@ -33,7 +33,7 @@ DASHES: tuple[Any, ...] = (
     (0, (6, 1)),
     (0, (4, 1, 1, 1, 1, 1)),
     (0, (1, 3)),
-)  # as many as one system has variants
+)
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "joinless",  # the same picture from the same figures, byte for byte
@@ -94,7 +94,7 @@ def _colour(name: str) -> str:
 
 def _dashes(name: str, names: dict[str, Any]) -> Any:
     alike = sorted((n for n in names if _colour(n) == _colour(name)), key=lambda n: (len(n), n))
-    return DASHES[alike.index(name)]
+    return DASHES[alike.index(name) % len(DASHES)]
 
 
 def _logarithmic(axes: Axes, which: str) -> None:

@@ -198,12 +198,14 @@ def floor(everything: dict[str, Any]) -> str:
         cells = [f"{changes[0]:,}", f"{shown[0]:,} and {shown[1]:,}"]
         # time = changes * x + results * y, for each of the two streams
         times = [[1e9 * statistics.median(seconds(results[n])) for results in (few, many)] for n in FLOOR]
-        costs = [(a * shown[1] - b * shown[0]) / determinant for a, b in times]
-        cells += [f"{cost:.0f}" if cost > 0 else "–" for cost in costs]
-        costs = [(changes[0] * b - changes[1] * a) / determinant for a, b in times]
-        cells += [f"{cost:.1f}" if cost > 0 else "–" for cost in costs]
+        cells += [_cost((a * shown[1] - b * shown[0]) / determinant, 0) for a, b in times]
+        cells += [_cost((changes[0] * b - changes[1] * a) / determinant, 1) for a, b in times]
         lines.append(f"| {name.removesuffix('/L3-1')} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _cost(nanoseconds: float, digits: int) -> str:
+    return f"{nanoseconds:.{digits}f}" if nanoseconds > 0 else "–"
 
 
 def _cell(result: dict[str, Any] | None, of: int) -> str:

@@ -8,7 +8,7 @@ import java.util.Arrays
   * The first page starts with 16 elements and doubles, a later one starts half: so growing copies one page at most, and there is
   * little room that is not needed. `clear` gives all back. Pages are large, since each read looks at the length of one, and those
   * of few pages stay in the cache; they are no larger, since G1 gives an array of half a megabyte regions of its own where the heap is
-  * small.
+  * small, which elements of up to three words stay below.
   */
 sealed abstract class Paged(elementBytes: Int) {
   import Paged._
