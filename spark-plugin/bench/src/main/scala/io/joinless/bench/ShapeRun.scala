@@ -5,7 +5,7 @@ import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, RowGroup}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, ViewTree}
 
 /** The engine on a [[Shape]]. Every result row is visited, and each of its values read: `check` is the sum over all of them, each times a
-  * number of its column.
+  * number of its relation.
   */
 final class ShapeRun(shape: Shape) {
   val tree = new ViewTree(
@@ -23,16 +23,21 @@ final class ShapeRun(shape: Shape) {
 
   var results, check = 0L
 
-  // per place, and behind those per relation whose rows are read: where values lie, the number of each, and their sum now
+  // per relation, and behind those per other place of what results show: where the values lie in its row, or in the words at that place; the
+  // number by which each counts; and their sum now
   private[this] val shown = for (r <- relations; f <- shape.relations(r).shown) yield {
-    val factor = 1000003L * (r + 1) + 7919L * (f + 1)
-    tree.place(r, f).fold((ShapeRun.Rows + r, f + 1, factor)) { case (place, offset) => (place, offset, factor) }
+    val (place, offset) = tree.place(r, f).getOrElse((r, f + 1))
+    (place, offset, 1000003L * (r + 1))
   }
-  private[this] val readers = Array.tabulate(2 * ShapeRun.Rows)(p => shown.filter(_._1 == p))
-  private[this] val offsets = readers.map(_.map(_._2).toArray)
-  private[this] val factors = readers.map(_.map(_._3).toArray)
-  private[this] val sums = new Array[Long](2 * ShapeRun.Rows)
-  private[this] val read = shown.map(_._1).distinct.toArray
+  private[this] val offsets = Array.tabulate(ShapeRun.Places)(p => shown.filter(_._1 == p).map(_._2).distinct.toArray)
+  private[this] val factors =
+    Array.tabulate(ShapeRun.Places)(p => shown.filter(_._1 == p).map(_._3).sum / math.max(1, offsets(p).length))
+  private[this] val sums = new Array[Long](ShapeRun.Places)
+  private[this] var total = 0L // of all sums
+  private[this] var runBefore = 0L // the relation of the run before (bit), whose sum is to be renewed
+  private[this] val read = shown.foldLeft(0L)((bits, s) => bits | 1L << s._1)
+  private[this] val ofRows = relations.filter(r => shape.relations(r).shown.exists(tree.place(r, _).isEmpty))
+    .foldLeft(0L)(_ | 1L << _) // the relations whose rows are read, and nothing beside them
 
   private[this] val delta = if (shape.deletes) null else new DeltaEnumeration(tree, IndexedSeq.empty)
   private[this] val changes = if (shape.deletes) new ChangeBatch(tree, IndexedSeq.empty) else null
@@ -61,55 +66,60 @@ final class ShapeRun(shape: Shape) {
     visit(delta)
   }
 
-  private def visit(from: Results): Unit = while (from.next(run)) {
-    var others = 0L
-    var i = 0
-    while (i < read.length) {
-      val p = read(i)
-      if (p >= ShapeRun.Rows) {
-        val r = p - ShapeRun.Rows
-        if ((from.changed >>> r & 1L) != 0L) {
-          sums(p) = sum(p, arenas(r).page(from.rows(r)), arenas(r).start(from.rows(r)))
-        }
-      } else if ((from.changed >>> p & 1L) != 0L) sums(p) = sum(p, from.places.pages(p), from.places.starts(p))
-      if (p != run.relation && p != ShapeRun.Rows + run.relation) others += sums(p)
-      i += 1
+  private def visit(from: Results): Unit = {
+    var check, results = 0L
+    while (from.next(run)) {
+      val ofRun = run.relation
+      var left = (from.changed | runBefore) & read & ~(1L << ofRun)
+      runBefore = 1L << ofRun
+      while (left != 0L) {
+        val p = java.lang.Long.numberOfTrailingZeros(left)
+        left &= left - 1
+        val sum = factors(p) *
+          (if ((ofRows >>> p & 1L) != 0L) sumOfRow(p, from.rows(p))
+           else this.sum(p, from.places.pages(p), from.places.starts(p)))
+        total += sum - sums(p)
+        sums(p) = sum
+      }
+      check += from.weight * (run.size * (total - sums(ofRun)) + factors(ofRun) * inner(ofRun))
+      results += run.size
     }
-    check += from.weight * (run.size * others + inner())
-    results += run.size
+    this.check += check
+    this.results += results
   }
 
   /** The sum over the rows of the run. */
-  private def inner(): Long = {
-    val records = run.records
-    val width = run.width
-    val end = run.from + run.size * width
+  private def inner(relation: Int): Long = {
     var total = 0L
-    if (offsets(run.relation).length > 0) {
-      var at = run.from + 1
-      while (at < end) { total += sum(run.relation, records, at); at += width }
-    }
-    if (offsets(ShapeRun.Rows + run.relation).length > 0) {
-      val arena = arenas(run.relation)
+    if ((ofRows >>> relation & 1L) != 0L) {
       var i = 0
-      while (i < run.size) {
-        total += sum(ShapeRun.Rows + run.relation, arena.page(run.row(i)), arena.start(run.row(i)))
-        i += 1
+      while (i < run.size) { total += sumOfRow(relation, run.row(i)); i += 1 }
+    } else {
+      val records = run.records
+      val width = run.width
+      val end = run.from + run.size * width
+      var word = 1
+      while (word < width) {
+        var at = run.from + word
+        while (at < end) { total += records(at); at += width }
+        word += 1
       }
     }
     total
   }
 
+  private def sumOfRow(relation: Int, row: Int): Long =
+    sum(relation, arenas(relation).page(row), arenas(relation).start(row))
+
   private def sum(place: Int, page: Array[Long], start: Int): Long = {
     val at = offsets(place)
-    val by = factors(place)
     var total = 0L
     var i = 0
-    while (i < at.length) { total += by(i) * page(start + at(i)); i += 1 }
+    while (i < at.length) { total += page(start + at(i)); i += 1 }
     total
   }
 }
 
 private object ShapeRun {
-  final val Rows = 64 // places are below
+  final val Places = 64
 }
