@@ -10,11 +10,11 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * of the witness S(10,7) of R(a,b) ⋈ S(b,c) ⋈ T(c,d) under the tree [B]{R, S·T}:
   * {{{
   * level  binds  from       list                        turns
-  * 0      [B]    S(10,7)    the key 10 itself           10
-  * 1      T      S(10,7)    V_s of T under the key 7    (7,6)
-  * 2      R      [B] 10     V_s of R under the key 10   (1,10)   then (2,10)
+  * 0      T      S(10,7)    V_s of T under the key 7    (7,6)
+  * 1      R      S(10,7)    V_s of R under the key 10   (1,10)   then (2,10)
   *                                                      └─ (1,10,7,6)  └─ (2,10,7,6)
   * }}}
+  * Nothing is bound of [B]: R is found under the key that S has towards it ([[Plan]]).
   * The innermost level turns for every result, and its list lies in pieces of memory: the results of a piece are a ''run'', which
   * `take` hands out as a whole. A level whose list ends goes back to the one before it. T and R look at
   * nothing but what is bound already, and no level looks at them: such ''loose'' levels are put in the order of their
@@ -43,6 +43,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   /** The last level while it needs nothing but its list: its rows count once, and no residuals are asked. */
   private[this] var innermost: Level = null
+
+  /** The level before the innermost one, while there is one and it needs nothing but its list, either, and all rows count once. */
+  private[this] var second: Level = null
 
   val tuples = new Array[Int](tree.nodes.length)
   val places = new Places(tree.shown.places)
@@ -91,19 +94,37 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     val level = innermost
     if (level == null) nextOfAny()
     else {
+      changed = 0L
       counters.moves += 1
       if (level.turn()) {
         // the common case: nothing else moves
-        tuples(level.node) = level.tuple
-        level.tell(places)
-        changed = level.relations
+        bind(level)
         counters.results += 1
         true
-      } else {
-        changed = 0L
-        advance(last - 1, fresh = false)
-      }
+      } else if (second == null) advance(last - 1, fresh = false)
+      else nextList(level)
     }
+  }
+
+  /** The list of the innermost level has ended: the second one turns, and with that the innermost one goes on in another list. */
+  private def nextList(level: Level): Boolean = {
+    counters.moves += 1
+    if (second.turn()) {
+      bind(second)
+      counters.moves += 1
+      if (enter(level)) {
+        bind(level)
+        counters.results += 1
+        true
+      } else advance(last - 1, fresh = false)
+    } else advance(last - 2, fresh = false)
+  }
+
+  /** The current tuple of a level is part of the next result. */
+  private def bind(level: Level): Unit = {
+    tuples(level.node) = level.tuple
+    level.tell(places)
+    changed |= level.relations
   }
 
   /** Puts the result that `next` has just bound into `run`, with `whole` also those that follow it and differ from it in the row of
@@ -125,7 +146,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       opened = true
       if (last < 0) { active = false; counters.results += 1; true }
       else {
-        if (levels(last).lists != null && levels(last).residuals == null && areEqual) innermost = levels(last)
+        if (levels(last).isPlain && areEqual) settleInnermost()
         advance(0, fresh = true)
       }
     } else {
@@ -152,9 +173,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
         l -= 1
         enter = false
       } else {
-        tuples(level.node) = level.tuple
-        level.tell(places)
-        changed |= level.relations
+        bind(level)
         if (level.residuals != null && !accepts(level.residuals)) enter = false
         else {
           if (weighted)
@@ -200,7 +219,12 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       levels(at) = level
       i += 1
     }
-    if (innermost != null) innermost = levels(last)
+    if (innermost != null) settleInnermost()
+  }
+
+  private def settleInnermost(): Unit = {
+    innermost = levels(last)
+    second = if (last > 0 && !weighted && levels(last - 1).isPlain) levels(last - 1) else null
   }
 
   private def keyOf(level: Level): Int =

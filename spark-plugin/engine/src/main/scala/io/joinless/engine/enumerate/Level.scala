@@ -38,6 +38,9 @@ final private[enumerate] class Level(
   private[this] var beyond = 0
   private[this] var rest = 0
 
+  /** Its candidates are a list, and all of them are part of results. */
+  val isPlain: Boolean = lists != null && residuals == null
+
   /** The places (bit set) that it tells of when it is entered. */
   val shows: Long = keyPlaces.foldLeft(0L)((bits, p) => bits | 1L << p)
 
@@ -70,11 +73,19 @@ final private[enumerate] class Level(
       page(0) = key.toLong
       true
     } else {
-      beyond = lists.count(key)
-      beyond > 0 && {
-        open(lists.first(key))
-        true
+      val page = lists.headPage(key)
+      val at = lists.headAt(key)
+      val length = RecordLists.length(page(at))
+      if (length == 1) {
+        this.page = page
+        this.at = at + 1
+        end = at + 1
+        beyond = 0
+      } else {
+        beyond = length
+        if (length > 0) open(RecordLists.slot(page(at)))
       }
+      length > 0
     }
 
   /** Binds the next candidate; false behind the last one. */

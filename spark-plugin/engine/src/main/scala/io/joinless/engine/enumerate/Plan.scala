@@ -25,7 +25,7 @@ private[enumerate] object Plan {
     val up = path.zip(path.drop(1)).map { case (node, parent) =>
       Walk(parent, node.id, parent.live(node.position), node.upKeys, node)
     }
-    ordered(up ++ path.flatMap(down(_, path)), start.relations, residuals)
+    ordered(direct(up ++ path.flatMap(down(_, path))), start.relations, residuals)
   }
 
   /** Levels of the full result: all alive tuples of the root, then down. */
@@ -39,6 +39,19 @@ private[enumerate] object Plan {
     (0 until node.childCount).toVector.filterNot(i => bound.contains(node.child(i))).flatMap { i =>
       Walk(node.child(i), node.id, node.child(i).vs, node.down(i), node.child(i)) +: down(node.child(i), Nil)
     }
+
+  /** The same without generalized parents that only lead to their other children: a tuple of theirs is the key of the one below, and under
+    * this key the children are found from there. One that leads to a parent of its own stays, since its tuple's key is needed.
+    */
+  private def direct(walks: Vector[Walk]): Vector[Walk] = {
+    val skipped = walks
+      .filter(w => w.lists == null && walks.forall(onward => onward.from != w.node.id || onward.keys == null))
+      .map(w => w.node.id -> w)
+      .toMap
+    walks.filterNot(w => skipped.contains(w.node.id)).map { w =>
+      skipped.get(w.from).fold(w)(key => w.copy(from = key.from, keys = key.keys))
+    }
+  }
 
   /** @param walks in an order in which each follows the one it starts from
     * @param bound the relations (bit set) that are bound before

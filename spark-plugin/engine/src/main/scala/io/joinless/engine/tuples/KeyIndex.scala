@@ -60,6 +60,26 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     -1
   }
 
+  /** The same of a key of two words, which is the array of both. */
+  def findOrAdd(first: Long, second: Long): Int = {
+    val hash = KeyIndex.hash(first, second)
+    var s = hash & mask
+    while (true) {
+      val slot = slots(s)
+      if (slot == 0L) {
+        val added = keys.reserve(2)
+        val page = keys.page(added)
+        val start = keys.start(added)
+        page(start) = first
+        page(start + 1) = second
+        return occupy(s, hash, added)
+      }
+      if ((slot >>> 32).toInt == hash && isKey(slot.toInt - 1, first, second)) return slot.toInt - 1
+      s = (s + 1) & mask
+    }
+    -1
+  }
+
   def find(key: Array[Long], words: Int): Int = {
     val hash = KeyIndex.hash(key, 0, words)
     var s = hash & mask
@@ -105,6 +125,12 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   def bury(id: Int): Boolean = references(id) == 0 && { vacate(id); keys.free(id); true }
 
   private def isKey(id: Int, key: Long): Boolean = keys.page(id)(keys.start(id)) == key
+
+  private def isKey(id: Int, first: Long, second: Long): Boolean = {
+    val page = keys.page(id)
+    val start = keys.start(id)
+    page(start) == first && page(start + 1) == second
+  }
 
   private def occupy(at: Int, hash: Int, id: Int): Int = {
     slots(at) = hash.toLong << 32 | id + 1
@@ -162,11 +188,15 @@ private[engine] object KeyIndex {
   def hash(words: Array[Long], from: Int, count: Int): Int = {
     var h = count.toLong
     var i = from
-    while (i < from + count) {
-      h = (h ^ words(i)) * 0x9e3779b97f4a7c15L
-      h ^= h >>> 29
-      i += 1
-    }
+    while (i < from + count) { h = mix(h, words(i)); i += 1 }
     hash(h)
+  }
+
+  /** As of the array of both. */
+  def hash(first: Long, second: Long): Int = hash(mix(mix(2L, first), second))
+
+  private def mix(h: Long, word: Long): Long = {
+    val product = (h ^ word) * 0x9e3779b97f4a7c15L
+    product ^ product >>> 29
   }
 }

@@ -22,15 +22,24 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
 
   /** Words of every key, 0 where they vary. */
   val keyWords: Int = KeyReader.keyWords(fields.map(_.variable), nullSafe)
+  private[this] val isPair = keyWords == 2 && keyNullWords == 0 // of values, as most keys of several columns are
 
-  override def findOrAdd(index: KeyIndex, row: Int): Int =
-    if (keyWords == 1) index.findOrAdd(arena.page(row)(arena.start(row) + singleWord))
-    else { val n = fill(arena.page(row), arena.start(row)); index.findOrAdd(buffer, n) }
+  override def findOrAdd(index: KeyIndex, row: Int): Int = {
+    val page = arena.page(row)
+    val start = arena.start(row)
+    if (keyWords == 1) index.findOrAdd(page(start + singleWord))
+    else if (isPair) index.findOrAdd(word(page, start, fields(0).ordinal), word(page, start, fields(1).ordinal))
+    else { val n = fill(page, start); index.findOrAdd(buffer, n) }
+  }
 
   /** The hash of the row's key in an index. */
-  def hash(row: Int): Int =
-    if (keyWords == 1) KeyIndex.hash(arena.page(row)(arena.start(row) + singleWord))
-    else { val n = fill(arena.page(row), arena.start(row)); KeyIndex.hash(buffer, 0, n) }
+  def hash(row: Int): Int = {
+    val page = arena.page(row)
+    val start = arena.start(row)
+    if (keyWords == 1) KeyIndex.hash(page(start + singleWord))
+    else if (isPair) KeyIndex.hash(word(page, start, fields(0).ordinal), word(page, start, fields(1).ordinal))
+    else { val n = fill(page, start); KeyIndex.hash(buffer, 0, n) }
+  }
 
   /** Id of the row's key in `index`, −1 where it is not there. */
   def find(index: KeyIndex, row: Int): Int = find(index, arena.page(row), arena.start(row))
@@ -39,6 +48,10 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
   def find(index: KeyIndex, page: Array[Long], start: Int): Int =
     if (keyWords == 1) index.find(page(start + singleWord))
     else { val n = fill(page, start); index.find(buffer, n) }
+
+  /** The word of a field, 0 where it is NULL. */
+  private def word(page: Array[Long], start: Int, ordinal: Int): Long =
+    if ((page(start + (ordinal >>> 6)) >>> (ordinal & 63) & 1L) != 0L) 0L else page(start + nullWords + ordinal)
 
   private def fill(page: Array[Long], start: Int): Int = {
     var n = 0

@@ -38,6 +38,10 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
 
   def count(key: Int): Int = heads.word(key, 0).toInt
 
+  /** The array in which the head of a key lies, at `headAt(key)`; if the list is of one, its record is behind it. */
+  def headPage(key: Int): Array[Long] = { heads.reserve(key); heads.page(key) }
+  def headAt(key: Int): Int = heads.at(key)
+
   /** The slot of the newest record. */
   def first(key: Int): Int = {
     val head = heads.word(key, 0)
@@ -194,7 +198,8 @@ private[engine] object RecordLists {
   private def record(tuple: Int, beside: Int): Long = beside.toLong << 32 | tuple
 
   private def head(length: Int, slot: Int): Long = slot.toLong << 32 | length
-  private def slot(head: Long): Int = (head >>> 32).toInt
+  def length(head: Long): Int = head.toInt
+  def slot(head: Long): Int = (head >>> 32).toInt
 
   def tuple(record: Long): Int = record.toInt
   def beside(record: Long): Int = (record >>> 32).toInt

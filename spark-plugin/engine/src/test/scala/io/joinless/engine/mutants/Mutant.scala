@@ -30,6 +30,7 @@ object Mutant {
   private val rowGroup = "update/RowGroup.scala"
   private val cursor = "enumerate/Cursor.scala"
   private val level = "enumerate/Level.scala"
+  private val plan = "enumerate/Plan.scala"
   private val lists = "tuples/IntLists.scala"
   private val records = "tuples/RecordLists.scala"
   private val goneRows = "update/GoneRows.scala"
@@ -221,7 +222,25 @@ object Mutant {
     Mutant("rows that count twice not counted", delta, "if (weight > 1) addPlural(1)" -> ""),
     Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) addPlural(1)" -> ""),
     Mutant("runs of rows that count several times", cursor, "levels(l).of.plural == 0" -> "true"),
-    Mutant("innermost list not the last one", cursor, "if (innermost != null) innermost = levels(last)" -> ""),
+    Mutant("innermost list not the last one", cursor, "if (innermost != null) settleInnermost()" -> ""),
+    Mutant("list before the innermost one not told", cursor, "      bind(second)\n" -> ""),
+    Mutant("list before the innermost one with weights", cursor, "last > 0 && !weighted && " -> "last > 0 && "),
+    Mutant(
+      "list before the innermost one with conditions",
+      cursor,
+      "levels(last - 1).isPlain" -> "levels(last - 1).lists != null"
+    ),
+    Mutant(
+      "generalized parent left out that leads to its own",
+      plan,
+      "walks.forall(onward => onward.from != w.node.id || onward.keys == null)" -> "true"
+    ),
+    Mutant(
+      "one of two columns of a key read twice",
+      reader,
+      "index.findOrAdd(word(page, start, fields(0).ordinal), word(page, start, fields(1).ordinal))" ->
+        "index.findOrAdd(word(page, start, fields(0).ordinal), word(page, start, fields(0).ordinal))"
+    ),
     Mutant(
       "run without its last result",
       level,
@@ -229,7 +248,7 @@ object Mutant {
     ),
     Mutant("run beyond its chunk", level, "beyond -= size" -> ""),
     Mutant("run with passing results", deltas, "whole = opposite == Replacements.None" -> "whole = true"),
-    Mutant("changes not announced", cursor, "        changed |= level.relations\n" -> ""),
+    Mutant("changes not announced", cursor, "    changed |= level.relations\n" -> ""),
     Mutant(
       "residual of the witness ignored",
       cursor,
@@ -305,7 +324,7 @@ object Mutant {
     Mutant(
       "places of words not told",
       cursor,
-      "        level.tell(places)\n        changed |= level" -> "        changed |= level"
+      "    level.tell(places)\n" -> ""
     ),
     Mutant("gap in a short list", lists, "        places(heads(~end)) = slot\n" -> ""),
     Mutant(

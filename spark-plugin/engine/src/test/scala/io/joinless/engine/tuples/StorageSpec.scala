@@ -81,6 +81,18 @@ class StorageSpec extends AnyFunSuite {
       rows.zip(ids).foreach { case (nulls, id) => assert(reader.find(index, row(nulls)) == id) }
     }
 
+  test("keys of two words with one hash are two keys") {
+    val pairs = for (a <- 1L to 500L; b <- 1L to 500L) yield (a, b)
+    val alike = pairs.groupBy { case (a, b) => KeyIndex.hash(a, b) }.values.filter(_.size > 1).flatten.toIndexedSeq
+    assert(alike.nonEmpty && alike.forall { case (a, b) => KeyIndex.hash(a, b) == KeyIndex.hash(Array(a, b), 0, 2) })
+    val index = new KeyIndex(new TupleArena(2), 2, counted = false)
+    val ids = alike.map { case (a, b) => index.findOrAdd(a, b) }
+    assert(ids.distinct.size == alike.size)
+    assert(alike.map { case (a, b) => index.findOrAdd(Array(a, b), 2) } == ids)
+    // one that differs in its second word only, and in its first one only
+    assert(pairs.map { case (a, b) => index.findOrAdd(a, b) }.distinct.size == pairs.size)
+  }
+
   for (words <- Seq(1, 2, 0); counted <- Seq(true, false))
     test(s"oracle_keys: one id per key (words: $words, counted: $counted)") {
       val random = new Random(words.toLong)
@@ -94,7 +106,10 @@ class StorageSpec extends AnyFunSuite {
         val key = Seq.fill(if (words == 0) random.nextInt(3) else words)(draw())
         assert(find(key) == ids.getOrElse(key, -1))
         if (random.nextInt(5) < 2) {
-          val id = if (words == 1) index.findOrAdd(key.head) else index.findOrAdd(key.toArray, key.size)
+          val id =
+            if (words == 1) index.findOrAdd(key.head)
+            else if (words == 2 && random.nextBoolean()) index.findOrAdd(key.head, key.last)
+            else index.findOrAdd(key.toArray, key.size)
           assert(ids.getOrElseUpdate(key, id) == id)
           index.retain(id)
           references(key) += 1
