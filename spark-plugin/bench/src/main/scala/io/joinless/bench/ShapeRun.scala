@@ -24,14 +24,15 @@ final class ShapeRun(shape: Shape) {
   var results, check = 0L
 
   // per relation, and behind those per other place of what results show: where the values lie in its row, or in the words at that place; the
-  // number by which each counts; and their sum now
+  // number by which each of them counts; and their sum now
   private[this] val shown = for (r <- relations; f <- shape.relations(r).shown) yield {
     val (place, offset) = tree.place(r, f).getOrElse((r, f + 1))
     (place, offset, 1000003L * (r + 1))
   }
   private[this] val offsets = Array.tabulate(ShapeRun.Places)(p => shown.filter(_._1 == p).map(_._2).distinct.toArray)
-  private[this] val factors =
-    Array.tabulate(ShapeRun.Places)(p => shown.filter(_._1 == p).map(_._3).sum / math.max(1, offsets(p).length))
+  private[this] val factors = Array.tabulate(ShapeRun.Places)(p =>
+    shown.collect { case (`p`, offset, factor) if offset == offsets(p)(0) => factor }.sum // a key's word is that of several relations
+  )
   private[this] val sums = new Array[Long](ShapeRun.Places)
   private[this] var total = 0L // of all sums
   private[this] var runBefore = 0L // the relation of the run before (bit), whose sum is to be renewed

@@ -73,19 +73,12 @@ final private[enumerate] class Level(
       page(0) = key.toLong
       true
     } else {
-      val page = lists.headPage(key)
-      val at = lists.headAt(key)
-      val length = RecordLists.length(page(at))
-      if (length == 1) {
-        this.page = page
-        this.at = at + 1
-        end = at + 1
-        beyond = 0
-      } else {
-        beyond = length
-        if (length > 0) open(RecordLists.slot(page(at)))
+      val head = lists.headOf(key)
+      beyond = RecordLists.length(head)
+      beyond > 0 && {
+        open(lists.first(key, head))
+        true
       }
-      length > 0
     }
 
   /** Binds the next candidate; false behind the last one. */

@@ -36,17 +36,15 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
 
   def isEmpty(key: Int): Boolean = count(key) == 0
 
-  def count(key: Int): Int = heads.word(key, 0).toInt
-
-  /** The array in which the head of a key lies, at `headAt(key)`; if the list is of one, its record is behind it. */
-  def headPage(key: Int): Array[Long] = { heads.reserve(key); heads.page(key) }
-  def headAt(key: Int): Int = heads.at(key)
+  def count(key: Int): Int = length(headOf(key))
 
   /** The slot of the newest record. */
-  def first(key: Int): Int = {
-    val head = heads.word(key, 0)
-    if (head.toInt > 1) slot(head) else if (head.toInt == 1) ~key else 0
-  }
+  def first(key: Int): Int = first(key, headOf(key))
+
+  /** Who asks for both of a list reads its head once: `length` of it, and `first`. */
+  def headOf(key: Int): Long = heads.word(key, 0)
+
+  def first(key: Int, head: Long): Int = if (length(head) > 1) slot(head) else if (length(head) == 1) ~key else 0
 
   def tuple(slot: Int): Int = page(slot)(at(slot)).toInt
 
@@ -199,7 +197,7 @@ private[engine] object RecordLists {
 
   private def head(length: Int, slot: Int): Long = slot.toLong << 32 | length
   def length(head: Long): Int = head.toInt
-  def slot(head: Long): Int = (head >>> 32).toInt
+  private def slot(head: Long): Int = (head >>> 32).toInt
 
   def tuple(record: Long): Int = record.toInt
   def beside(record: Long): Int = (record >>> 32).toInt
