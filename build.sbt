@@ -26,7 +26,14 @@ val common = Seq(
     "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
   ),
   Test / fork := true,
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF")
+  // The reporter finds by it whose processor time it writes down.
+  Test / javaOptions += s"-Djoinless.project=${name.value}",
+  Test / testOptions += Tests.Argument(
+    TestFrameworks.ScalaTest,
+    "-oDF",
+    "-C",
+    "io.joinless.engine.times.SuiteTimes"
+  )
 )
 
 lazy val engine = (project in file("spark-plugin/engine"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 import joinless
 from support import delta_jars
+from support.times import PROC, FileTimes, processor_seconds
 
 os.environ["TZ"] = "UTC"  # Python's view of Spark's timestamps
 time.tzset()
@@ -62,6 +63,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (chosen if (item.get_closest_marker("long") is not None) == long else others).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = sorted(chosen, key=lambda item: item.path.name not in LONGEST)
+
+
+TIMES = FileTimes()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
+    """Notes what each file takes. A session counts for the file that starts it."""
+    if not (PROC / "self").exists():
+        return (yield)
+    before, started = processor_seconds(), time.monotonic()
+    try:
+        return (yield)
+    finally:
+        TIMES.add(item.path.name, processor_seconds() - before, time.monotonic() - started)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """The times of this process, `.build/times/python-*.tsv`; with several processes each writes its own."""
+    if TIMES.files:
+        TIMES.write(ROOT / ".build" / "times" / f"python-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.tsv")
 
 
 def quiet_builder() -> SparkSession.Builder:

@@ -1,0 +1,78 @@
+package io.joinless.engine.times
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.StandardOpenOption.{APPEND, CREATE}
+import java.nio.file.{Files, Path}
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
+import scala.util.Try
+
+import org.scalatest.Reporter
+import org.scalatest.events._
+
+/** Writes down how much processor time each suite takes: `.build/times/scala.tsv`, a line `seconds, wall seconds, tests, suite` each.
+  *
+  * It runs in the process of sbt and asks the system about the process that runs the suite, which has the name of its
+  * project among its arguments. Suites of a project run one after the other. Where the system has no `/proc`, nothing is
+  * written.
+  */
+final class SuiteTimes extends Reporter {
+  import SuiteTimes._
+
+  private val started = new ConcurrentHashMap[String, Reading]
+  private val tests = new ConcurrentHashMap[String, Int]
+
+  override def apply(event: Event): Unit = event match {
+    case e: SuiteStarting => started.put(e.suiteId, Reading.of(e.suiteId)): Unit
+    case e: TestSucceeded => tests.merge(e.suiteId, 1, _ + _): Unit
+    case e: TestFailed => tests.merge(e.suiteId, 1, _ + _): Unit
+    case e: SuiteCompleted => completed(e.suiteId)
+    case e: SuiteAborted => completed(e.suiteId)
+    case _ => ()
+  }
+
+  private def completed(suite: String): Unit = for {
+    before <- Option(started.remove(suite))
+    after = Reading.of(suite)
+    ticks = after.ticks - before.ticks if ticks >= 0 && after.ticks > 0
+  } append(
+    f"${ticks / TicksPerSecond}%.2f\t${(after.nanos - before.nanos) / 1e9}%.2f\t${tests.getOrDefault(suite, 0)}\t$suite\n"
+  )
+}
+
+private object SuiteTimes {
+
+  /** What Linux counts processor time in, on every machine since 2.6. */
+  private val TicksPerSecond = 100.0
+  private val file = Path.of(".build", "times", "scala.tsv")
+
+  private def append(line: String): Unit = synchronized {
+    Files.createDirectories(file.getParent)
+    val _ = Files.write(file, line.getBytes(UTF_8), CREATE, APPEND)
+  }
+
+  /** Processor time of the process of a suite and of those it started, and the time of day. */
+  final private case class Reading(ticks: Long, nanos: Long)
+
+  private object Reading {
+
+    def of(suite: String): Reading = {
+      val project = if (suite.startsWith("io.joinless.engine.")) "joinless-engine" else "joinless-spark"
+      val process = ProcessHandle.current.descendants.iterator.asScala.find { process =>
+        process.info.arguments.toScala.exists(_.contains(s"-Djoinless.project=$project"))
+      }
+      Reading(process.fold(0L)(tree), System.nanoTime())
+    }
+
+    private def tree(process: ProcessHandle): Long =
+      (process +: process.descendants.iterator.asScala.toSeq).map(ticks).sum
+
+    /** Its own and those of its children that have ended: fields 14 to 17, behind the name in parentheses. */
+    private def ticks(process: ProcessHandle): Long = Try {
+      val line = Files.readString(Path.of("/proc", process.pid.toString, "stat"))
+      line.drop(line.lastIndexOf(')') + 2).split(' ').slice(11, 15).map(_.toLong).sum
+    }.getOrElse(0L)
+  }
+}
