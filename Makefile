@@ -22,9 +22,11 @@ demo: $(BUNDLED) ## three-hop and star joins on a stream of files, beside Spark'
 	@.venv/bin/python examples/demo.py
 
 test: setup ## all formats, checks and tests
+	@scripts/setup tests
 	@scripts/test
 
 test-long: setup ## what make test leaves out: kills, clusters, opponents, many random queries, soak, Spark's suites (hours)
+	@scripts/setup tests
 	@scripts/test-long
 
 FAULTS ?=

@@ -1,4 +1,4 @@
-"""Set-up fetches every jar before the first test, and what it fetched by halves does not count."""
+"""Set-up fetches every jar before the first test, none that only tests need for others, and no half counts."""
 
 from __future__ import annotations
 
@@ -43,22 +43,33 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def set_up(checkout: Path) -> subprocess.CompletedProcess[str]:
+def set_up(checkout: Path, *what: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHON": sys.executable}
-    return subprocess.run(
-        [checkout / "scripts/setup"], env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+    command = [checkout / "scripts/setup", *what]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_who_only_wants_the_demo_fetches_nothing_of_the_tests(checkout: Path) -> None:
+    shutil.rmtree(checkout / ".build" / "connect")
+    done = set_up(checkout)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (checkout / ".build").iterdir() if path.suffix != ".jar") == ["setup.lock"]
+    commands = {
+        target: subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        for target in ("demo", "test", "test-long")
+    }
+    assert {target for target, printed in commands.items() if "scripts/setup tests" in printed} == {"test", "test-long"}
 
 
 def test_jars_are_fetched_once_and_a_download_that_broke_does_not_count(checkout: Path) -> None:
     (checkout / "broken").touch()
-    failed = set_up(checkout)
+    failed = set_up(checkout, "tests")
     assert failed.returncode == 1
     assert failed.stderr.splitlines() == ["no route to host", "Delta's jars could not be fetched; see .build/delta.log"]
     assert not (checkout / ".build/jars").exists()
     (checkout / "broken").unlink()
     for _ in range(2):
-        fetched = set_up(checkout)
+        fetched = set_up(checkout, "tests")
         assert fetched.returncode == 0, fetched.stderr
     assert (checkout / ".build/jars/delta.jar").exists()
     assert not (checkout / ".build/fetching").exists()
@@ -67,7 +78,7 @@ def test_jars_are_fetched_once_and_a_download_that_broke_does_not_count(checkout
 
 def test_set_ups_of_one_checkout_take_turns(checkout: Path) -> None:
     environment = {**os.environ, "PYTHON": sys.executable}
-    several = [subprocess.Popen([checkout / "scripts/setup"], env=environment) for _ in range(3)]
+    several = [subprocess.Popen([checkout / "scripts/setup", "tests"], env=environment) for _ in range(3)]
     assert [one.wait(60) for one in several] == [0, 0, 0]
     assert len((checkout / "submitted.txt").read_text().splitlines()) == 1
 
