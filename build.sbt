@@ -27,7 +27,7 @@ val common = Seq(
   ),
   Test / fork := true,
   // The reporter finds by it whose processor time it writes down.
-  Test / javaOptions += s"-Djoinless.project=${name.value}",
+  Test / envVars += "JOINLESS_PROJECT" -> name.value,
   Test / testOptions += Tests.Argument(
     TestFrameworks.ScalaTest,
     "-oDF",

@@ -6,12 +6,13 @@ import java.math.{BigDecimal, BigInteger}
 import scala.util.Random
 
 import io.joinless.engine.algebra.ExactSum
+import io.joinless.engine.oracle.Seeds
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Sums against `BigDecimal`, which represents every double and long. */
 class ExactSumSpec extends AnyFunSuite {
 
-  private val seed = System.nanoTime()
+  private val seed = Seeds.of("ExactSumSpec")
   private val rng = new Random(seed)
 
   private def double(): Double = rng.nextInt(8) match {

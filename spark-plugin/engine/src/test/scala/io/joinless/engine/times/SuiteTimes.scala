@@ -1,12 +1,11 @@
 package io.joinless.engine.times
 
-import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.nio.file.StandardOpenOption.{APPEND, CREATE}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
-import scala.jdk.OptionConverters._
 import scala.util.Try
 
 import org.scalatest.Reporter
@@ -15,7 +14,7 @@ import org.scalatest.events._
 /** Writes down how much processor time each suite takes: `.build/times/scala.tsv`, a line `seconds, wall seconds, tests, suite` each.
   *
   * It runs in the process of sbt and asks the system about the process that runs the suite, which has the name of its
-  * project among its arguments. Suites of a project run one after the other. Where the system has no `/proc`, nothing is
+  * project in its environment. Suites of a project run one after the other. Where the system has no `/proc`, nothing is
   * written.
   */
 final class SuiteTimes extends Reporter {
@@ -61,7 +60,7 @@ private object SuiteTimes {
     def of(suite: String): Reading = {
       val project = if (suite.startsWith("io.joinless.engine.")) "joinless-engine" else "joinless-spark"
       val process = ProcessHandle.current.descendants.iterator.asScala.find { process =>
-        process.info.arguments.toScala.exists(_.contains(s"-Djoinless.project=$project"))
+        read(process, "environ").split('\u0000').contains(s"JOINLESS_PROJECT=$project")
       }
       Reading(process.fold(0L)(tree), System.nanoTime())
     }
@@ -70,9 +69,13 @@ private object SuiteTimes {
       (process +: process.descendants.iterator.asScala.toSeq).map(ticks).sum
 
     /** Its own and those of its children that have ended: fields 14 to 17, behind the name in parentheses. */
-    private def ticks(process: ProcessHandle): Long = Try {
-      val line = Files.readString(Path.of("/proc", process.pid.toString, "stat"))
+    private def ticks(process: ProcessHandle): Long = {
+      val line = read(process, "stat")
       line.drop(line.lastIndexOf(')') + 2).split(' ').slice(11, 15).map(_.toLong).sum
-    }.getOrElse(0L)
+    }
+
+    /** What the system says of a process; of one that has ended, nothing and no time. */
+    private def read(process: ProcessHandle, what: String): String =
+      Try(Files.readString(Path.of("/proc", process.pid.toString, what), ISO_8859_1)).getOrElse(") 0")
   }
 }

@@ -2,6 +2,7 @@ package io.joinless.spark.changes
 
 import scala.util.Random
 
+import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.api._
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.JoinlessAnalysisException
@@ -77,7 +78,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
 
   for ((sql, i) <- (queries ++ valueQueries ++ unions ++ rowWise ++ otherFunctions).zipWithIndex)
     test(s"changes of groups: $sql") {
-      val seed = System.nanoTime()
+      val seed = Seeds.of(sql)
       val form = if (i % 2 == 0) "change_type" else "weight"
       val store = "org.apache.spark.sql.execution.streaming.state." +
         (if (i % 3 == 0) "RocksDBStateStoreProvider" else "HDFSBackedStateStoreProvider")

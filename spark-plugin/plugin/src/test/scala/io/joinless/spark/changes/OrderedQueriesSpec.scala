@@ -1,5 +1,6 @@
 package io.joinless.spark.changes
 
+import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.SharedSpark
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit
 import org.scalatest.funsuite.AnyFunSuite
@@ -51,7 +52,8 @@ class OrderedQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
   )
 
   for (((sql, oracle), i) <- correlated.zipWithIndex) test(s"changes of correlated rows in order: $sql") {
-    for (_ <- 0 until 3) check(sql, System.nanoTime(), if (i % 2 == 0) "change_type" else "weight", Some(oracle))
+    for (run <- 0 until 3)
+      check(sql, Seeds.of(s"$run: $sql"), if (i % 2 == 0) "change_type" else "weight", Some(oracle))
   }
 
   test("OFFSET without LIMIT, with and without generated code") {
@@ -83,7 +85,7 @@ class OrderedQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
   for ((sql, i) <- (limits ++ windows).zipWithIndex) test(s"changes of rows in order: $sql") {
     withConf("spark.joinless.crossProducts.enabled" -> "true")(check(
       sql,
-      System.nanoTime(),
+      Seeds.of(sql),
       if (i % 2 == 0) "change_type" else "weight"
     ))
   }

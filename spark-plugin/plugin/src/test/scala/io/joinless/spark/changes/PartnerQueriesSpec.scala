@@ -1,5 +1,6 @@
 package io.joinless.spark.changes
 
+import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.SharedSpark
 import io.joinless.spark.errors.JoinlessAnalysisException
 import org.apache.spark.sql.AnalysisException
@@ -75,13 +76,13 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
   )
 
   for ((sql, i) <- subqueries.zipWithIndex) test(s"changes of subqueries: $sql") {
-    check(sql, System.nanoTime(), if (i % 2 == 0) "change_type" else "weight")
+    check(sql, Seeds.of(sql), if (i % 2 == 0) "change_type" else "weight")
   }
 
   for ((sql, i) <- queries.zipWithIndex) test(s"changes of partners: $sql") {
     withConf("spark.joinless.crossProducts.enabled" -> "true")(check(
       sql,
-      System.nanoTime(),
+      Seeds.of(sql),
       if (i % 2 == 0) "change_type" else "weight"
     ))
   }

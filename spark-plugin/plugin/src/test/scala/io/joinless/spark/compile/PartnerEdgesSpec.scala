@@ -3,6 +3,7 @@ package io.joinless.spark.compile
 import scala.collection.mutable
 import scala.util.Random
 
+import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.SharedSpark
 import io.joinless.spark.api._
 import io.joinless.spark.changes.Changes
@@ -78,7 +79,7 @@ class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
   }
 
   test(s"$batches random batches of joins of all types, subqueries and groups") {
-    val seed = System.nanoTime()
+    val seed = Seeds.of("PartnerEdgesSpec")
     val rng = new Random(seed)
     val kinds = mutable.Map.empty[String, Int].withDefaultValue(0)
     var left = batches

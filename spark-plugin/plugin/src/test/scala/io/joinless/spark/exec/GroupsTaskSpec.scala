@@ -3,6 +3,7 @@ package io.joinless.spark.exec
 import scala.collection.mutable
 import scala.util.Random
 
+import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.plans.GroupFunction
 import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape}
 import io.joinless.spark.state.GroupArgument
@@ -17,7 +18,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class GroupsTaskSpec extends AnyFunSuite {
   import GroupsTaskSpec._
 
-  private val seed = System.nanoTime()
+  private val seed = Seeds.of("GroupsTaskSpec")
   private val rng = new Random(seed)
 
   private def row(): Row = {

@@ -5,6 +5,7 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, Da
 import scala.collection.mutable
 import scala.util.Random
 
+import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.plans.RowOrder
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
@@ -23,7 +24,7 @@ class BestOfSpec extends AnyFunSuite {
 
   private type Value = (java.lang.Long, Long)
 
-  private val seed = System.nanoTime()
+  private val seed = Seeds.of("BestOfSpec")
   private val rng = new Random(seed)
   private val struct = StructType(Seq(StructField("x", LongType), StructField("y", LongType)))
   private val row = UnsafeProjection.create(Array[DataType](struct))
