@@ -2,31 +2,59 @@ package io.joinless.engine.mutants
 
 import io.joinless.engine.oracle._
 import io.joinless.engine.reduce.{ReducedCase, ReducedRun}
-import java.util.concurrent.atomic.AtomicReference
+import java.lang.management.ManagementFactory
+import scala.annotation.nowarn
+import scala.util.Try
 
 /** The property tests as one call, for engines that may not even come to an end. */
 object Probe {
-  private val Patience = 60000L
 
-  /** The first failure among the cases of seeds 0 until `cases`, null where there is none. */
-  def run(cases: Long): String = first(cases)(seed => Shrinking.failure(Generators.draw(seed)).map(_.getMessage))
+  /** A case that takes more processor time does not come to an end; others take milliseconds. */
+  private val Patience = 10000000000L
+
+  /** The first failure among the cases of seeds `from` until `until`, null where there is none. */
+  def run(from: Long, until: Long): String =
+    first(from, until)(seed => Shrinking.failure(Generators.draw(seed)).map(_.getMessage))
 
   /** The same of sums over joins. */
-  def runSums(cases: Long): String = first(cases)(seed => new ReducedRun(ReducedCase.draw(seed)).run())
+  def runSums(from: Long, until: Long): String =
+    first(from, until)(seed => new ReducedRun(ReducedCase.draw(seed)).run())
 
-  private def first(cases: Long)(failureOf: Long => Option[String]): String = {
-    val failure = new AtomicReference[String]
-    val thread = new Thread(() => failure.set(firstFailure(cases, failureOf)))
-    thread.setDaemon(true)
-    thread.start()
-    thread.join(Patience)
-    if (thread.isAlive) "does not come to an end" else failure.get
+  private def first(from: Long, until: Long)(failureOf: Long => Option[String]): String = {
+    val search = new Search(from, until, failureOf)
+    search.start()
+    if (search.comesToAnEnd()) search.failure else s"seed ${search.seed} does not come to an end"
   }
 
-  private def firstFailure(cases: Long, failureOf: Long => Option[String]): String =
-    try {
-      Iterator.iterate(0L)(_ + 1).takeWhile(_ < cases)
-        .flatMap(seed => failureOf(seed).map(what => s"seed $seed, $what"))
-        .nextOption().orNull
-    } catch { case e: Throwable => e.toString }
+  final private class Search(from: Long, until: Long, failureOf: Long => Option[String]) extends Thread {
+    setDaemon(true)
+    @volatile var seed: Long = from
+    @volatile var failure: String = null
+
+    override def run(): Unit =
+      try
+        while (failure == null && seed < until) {
+          failure = failureOf(seed).map(what => s"seed $seed, $what").orNull
+          seed += 1
+        }
+      catch { case e: Throwable => failure = s"seed $seed, $e" }
+
+    /** Waits for it, and ends it where one case takes too long. */
+    def comesToAnEnd(): Boolean = {
+      val threads = ManagementFactory.getThreadMXBean
+      var (at, since, patient) = (seed, 0L, true)
+      while (isAlive && patient) {
+        join(20)
+        val used = threads.getThreadCpuTime(getId)
+        if (seed != at) { at = seed; since = used }
+        else patient = used - since < Patience
+      }
+      if (!patient) end()
+      patient
+    }
+
+    /** Else it would take a processor as long as other tests run. Where Java refuses it, it does. */
+    @nowarn("cat=deprecation")
+    private def end(): Unit = Try(stop()).getOrElse(())
+  }
 }
