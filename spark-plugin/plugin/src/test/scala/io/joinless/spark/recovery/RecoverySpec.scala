@@ -26,7 +26,7 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
         val query = new CollectedQuery(files, threeHops, Faults.through)
         def exact(): Assertion = assert(query.rows.nonEmpty && query.rows == query.expected)
 
-        (0 until 4).foreach(files.addRandom(_))
+        (0 until 4).foreach(addRandom(files, _))
         var first: StreamingQuery = null
         val failed = arm(BeforeCommit(1, 0), AfterCommit(2, 1)) { first = query.run() }
         assert(failed == 2)
@@ -36,19 +36,19 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
         assert(metric(first, "batchesTakenBack") == (if (cache) Seq(0, 0, 1, 0) else Seq(0, 0, 0, 0)))
         exact()
 
-        (4 until 6).foreach(files.addRandom(_))
+        (4 until 6).foreach(addRandom(files, _))
         assert(arm(Always(4)) { assert(query.failure().getMessage.contains("on purpose")) } >= 4)
         assert(metric(query.run(), "rebuilds").head == 4)
         exact()
 
         deleteLastCommit(query.checkpoint)
-        files.addRandom(6)
+        addRandom(files, 6)
         query.run()
         exact()
 
         // a second and a third action run the operator again from the same version; figures add up over actions
         for (actions <- Seq[DataFrame => Any](_.count(), batch => (batch.count(), batch.collect()))) {
-          (0 until 2).foreach(_ => files.addRandom(files.size))
+          (0 until 2).foreach(_ => addRandom(files, files.size))
           val run = query.run(actions)
           exact()
           if (cache) {
@@ -58,7 +58,7 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
           }
         }
         // an action that is content with one row leaves the others where they are
-        (0 until 2).foreach(_ => files.addRandom(files.size))
+        (0 until 2).foreach(_ => addRandom(files, files.size))
         val peeked = query.run(_.isEmpty)
         exact()
         if (cache) assert(metric(peeked, "rebuilds").last == 0 && metric(peeked, "cacheHits").last >= 4)
@@ -70,8 +70,8 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
       val files = new EdgeFiles(spark, "e")
       val query = new CollectedQuery(files, threeHops, _.dropDuplicates("src", "last"))
       for (round <- 0 until 3) {
-        files.addRandom(2 * round)
-        files.addRandom(2 * round + 1)
+        addRandom(files, 2 * round)
+        addRandom(files, 2 * round + 1)
         val run = query.run()
         assert(run.lastProgress.stateOperators.map(_.operatorName).toSet == Set("joinFree", "dedupe"))
         val pairs = query.rows.toSeq.map { case (row, times) => ends(row) -> times }
@@ -80,6 +80,9 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
       }
     }
   }
+
+  /** Vertices enough that there are thousands of results. Hundreds of thousands show nothing more. */
+  private def addRandom(files: EdgeFiles, seed: Int): Unit = files.addRandom(seed, vertices = 80)
 
   private def ends(row: Row): (Any, Any) = (row.getAs[Any]("src"), row.getAs[Any]("last"))
 
