@@ -1,8 +1,8 @@
-"""Makes a failing case small: drops files, halves of files, single rows, for as long as it still fails.
+"""Makes a failing case small: drops batches and changes, for as long as it still fails.
 
-    .venv/bin/python tests/shrink.py .build/failing-cases/seed-17.json
+    .venv/bin/python tests/shrink.py .build/failing-cases/seed-17.case
 
-writes the smallest case found to tests/regressions/<name>.json. The query stays as it is.
+writes the smallest case found to tests/regressions/sql/, with DuckDB's answers. The query stays as it is.
 """
 
 from __future__ import annotations
@@ -18,57 +18,67 @@ from pyspark.sql import SparkSession
 
 import joinless
 from conftest import ROOT, quiet_builder
-from support import cases
-from support.cases import Arrival, Case
-from support.run import check_case
+from support import sql_case
+from support.sql_case import Batch, SqlCase, present
+from support.sql_plays import Play, answer_rows, play_case, plays
 
 
-def smaller(case: Case) -> Iterator[Case]:
-    """Cases with less data, the boldest first."""
-    for t, table in enumerate(case.tables):
-        for b, arrival in enumerate(table.arrivals):
-            for less in smaller_arrivals(arrival):
-                arrivals = (*table.arrivals[:b], less, *table.arrivals[b + 1 :])
-                tables = (*case.tables[:t], replace(table, arrivals=arrivals), *case.tables[t + 1 :])
-                yield replace(case, tables=tables)
+def smaller(case: SqlCase) -> Iterator[SqlCase]:
+    """Cases with fewer changes, the boldest first; nothing goes in them that did not come."""
+    for less in _smaller(case):
+        rows = [present(less, number + 1) for number in range(len(less.batches))]
+        if less.batches and all(n >= 0 for batch in rows for table in batch.values() for n in table.values()):
+            yield less
 
 
-def smaller_arrivals(arrival: Arrival) -> Iterator[Arrival]:
-    """Without a file, with half of it, without one row."""
-    for f, rows in enumerate(arrival):
-        before, after = arrival[:f], arrival[f + 1 :]
-        yield (*before, *after)
-        if len(rows) > 3:
-            yield (*before, rows[: len(rows) // 2], *after)
-            yield (*before, rows[len(rows) // 2 :], *after)
-        elif len(rows) > 1:
-            for r in range(len(rows)):
-                yield (*before, (*rows[:r], *rows[r + 1 :]), *after)
+def _smaller(case: SqlCase) -> Iterator[SqlCase]:
+    for b, batch in enumerate(case.batches):
+        before, after = case.batches[:b], case.batches[b + 1 :]
+        yield case.with_batches([*before, *after])
+        if after:
+            yield case.with_batches([*before, Batch(batch.lines + after[0].lines, None), *after[1:]])
+    for b, batch in enumerate(case.batches):
+        before, after = case.batches[:b], case.batches[b + 1 :]
+        size = len(batch.lines)
+        for step in (size // 2, size // 4, 1):
+            for at in range(0, size if 0 < step < size else 0, max(step, 1)):
+                lines = batch.lines[:at] + batch.lines[at + step :]
+                yield case.with_batches([*before, replace(batch, lines=lines), *after])
 
 
-def shrink(spark: SparkSession, case: Case) -> Case:
+def failing(spark: SparkSession, case: SqlCase) -> Play | None:
+    """A way to play a case in which it fails."""
+    return next((play for play in plays(case) if fails(spark, case, play)), None)
+
+
+def fails(spark: SparkSession, case: SqlCase, play: Play) -> bool:
+    """Whether a case fails in one way."""
+    try:
+        play_case(spark, answer_rows(case), play, Path(tempfile.mkdtemp()) / "play")
+    except Exception:
+        return True
+    return False
+
+
+def shrink(spark: SparkSession, case: SqlCase) -> SqlCase:
     """The smallest failing case that greedy steps lead to."""
-    attempts = count()
-
-    def fails(candidate: Case) -> bool:
-        try:
-            check_case(spark, candidate, Path(tempfile.mkdtemp()) / str(next(attempts)))
-        except Exception:
-            return True
-        return False
-
-    if not fails(case):
-        sys.exit("the case does not fail")
-    while found := next((candidate for candidate in smaller(case) if fails(candidate)), None):
+    play = failing(spark, case)
+    if play is None:
+        sys.exit("the case does not fail in any play")
+    print(f"fails in {play.name}", flush=True)
+    for step in count(1):
+        found = next((less for less in smaller(case) if fails(spark, less, play)), None)
+        if found is None:
+            break
         case = found
-        print(sum(len(rows) for t in case.tables for a in t.arrivals for rows in a), "rows", flush=True)
-    return case
+        print(f"step {step}: {sum(len(batch.lines) for batch in case.batches)} changes", flush=True)
+    return replace(answer_rows(case), note=case.note or f"Failed in {play.name}.")
 
 
 if __name__ == "__main__":
     session = joinless.configure(quiet_builder()).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    source = cases.load(Path(sys.argv[1]))
-    target = ROOT / "tests" / "regressions" / f"{source.name}.json"
-    shrink(session, source).save(target)
+    source = sql_case.load(Path(sys.argv[1]))
+    target = ROOT / "tests" / "regressions" / "sql" / f"{source.name}.case"
+    sql_case.save(shrink(session, source), target)
     print(target)

@@ -2,7 +2,7 @@
 
 In every micro-batch the changes are net: no row comes and goes, and nothing goes that was not there. Every third seed
 is a streaming query, of which the complete result is read as well; of the others the micro-batches are played alone.
-A seed that fails is reproduced by its number alone.
+A seed that fails is reproduced by its number alone; its case is written to .build/failing-cases/ besides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
+from conftest import ROOT
 from joinless.changes import Form
+from support import sql_case
 from support.ahead import run_ahead
 from support.cases import Case, Column, Table
 from support.changes import KINDS, check_at_once, check_change_batches, check_changes, random_changes
@@ -64,6 +66,10 @@ def ahead(
                 # a computed key with `<=>` beside a join for partners, seed 1014: refused by name, as documented
                 if "for reason THROWING_KEY" not in str(e):
                     raise
+            except BaseException:
+                failing = sql_case.of_changes(query, random_changes(query, seed))
+                sql_case.save(failing, ROOT / ".build" / "failing-cases" / f"{query.name}.case")
+                raise
 
     yield from run_ahead(request, "change_seed", run)
 

@@ -1,7 +1,7 @@
 """Seeded random join queries over random append streams: after every batch, all output so far equals the oracles'.
 
 Every sixth seed is a streaming query; of the others the micro-batches are played without one, in a third of the time.
-A seed that fails is written to .build/failing-cases/; put it into tests/regressions/ and it stays.
+A seed that fails is written to .build/failing-cases/; tests/shrink.py makes it small, for tests/regressions/sql/.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Future
 from itertools import chain, combinations
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from conftest import ROOT
-from support import cases
+from support import sql_case
 from support.ahead import run_ahead
 from support.generate import PARTITIONS, families, random_case
 from support.run import check_batches, check_case
 from support.values import FAMILIES
-
-REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.json"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -42,7 +39,7 @@ def ahead(
         try:
             (check_case if seed % 6 == 0 else check_batches)(spark, case, folder / case.name)
         except BaseException:
-            case.save(ROOT / ".build" / "failing-cases" / f"{case.name}.json")
+            sql_case.save(sql_case.of_appends(case), ROOT / ".build" / "failing-cases" / f"{case.name}.case")
             raise
 
     yield from run_ahead(request, "seed", run)
@@ -50,11 +47,6 @@ def ahead(
 
 def test_every_batch_equals_batch_sql_and_duckdb(seed: int, ahead: dict[int, Future[None]]) -> None:
     ahead[seed].result()
-
-
-@pytest.mark.parametrize("path", REGRESSIONS, ids=lambda path: path.stem)
-def test_cases_that_failed_once_hold(path: Path, spark: SparkSession, tmp_path: Path) -> None:
-    check_case(spark, cases.load(path), tmp_path / "run")
 
 
 def test_the_seeds_cover_what_they_must() -> None:
@@ -72,7 +64,14 @@ def test_the_seeds_cover_what_they_must() -> None:
     assert any(len(table.columns) > 64 for case in generated for table in case.tables)
 
 
-def test_a_seed_always_gives_the_same_case(tmp_path: Path) -> None:
-    case = random_case.__wrapped__(11)
-    case.save(tmp_path / "case.json")
-    assert case == random_case(11) == cases.load(tmp_path / "case.json")
+def test_a_seed_always_gives_the_same_case() -> None:
+    assert random_case.__wrapped__(11) == random_case(11)
+
+
+@pytest.mark.parametrize("kept", [3, 11, 40])
+def test_a_failing_case_is_a_file_that_is_read(kept: int) -> None:
+    case = sql_case.of_appends(random_case(kept))
+    read = sql_case.parse(case.name, sql_case.render(case))
+    assert read == case
+    rows = sum(len(file) for table in random_case(kept).tables for arrival in table.arrivals for file in arrival)
+    assert sum(len(batch.lines) for batch in read.batches) == rows

@@ -1,13 +1,12 @@
 """A case: tables whose rows arrive in batches, and one SQL join query over them. Plain data, so that it can be kept.
 
-Values are texts (or NULL), cast to the column's type by whoever loads them: one notation for Spark, DuckDB and JSON.
+Values are texts (or NULL), cast to the column's type by whoever loads them: one notation for Spark, DuckDB and
+files.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 Row = tuple[str | None, ...]
 #: The files that arrive for one table in one batch: none (the source is idle), or each a list of rows, maybe empty.
@@ -54,22 +53,3 @@ class Case:
     def idle(self, batch: int) -> frozenset[int]:
         """Positions of the tables that get no file in a batch."""
         return frozenset(i for i, table in enumerate(self.tables) if not table.arrivals[batch])
-
-    def save(self, path: Path) -> None:
-        """Writes the case as JSON."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
-
-
-def load(path: Path) -> Case:
-    """Reads a case that `Case.save` wrote."""
-    raw = json.loads(path.read_text())
-    tables = tuple(
-        Table(
-            table["name"],
-            tuple(Column(**column) for column in table["columns"]),
-            tuple(tuple(tuple(tuple(row) for row in file) for file in arrival) for arrival in table["arrivals"]),
-        )
-        for table in raw["tables"]
-    )
-    return Case(raw["name"], tables, raw["sql"], raw["partitions"], raw["max_files_per_trigger"])
