@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -65,6 +65,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
         [5, b"k", ["k", 5], {"k"}],
         [[], "", ["k", " "]],
     ),
+    "materialize name": (lambda v: joinless.materialize(FRAME, "t", "cp", name=v), WRONG_TEXT, BLANK),
     "materialize trigger": (lambda v: joinless.materialize(FRAME, "t", "cp", trigger=v), WRONG_TEXT, BLANK),
     "progress query": (lambda v: joinless.progress(v), [None, 5, FRAME.__class__, StreamingQuery], BLANK),
     "error query": (lambda v: joinless.error(v), [None, 5, StreamingQuery], BLANK),
@@ -89,6 +90,50 @@ def test_arguments_of_another_kind_are_named(name: str) -> None:
             told = str(refused.value)
             assert argument in told or "DataFrame" in told or function in told, told
             assert repr(value) in told or value is None, told
+
+
+class Ended:
+    """Stands for a query that has ended with an error, as classic Spark or Spark Connect show it."""
+
+    lastProgress = None
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def exception(self) -> BaseException:
+        """What stopped it."""
+        return self.error
+
+
+def caused(error: BaseException, cause: BaseException | None, how: str) -> BaseException:
+    setattr(error, how, cause)
+    return error
+
+
+NOT_EMPTY = joinless.ApplyChangesError("TARGET_NOT_EMPTY", {"target": "t"})
+TOLD = "joinless.errors.ApplyChangesError: [JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY] The target t is full."
+
+#: Errors in which one of ours stands, by where it does.
+WRAPPED: dict[str, BaseException] = {
+    "itself": NOT_EMPTY,
+    "cause of Spark's": caused(PySparkException("[STREAM_FAILED] failed"), NOT_EMPTY, "_cause"),
+    "cause of Python's": caused(RuntimeError("no"), NOT_EMPTY, "__cause__"),
+    "context of a cause": caused(PySparkException("no"), caused(ValueError(), NOT_EMPTY, "__context__"), "_cause"),
+    "text": PySparkException(f"[STREAM_FAILED] failed\n\nJVM stacktrace:\nCaused by: {TOLD}\n  at x.y"),
+    "text above other causes": caused(PySparkException(f"failed: {TOLD}\n at x"), OSError("broken pipe"), "_cause"),
+    "text of a trace in a text": PySparkException(f"Return Message: 'Traceback:\\n{TOLD}\\n  File x'"),
+    "a circle": caused(PySparkException(TOLD), caused(OSError(), None, "_cause"), "_cause"),
+}
+WRAPPED["a circle"]._cause._cause = WRAPPED["a circle"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("where", WRAPPED)
+def test_our_error_is_found_wherever_it_stands(where: str) -> None:
+    found = joinless.error(cast("StreamingQuery", Ended(WRAPPED[where])))
+    assert found is not None
+    assert found.getCondition() == "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY"
+    assert (found.getMessage() or str(found)).rstrip(".").endswith(("full", "shared=True)"))
+    assert joinless.error(cast("StreamingQuery", Ended(PySparkException("[OTHER] JOINLESS")))) is None
 
 
 def test_every_argument_of_every_public_function_is_in_the_table() -> None:
@@ -212,16 +257,23 @@ def test_an_error_inside_foreach_batch_has_its_parameters(session: SparkSession,
         except joinless.ApplyChangesError as error:
             raise RuntimeError(f"could not write: {error}") from error
 
+    def hidden(df: DataFrame, batch_id: int) -> None:
+        try:
+            of_a_call(df, batch_id)
+        except joinless.ApplyChangesError:
+            raise RuntimeError("could not write") from None
+
     (tmp_path / "changes" / "2.csv").write_text("delete,7,8,1\n")
     expected = {
         in_the_batch: ("JOINLESS_DELETE_OF_ABSENT_ROW", {"relation": "a", "row": "src=7, dst=8"}),
         of_a_call: ("JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND", {"target": "no_such_table"}),
         wrapped: ("JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND", {"target": "no_such_table"}),
+        hidden: ("JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND", {"target": "no_such_table"}),
     }
     for function, (name, parameters) in expected.items():
         writer = joinless.enumerate_deltas(paths(session)).writeStream.foreachBatch(function)
         query = writer.option("checkpointLocation", str(tmp_path / function.__name__)).start()
-        with pytest.raises(Exception, match="JOINLESS_"):
+        with pytest.raises(PySparkException, match=r"JOINLESS_|could not write"):
             query.awaitTermination()
         error = joinless.error(query)
         assert error is not None

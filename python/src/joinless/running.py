@@ -284,7 +284,7 @@ def error(query: StreamingQuery | str) -> JoinlessError | None:
     """The error of ours that stopped a query; None where it runs, ended well or failed for another reason.
 
     Spark wraps what happens inside a stream as ``STREAM_FAILED``; this finds the cause, also where a function given to
-    ``foreachBatch`` raised it.
+    ``foreachBatch`` raised it, and where only texts of errors are left, as on Spark Connect.
 
     Args:
         query: what ``start()`` returned. A name or id will do as long as the query is active.
@@ -293,14 +293,33 @@ def error(query: StreamingQuery | str) -> JoinlessError | None:
         AnalysisException: ``JOINLESS_QUERY_NOT_FOUND``, with the names of the active queries.
         TypeError, ValueError: an argument of another kind.
     """
-    cause: BaseException | None = found("joinless.error", query).exception()
-    while cause is not None:
+    causes = list(_causes(found("joinless.error", query).exception()))
+    if (named := _named(causes)) is not None:
+        return named
+    texts = [str(cause) for cause in reversed(causes)]
+    if (raised := _raised_in_function(texts)) is not None:
+        return raised
+    for told in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
+        return JoinlessError(told[1], told[2], None, told[3])
+    return None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what led to it, in Java and in Python, each once."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        cause = waiting.pop(0)
+        if cause is not None and id(cause) not in seen:
+            seen.add(id(cause))
+            yield cause
+            waiting += [getattr(cause, "_cause", None), cause.__cause__, cause.__context__]
+
+
+def _named(causes: Iterable[BaseException]) -> JoinlessError | None:
+    """The first of the errors that is ours by its condition."""
+    for cause in causes:
         if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
             return _as_error(cause)
-        following = getattr(cause, "_cause", None)
-        if following is None and (told := _CONDITION_IN_TEXT.search(str(cause))):
-            return _raised_in_function(str(cause)) or JoinlessError(told[1], told[2], None, told[3])
-        cause = following
     return None
 
 
@@ -310,16 +329,12 @@ def found(function: str, query: StreamingQuery | str) -> StreamingQuery:
     return _jvm.active_query(query) if isinstance(query, str) else query
 
 
-def _raised_in_function(text: str) -> JoinlessError | None:
-    """The error of ours that a function of ``foreachBatch`` raised, or that led to it, if `text` tells it."""
+def _raised_in_function(texts: Sequence[str]) -> JoinlessError | None:
+    """The error of ours that a function of ``foreachBatch`` raised, or that led to it, if a text tells one of both."""
     for raised in _jvm.errors_of_functions():
-        cause: BaseException | None = raised
-        while cause is not None:
-            if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
-                if (error := _as_error(cause)) and str(error) in text:
-                    return error
-                break
-            cause = cause.__cause__ or cause.__context__
+        error = _named(_causes(raised))
+        if error and any(told in text for told in (str(error), str(raised)) if told for text in texts):
+            return error
     return None
 
 
@@ -355,4 +370,4 @@ _LEAST = {"next_end"}
 _MOST = {"steps_saved"}
 _OTHERS = _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST | _MOST
 _METRICS = [field.name for field in fields(Progress) if field.name not in _OTHERS]
-_CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|$)")
+_CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|\\n|$)")
