@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import joinless
+from joinless._target import Target
 from joinless.changes import incrementalEnumerate as enumerate_changes
 
 WRONG_TEXT: list[Any] = [5, b"a", ["a"], object()]
@@ -26,6 +27,16 @@ class Frame:
 
 
 FRAME: Any = Frame()
+
+
+class Batch:
+    """Stands for what foreachBatch gives."""
+
+    isStreaming = False
+    sparkSession = None
+
+
+BATCH: Any = Batch()
 
 #: Public function and argument: how it is called with a value, values of another kind, values that make no sense.
 ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
@@ -57,6 +68,8 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "apply_changes key": (lambda v: joinless.apply_changes("t", v), [5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
     "apply_changes app_id": (lambda v: joinless.apply_changes("t", app_id=v), WRONG_TEXT, BLANK),
     "apply_changes shared": (lambda v: joinless.apply_changes("t", shared=v), [None, 1, "yes"], []),
+    "apply_changes df": (lambda v: joinless.apply_changes("t")(v, 1), [None, 5, "SELECT 1", DataFrame], []),
+    "apply_changes batch_id": (lambda v: joinless.apply_changes("t")(BATCH, v), ["1", 1.5, True], [-1, 2**63]),
     "materialize query": (lambda v: joinless.materialize(v, "t", "cp"), [None, 5, ["SELECT 1"]], BLANK),
     "materialize into": (lambda v: joinless.materialize(FRAME, v, "cp"), [None, *WRONG_TEXT], BLANK),
     "materialize checkpoint": (lambda v: joinless.materialize(FRAME, "t", v), [None, *WRONG_TEXT], BLANK),
@@ -66,7 +79,11 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
         [[], "", ["k", " "]],
     ),
     "materialize name": (lambda v: joinless.materialize(FRAME, "t", "cp", name=v), WRONG_TEXT, BLANK),
-    "materialize trigger": (lambda v: joinless.materialize(FRAME, "t", "cp", trigger=v), WRONG_TEXT, BLANK),
+    "materialize trigger": (
+        lambda v: joinless.materialize(FRAME, "t", "cp", trigger=v),
+        [*WRONG_TEXT, 1.5, True],
+        BLANK,
+    ),
     "progress query": (lambda v: joinless.progress(v), [None, 5, FRAME.__class__, StreamingQuery], BLANK),
     "error query": (lambda v: joinless.error(v), [None, 5, StreamingQuery], BLANK),
     "incrementalEnumerate mode": (lambda v: enumerate_changes(FRAME, v), [], [None, 5, "all"]),
@@ -280,3 +297,36 @@ def test_an_error_inside_foreach_batch_has_its_parameters(session: SparkSession,
         assert error.getCondition() == name
         assert parameters.items() <= (error.getMessageParameters() or {}).items()
         assert error.getSqlState()
+
+
+class WithoutDelta:
+    """Stands for a session that has nothing of Delta, and for a stream in it."""
+
+    read = conf = schema = sparkSession = property(lambda self: self)
+    fields = ()
+    columns = ("_weight",)
+
+    def get(self, *_: Any) -> str:
+        """A setting."""
+        return "false"
+
+    def table(self, name: str) -> Any:
+        """No table is there, and no file."""
+        raise AnalysisException(f"[TABLE_OR_VIEW_NOT_FOUND] {name}")
+
+    text = table
+
+    def sql(self, statement: str) -> Any:
+        """What CREATE TABLE ... USING delta gives."""
+        raise RuntimeError(
+            "An error occurred while calling o70.sql.\n: org.apache.spark.SparkClassNotFoundException: "
+            "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta. Make sure the provider name is correct"
+        )
+
+
+def test_a_session_without_delta_is_told_what_it_lacks() -> None:
+    stream: Any = WithoutDelta()
+    with pytest.raises(joinless.ApplyChangesError) as refused:
+        Target("view").create(stream, [], "cp")
+    assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.NO_DELTA"
+    assert "Failed to find the data source: delta. Give the session" in str(refused.value)

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import joinless
-from support.world import CHAIN, PATH, World, edit, foreign, stateless, truncate, unfinished
+from support.world import CHAIN, PATH, World, cut_deltas, edit, foreign, stateless, truncate, unfinished
 
 TRIANGLE = "SELECT a.src FROM e a, e b, e c WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src"
 PAIR = "SELECT o.id, p.id AS other FROM orders o JOIN orders p ON o.customer = p.customer"
@@ -136,6 +136,18 @@ CASES = [
         "a collated group",
         "UNSUPPORTED_GROUP_KEY",
         "SELECT collate(string(id), 'UNICODE_CI') AS c FROM orders GROUP BY 1",
+    ),
+    untold(
+        "distinct collated values",
+        "UNSUPPORTED_AGGREGATE_TYPE",
+        "SELECT COUNT(DISTINCT collate(string(id), 'UNICODE_CI')) AS n FROM orders",
+        "UNICODE_CI",
+    ),
+    untold(
+        "literals in a union",
+        "STATIC_PART_OF_UNION",
+        "SELECT id FROM orders UNION ALL VALUES (5L)",
+        "in which batch they come",
     ),
     untold("a sample", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)"),
     untold(
@@ -305,6 +317,11 @@ CASES = [
     setting("placement.maxReplication", "0.5", "at least 1"),
     setting("placement.shares", "a.dst", "name=number"),
     setting("relationSizes", "a=many", "name=number"),
+    *[
+        setting(name, value, message)
+        for name in ("placement.shares", "relationSizes")
+        for value, message in ((f"a.x={2**63}", f"numbers from 1 to {2**63 - 1}"), ("a.x=1,a.x=2", "each name once"))
+    ],
     setting("cache.maxBytes", "-1", "not be negative"),
     setting("deleteOfAbsentRow", "ignore", "fail, owe"),
     setting("enabled", "perhaps", "boolean"),
@@ -323,6 +340,27 @@ CASES = [
         "partitions",
         lambda w: w.run(w.at(placement_shares="a.dst=8").sql(PATH)),
     ),
+    *[
+        Bad(
+            f"shares of {cells} cells",
+            "JOINLESS_INVALID_SHARES",
+            "22023",
+            f"{shares}.*makes {cells} cells",
+            lambda w, shares=shares: w.run(w.at(placement_shares=shares).sql(PATH)),  # type: ignore[misc]
+        )
+        for shares, cells in (
+            (f"a.dst={2**32}", 2**32),
+            (f"a.dst={2**32},b.dst={2**32}", 2**64),
+            (f"a.dst={2**63 - 1},b.dst=2", 2**64 - 2),
+        )
+    ],
+    Bad(
+        "shares of one attribute twice",
+        "JOINLESS_INVALID_SHARES",
+        "22023",
+        "a.dst and b.src are one attribute",
+        lambda w: w.run(w.at(placement_shares="a.dst=1,b.src=1").sql(PATH)),
+    ),
     state("another equation", "QUERY", "", PATH.replace("b.dst = c.src", "b.src = c.src")),
     state("a relation more", "QUERY", "3 relations.*4", f"{PATH.replace('c.dst', 'd.dst')} JOIN e d ON c.dst = d.src"),
     state("a relation less", "QUERY", "3 relations.*2", "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"),
@@ -336,6 +374,18 @@ CASES = [
     ),
     state("a newer format", "FORMAT", "release", tamper=edit(r'(specVersion\\":)2', r"\g<1>7")),
     state("no such share", "UNREADABLE", "copy", tamper=edit(r"shares\\\":\[", r"\g<0>9,")),
+    state(
+        "UNREADABLE",
+        "joinless/sources",
+        tamper=lambda cp: shutil.rmtree(cp / "joinless"),
+    ),
+    Bad(
+        "state: a delta that is cut off",
+        "JOINLESS_STATE_NOT_LOADED",
+        "XX001",
+        "state of cell 0 of operator 0, as of batch 0",
+        lambda w: w.run(w.session.sql(PATH), cut_deltas(unfinished(w.copy()))),
+    ),
     state("cut off", "UNREADABLE", "copy", tamper=truncate),
     state("more stores than cells", "CELLS", "", tamper=edit(r'("numPartitions":)1', r"\g<1>3")),
     Bad(
@@ -387,6 +437,67 @@ CASES = [
         "checkpointLocation",
         lambda w: w.session.read.format("joinless").load(),
     ),
+    *[
+        reading(
+            f"no file system: {folder}",
+            "JOINLESS_CHECKPOINT_NOT_FOUND.UNREACHABLE",
+            "42K03",
+            "looked into",
+            lambda w, folder=folder: w.session.read.format("joinless").load(folder),  # type: ignore[misc]
+        )
+        for folder in ("nosuch://x/y", "::", "http://localhost/x")
+    ],
+    reading(
+        "no file system, by the query",
+        "JOINLESS_CHECKPOINT_NOT_FOUND.UNREACHABLE",
+        "42K03",
+        "nosuch",
+        lambda w: joinless.enumerate_full(w.session.sql(PATH), "nosuch://x/y"),
+    ),
+    reading(
+        "other columns",
+        "JOINLESS_FORMAT.SCHEMA",
+        "0A000",
+        r"\(a INT\).*\(src",
+        lambda w: w.session.read.format("joinless").schema("a INT").load(str(w.good)).collect(),
+    ),
+    reading(
+        "as a stream",
+        "JOINLESS_FORMAT.STREAM",
+        "0A000",
+        "incrementalEnumerate",
+        lambda w: w.session.readStream.format("joinless").load(str(w.good)),
+    ),
+    reading(
+        "as a stream of other columns",
+        "JOINLESS_FORMAT",
+        "0A000",
+        "",
+        lambda w: w.session.readStream.format("joinless").schema("a INT").load(str(w.good)),
+    ),
+    *[
+        reading(
+            f"written to, {mode}",
+            "JOINLESS_FORMAT.SINK",
+            "0A000",
+            "to a table",
+            lambda w, mode=mode: w.session.range(1).write.format("joinless").mode(mode).save(str(w.good)),  # type: ignore[misc]
+        )
+        for mode in ("error", "append", "overwrite")
+    ],
+    *[
+        Bad(f"{call.split('(')[0]} in SQL: {name}", condition, state, message, lambda w, call=call: w.table(call))  # type: ignore[misc]
+        for name, call, condition, state, message in (
+            ("no table", "expire('e', 'dst', '1 hour')", "JOINLESS_EXPIRY.ARGUMENTS", "42703", "takes a table"),
+            ("no such name", "expire(TABLE(w1), nothing, '1 hour')", "JOINLESS_EXPIRY.NOT_FOUND", "42703", "nothing"),
+            ("NULL", "expire(TABLE(w1), NULL, '1 hour')", "JOINLESS_EXPIRY.ARGUMENTS", "42703", "NULL"),
+            ("a number", "expire(TABLE(w1), 5, '1 hour')", "JOINLESS_EXPIRY.ARGUMENTS", "42703", "5"),
+            ("a name as time", "expire(TABLE(w1), w1t, w1t)", "JOINLESS_EXPIRY.INTERVAL", "42703", "'w1t'"),
+            ("parts", "incremental_enumerate(TABLE(e) PARTITION BY src)", "JOINLESS_DELTA_FORM", "22023", "PARTITION"),
+            ("a name", "incremental_enumerate(TABLE(e), rows)", "JOINLESS_DELTA_FORM", "22023", "`rows`"),
+            ("a table less", "incremental_enumerate('weight')", "JOINLESS_DELTA_FORM", "22023", "weight"),
+        )
+    ],
     reading(
         "another query's",
         "JOINLESS_STATE_MISMATCH.QUERY",
@@ -444,8 +555,36 @@ def test_the_corpus_is_large_and_the_checkpoint_still_good(world: World) -> None
         (lambda df: df.incrementalEnumerate(checkpoint="x"), "mode='full'"),
         (lambda df: df.incrementalEnumerate("delta", batch_id=3), "mode='full'"),
         (lambda df: df.incrementalEnumerate("full"), "either checkpoint= or query="),
+        (lambda df: df.incrementalEnumerate("full", checkpoint="x", output="nonsense"), "output is 'nonsense'"),
+        (lambda df: joinless.materialize(df, "t", "cp", trigger="once"), "takes an interval.* and got 'once'"),
+        (lambda df: joinless.materialize(df, "t", "cp", trigger="5"), "takes an interval.* and got '5'"),
+        (lambda df: joinless.materialize(df, "t", "cp", trigger="-1 second"), "takes an interval"),
+        (lambda df: joinless.materialize(df, "t", "cp", trigger="1 month"), "takes an interval"),
+        (lambda df: joinless.apply_changes("t")(df, 1), "takes a batch as df, and got a stream"),
     ],
 )
 def test_python_calls_that_make_no_sense(world: World, call: Callable[[DataFrame], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(world.session.sql(PATH))
+
+
+def test_a_name_stands_for_its_text_in_sql(world: World) -> None:
+    for call, column in (
+        ("expire(TABLE(w1), w1t, INTERVAL '1' HOUR)", "w1t"),
+        ("expire(TABLE(SELECT k, w1t FROM w1), w1t, '1 hour')", "w1t"),
+        ("incremental_enumerate(TABLE(e), weight)", "_weight"),
+    ):
+        assert world.table(call).columns[-1] == column
+
+
+def test_functions_describe_themselves(world: World) -> None:
+    for name, example in (("expire", "expire(TABLE(readings), 'ts'"), ("incremental_enumerate", "TABLE(SELECT src, ")):
+        told = " ".join(row[0] for row in world.session.sql(f"DESCRIBE FUNCTION EXTENDED {name}").collect())
+        assert f"{name}(TABLE(query)" in told
+        assert example in told
+        assert "N/A" not in told
+
+
+def test_the_columns_of_a_result_may_be_given(world: World) -> None:
+    shown = world.session.read.format("joinless").load(str(world.good))
+    assert world.session.read.format("joinless").schema(shown.schema).load(str(world.good)).count() == shown.count()

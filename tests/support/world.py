@@ -68,6 +68,10 @@ class World:
         """Runs the changes of a query."""
         return self.run(joinless.enumerate_deltas(self.session.sql(sql), output=output))  # type: ignore[arg-type]
 
+    def table(self, call: str) -> DataFrame:
+        """The rows of a table function, which are not read."""
+        return self.session.sql(f"SELECT * FROM {call}")
+
     def changes(self, *rows: str, weight: bool = False) -> StreamingQuery:
         """Runs a join over a changelog of these rows."""
         self.runs += 1
@@ -140,6 +144,16 @@ def edit(old: str, new: str) -> Callable[[Path], object]:
 def truncate(checkpoint: Path) -> None:
     (file,) = (p for p in (checkpoint / "state/0/_metadata/v2").iterdir() if p.name.isdigit())
     file.write_text(file.read_text()[:60])
+
+
+def cut_deltas(checkpoint: Path) -> Path:
+    """Leaves half of each file of the stores."""
+    files = list((checkpoint / "state").rglob("*.delta"))
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+        (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    return checkpoint
 
 
 def foreign(world: World) -> Path:

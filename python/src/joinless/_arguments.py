@@ -44,9 +44,18 @@ def flag(function: str, name: str, value: Any) -> None:
         raise TypeError(f"{function} takes True or False as {name}, and got {value!r}")
 
 
-def number(function: str, name: str, value: Any) -> None:
-    """Raises where an argument is given and is no whole number from 0 on."""
-    if value is None:
+def batch(function: str, df: Any, batch_id: Any) -> None:
+    """Raises where these are not what Spark gives to a function of ``foreachBatch``."""
+    if isinstance(df, type) or not hasattr(df, "sparkSession") or not hasattr(df, "isStreaming"):
+        raise TypeError(f"the function of {function} takes a batch, as foreachBatch gives it, as df, and got {df!r}")
+    if df.isStreaming:
+        raise ValueError(f"the function of {function} takes a batch as df, and got a stream: give it to foreachBatch")
+    number(f"the function of {function}", "batch_id", batch_id, optional=False)
+
+
+def number(function: str, name: str, value: Any, optional: bool = True) -> None:
+    """Raises where an argument is no whole number from 0 on."""
+    if optional and value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{function} takes a whole number as {name}, and got {value!r}")

@@ -14,6 +14,9 @@ from joinless._net import CHANGE_TYPE, WEIGHT, quoted
 from joinless._refusals import JSON
 from joinless.errors import ApplyChangesError
 
+#: What Spark says, or Delta, where a session has none of Delta, or some of it.
+_LACKS_DELTA = re.compile(r"\[(DATA_SOURCE_NOT_FOUND|DELTA_CONFIGURE_SPARK_SESSION\w*)\] [^.\n]*")
+
 #: Where Spark keeps the type that a column of strings was declared with.
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -43,7 +46,12 @@ class Target:
             self.columns_of(changes)
         else:
             self._check_types(columns)
-            session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({_ddl(columns)}) USING delta")
+            try:
+                session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({_ddl(columns)}) USING delta")
+            except Exception as error:  # without Delta's classes it comes as py4j's, and not as one of Spark's
+                if found := _LACKS_DELTA.search(str(error)):
+                    raise self.error("NO_DELTA", found=found[0].strip()) from error
+                raise
 
     def _exists(self, session: SparkSession) -> bool:
         try:

@@ -79,6 +79,7 @@ class _Applier:
         self.is_delta = self.key_is_unique = False
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:
+        _arguments.batch("joinless.apply_changes", df, batch_id)
         session = df.sparkSession
         app_id = self.app_id or _query_id(session)
         if app_id is None:

@@ -257,8 +257,9 @@ def incrementalEnumerate(
 ) -> DataFrame:
     """What `enumerate_deltas` (mode ``"delta"``) or `enumerate_full` (mode ``"full"``) gives, as a method."""
     if mode == "full":
-        if emit != "changes":
-            raise ValueError(f"emit is {emit!r}: it belongs to mode='delta'")
+        for name, given, default in (("emit", emit, "changes"), ("output", output, "change_type")):
+            if given != default:
+                raise ValueError(f"{name} is {given!r}: it belongs to mode='delta'")
         return enumerate_full(self, checkpoint, query, batch_id, operator)
     if mode != "delta":
         raise ValueError(f"mode is {mode!r}: use 'delta' or 'full'")

@@ -132,6 +132,12 @@ APPLY_CHANGES = {
         "The columns (<columns>) do not say what a change does. Write a DataFrame that has either _change_type or "
         "_weight, as incrementalEnumerate() gives it, to the target <target>.",
     ),
+    "JOINLESS_APPLY_CHANGES.NO_DELTA": (
+        "55000",
+        "The target <target> is to be a Delta table, and this session cannot make one: <found>. Give the session "
+        "Delta's jars, io.delta.sql.DeltaSparkSessionExtension among spark.sql.extensions, and "
+        "org.apache.spark.sql.delta.catalog.DeltaCatalog as spark.sql.catalog.spark_catalog.",
+    ),
     "JOINLESS_APPLY_CHANGES.PADDED_TYPE": (
         "0A000",
         "The column <column> of the target <target> has the type <type>, which pads its values with blanks: a row of "

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from joinless import _arguments, _jvm
 from joinless._target import Target
@@ -15,6 +17,8 @@ from joinless.changes import enumerate_deltas
 
 #: The trigger that takes what is there and ends.
 _AVAILABLE = "availableNow"
+
+_TRIGGERS = f"an interval in a string, such as '10 seconds', or {_AVAILABLE!r}"
 
 
 def materialize(
@@ -53,16 +57,16 @@ def materialize(
         AnalysisException: ``JOINLESS_NOT_REWRITTEN`` with the reason where the changes of the query cannot be told,
             and what `enumerate_deltas` raises; then no table is made.
         ApplyChangesError: ``JOINLESS_APPLY_CHANGES.TARGET_GONE`` where the checkpoint has begun and the table is not
-            there: to make a view anew, remove both. ``COLUMNS_DIFFER``, ``UNKNOWN_KEY`` and ``UNSUPPORTED_TYPE`` of the
-            same condition where columns, key or types do not fit. What else `apply_changes` raises comes from the
-            first batch; `joinless.error(query)` tells it.
-        TypeError, ValueError: an argument of another kind.
-        IllegalArgumentException: the trigger is no interval.
+            there: to make a view anew, remove both. ``NO_DELTA`` where the session cannot make one.
+            ``COLUMNS_DIFFER``, ``UNKNOWN_KEY`` and ``UNSUPPORTED_TYPE`` of the same condition where columns, key or
+            types do not fit. What else `apply_changes` raises comes from the first batch; `joinless.error(query)`
+            tells it.
+        TypeError, ValueError: an argument of another kind, or a trigger that is no interval.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
     _arguments.text("joinless.materialize", "into", into)
-    _arguments.text("joinless.materialize", "trigger", trigger, optional=True)
+    _check_trigger(trigger)
     folder = _arguments.as_path("joinless.materialize", "checkpoint", checkpoint)
     columns = _arguments.as_columns("joinless.materialize", "key", key)
     df = _of_text(query) if isinstance(query, str) else query
@@ -74,9 +78,24 @@ def materialize(
     if trigger == _AVAILABLE:
         writer = writer.trigger(availableNow=True)
     elif trigger is not None:
-        writer = writer.trigger(processingTime=trigger)
+        writer = _every(writer, trigger)
     Target(into).create(deltas, columns or [], folder)
     return writer.option("checkpointLocation", folder).start()
+
+
+def _check_trigger(trigger: object) -> None:
+    told = f"joinless.materialize takes {_TRIGGERS} as trigger, and got {trigger!r}"
+    if trigger is not None and not isinstance(trigger, str):
+        raise TypeError(told)
+    if isinstance(trigger, str) and not trigger.strip():
+        raise ValueError(told)
+
+
+def _every(writer: DataStreamWriter, interval: str) -> DataStreamWriter:
+    try:
+        return writer.trigger(processingTime=interval)
+    except IllegalArgumentException as error:
+        raise ValueError(f"joinless.materialize takes {_TRIGGERS} as trigger, and got {interval!r}") from error
 
 
 def _of_text(query: str) -> DataFrame:

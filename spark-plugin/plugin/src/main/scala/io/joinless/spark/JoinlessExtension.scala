@@ -1,6 +1,13 @@
 package io.joinless.spark
 
-import io.joinless.spark.changes.{Expire, IncrementalEnumerate, IncrementalHint, MaskStreams, ResolveDeltaOutput}
+import io.joinless.spark.changes.{
+  Expire,
+  IncrementalEnumerate,
+  IncrementalHint,
+  MaskStreams,
+  NamesAsArguments,
+  ResolveDeltaOutput
+}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.planner.JoinFreeStrategy
@@ -27,6 +34,7 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
     extensions.injectTableFunction(IncrementalEnumerate.description)
     extensions.injectTableFunction(Expire.description)
     extensions.injectHintResolutionRule(_ => IncrementalHint)
+    extensions.injectHintResolutionRule(_ => NamesAsArguments)
     extensions.injectHintResolutionRule(new CompileDeltas(_))
     extensions.injectResolutionRule(_ => ResolveDeltaOutput)
     extensions.injectPostHocResolutionRule(new MaskStreams(_))

@@ -1,14 +1,19 @@
 package io.joinless.spark.changes
 
+import java.util.Locale
+
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.{DeltaForm, UnresolvedDeltaOutput, UnresolvedExpiry}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedTableValuedFunction}
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   Expression,
   ExpressionInfo,
   FunctionTableSubqueryArgumentExpression,
-  Literal
+  Literal,
+  NamedArgumentExpression,
+  SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedHint}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -23,13 +28,19 @@ object IncrementalEnumerate {
   /** `SELECT * FROM incremental_enumerate(TABLE(<query>) [, 'weight'])`. */
   val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
     FunctionIdentifier(name),
-    new ExpressionInfo(getClass.getName, name),
+    TableFunctions.info(
+      getClass.getName,
+      name,
+      "TABLE(query)[, form]",
+      "the changes of the result of a query over streams, batch by batch, in one of the forms 'change_type' (a row per copy, with the " +
+        "column _change_type; the default), 'weight' (one row, with the signed count _weight) and 'on_close' (each row once, when it is " +
+        "final).",
+      "TABLE(SELECT src, COUNT(*) FROM follows GROUP BY src), 'weight'"
+    ),
     {
-      case Seq(FunctionTableSubqueryArgumentExpression(query, _, _, _, _, _, _)) =>
-        UnresolvedDeltaOutput(query, DeltaForm.ChangeType)
-      case Seq(FunctionTableSubqueryArgumentExpression(query, _, _, _, _, _, _), form) =>
-        UnresolvedDeltaOutput(query, formOf(form))
-      case arguments => throw JoinlessErrors.deltaForm(arguments.map(_.sql).mkString(", "))
+      case Seq(TableFunctions.Table(query)) => UnresolvedDeltaOutput(query, DeltaForm.ChangeType)
+      case Seq(TableFunctions.Table(query), form) => UnresolvedDeltaOutput(query, formOf(form))
+      case arguments => throw JoinlessErrors.deltaForm(arguments.map(TableFunctions.text).mkString(", "))
     }
   )
 
@@ -37,7 +48,7 @@ object IncrementalEnumerate {
     val text = argument match {
       case Literal(value: UTF8String, _: StringType) => value.toString
       case attribute: Attribute => attribute.name
-      case expression: Expression => expression.sql
+      case expression: Expression => TableFunctions.text(expression)
       case other => other.toString
     }
     DeltaForm.of(text).getOrElse(throw JoinlessErrors.deltaForm(text))
@@ -51,13 +62,20 @@ object Expire {
 
   val description: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
     FunctionIdentifier(name),
-    new ExpressionInfo(getClass.getName, name),
+    TableFunctions.info(
+      getClass.getName,
+      name,
+      "TABLE(query), column, interval",
+      "the rows of a stream or a changelog that are not older than an interval: a row goes when the watermark reaches its time in the " +
+        "column, a TIMESTAMP with a watermark, and the interval.",
+      "TABLE(readings), 'ts', INTERVAL '1' HOUR"
+    ),
     {
-      case Seq(FunctionTableSubqueryArgumentExpression(query, _, _, _, _, _, _), column: Literal, after) =>
-        UnresolvedExpiry(query, String.valueOf(column.value), textOf(after))
+      case Seq(TableFunctions.Table(query), Literal(column: UTF8String, _: StringType), after) =>
+        UnresolvedExpiry(query, column.toString, textOf(after))
       case arguments => throw JoinlessErrors.expiry(
           "ARGUMENTS",
-          arguments.lift(1).fold("?")(_.sql),
+          arguments.lift(1).fold("?")(TableFunctions.text),
           arguments.headOption.fold("?")(_ => "the table")
         )
     }
@@ -68,8 +86,69 @@ object Expire {
     case Literal(micros: Long, _: DayTimeIntervalType) => s"$micros microseconds"
     case Literal(text: UTF8String, _: StringType) => text.toString
     case Literal(interval: CalendarInterval, _) => interval.toString
+    case other => TableFunctions.text(other)
+  }
+}
+
+/** What the table functions have in common. */
+private[changes] object TableFunctions {
+
+  /** For `DESCRIBE FUNCTION`.
+    *
+    * @param arguments of the call, in words
+    * @param meaning what the function gives
+    * @param example arguments of a call
+    */
+  def info(of: String, name: String, arguments: String, meaning: String, example: String): ExpressionInfo =
+    new ExpressionInfo(
+      of,
+      null,
+      name,
+      s"_FUNC_($arguments) - Returns $meaning",
+      "",
+      s"\n    Examples:\n      > SELECT * FROM _FUNC_($example);\n  ",
+      "",
+      "",
+      "",
+      "",
+      ""
+    )
+
+  /** A query in `TABLE(…)`. Its rows are not handed out in parts, and not in an order: neither can be asked. */
+  object Table {
+    def unapply(argument: Expression): Option[LogicalPlan] = argument match {
+      case FunctionTableSubqueryArgumentExpression(query, _, _, Seq(), false, Seq(), _) => Some(query)
+      case _ => None
+    }
+  }
+
+  /** An argument as users write it. */
+  def text(argument: Expression): String = argument match {
+    case Table(_) => "TABLE(...)"
+    case _: FunctionTableSubqueryArgumentExpression => "TABLE(...) PARTITION BY or ORDER BY"
+    case NamedArgumentExpression(name, value) => s"$name => ${text(value)}"
+    case _: SubqueryExpression => "(SELECT ...)"
     case other => other.sql
   }
+}
+
+/** `expire(TABLE(t), ts, …)` and `incremental_enumerate(TABLE(t), weight)`: a bare name stands for its text. Spark would look for a column of
+  * the rows around the function, of which there are none.
+  */
+object NamesAsArguments extends Rule[LogicalPlan] {
+
+  private val functions = Set(IncrementalEnumerate.description._1, Expire.description._1).map(_.funcName)
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case call: UnresolvedTableValuedFunction
+        if functions(call.name.last.toLowerCase(Locale.ROOT)) && call.functionArgs.exists(isName) =>
+      call.copy(functionArgs = call.functionArgs.map {
+        case UnresolvedAttribute(parts) => Literal(parts.mkString("."))
+        case other => other
+      })
+  }
+
+  private def isName(argument: Expression): Boolean = argument.isInstanceOf[UnresolvedAttribute]
 }
 
 /** `SELECT /*+ INCREMENTAL */ …` or `/*+ INCREMENTAL('weight') */`, on one SELECT block; `df.hint("incremental")` too. */

@@ -31,7 +31,9 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
     case _: StreamRef => None
     case static if !static.isStreaming => None
     case union: Union if union.exists(changes) && union.children.exists(!_.isStreaming) =>
-      union.children.find(!_.isStreaming).map(DeltaScope.static)
+      union.children.find(!_.isStreaming).map { part =>
+        Reason.of(Reason.StaticPartOfUnion, "static" -> Names.ofTable(part))
+      }
     case _ =>
       BlockEnds(leaf).map(end => if (changes(leaf)) staticSide(leaf).getOrElse(end) else end).orElse(operator(leaf))
   }

@@ -54,9 +54,7 @@ private[compile] object GroupCompiler {
       val expressions = keys ++ functions.flatMap(f => f.aggregateFunction.children ++ f.filter)
       keys.find(key => !KeyBytes.groupable(key.dataType))
         .map(key => Reason.of(Reason.UnsupportedGroupKey, "key" -> Names.of(key), "type" -> key.dataType.sql))
-        .orElse(functions.find(!supported(_)).map(f =>
-          Reason.of(Reason.UnsupportedAggregate, "function" -> Names.of(f))
-        ))
+        .orElse(functions.find(!supported(_)).map(unsupported))
         .orElse(DeltaScope.changing(expressions))
         .toLeft(Grouping(keys, functions, results, child))
     case _ =>
@@ -64,13 +62,25 @@ private[compile] object GroupCompiler {
       Left(Reason.of(Reason.UnsupportedAggregate, "function" -> what))
   }
 
-  private def supported(f: Expression): Boolean = f match {
-    case AggregateExpression(function, Complete, distinct, _, _) =>
-      (!distinct || function.children.forall(c => KeyBytes.groupable(c.dataType))) && (function match {
-        case _: Count | _: AnyOf | _: BestRows => true
+  private def unsupported(f: AggregateExpression): Reason = ofBytes(f) match {
+    case Some(dataType) =>
+      Reason.of(Reason.UnsupportedAggregateType, "function" -> Names.of(f), "type" -> dataType.sql)
+    case None => Reason.of(Reason.UnsupportedAggregate, "function" -> Names.of(f))
+  }
+
+  /** The type of the function's values, where they are told apart by bytes that equal values need not share. */
+  private def ofBytes(f: AggregateExpression): Option[DataType] = f.aggregateFunction match {
+    case function @ (_: Min | _: Max) if !KeyBytes.comparable(function.dataType) => Some(function.dataType)
+    case function if f.isDistinct => function.children.map(_.dataType).find(!KeyBytes.groupable(_))
+    case _ => None
+  }
+
+  private def supported(f: AggregateExpression): Boolean = f match {
+    case AggregateExpression(function, Complete, _, _, _) =>
+      ofBytes(f).isEmpty && (function match {
+        case _: Count | _: AnyOf | _: BestRows | _: Min | _: Max => true
         case sum: Sum => summable(sum.child.dataType)
         case average: Average => summable(average.child.dataType)
-        case _: Min | _: Max => KeyBytes.comparable(function.dataType)
         case other => !other.exists(_.isInstanceOf[PythonFuncExpression])
       })
     case _ => false

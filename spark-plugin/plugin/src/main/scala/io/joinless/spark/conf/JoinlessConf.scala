@@ -32,7 +32,7 @@ final class JoinlessConf(conf: SQLConf) {
   def maxCells: Int = conf.getConf(MAX_CELLS)
 
   /** Shares by attribute name; empty where the placement is chosen. */
-  def shares: Map[String, Int] = counts(conf.getConf(SHARES)).map { case (name, n) => name -> n.toInt }
+  def shares: Map[String, Long] = counts(conf.getConf(SHARES))
 
   /** Hinted row counts by relation name. */
   def relationSizes: Map[String, Long] = counts(conf.getConf(RELATION_SIZES))
@@ -89,6 +89,9 @@ object JoinlessConf {
   private val PREFIX = "spark.joinless."
 
   private val PAIRS = "\\s*([^=,\\s][^=,]*?)\\s*=\\s*([1-9][0-9]*)\\s*".r
+
+  private val AreNumbers = s"must have numbers from 1 to ${Long.MaxValue}"
+  private val AreOnce = "must have each name once"
 
   val ENABLED = SQLConf
     .buildConf("spark.joinless.enabled")
@@ -191,6 +194,8 @@ object JoinlessConf {
     .version("0.1.0")
     .stringConf
     .checkValue(arePairs, "must be a list of name=number")
+    .checkValue(areNumbers, AreNumbers)
+    .checkValue(areOnce, AreOnce)
     .createWithDefault("")
 
   val RELATION_SIZES = SQLConf
@@ -203,6 +208,8 @@ object JoinlessConf {
     .version("0.1.0")
     .stringConf
     .checkValue(arePairs, "must be a list of name=number")
+    .checkValue(areNumbers, AreNumbers)
+    .checkValue(areOnce, AreOnce)
     .createWithDefault("")
 
   val EXPLAIN_ENABLED = SQLConf
@@ -255,8 +262,8 @@ object JoinlessConf {
   val OUTER_JOINS_ENABLED = SQLConf
     .buildConf("spark.joinless.outerJoins.enabled")
     .doc(
-      "Rewrites LEFT, RIGHT and FULL OUTER and LEFT SEMI joins of streams in append mode, together with the inner joins around them, where " +
-        "their conditions bound the times of both sides. `false`: they stay with Spark. A checkpoint goes on as it was begun."
+      "Rewrites LEFT, RIGHT and FULL OUTER joins of streams in append mode, where their conditions bound the times of both sides, and LEFT " +
+        "SEMI joins, together with the inner joins around them. `false`: they stay with Spark. A checkpoint goes on as it was begun."
     )
     .version("0.1.0")
     .booleanConf
@@ -315,6 +322,13 @@ object JoinlessConf {
   private def arePairs(text: String): Boolean =
     text.trim.isEmpty || text.split(",", -1).forall(PAIRS.matches(_))
 
+  private def pairs(text: String): Seq[(String, String)] =
+    text.split(",").toSeq.collect { case PAIRS(name, n) => name -> n }
+
+  private def areNumbers(text: String): Boolean = pairs(text).forall(_._2.toLongOption.isDefined)
+
+  private def areOnce(text: String): Boolean = pairs(text).map(_._1).distinct.size == pairs(text).size
+
   private def counts(text: String): Map[String, Long] =
-    text.split(",").collect { case PAIRS(name, n) => name -> n.toLong }.toMap
+    pairs(text).map { case (name, n) => name -> n.toLong }.toMap
 }

@@ -209,6 +209,19 @@ object JoinlessErrors {
     error
   }
 
+  /** @param batch the last one that the state is of */
+  def stateNotLoaded(operator: Long, cell: Int, batch: Long, cause: Throwable): JoinlessRuntimeException = {
+    val error = runtime(
+      "JOINLESS_STATE_NOT_LOADED",
+      "operator" -> operator.toString,
+      "cell" -> cell.toString,
+      "batch" -> batch.toString,
+      "what" -> firstLine(Iterator.iterate(cause)(_.getCause).takeWhile(_ != null).take(MostCauses).toSeq.last)
+    )
+    error.addSuppressed(cause)
+    error
+  }
+
   /** @param joins each with its number */
   def severalJoins(checkpoint: String, joins: String): JoinlessAnalysisException =
     analysis("JOINLESS_SEVERAL_JOINS", "checkpoint" -> checkpoint, "joins" -> joins)
@@ -219,6 +232,24 @@ object JoinlessErrors {
 
   def invalidOption(option: String, value: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_OPTION", "option" -> option, "value" -> value, "what" -> what)
+
+  /** What the format joinless cannot be asked for. */
+  def format(subclass: String, parameters: (String, String)*): JoinlessAnalysisException =
+    analysis("JOINLESS_FORMAT." + subclass, parameters: _*)
+
+  /** A folder that no file system of the session can look into. */
+  def unreachableCheckpoint(checkpoint: String, cause: Throwable): JoinlessAnalysisException = {
+    val error =
+      analysis("JOINLESS_CHECKPOINT_NOT_FOUND.UNREACHABLE", "checkpoint" -> checkpoint, "what" -> firstLine(cause))
+    error.addSuppressed(cause)
+    error
+  }
+
+  /** Causes may lead in a circle. */
+  final private val MostCauses = 50
+
+  private def firstLine(e: Throwable): String =
+    Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName).stripSuffix(".")
 
   /** @param known all options that there are */
   def unknownOption(option: String, value: String, known: Seq[String]): JoinlessAnalysisException =

@@ -1,5 +1,6 @@
 package io.joinless.spark.exec
 
+import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.state.RowLifetimes
 import org.apache.spark.sql.joinless.StatefulCells
 
@@ -13,4 +14,9 @@ private[exec] trait LaggingCells extends StatefulCells {
 
   final override def produceOutputWatermark(inputWatermarkMs: Long): Option[Long] =
     Some(inputWatermarkMs - RowLifetimes.ceilMillis(lag))
+
+  final override protected def unloadable: (Int, Throwable) => Throwable = {
+    val (operator, batch) = (getStateInfo.operatorId, getStateInfo.storeVersion - 1)
+    (cell, cause) => JoinlessErrors.stateNotLoaded(operator, cell, batch, cause)
+  }
 }

@@ -28,7 +28,7 @@ object Placement {
   def of(shape: BlockShape, shares: IndexedSeq[Int], sizes: IndexedSeq[Double]): Placement = {
     require(shares.size == shape.attributes.size, "one share per attribute")
     require(sizes.size == shape.relations.size, "one size per relation")
-    val cells = shares.product
+    val cells = shares.foldLeft(1)(Math.multiplyExact(_, _))
     val parts = shape.relations.map(_.keys.map(k => shares(k.attribute).toDouble).product)
     val load = shape.relations.indices.map(e => sizes(e) / parts(e)).sum
     val total = sizes.sum
@@ -178,6 +178,9 @@ object Shares {
       sum
     }
 
+    /** The cells once a share is one more. */
+    private def grown(cells: Int, share: Int): Long = cells.toLong / share * (share + 1)
+
     /** A load that some vector has: whatever cannot reach it need not be looked at. Takes the best single step, again and
       * again.
       */
@@ -189,17 +192,17 @@ object Shares {
         var step = -1
         for (i <- attributes.indices) {
           val before = shares(i)
-          val after = cells / before * (before + 1)
+          val after = grown(cells, before)
           if (after <= maxCells) {
             set(i, before + 1)
             val next = loadWith(attributes.size, 1)
-            if (affordable(after) && next < reached * (1 - Same)) { step = i; reached = next }
+            if (affordable(after.toInt) && next < reached * (1 - Same)) { step = i; reached = next }
             set(i, before)
           }
         }
         going = step >= 0
         if (going) {
-          cells = cells / shares(step) * (shares(step) + 1)
+          cells = grown(cells, shares(step)).toInt
           set(step, shares(step) + 1)
         }
       }

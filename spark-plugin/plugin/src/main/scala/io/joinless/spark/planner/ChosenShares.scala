@@ -28,7 +28,7 @@ object ChosenShares {
   }
 
   /** An attribute goes by its own name, or by any `relation.column` that is equated in it. */
-  private def named(shape: BlockShape, partitions: Int, shares: Map[String, Int]): IndexedSeq[Int] = {
+  private def named(shape: BlockShape, partitions: Int, shares: Map[String, Long]): IndexedSeq[Int] = {
     def refuse(what: String) = throw JoinlessErrors.invalidShares(
       shares.toSeq.sorted.map { case (name, n) => s"$name=$n" }.mkString(","),
       what
@@ -42,9 +42,11 @@ object ChosenShares {
       val guess = Suggestion.of(unknown, names.flatten).fold("")(name => s"; did you mean $name?")
       refuse(s"the join has no attribute $unknown: it has ${shape.attributes.map(_.name).mkString(", ")}$guess")
     }
-    val chosen = names.map(_.collectFirst { case name if shares.contains(name) => shares(name) }.getOrElse(1))
-    val cells = chosen.map(_.toLong).product
+    val named = names.map(_.distinct.filter(shares.contains))
+    named.find(_.size > 1).foreach(several => refuse(s"${several.sorted.mkString(" and ")} are one attribute"))
+    val chosen = named.map(_.headOption.fold(1L)(shares))
+    val cells = chosen.map(BigInt(_)).product
     if (cells > partitions) refuse(s"that makes $cells cells, and spark.sql.shuffle.partitions is $partitions")
-    chosen
+    chosen.map(Math.toIntExact(_))
   }
 }

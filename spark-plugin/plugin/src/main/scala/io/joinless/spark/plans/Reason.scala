@@ -130,6 +130,11 @@ object Reason {
     "The changes of groups are told of functions that are Spark's own, and the query has <function>.",
     "Leave it out, or compute it from the complete result, incrementalEnumerate(\"full\")."
   )
+  val UnsupportedAggregateType: Code = Code(
+    "UNSUPPORTED_AGGREGATE_TYPE",
+    "The function <function> is over values of the type <type>, whose equal values can differ in their bytes.",
+    "Cast them to a type of simple values, such as STRING or BIGINT; take a collated string by lower(...) or by collate(..., 'UTF8_BINARY')."
+  )
   val UnsupportedGroupKey: Code = Code(
     "UNSUPPORTED_GROUP_KEY",
     "The grouping column <key> has the type <type>, whose equal values can differ in their bytes.",
@@ -149,6 +154,12 @@ object Reason {
     "STATIC_SIDE_OF_CHANGELOG",
     "A changelog meets the static side <static>. A delete must find there what its insert found, and nothing ensures that it does.",
     "Read the static side as a stream, or as a changelog; or join it behind incrementalEnumerate()."
+  )
+  val StaticPartOfUnion: Code = Code(
+    "STATIC_PART_OF_UNION",
+    "UNION puts the rows of <static>, which is no stream, beside a changelog, and nothing says in which batch they come.",
+    "Read them as a stream; or add them to the complete result, incrementalEnumerate(\"full\"), or to the table that the changes are " +
+      "written to."
   )
   val WatermarkOnChangelog: Code = Code(
     "WATERMARK_ON_CHANGELOG",
@@ -198,10 +209,12 @@ object Reason {
     AmbiguousColumns,
     UnsupportedOperator,
     UnsupportedAggregate,
+    UnsupportedAggregateType,
     UnsupportedGroupKey,
     NondeterministicExpression,
     TimeDependentExpression,
     StaticSideOfChangelog,
+    StaticPartOfUnion,
     WatermarkOnChangelog,
     NeverFinal,
     ChangesNotAsked,

@@ -1,6 +1,8 @@
 package io.joinless.spark.run
 
-import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import scala.util.control.NonFatal
+
+import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors, Mismatch}
 import io.joinless.spark.state.{ChangeLog, CommittedStores, StoredGroups}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.CheckpointLogs
@@ -39,12 +41,21 @@ object CommittedState {
 
   /** @param batch the last committed one, if None */
   def apply(session: SparkSession, checkpoint: String, batch: Option[Long]): CommittedState = {
-    val logs = new CheckpointLogs(session, checkpoint)
-    if (!logs.exists) throw JoinlessErrors.noCheckpoint(checkpoint)
-    val batches = logs.batches
+    val (logs, batches) = reached(session, checkpoint)
     if (batches.isEmpty) throw JoinlessErrors.noBatch(checkpoint)
     val at = batch.getOrElse(batches.last)
     if (!batches.contains(at)) throw JoinlessErrors.batchNotAvailable(at, checkpoint, batches)
     new CommittedState(logs, checkpoint, at)
   }
+
+  /** The logs, and the batches that are committed. */
+  private def reached(session: SparkSession, checkpoint: String): (CheckpointLogs, Seq[Long]) =
+    try {
+      val logs = new CheckpointLogs(session, checkpoint)
+      if (!logs.exists) throw JoinlessErrors.noCheckpoint(checkpoint)
+      (logs, logs.batches)
+    } catch {
+      case named: JoinlessAnalysisException => throw named
+      case NonFatal(e) => throw JoinlessErrors.unreachableCheckpoint(checkpoint, e)
+    }
 }

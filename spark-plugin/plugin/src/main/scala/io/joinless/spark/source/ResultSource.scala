@@ -6,10 +6,19 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.run.CommittedState
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
+import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.sources.DataSourceRegister
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.execution.streaming.{Sink, Source}
+import org.apache.spark.sql.sources.{
+  BaseRelation,
+  CreatableRelationProvider,
+  DataSourceRegister,
+  StreamSinkProvider,
+  StreamSourceProvider
+}
+import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -24,7 +33,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   *
   * The batch is chosen by `load()`; each action on the DataFrame then shows that batch.
   */
-final class ResultSource extends TableProvider with DataSourceRegister {
+final class ResultSource extends TableProvider with DataSourceRegister
+    with StreamSourceProvider with StreamSinkProvider with CreatableRelationProvider {
   import ResultSource._
 
   private var loaded: Option[(util.Map[String, String], Table)] = None
@@ -32,14 +42,49 @@ final class ResultSource extends TableProvider with DataSourceRegister {
   override def shortName(): String = "joinless"
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
-    StructType(table(options).columns.map(c => StructField(c.name, c.dataType, c.nullable)))
+    schemaOf(table(options))
 
   override def getTable(
       schema: StructType,
       partitioning: Array[Transform],
       properties: util.Map[String, String]
-  ): Table =
-    table(new CaseInsensitiveStringMap(properties))
+  ): Table = {
+    val opened = table(new CaseInsensitiveStringMap(properties))
+    val (asked, shown) = (columns(schema), columns(schemaOf(opened)))
+    if (asked == shown) opened else new OtherColumns(schema, shown)
+  }
+
+  /** A schema that the user gives, or that of rows which are to be written, reaches `getTable`. */
+  override def supportsExternalMetadata(): Boolean = true
+
+  override def sourceSchema(
+      context: SQLContext,
+      schema: Option[StructType],
+      provider: String,
+      parameters: Map[String, String]
+  ): (String, StructType) = throw JoinlessErrors.format("STREAM")
+
+  override def createSource(
+      context: SQLContext,
+      metadata: String,
+      schema: Option[StructType],
+      provider: String,
+      parameters: Map[String, String]
+  ): Source = throw JoinlessErrors.format("STREAM")
+
+  override def createSink(
+      context: SQLContext,
+      parameters: Map[String, String],
+      partitions: Seq[String],
+      mode: OutputMode
+  ): Sink = throw JoinlessErrors.format("SINK")
+
+  override def createRelation(
+      context: SQLContext,
+      mode: SaveMode,
+      parameters: Map[String, String],
+      data: DataFrame
+  ): BaseRelation = throw JoinlessErrors.format("SINK")
 
   /** Both calls of one `load()` see the same batch. */
   private def table(options: CaseInsensitiveStringMap): Table = synchronized {
@@ -79,12 +124,31 @@ final class ResultSource extends TableProvider with DataSourceRegister {
   }
 }
 
+/** What a result is not: a table of these columns. Whoever writes is told that nothing can be written. */
+final private class OtherColumns(asked: StructType, shown: String) extends SupportsRead {
+
+  override def name: String = "joinless"
+
+  override def schema: StructType = asked
+
+  override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    throw JoinlessErrors.format("SCHEMA", "given" -> ResultSource.columns(asked), "columns" -> shown)
+}
+
 object ResultSource {
   final private val Checkpoint = "checkpointLocation"
   final private val Inputs = "inputs"
   final private val BatchId = "batchId"
   final private val Operator = "operator"
   private val known = Seq(Checkpoint, BatchId, Operator, Inputs)
+
+  private def schemaOf(table: Table): StructType =
+    StructType(table.columns.map(c => StructField(c.name, c.dataType, c.nullable)))
+
+  private[source] def columns(schema: StructType): String =
+    schema.map(f => s"${f.name} ${f.dataType.sql}").mkString(", ")
 
   private def checkNames(options: CaseInsensitiveStringMap): Unit =
     options.asCaseSensitiveMap.asScala.toSeq.sorted.foreach { case (option, value) =>

@@ -25,7 +25,7 @@ final case class BlockSpec(shape: BlockShape, shares: IndexedSeq[Int]) {
   /** The block with another shape in the same cells. */
   def shaped(change: BlockShape => BlockShape): BlockSpec = copy(shape = change(shape))
 
-  def cells: Int = shares.product
+  def cells: Int = shares.foldLeft(1)(Math.multiplyExact(_, _))
 
   /** How far apart the numbers of two cells are whose coordinates differ by one at an attribute, per attribute. */
   def strides: IndexedSeq[Int] = shares.scanRight(1)(_ * _).tail

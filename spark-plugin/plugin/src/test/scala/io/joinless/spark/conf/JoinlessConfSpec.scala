@@ -33,7 +33,7 @@ class JoinlessConfSpec extends AnyFunSuite with SharedSpark {
 
   test("lists of name=number are read, spaces and all") {
     withConf("spark.joinless.placement.shares" -> "a.dst=4, b.dst = 2") {
-      assert(JoinlessConf.active.shares == Map("a.dst" -> 4, "b.dst" -> 2))
+      assert(JoinlessConf.active.shares == Map("a.dst" -> 4L, "b.dst" -> 2L))
     }
     withConf("spark.joinless.relationSizes" -> "big one=5000000000") {
       assert(JoinlessConf.active.relationSizes == Map("big one" -> 5000000000L))
@@ -51,11 +51,16 @@ class JoinlessConfSpec extends AnyFunSuite with SharedSpark {
       "placement.shares" -> "a.dst",
       "placement.shares" -> "a.dst=0",
       "relationSizes" -> "=4",
+      "relationSizes" -> "a=9223372036854775808",
+      "relationSizes" -> "a=1,a=2",
+      "placement.shares" -> "a.dst=9223372036854775808",
+      "placement.shares" -> "a.dst=1,a.dst=1",
       "placement.maxReplication" -> "0.5",
       "placement.maxCells" -> "-1",
       "cache.maxBytes" -> "-1"
     ).foreach { case (key, value) =>
-      intercept[IllegalArgumentException](spark.conf.set(s"spark.joinless.$key", value))
+      val refused = intercept[IllegalArgumentException](spark.conf.set(s"spark.joinless.$key", value))
+      assert(refused.getMessage.contains("INVALID_CONF_VALUE"), key)
     }
   }
 }

@@ -49,7 +49,8 @@ object ExecutorCores {
     val cores = if (conf.contains(config.EXECUTOR_CORES)) conf.get(config.EXECUTOR_CORES) else 1
     // a text: some versions take parts of a core
     val cpus = BigDecimal(conf.get(config.CPUS_PER_TASK.key, "1"))
-    executors * (if (cpus > 0) (cores / cpus).toInt else cores)
+    val all = executors * (if (cpus > 0) (BigDecimal(cores) / cpus).toBigInt else BigInt(cores))
+    all.min(BigInt(Int.MaxValue)).toInt
   }
 
   final private val WaitNanos = 30L * 1000 * 1000 * 1000

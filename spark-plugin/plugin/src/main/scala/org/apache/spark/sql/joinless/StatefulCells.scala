@@ -51,14 +51,20 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
   /** Runs `f` on each partition of `rows` with its store, opened at the version of `stateInfo` and aborted unless committed. */
   final protected def mapCells(rows: RDD[InternalRow])(
       f: (CellStore, Iterator[InternalRow]) => Iterator[InternalRow]
-  ): RDD[InternalRow] = rows.mapPartitionsWithStateStore(
-    getStateInfo,
-    keySchema,
-    valueSchema,
-    keyEncoder,
-    session.sessionState,
-    Some(session.streams.stateStoreCoordinator)
-  )((store, rows) => f(new CellStore(store), rows))
+  ): RDD[InternalRow] = {
+    val cells = rows.mapPartitionsWithStateStore(
+      getStateInfo,
+      keySchema,
+      valueSchema,
+      keyEncoder,
+      session.sessionState,
+      Some(session.streams.stateStoreCoordinator)
+    )((store, rows) => f(new CellStore(store), rows))
+    new LoadedCells(cells, unloadable)
+  }
+
+  /** The error to throw where a cell's store cannot be loaded; called in its task. */
+  protected def unloadable: (Int, Throwable) => Throwable
 
   /** Adds what Spark's store says of itself to the operator's metrics; gives how many entries and bytes it says it has. */
   final protected def addStoreMetrics(store: CellStore): (Long, Long) = {

@@ -21,6 +21,7 @@ class ExecutorCoresSpec extends AnyFunSuite with SharedSpark {
     assert(asked("spark.executor.instances" -> "5", "spark.executor.cores" -> "4") == 20)
     assert(asked("spark.executor.instances" -> "5", "spark.executor.cores" -> "4", "spark.task.cpus" -> "3") == 5)
     val dynamic = Seq("spark.dynamicAllocation.enabled" -> "true", "spark.executor.cores" -> "4")
+    assert(asked("spark.executor.instances" -> "2147483647", "spark.executor.cores" -> "4") == Int.MaxValue)
     assert(asked(dynamic: _*) == 0)
     assert(asked(dynamic :+ "spark.dynamicAllocation.minExecutors" -> "2": _*) == 8)
     assert(asked(dynamic :+ "spark.dynamicAllocation.initialExecutors" -> "3": _*) == 12)
