@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import joinless
 from support.folders import Folders
+from support.process import run_python
 
 CHANGE = "k long, v long, _change_type string"
 
@@ -105,3 +107,65 @@ def test_the_full_result_keeps_deleted_rows_away_from_every_filter(tables: Folde
     stored = reader.option("inputs", "p").load(str(tables.at("cp")))
     assert stored.where("row.k = 1").collect() == []
     assert stored.count() == 60
+
+
+NAMED_BY_SPARK = [
+    "SELECT k, count_if(v > 1) AS n, SUM(v) AS s FROM p GROUP BY k",
+    "SELECT k, SUM(NULLIF(v * 2, 4)) AS s, COUNT(*) AS n FROM p GROUP BY k",
+    "SELECT p.k, NULLIF(p.v + 1, 2) AS z, r.v FROM p JOIN r ON p.k = r.k AND p.v * r.v BETWEEN 0 AND 99",
+    "SELECT p.k, r.v FROM p LEFT JOIN r ON NULLIF(p.k + 1, 1) = NULLIF(r.k + 1, 1)",
+]
+
+FIRST = """
+import sys
+from pathlib import Path
+import joinless
+from conftest import quiet_builder
+from support.folders import Folders
+
+spark = joinless.configure(quiet_builder()).getOrCreate()
+tables = Folders(spark, Path(sys.argv[1]))
+for name in "pr":
+    joinless.changelog(tables.stream(name, sys.argv[2])).createOrReplaceTempView(name)
+for i, sql in enumerate(sys.argv[3:]):
+    print(len(tables.run(joinless.enumerate_deltas(tables.session.sql(sql), output="weight"), f"cp{i}")))
+"""
+
+
+def test_names_that_spark_makes_are_not_recorded(tables: Folders) -> None:
+    """Their numbers are others in each process."""
+    for name in "pr":
+        tables.put(name, [(1, 3, "insert"), (2, 4, "insert")], CHANGE)
+    first = run_python(FIRST, str(tables.folder), CHANGE, *NAMED_BY_SPARK)
+    assert first.stdout.split() == ["2"] * len(NAMED_BY_SPARK), first.stderr[-3000:]
+    tables.session.sql("SELECT NULLIF(id + 1, 2) FROM range(3) WHERE id * id BETWEEN 1 AND 2").collect()
+    tables.put("p", [(1, 3, "delete")], CHANGE)
+    for i, sql in enumerate(NAMED_BY_SPARK):
+        query = tables.session.sql(sql)
+        told = tables.run(joinless.enumerate_deltas(query, output="weight"), f"cp{i}")
+        assert [row[-1] for row in told] == [-1], sql
+        assert len(joinless.enumerate_full(query, checkpoint=str(tables.at(f"cp{i}"))).collect()) == 1
+
+
+def test_the_full_result_is_that_of_the_session_in_every_thread(spark: SparkSession, tmp_path: Path) -> None:
+    tables = Folders(spark, tmp_path)
+    tables.session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    schema = "k long, ts timestamp, _change_type string"
+    tables.session.sql("SELECT 1L k, TIMESTAMP'2026-03-01 00:00:00' ts, 'insert' _change_type").write.parquet(
+        str(tables.at("t"))
+    )
+    joinless.changelog(tables.stream("t", schema)).createOrReplaceTempView("t")
+    query = tables.session.sql("SELECT k FROM t WHERE ts >= TIMESTAMP'2026-01-01 00:00:00'")
+    deltas = joinless.enumerate_deltas(query, output="weight")
+    assert tables.run(deltas, "cp") == [(1, 1)]
+
+    def full(condition: str) -> list[tuple[int, ...]]:
+        asked = tables.session.sql(f"SELECT k FROM t WHERE ts >= TIMESTAMP'{condition}'")
+        return [tuple(row) for row in joinless.enumerate_full(asked, checkpoint=str(tables.at("cp"))).collect()]
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(full, ["2026-01-01 00:00:00"] * 4)) == [[(1,)]] * 4
+        # nine hours later there, which is that text in UTC
+        for other in ("2026-01-01 09:00:00", "2025-12-31 15:00:00"):
+            with pytest.raises(Exception, match="JOINLESS_STATE_MISMATCH"):
+                pool.submit(full, other).result()

@@ -31,7 +31,7 @@ object PythonApi {
   /** Whether the session was created with the extension. */
   def isInstalled(session: SparkSession): Boolean = Inspection.hasExtension(session)
 
-  def explainText(df: Dataset[_]): String = {
+  def explainText(df: Dataset[_]): String = Inspection.within(df.sparkSession) {
     val plan = look(df)
     val trees = plan.blocks.map { spec =>
       val deltas = plan.deltas.get(spec.id).map(d => "\n" + DeltasText(spec, d))
@@ -42,15 +42,16 @@ object PythonApi {
     else (trees ++ plan.groups ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
   }
 
-  def explainMermaid(df: Dataset[_]): String = JoinTreeGraph.mermaid(look(df).blocks)
+  def explainMermaid(df: Dataset[_]): String =
+    Inspection.within(df.sparkSession)(JoinTreeGraph.mermaid(look(df).blocks))
 
-  def explainJson(df: Dataset[_]): String = {
+  def explainJson(df: Dataset[_]): String = Inspection.within(df.sparkSession) {
     val plan = look(df)
     JoinTreeGraph.json(plan.blocks, plan.reasons)
   }
 
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`, `arguments`. */
-  def whyNotJson(df: Dataset[_]): String = JoinTreeGraph.json(look(df).reasons)
+  def whyNotJson(df: Dataset[_]): String = Inspection.within(df.sparkSession)(JoinTreeGraph.json(look(df).reasons))
 
   /** `df` as a relation of which the column `changeType`, or `weight`, tells the changes; `_change_type` where both are
     * null.

@@ -18,8 +18,7 @@ import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, S
 object Changes {
 
   /** The relation whose changes `df` tells, by a column of change types or one of signed integer weights. */
-  def changelog(df: DataFrame, changeType: Option[String], weight: Option[String]): DataFrame = {
-    checked(df)
+  def changelog(df: DataFrame, changeType: Option[String], weight: Option[String]): DataFrame = of(df) {
     val plan = Plans.analyzed(df)
     val node = (changeType, weight) match {
       case (Some(changes), Some(name)) => throw JoinlessErrors.twoChangeColumns(name, changes, SourceNames.of(plan))
@@ -33,8 +32,7 @@ object Changes {
   }
 
   /** The rows of `df`, a changelog or not, whose time in `column` is not longer ago than `after`, by the watermark. */
-  def expire(df: DataFrame, column: String, after: String): DataFrame = {
-    checked(df)
+  def expire(df: DataFrame, column: String, after: String): DataFrame = of(df) {
     Plans.dataFrame(df, expiring(Plans.analyzed(df), column, after))
   }
 
@@ -64,8 +62,7 @@ object Changes {
     } catch { case NonFatal(_) => None }
 
   /** The changes of `df`'s result. */
-  def deltas(df: DataFrame, form: DeltaForm): DataFrame = {
-    checked(df)
+  def deltas(df: DataFrame, form: DeltaForm): DataFrame = of(df) {
     Plans.dataFrame(df, marked(Plans.analyzed(df), form))
   }
 
@@ -114,8 +111,10 @@ object Changes {
       case _ => several
     }
 
-  private def checked(df: DataFrame): Unit = {
+  /** A mark on `df`, put there in the settings of its session. */
+  private def of(df: DataFrame)(marked: => DataFrame): DataFrame = {
     if (!Inspection.hasExtension(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
+    Inspection.within(df.sparkSession)(marked)
   }
 }

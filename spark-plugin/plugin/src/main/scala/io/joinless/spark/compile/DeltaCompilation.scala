@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.SparkMembers
 
-/** A query with what asks for its changes compiled, in the settings of its session. */
+/** A query with what asks for its changes compiled, in the settings of its session, whatever thread asks for it. */
 object DeltaCompilation {
 
   /** The plan with its deltas compiled; an error says why that cannot be.
@@ -39,7 +39,7 @@ object DeltaCompilation {
     else
       SparkMembers.missing match {
         case Some(member) => Left(Reason.unsupportedSpark(member))
-        case None => compiler(session, recorded)(analyzed)
+        case None => Inspection.within(session)(compiler(session, recorded)(analyzed))
       }
 
   /** A plain query in append mode with its trees of joins that wait compiled ([[OuterJoins]]); a tree that Spark keeps says why.
@@ -49,7 +49,7 @@ object DeltaCompilation {
   def plain(session: SparkSession, analyzed: LogicalPlan, run: => RunState): LogicalPlan = {
     val conf = Inspection.conf(session)
     if (!conf.enabled || SparkMembers.missing.isDefined || !OuterJoins.in(analyzed)) analyzed
-    else {
+    else Inspection.within(session) {
       val compiled = OuterJoins.replaced(DeltaCompiler.inlined(analyzed))(outerJoins(session, conf, run))
       if (compiled.exists(_.isInstanceOf[DeltaRows])) compiled else analyzed
     }
@@ -85,7 +85,7 @@ object DeltaCompilation {
 
   /** The columns by which all rows of a query's result differ; none where the query does not say so. */
   def key(session: SparkSession, analyzed: LogicalPlan): Seq[Attribute] =
-    compiler(session, None).key(analyzed).getOrElse(Nil)
+    Inspection.within(session)(compiler(session, None).key(analyzed).getOrElse(Nil))
 
   private def compiler(session: SparkSession, recorded: => Option[Seq[BlockShape]]): DeltaCompiler =
     new DeltaCompiler(Inspection.conf(session), new SqlText(session), recorded, Inspection.template(session, _))

@@ -14,6 +14,7 @@ import io.joinless.spark.rules.{
   ExtractJoinBlock,
   JoinBlock,
   LeafSource,
+  MadeNames,
   MeaningTexts,
   RelationNames,
   Scan,
@@ -134,9 +135,11 @@ final class DeltaCompiler(
 
   /** The optimized template; what joins bring that stand in the place of subqueries is optimized, too. */
   private def optimized(template: LogicalPlan): LogicalPlan = {
-    val first = optimize(FirstRows.in(template))
-    FirstRows.in(if (Subqueries.has(first)) optimize(FirstRows.in(Subqueries.joined(first))) else first)
+    val first = named(FirstRows.in(template))
+    FirstRows.in(if (Subqueries.has(first)) named(FirstRows.in(Subqueries.joined(first))) else first)
   }
+
+  private def named(template: LogicalPlan): LogicalPlan = MadeNames.replaced(optimize(template))
 
   /** The plan with a stream of changes in the place of each GROUP BY, and of what stands below a join and is no rows of a stream. */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
@@ -249,7 +252,7 @@ final class DeltaCompiler(
     else {
       val source = LeafSource(plan)
       val retractable = groups.nonEmpty && !streams.closing
-      if (retractable) groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty), TimeZones.in(plan)))
+      if (retractable) groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty), TimeZones.ofTextsIn(plan)))
       val shown = plan.output.map(source.resolve(_)).map {
         case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
         case _ => -1
@@ -294,7 +297,10 @@ final class DeltaCompiler(
     }
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
     val shape = form.shape.copy(origins = Some(origins))
-    form.rewrite.weighted(shape.filteredBefore(template.map(streams.filtersOfChangelogs)), scans)
+    val zone = template.map(streams.zonesOfChangelogs).reduce(TimeZones.both)
+    val before = shape.filteredBefore(template.map(streams.filtersOfChangelogs))
+    val filtered = before.copy(meaning = before.meaning.map(m => m.copy(zone = TimeZones.both(m.zone, zone))))
+    form.rewrite.weighted(filtered, scans)
       .copy(times = layout.times)
   }
 

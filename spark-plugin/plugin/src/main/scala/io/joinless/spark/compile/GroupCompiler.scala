@@ -2,7 +2,7 @@ package io.joinless.spark.compile
 
 import io.joinless.spark.plans.{AnyOf, BestRows, DeltaForm, FunctionOfRows, GroupFunction, Groups, Reason}
 import io.joinless.spark.rules.FunctionArguments.{argument, isRecomputed, recomputed, takesSums}
-import io.joinless.spark.rules.{Demand, FunctionArguments, Names, RowsDigest, TimeZones, WeightedRows}
+import io.joinless.spark.rules.{Demand, FunctionArguments, LeafSource, Names, RowsDigest, TimeZones, WeightedRows}
 import io.joinless.spark.spec.{ColumnSpec, FactorLift, FunctionKind, FunctionSpec, GroupShape, TimeSpec}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -145,7 +145,7 @@ private[compile] object GroupCompiler {
       GroupShape(
         keys.map { case (text, value) => ColumnSpec(text, KeyBytes.storedType(value.dataType)) }.toIndexedSeq,
         specs.toIndexedSeq,
-        zone = TimeZones.of(keys.map(_._2) ++ arguments.flatten),
+        zone = TimeZones.ofTexts((keys.map(_._2) ++ arguments.flatten).map(LeafSource(grouping.child).resolve)),
         origin = Some(RowsDigest.origin(grouped)),
         closes = closes
       ),

@@ -244,11 +244,16 @@ final private[compile] class Streams(val closing: Boolean = false) {
   }
 
   /** The conditions that stand below the marks of the changelogs which a plan reads, as they are recorded. */
-  def filtersOfChangelogs(plan: LogicalPlan): IndexedSeq[String] = plan.collect { case ref: StreamRef =>
+  def filtersOfChangelogs(plan: LogicalPlan): IndexedSeq[String] = belowMarks(plan).flatMap(StoredRows.filters(_))
+
+  /** The time zones on which these conditions depend. */
+  def zonesOfChangelogs(plan: LogicalPlan): Option[String] =
+    belowMarks(plan).map(rows => TimeZones.ofTexts(LeafSource(rows).conditions)).reduceOption(TimeZones.both).flatten
+
+  private def belowMarks(plan: LogicalPlan): IndexedSeq[LogicalPlan] = plan.collect { case ref: StreamRef =>
     all(ref.number) match {
-      case Changelog(changes, _, _, _, _) if !isDerived(ref) =>
-        StoredRows.filters(EliminateView(EliminateSubqueryAliases(changes)))
-      case _ => Nil
+      case Changelog(changes, _, _, _, _) if !isDerived(ref) => Some(EliminateView(EliminateSubqueryAliases(changes)))
+      case _ => None
     }
   }.flatten.toIndexedSeq
 

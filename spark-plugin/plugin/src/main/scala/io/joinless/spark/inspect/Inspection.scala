@@ -54,6 +54,9 @@ object Inspection {
     }
   }
 
+  /** Runs `body` in the settings of a session, whatever thread asks for it ([[SessionPlans.active]]). */
+  def within[A](session: SparkSession)(body: => A): A = new SessionPlans(session).active(body)
+
   def conf(session: SparkSession): JoinlessConf = new JoinlessConf(new SessionPlans(session).conf)
 
   def partitions(session: SparkSession): Int = new SessionPlans(session).conf.numShufflePartitions

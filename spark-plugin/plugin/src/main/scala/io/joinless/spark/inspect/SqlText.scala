@@ -7,7 +7,6 @@ import io.joinless.spark.spec.SqlTexts
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, Project, Statistics}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.joinless.{KeyBytes, SessionPlans}
 import org.apache.spark.sql.types.{DataType, NullType}
 
@@ -122,8 +121,7 @@ object SqlText {
     types.indices.find(column(_) == text).map(i => BoundReference(i, types(i), nullable = true))
 
   private def parsed(own: SessionPlans, texts: Seq[String], types: Seq[DataType]): Seq[Expression] =
-    // the table of a full result is loaded while a caller's conf is in force, which goes before the active session's
-    own.active(SQLConf.withExistingConf(own.conf)(StreamContext.inspecting {
+    own.active(StreamContext.inspecting {
       val columns = types.zipWithIndex.map { case (dataType, i) => AttributeReference(column(i), dataType)() }
       val list = texts.map { text =>
         RecordedExpressions.checkText(text)
@@ -144,7 +142,7 @@ object SqlText {
           })
         case other => throw new IllegalStateException(s"not a projection: $other")
       }
-    }))
+    })
 
   private def valueOf(named: NamedExpression): Expression = named match {
     case Alias(value, _) => value

@@ -35,7 +35,8 @@ private[spark] object LeafSource {
   }
 
   private def columns(plan: LogicalPlan, called: String => String): LeafSource = {
-    val names = Names.distinct(plan.output.map(_.name).toIndexedSeq)
+    val own = plan.output.map(_.name).toIndexedSeq
+    val names = if (plan.children.isEmpty) Names.distinct(own) else MadeNames.withoutNumbers(own)
     val scope = plan.output.zip(names).map { case (a, name) => a.exprId -> a.withName(called(name)).withQualifier(Nil) }
     LeafSource(scope.toMap, Nil)
   }

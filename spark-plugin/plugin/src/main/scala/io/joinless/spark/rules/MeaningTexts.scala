@@ -48,6 +48,9 @@ private[spark] object MeaningTexts {
   /** A text as the name of a column in other texts: quotes would be quoted again in each. */
   def asName(text: String): String = text.replace("`", "")
 
+  /** An expression in the names of its columns alone. */
+  def unqualified(expression: Expression): String = text(expression)
+
   private def text(expression: Expression): String =
     sql(OuterScope.replace(expression)(_.withQualifier(Nil)))
 

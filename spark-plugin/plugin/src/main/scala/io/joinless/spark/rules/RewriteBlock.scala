@@ -3,7 +3,16 @@ package io.joinless.spark.rules
 import io.joinless.spark.plans.InPlaceOf
 import io.joinless.engine.query.JoinTree
 import io.joinless.spark.plans.{DeltaForm, JoinFreeJoin, SumPart}
-import io.joinless.spark.spec.{BlockShape, ColumnSpec, MeaningSpec, NodeId, ReducedBlock, ResultSpec, SqlTexts}
+import io.joinless.spark.spec.{
+  BlockShape,
+  ColumnSpec,
+  MadeName,
+  MeaningSpec,
+  NodeId,
+  ReducedBlock,
+  ResultSpec,
+  SqlTexts
+}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -62,8 +71,8 @@ final class RewriteBlock(layout: BlockLayout) {
       MeaningTexts.ofConditions(layout.residuals ++ layout.late, layout.block.leaves),
       layout.output.map { case (_, value) => MeaningTexts.of(value, layout.block.leaves) },
       TimeZones.both(
-        TimeZones.of(layout.residuals ++ layout.late ++ layout.output.map(_._2)),
-        leaves.filter(layout.changelogs).map(i => TimeZones.in(scan(i, layout.block.leaves(i).plan))).reduce(
+        TimeZones.ofTexts(layout.residuals ++ layout.late ++ layout.output.map(_._2)),
+        leaves.filter(layout.changelogs).map(i => TimeZones.ofTextsIn(scan(i, layout.block.leaves(i).plan))).reduce(
           TimeZones.both
         )
       )
@@ -78,7 +87,10 @@ final class RewriteBlock(layout: BlockLayout) {
     // what only a sum needs is not told with a row
     val told = layout.output.filterNot { case (a, _) => layout.block.summed.hidden(a.exprId) }
     ResultSpec(
-      told.map { case (a, _) => ColumnSpec(a.name, KeyBytes.storedType(a.dataType)) },
+      told.map { case (a, meaning) =>
+        val name = if (MadeName.is(a.name)) MeaningTexts.of(meaning, layout.block.leaves) else a.name
+        ColumnSpec(name, KeyBytes.storedType(a.dataType))
+      },
       told.map { case (_, meaning) => texts.of(positional(meaning)) },
       layout.late.map(condition => texts.of(positional(condition))),
       layout.boundResiduals.map(texts.of),

@@ -62,7 +62,7 @@ private[spark] object SummedArguments {
       case value =>
         val own = before(leaf).own(value)
         computed(leaf).collectFirst { case (Alias(same, _), a) if same.semanticEquals(own) => a }.getOrElse {
-          val name = own match {
+          val name = value match {
             case Attempt(argument) => argument
             case Failure(argument) => argument
             case If(condition, Literal.TrueLiteral, Literal(null, _)) => condition

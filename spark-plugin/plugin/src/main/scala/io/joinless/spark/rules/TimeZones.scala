@@ -1,7 +1,9 @@
 package io.joinless.spark.rules
 
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, TimeZoneAwareExpression}
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal, TimeZoneAwareExpression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType, TimestampType}
 
 /** The time zones on which values depend. SQL texts do not show them: a session has one, and each session its own. */
 private[spark] object TimeZones {
@@ -14,6 +16,26 @@ private[spark] object TimeZones {
     }).flatten.distinct.sorted
     Option.when(zones.nonEmpty)(zones.mkString(", "))
   }
+
+  /** Those, and the zone in which texts show instants: equal texts of two zones are different instants. */
+  def ofTexts(expressions: Seq[Expression]): Option[String] =
+    both(of(expressions), Option.when(expressions.exists(_.exists(isInstant)))(SQLConf.get.sessionLocalTimeZone))
+
+  private def isInstant(e: Expression): Boolean = e match {
+    case Literal(value, dataType) => value != null && hasInstants(dataType)
+    case _ => false
+  }
+
+  private def hasInstants(dataType: DataType): Boolean = dataType match {
+    case TimestampType => true
+    case ArrayType(element, _) => hasInstants(element)
+    case MapType(key, value, _) => hasInstants(key) || hasInstants(value)
+    case StructType(fields) => fields.exists(f => hasInstants(f.dataType))
+    case _ => false
+  }
+
+  /** Of all expressions in a plan, and of its texts. */
+  def ofTextsIn(plan: LogicalPlan): Option[String] = ofTexts(plan.collect { case node => node.expressions }.flatten)
 
   /** Of all expressions in a plan. */
   def in(plan: LogicalPlan): Option[String] = of(plan.collect { case node => node.expressions }.flatten)

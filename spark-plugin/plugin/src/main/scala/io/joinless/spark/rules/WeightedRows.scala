@@ -113,7 +113,7 @@ final case class WeightedRows(
 
   /** Takes down with what keeps state next below what is made of its rows: a row must go as what it came. */
   private def noted(texts: Seq[String], of: Seq[Expression]): WeightedRows = {
-    val zone = TimeZones.of(of)
+    val zone = TimeZones.ofTexts(of)
     def note(below: LogicalPlan): LogicalPlan = below match {
       case join: JoinFreeJoin =>
         val meaning = join.shape.meaning.map(m =>

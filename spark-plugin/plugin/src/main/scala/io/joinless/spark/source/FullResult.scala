@@ -36,7 +36,9 @@ object FullResult {
     if (!Inspection.hasExtension(session)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
     lazy val state = CommittedState(session, checkpoint, batch)
-    Plans.dataFrame(df, new FullResult(session, state, operator).full(Plans.analyzed(df)))
+    Inspection.within(session) {
+      Plans.dataFrame(df, new FullResult(session, state, operator).full(Plans.analyzed(df)))
+    }
   }
 }
 

@@ -77,7 +77,7 @@ object GroupFormat {
 
   /** Whether the same is kept, under the same keys. */
   def holdsSame(before: GroupShape, now: GroupShape): Boolean =
-    before.columns == now.columns && before.functions == now.functions
+    MadeName.forgotten(before.columns, now.columns) == now.columns && before.functions == now.functions
 
   /** Why state of `before` cannot go on as `now`, in a sentence. */
   def difference(before: GroupShape, now: GroupShape): Option[String] = {

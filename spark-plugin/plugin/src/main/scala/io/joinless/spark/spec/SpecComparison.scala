@@ -14,7 +14,7 @@ import io.joinless.spark.errors.Mismatch
 object SpecComparison {
 
   def difference(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] =
-    ofState(recorded, planned)
+    ofState(MadeName.forgotten(recorded, planned), planned)
       .orElse(meaning(recorded, planned).map(Mismatch.Filter -> _))
       .orElse(swapped(recorded, planned).map(Mismatch.Query -> _))
 
@@ -86,7 +86,8 @@ object SpecComparison {
   private def told(shape: BlockShape) = shape.reduction.map(r => (r.once, r.sums, r.failures))
 
   /** Whether the state of a recorded block can be that of a planned one, as far as the block itself says it. */
-  def storesSame(recorded: BlockShape, planned: BlockShape): Boolean = ofState(recorded, planned).isEmpty
+  def storesSame(recorded: BlockShape, planned: BlockShape): Boolean =
+    ofState(MadeName.forgotten(recorded, planned), planned).isEmpty
 
   private def columns(recorded: BlockShape, planned: BlockShape): Option[String] =
     pairs(recorded, planned).collectFirst {

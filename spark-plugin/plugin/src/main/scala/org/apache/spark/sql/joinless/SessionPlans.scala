@@ -16,8 +16,10 @@ final class SessionPlans(val session: SparkSession) {
 
   def conf: SQLConf = own.sessionState.conf
 
-  /** Runs `body` with this session as the active one of the thread. */
-  def active[A](body: => A): A = own.withActive(body)
+  /** Runs `body` with this session as the active one of the thread, and its settings as those in force, whatever the thread has: texts of
+    * expressions and the analyzer read them there. What reads, records or compares plans of a session does so here.
+    */
+  def active[A](body: => A): A = own.withActive(SQLConf.withExistingConf(conf)(body))
 
   def parseExpression(text: String): Expression = own.sessionState.sqlParser.parseExpression(text)
 
