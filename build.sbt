@@ -75,6 +75,8 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
     libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
     Test / javaOptions ++= sparkJavaOptions ++ Seq(
       "-Xmx4g",
+      "-Xmn768m", // what a batch leaves behind dies young
+      "-XX:MetaspaceSize=512m",
       "-XX:+UseSerialGC",
       "-XX:TieredStopAtLevel=1",
       "-XX:ReservedCodeCacheSize=240m"

@@ -22,7 +22,7 @@ TEST_JAR = ROOT / "spark-plugin" / "plugin" / "target" / "scala-2.13" / "joinles
 BENCH_CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "classes"  # the benchmark's sink
 #: Plans live shorter than their compilation would take. With one compiler alone the code cache would be small, full of
 #: what they leave behind, and swept all the time.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
+JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xmn512m -XX:MetaspaceSize=256m"
 #: For short programs: small pages, since each hash table and each sort takes one; no process for each file that Hadoop
 #: writes; no code that lives shorter than its compilation.
 QUICK = {
@@ -132,12 +132,20 @@ def set_permissions_without_processes(session: SparkSession) -> None:
     jvm.io.joinless.spark.LocalFiles.use(session.sparkContext._jsc.hadoopConfiguration())
 
 
+def look_at_no_jobs(session: SparkSession) -> None:
+    """From here on, Spark does not compute what it would keep of each job for its UI."""
+    jvm = session._jvm
+    assert jvm is not None
+    jvm.org.apache.spark.sql.joinless.Unobserved.apply(session._jsparkSession)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The shared session, with Joinless and Delta in it, in this order; tests/test_delta.py runs the other one."""
     session = joinless.configure(with_delta(quiet_builder())).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     set_permissions_without_processes(session)
+    look_at_no_jobs(session)
     yield session
     session.stop()
 

@@ -1,5 +1,6 @@
 package io.joinless.spark
 
+import org.apache.spark.sql.joinless.Unobserved
 import org.apache.spark.sql.SparkSession
 
 /** The one Spark session of all tests of a JVM, with the extension installed. A test that changes confs works on
@@ -46,6 +47,7 @@ object SharedSpark {
       .config("spark.log.level", "WARN")
       .getOrCreate()
     LocalFiles.use(session.sparkContext.hadoopConfiguration)
+    Unobserved(session)
     session
   }
 }

@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.spark.api._
-import io.joinless.spark.{SharedSpark, TestFolders}
+import io.joinless.spark.{BatchSql, SharedSpark, TestFolders}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row, classic}
@@ -35,9 +35,9 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     }
 
     def tables(): Unit = {
-      session.createDataset(present.toSeq)(row).toDF("k", "g", "x", "d").createOrReplaceTempView("t")
-      session.createDataset(presentPairs.toSeq)(appended).toDF("k", "g").createOrReplaceTempView("u")
-      session.createDataset(came.toSeq)(appended).toDF("k", "y").createOrReplaceTempView("a")
+      BatchSql.table("t", session.createDataset(present.toSeq)(row), "k", "g", "x", "d")
+      BatchSql.table("u", session.createDataset(presentPairs.toSeq)(appended), "k", "g")
+      BatchSql.table("a", session.createDataset(came.toSeq)(appended), "k", "y")
     }
 
     def start(sql: String, form: String = "change_type"): Unit = {
@@ -124,7 +124,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
 
     def expected(sql: String): Map[Seq[Any], Long] = {
       tables()
-      bag(spark.sql(sql))
+      bag(BatchSql.rows(spark.sql(sql)))
     }
   }
 
@@ -141,8 +141,10 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     case other => other
   }
 
-  protected def bag(df: DataFrame): Map[Seq[Any], Long] =
-    df.collect().toSeq.groupBy(values).map { case (row, copies) => row -> copies.size.toLong }
+  protected def bag(df: DataFrame): Map[Seq[Any], Long] = bag(df.collect().toSeq)
+
+  private def bag(rows: Seq[Row]): Map[Seq[Any], Long] =
+    rows.groupBy(values).map { case (row, copies) => row -> copies.size.toLong }
 
   /** @param oracle what batch SQL is asked, where it does not decide on the rows of `sql` itself */
   protected def check(sql: String, seed: Long, form: String, oracle: Option[String] = None): Unit = {
