@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import AnalysisException, IllegalArgumentException, StreamingQueryException
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -96,18 +98,66 @@ def test_what_cannot_be_a_view_makes_no_table(shop: Shop) -> None:
     assert not (shop.folder / "random").exists()
 
 
-def test_a_table_with_other_columns_is_refused_at_once(shop: Shop) -> None:
-    shop.session.sql(f"CREATE TABLE {shop.at('full')} (city STRING, orders STRING) USING delta")
-    with pytest.raises(joinless.ApplyChangesError) as refused:
-        materialized(shop, PER_CITY, "full")
-    assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER"
+def refused_with(shop: Shop, sql: str, into: str, condition: str, **options: Any) -> str:
+    """The message of a view that is refused before anything runs."""
+    before = sorted(path.name for path in shop.folder.iterdir())
+    with pytest.raises(PySparkException) as refused:
+        materialized(shop, sql, into, **options)
+    assert refused.value.getCondition() == condition
+    assert sorted(path.name for path in shop.folder.iterdir()) == before
+    return str(refused.value)
 
 
-def test_a_table_that_holds_rows_is_refused(shop: Shop) -> None:
+def test_a_view_of_other_columns_or_conditions_works_as_its_error_advises(shop: Shop) -> None:
+    shop.fill(customers=3, items=2, orders=5)
+    materialized(shop, PER_CITY, "one")
+    wider = PER_CITY.replace("SELECT", "SELECT MAX(o.id) AS newest,")
+    advice = refused_with(shop, wider, "one", "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER")
+    assert "A query that needs other columns needs a new target and a new checkpoint, both." in advice
+    materialized(shop, wider, "wider")
+    shop.check("wider", wider, advice)
+    narrower = PER_CITY.replace("GROUP BY", "WHERE o.id > 1 GROUP BY")
+    advice = refused_with(shop, narrower, "one", "JOINLESS_STATE_MISMATCH.QUERY")
+    assert "with a new checkpoint and, where it fills a table, a new table." in advice
+    materialized(shop, narrower, "narrower")
+    shop.check("narrower", narrower, advice)
+
+
+def test_a_table_that_holds_rows_is_filled_as_its_error_advises(shop: Shop) -> None:
     shop.fill(customers=2, items=2, orders=3)
     shop.session.sql(f"CREATE TABLE {shop.at('full')} USING delta AS SELECT 'Oslo' AS city, 1L AS orders, 2L AS pieces")
-    with pytest.raises(StreamingQueryException, match="TARGET_NOT_EMPTY"):
-        materialized(shop, PER_CITY, "full")
+    advice = refused_with(shop, PER_CITY, "full", "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY")
+    statement = re.search(r"Empty the target \((DELETE FROM .*?)\)", advice)
+    assert statement
+    shop.session.sql(statement[1])
+    materialized(shop, PER_CITY, "full")
+    shop.check("full", PER_CITY, advice)
+
+
+def test_batch_0_that_is_in_the_table_but_not_in_the_checkpoint_goes_on(shop: Shop) -> None:
+    shop.fill(customers=2, items=2, orders=3)
+    materialized(shop, PER_CITY, "half")
+    for name in ("0", ".0.crc"):
+        (shop.folder / "half-checkpoint" / "commits" / name).unlink(missing_ok=True)
+    version = shop.version("half")
+    materialized(shop, PER_CITY, "half")
+    assert shop.version("half") == version
+
+
+def test_a_table_of_another_kind_is_refused_at_once(shop: Shop) -> None:
+    shop.session.sql("SELECT 'Oslo' AS city, 1L AS orders, 2L AS pieces").createOrReplaceTempView("no_delta")
+    shop.streams()
+    with pytest.raises(joinless.ApplyChangesError) as refused:
+        joinless.materialize(shop.session.sql(PER_CITY), "no_delta", shop.folder / "cp")
+    assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.TARGET_NOT_DELTA"
+
+
+def test_a_key_that_is_not_unique_is_left_out_as_its_error_advises(shop: Shop) -> None:
+    shop.fill(customers=2, items=2, orders=6)
+    with pytest.raises(StreamingQueryException, match=r"KEY_NOT_UNIQUE.*leave the key out"):
+        materialized(shop, BOUGHT, "bought", key="city")
+    materialized(shop, BOUGHT, "bought")
+    shop.check("bought", BOUGHT, "without a key")
 
 
 def test_a_checkpoint_without_its_table_is_refused(shop: Shop) -> None:
@@ -125,12 +175,15 @@ def test_progress_tells_of_groups(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     session.createDataFrame([(i % 3, i) for i in range(9)], "k INT, x INT").write.json(str(tmp_path / "rows"))
     rows = session.readStream.schema("k INT, x INT").json(str(tmp_path / "rows"))
-    view = joinless.materialize(
-        rows.groupBy("k").max("x").toDF("k", "x"), f"delta.`{tmp_path / 'top'}`", tmp_path / "cp"
-    )
-    view.processAllAvailable()
-    told = joinless.progress(view)
+    top = f"delta.`{tmp_path / 'top'}`"
+    view = joinless.materialize(rows.groupBy("k").max("x").toDF("k", "x"), top, tmp_path / "cp")
+    until = time.monotonic() + 60
+    while view.status["message"] != "Waiting for next trigger" and time.monotonic() < until:
+        time.sleep(0.05)
+    told = joinless.progress(top)  # a view has the name of its table
+    waiting = view.status["message"]
     view.stop()
+    assert waiting == "Waiting for next trigger"  # an idle view does not poll its sources without a pause
     assert told is not None
     assert (told.groups_touched, told.group_entries, told.group_rows_out, told.stored_rows) == (3, 3, 3, 0)
     assert told.memory_bytes > 0

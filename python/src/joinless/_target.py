@@ -34,16 +34,21 @@ class Target:
     def create(self, changes: DataFrame, key: Sequence[str], checkpoint: str) -> None:
         """Makes the table with the columns of a query, where it is not there and its checkpoint has not begun.
 
-        Before that, it checks the columns and the key, so that no table is made for what cannot be applied to it.
+        Before that, it checks the columns and the key, so that no table is made for what cannot be applied to it. A
+        table that is there is Delta's, and empty where the checkpoint is new. The commit of batch 0 checks that again.
         """
         session = changes.sparkSession
         exists = self._exists(session)
-        if not exists and _has_batches(session, checkpoint):
+        if not exists and _has_entries(session, checkpoint, "commits"):
             raise self.error("TARGET_GONE", checkpoint=checkpoint)
         columns = _columns(changes)
         self.resolved_key(session, key, [name for name, _ in columns])
         if exists:
             self.columns_of(changes)
+            self.check_is_delta(session)
+            # A batch that was begun may be in the table already: it comes again, and Delta skips it.
+            if not _has_entries(session, checkpoint, "offsets") and not session.table(self.name).isEmpty():
+                raise self.error("TARGET_NOT_EMPTY")
         else:
             self._check_types(columns)
             try:
@@ -121,10 +126,10 @@ def _columns(changes: DataFrame) -> list[tuple[str, DataType]]:
     return [(f.name, f.dataType) for f in changes.schema.fields if f.name not in (CHANGE_TYPE, WEIGHT)]
 
 
-def _has_batches(session: SparkSession, checkpoint: str) -> bool:
-    """Whether a query has done batches with this checkpoint."""
+def _has_entries(session: SparkSession, checkpoint: str, log: str) -> bool:
+    """Whether a query has begun batches (`offsets`) or done some (`commits`) with this checkpoint."""
     try:
-        return not session.read.text(f"{checkpoint}/commits").isEmpty()
+        return not session.read.text(f"{checkpoint}/{log}").isEmpty()
     except AnalysisException:  # there is no such folder
         return False
 

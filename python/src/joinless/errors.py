@@ -115,7 +115,7 @@ APPLY_CHANGES = {
     "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER": (
         "42K0G",
         "The changes have the columns (<result>), the target <target> has (<columns>). Make names and types equal: "
-        "rename or cast in the query, or create the target anew.",
+        "rename or cast in the query. A query that needs other columns needs a new target and a new checkpoint, both.",
     ),
     "JOINLESS_APPLY_CHANGES.KEY_NOT_UNIQUE": (
         "23505",
@@ -141,7 +141,7 @@ APPLY_CHANGES = {
     "JOINLESS_APPLY_CHANGES.PADDED_TYPE": (
         "0A000",
         "The column <column> of the target <target> has the type <type>, which pads its values with blanks: a row of "
-        "the result would not be found there again. Create the target with STRING or VARCHAR instead of CHAR.",
+        "the result would not be found there again. Name another target, which has STRING or VARCHAR instead of CHAR.",
     ),
     "JOINLESS_APPLY_CHANGES.ROW_NOT_IN_TARGET": (
         "23000",
@@ -163,8 +163,9 @@ APPLY_CHANGES = {
     "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY": (
         "55000",
         "The target <target> is not empty, and this is batch 0 of a new checkpoint, whose changes are the whole result "
-        "so far: its rows would be there twice. Empty the target (DELETE FROM <target>), create another one, or go on "
-        "with the checkpoint that filled it. Where others fill the table, too, say so by shared=True.",
+        "so far: its rows would be there twice. Empty the target (DELETE FROM <target>), name another one, or go on "
+        "with the checkpoint that filled it. Where others fill the table, too, write the changes by "
+        "joinless.apply_changes(..., shared=True).",
     ),
     "JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND": (
         "42P01",

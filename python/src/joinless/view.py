@@ -20,6 +20,9 @@ _AVAILABLE = "availableNow"
 
 _TRIGGERS = f"an interval in a string, such as '10 seconds', or {_AVAILABLE!r}"
 
+#: How often a batch begins where nobody says so: idle views ask their sources that often.
+_INTERVAL = "10 seconds"
+
 
 def materialize(
     query: DataFrame | str,
@@ -27,6 +30,7 @@ def materialize(
     checkpoint: str | os.PathLike[str],
     key: str | Sequence[str] | None = None,
     trigger: str | None = None,
+    name: str | None = None,
 ) -> StreamingQuery:
     """Keeps a Delta table equal to a query while its inputs change.
 
@@ -34,8 +38,8 @@ def materialize(
     nothing changes, and a batch that runs again after a failure changes nothing.
 
     >>> per_src = spark.sql("SELECT src, COUNT(*) AS n FROM follows GROUP BY src")
-    >>> query = joinless.materialize(per_src, into="per_src", checkpoint=checkpoint + "-view")
-    >>> query.processAllAvailable()
+    >>> query = joinless.materialize(per_src, "per_src", checkpoint + "-view", trigger="availableNow")
+    >>> query.awaitTermination()
     >>> spark.table("per_src").sort("src").collect()
     [Row(src=1, n=1), Row(src=2, n=1)]
 
@@ -47,8 +51,9 @@ def materialize(
         checkpoint: folder that belongs to this view alone. With the same one, it goes on where it stopped.
         key: columns that are unique in the result. Without them, the key is that of the query: the columns of its
             GROUP BY, of DISTINCT, or of `latest`; where the query says none, the table is a bag.
-        trigger: how often a batch begins, as ``"10 seconds"``; ``"availableNow"`` takes what is there and ends. By
-            default each batch begins when the one before has ended.
+        trigger: how often a batch begins, by default every ``"10 seconds"``. With ``"0 seconds"`` each batch begins
+            when the one before has ended; ``"availableNow"`` takes what is there and ends.
+        name: of the query, for Spark's pages and logs, `joinless.progress` and `joinless.error`; by default `into`.
 
     Returns:
         The query that runs. ``stop()`` it, wait for it, or ask it as any other.
@@ -59,14 +64,16 @@ def materialize(
         ApplyChangesError: ``JOINLESS_APPLY_CHANGES.TARGET_GONE`` where the checkpoint has begun and the table is not
             there: to make a view anew, remove both. ``NO_DELTA`` where the session cannot make one.
             ``COLUMNS_DIFFER``, ``UNKNOWN_KEY`` and ``UNSUPPORTED_TYPE`` of the same condition where columns, key or
-            types do not fit. What else `apply_changes` raises comes from the first batch; `joinless.error(query)`
-            tells it.
+            types do not fit, ``TARGET_NOT_DELTA``, and ``TARGET_NOT_EMPTY`` with a new checkpoint. What else
+            `apply_changes` raises comes from a batch; `joinless.error(query)` tells it.
         TypeError, ValueError: an argument of another kind, or a trigger that is no interval.
+        IllegalArgumentException: a query of this name runs.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
     _arguments.text("joinless.materialize", "into", into)
     _check_trigger(trigger)
+    _arguments.text("joinless.materialize", "name", name, optional=True)
     folder = _arguments.as_path("joinless.materialize", "checkpoint", checkpoint)
     columns = _arguments.as_columns("joinless.materialize", "key", key)
     df = _of_text(query) if isinstance(query, str) else query
@@ -75,10 +82,11 @@ def materialize(
     deltas = enumerate_deltas(df, "weight")
     found = _jvm.result_key(df)
     writer = deltas.writeStream.foreachBatch(apply_changes(into, columns or found or None))
+    writer = writer.queryName(name or into)
     if trigger == _AVAILABLE:
         writer = writer.trigger(availableNow=True)
-    elif trigger is not None:
-        writer = _every(writer, trigger)
+    else:
+        writer = _every(writer, _INTERVAL if trigger is None else trigger)
     Target(into).create(deltas, columns or [], folder)
     return writer.option("checkpointLocation", folder).start()
 
