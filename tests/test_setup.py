@@ -45,7 +45,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def set_up(checkout: Path, *what: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHON": sys.executable}
-    command = [checkout / "scripts/setup", *what]
+    command = [str(checkout / "scripts/setup"), *what]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
