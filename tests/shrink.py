@@ -46,31 +46,34 @@ def _smaller(case: SqlCase) -> Iterator[SqlCase]:
                 yield case.with_batches([*before, replace(batch, lines=lines), *after])
 
 
-def failing(spark: SparkSession, case: SqlCase) -> Play | None:
-    """A way to play a case in which it fails."""
-    return next((play for play in plays(case) if fails(spark, case, play)), None)
+def failing(spark: SparkSession, case: SqlCase) -> tuple[Play, str] | None:
+    """A way to play a case in which it fails, and with what error."""
+    found = ((play, failure(spark, case, play)) for play in plays(case))
+    return next(((play, error) for play, error in found if error), None)
 
 
-def fails(spark: SparkSession, case: SqlCase, play: Play) -> bool:
-    """Whether a case fails in one way."""
+def failure(spark: SparkSession, case: SqlCase, play: Play) -> str:
+    """The kind of error with which a case fails in one way; empty where it does not."""
+    answered = answer_rows(case)
     try:
-        play_case(spark, answer_rows(case), play, Path(tempfile.mkdtemp()) / "play")
-    except Exception:
-        return True
-    return False
+        play_case(spark, answered, play, Path(tempfile.mkdtemp()) / "play")
+    except Exception as e:
+        return type(e).__name__
+    return ""
 
 
 def shrink(spark: SparkSession, case: SqlCase) -> SqlCase:
-    """The smallest failing case that greedy steps lead to."""
-    play = failing(spark, case)
-    if play is None:
+    """The smallest case that greedy steps lead to and that fails with the same kind of error."""
+    found = failing(spark, case)
+    if found is None:
         sys.exit("the case does not fail in any play")
-    print(f"fails in {play.name}", flush=True)
+    play, error = found
+    print(f"fails in {play.name} with {error}", flush=True)
     for step in count(1):
-        found = next((less for less in smaller(case) if fails(spark, less, play)), None)
-        if found is None:
+        less = next((less for less in smaller(case) if failure(spark, less, play) == error), None)
+        if less is None:
             break
-        case = found
+        case = less
         print(f"step {step}: {sum(len(batch.lines) for batch in case.batches)} changes", flush=True)
     return replace(answer_rows(case), note=case.note or f"Failed in {play.name}.")
 

@@ -68,7 +68,7 @@ def ahead(
                     raise
             except BaseException:
                 failing = sql_case.of_changes(query, random_changes(query, seed))
-                sql_case.save(failing, ROOT / ".build" / "failing-cases" / f"{query.name}.case")
+                sql_case.save(failing, ROOT / ".build" / "failing-cases" / f"changes-{query.name}.case")
                 raise
 
     yield from run_ahead(request, "change_seed", run)

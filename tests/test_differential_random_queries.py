@@ -49,6 +49,11 @@ def test_every_batch_equals_batch_sql_and_duckdb(seed: int, ahead: dict[int, Fut
     ahead[seed].result()
 
 
+def test_no_seed_of_another_file_runs_ahead(ahead: dict[int, Future[None]], pytestconfig: pytest.Config) -> None:
+    first = pytestconfig.getoption("--first-seed")
+    assert set(ahead) <= set(range(first, first + pytestconfig.getoption("--queries")))
+
+
 def test_the_seeds_cover_what_they_must() -> None:
     """Every subset of idle sources, every partition count, every family of types, in the seeds that always run."""
     generated = [random_case(seed) for seed in range(60)]

@@ -22,7 +22,7 @@ def parameter(case: SqlCase, play: Play, *marks: pytest.MarkDecorator) -> object
     return pytest.param(case, play, marks=[*failing, *marks], id=f"{case.name}-{play.name}")
 
 
-GATE = [parameter(case, of_gate(case)) for case in CASES]
+GATE = [parameter(case, play) for case in CASES if (play := of_gate(case))]
 LONG = [parameter(case, play, pytest.mark.long) for case in CASES for play in plays(case)]
 
 

@@ -11,10 +11,10 @@ import pytest
 def run_ahead(
     request: pytest.FixtureRequest, parameter: str, run: Callable[[int], None]
 ) -> Iterator[dict[int, Future[None]]]:
-    """Starts `run` for each seed that the session's tests have as `parameter`; gives the seeds' futures."""
+    """Starts `run` for each seed that the file's tests have as `parameter`; gives the seeds' futures."""
     functions = (item for item in request.session.items if isinstance(item, pytest.Function))
-    callspecs = (item.callspec for item in functions if parameter in item.fixturenames)
-    seeds = [int(str(spec.params[parameter])) for spec in callspecs]
+    own = (item for item in functions if item.path == request.path and parameter in item.fixturenames)
+    seeds = dict.fromkeys(int(str(item.callspec.params[parameter])) for item in own)
     pool = ThreadPoolExecutor(2)
     yield {seed: pool.submit(run, seed) for seed in seeds}
     pool.shutdown(cancel_futures=True)

@@ -93,10 +93,14 @@ def _plays_of(kind: str, case: SqlCase) -> Iterator[Play]:
                 yield Play(kind, "stream", 1, keyed=True)
 
 
-def of_gate(case: SqlCase) -> Play:
-    """The one that the gate plays: always the same of a case, another one of the next."""
-    chosen = [play for play in plays(case) if play.name.startswith(case.gate)]
-    return chosen[zlib.crc32(case.name.encode()) % len(chosen)]
+def of_gate(case: SqlCase) -> Play | None:
+    """The one that the gate plays: always the same of a case, another one of the next. None where it would be a stream.
+
+    The tests in Scala play changelogs batch by batch, so that here it is all changes in one batch.
+    """
+    begins = case.gate or f"{case.kinds[0]}-once"
+    chosen = [play for play in plays(case) if play.name.startswith(begins)]
+    return chosen[zlib.crc32(case.name.encode()) % len(chosen)] if chosen else None
 
 
 # -- the answers ------------------------------------------------------------------------------------------------------
@@ -109,16 +113,16 @@ def check_answers(spark: SparkSession, case: SqlCase, every: bool) -> None:
     """
     differ: dict[str, str] = {}
     last = len(case.batches)
-    expected = answers(spark, case)
+    frames = [_batch_sql(spark, case, number) for number in range(1 if every else last, last + 1)]
+    expected = answers(case, frames[-1].schema)
     for oracle in ("duckdb", "spark"):
-        begin = last if oracle == "spark" and not every else 1
         try:
-            found = ask_duckdb(case) if oracle == "duckdb" else ask_spark(spark, case, begin)
+            found = ask_duckdb(case) if oracle == "duckdb" else [oracles.bag(frame.collect()) for frame in frames]
         except (duckdb.Error, PySparkException) as e:
             differ[oracle] = str(e)
             continue
-        for number, (bag, answer) in enumerate(zip(found, expected[begin - 1 :], strict=True), begin):
-            difference = oracles.difference(bag, answer)
+        for number, bag in enumerate(found, last - len(found) + 1):
+            difference = oracles.difference(bag, expected[number - 1])
             if difference:
                 differ.setdefault(oracle, f"batch {number}: {difference}")
     for oracle, difference in differ.items():
@@ -127,9 +131,8 @@ def check_answers(spark: SparkSession, case: SqlCase, every: bool) -> None:
         assert oracle in differ, f"{case.name}: {oracle} agrees by now. Remove its line `wrong`: {why}"
 
 
-def answers(spark: SparkSession, case: SqlCase) -> list[oracles.Bag]:
-    """The answers of the file as bags of values."""
-    schema = _batch_session(spark, case, lambda _: Counter()).sql(case.query).schema
+def answers(case: SqlCase, schema: StructType) -> list[oracles.Bag]:
+    """The answers of the file as bags of values of the query's columns."""
     return [typed(batch.answer or (), schema) for batch in case.batches]
 
 
@@ -180,30 +183,36 @@ def _text(value: Any) -> str | None:
             return str(value)
 
 
-def ask_spark(spark: SparkSession, case: SqlCase, begin: int = 1) -> list[oracles.Bag]:
-    """What Spark's batch SQL has after each batch from one on."""
-    found = []
-    for number in range(begin, len(case.batches) + 1):
-        rows = present(case, number)
-        session = _batch_session(spark, case, rows.__getitem__)
-        found.append(oracles.bag(session.sql(case.query).collect()))
-    return found
-
-
-def _batch_session(spark: SparkSession, case: SqlCase, rows: Callable[[str], Counter[Row]]) -> SparkSession:
-    """A session whose views are tables of these rows."""
+def _batch_sql(spark: SparkSession, case: SqlCase, batches: int) -> DataFrame:
+    """The query as Spark's batch SQL over the rows behind so many batches."""
     session = spark.newSession()
     for key, value in ORACLE_CONFS.items():
         session.conf.set(key, value)
+    rows = present(case, batches)
     for table in case.tables:
-        schema = ", ".join(f"{column.name} STRING" for column in table.columns)
-        casts = [f"CAST({column.name} AS {column.type}) AS {column.name}" for column in table.columns]
-        texts = session.createDataFrame(list(rows(table.name).elements()), schema)
-        texts.selectExpr(*casts).createOrReplaceTempView(table.name)
+        _rows(session, table, rows[table.name]).createOrReplaceTempView(table.name)
+    _make_latest(session, case)
+    return session.sql(case.query)
+
+
+def _rows(session: SparkSession, table: Table, rows: Counter[Row]) -> DataFrame:
+    """Rows of texts with a table's columns, as a relation that Spark knows without a job."""
+    names = ", ".join(column.name for column in table.columns)
+    values = ", ".join(f"({', '.join(map(_literal, row))})" for row in rows.elements())
+    casts = ", ".join(f"CAST({column.name} AS {column.type}) AS {column.name}" for column in table.columns)
+    nothing = f"({', '.join('NULL' for _ in table.columns)})"
+    found = session.sql(f"SELECT {casts} FROM VALUES {values or nothing} AS t({names})")
+    return found if values else found.limit(0)
+
+
+def _literal(text: str | None) -> str:
+    return "NULL" if text is None else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _make_latest(session: SparkSession, case: SqlCase) -> None:
     for view in case.latest:
         newest = joinless.latest(session.table(view.table), key=view.key, order=view.order)
         newest.createOrReplaceTempView(view.name)
-    return session
 
 
 def _duckdb(case: SqlCase) -> oracles.DuckDb:
@@ -231,25 +240,22 @@ def play_case(spark: SparkSession, case: SqlCase, play: Play, folder: Path) -> N
     """Plays a case; fails where the result behind a batch is not the answer."""
     if play.kind in ("append", "plain"):
         case = case.first(case.growing)
-    expected = answers(spark, case)
     if play.how == "once":
-        case, expected = case.at_once(), expected[-1:]
-    for number, (got, answer) in enumerate(zip(_results(spark, case, play, folder), expected, strict=True), 1):
+        case = case.at_once()
+    run = (_KeptRun if play.kind in ("table", "feeds") else _Run)(spark, case, play, folder)
+    expected = answers(case, run.query().schema)
+    for number, (got, answer) in enumerate(zip(_results(run, case, play), expected, strict=True), 1):
         difference = oracles.difference(got, answer)
         if difference:
             raise WrongAnswerError(f"{case.name}, {play.name}, batch {number}: {difference}\n{case.note}\n{case.query}")
     shutil.rmtree(folder)
 
 
-def _results(spark: SparkSession, case: SqlCase, play: Play, folder: Path) -> Iterator[oracles.Bag]:
+def _results(run: _Run, case: SqlCase, play: Play) -> Iterator[oracles.Bag]:
     """The result behind each batch."""
-    match play.kind:
-        case "table" | "feeds":
-            return _kept(_KeptRun(spark, case, play, folder), case, play)
-        case _ if play.how == "stream":
-            return _streamed(_Run(spark, case, play, folder), case)
-        case _:
-            return _played(_Run(spark, case, play, folder), case)
+    if isinstance(run, _KeptRun):
+        return _kept(run, case)
+    return _streamed(run, case) if play.how == "stream" else _played(run, case)
 
 
 class _Run(ChangeRun):
@@ -260,9 +266,7 @@ class _Run(ChangeRun):
         told = case.changes("appended" if play.kind in ("append", "plain") else "types")
         confs = {"spark.sql.streaming.stateStore.providerClass": STORES[play.store], **CONFS}
         super().__init__(spark, case.as_case(play.partitions), told, folder, "change_type", confs)
-        for view in case.latest:
-            newest = joinless.latest(self.session.table(view.table), key=view.key, order=view.order)
-            newest.createOrReplaceTempView(view.name)
+        _make_latest(self.session, case)
 
     def deltas(self) -> DataFrame:
         return self.query() if self.plain else super().deltas()
@@ -327,9 +331,8 @@ class _KeptRun(_Run):
         for table in case.tables:
             if before[table.name] != after[table.name]:
                 rows = (after[table.name] - before[table.name]) if grows else after[table.name]
-                frame = _batch_session(self.session, case, lambda name: rows if name == table.name else Counter())  # noqa: B023
-                writer = frame.table(table.name).write.format("delta").mode("append" if grows else "overwrite")
-                writer.save(str(self.folder / f"{table.name}-feed"))
+                writer = _rows(self.session, table, rows).write.format("delta")
+                writer.mode("append" if grows else "overwrite").save(str(self.folder / f"{table.name}-feed"))
 
     def bring_up_to_date(self) -> StreamingQuery:
         query = joinless.materialize(self.query(), self.target, self.checkpoint, key=self.key, trigger="availableNow")
@@ -337,7 +340,7 @@ class _KeptRun(_Run):
         return query
 
 
-def _kept(run: _KeptRun, case: SqlCase, play: Play) -> Iterator[oracles.Bag]:
+def _kept(run: _KeptRun, case: SqlCase) -> Iterator[oracles.Bag]:
     for number in range(len(case.batches)):
         run.commit(case, number)
         run.bring_up_to_date()
