@@ -119,6 +119,7 @@ final class DeltaCompiler(
       for {
         _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
         ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(Subqueries.named(optimized(template)))
+        _ = streams.timesRead = if (streams.closing) TimesRead.in(ordered) else Map.empty
         leaning = if (streams.closing) OuterChains.leaning(ordered) else ordered
         inner <- new PartnerJoins(streams.closing, streams.random).inner(leaning)
         _ = streams.readSeveralTimes = streams.closing && inner.exists {
@@ -204,7 +205,7 @@ final class DeltaCompiler(
       case LocalRelation(output, Seq(), true, _) => Right(streams.none(output)) // all that LIMIT 0 leaves
       case union: Union if isRowWise(union, streams) => united(union, streams, consumer.ofRows)
       case expand: Expand if isRowWise(expand, streams) =>
-        rows(expand.child, streams, consumer.ofRows).map(_.expand(expand))
+        rows(expand.child, streams, consumer.ofRows).map(rows => streams.windowsInTime(rows.expand(expand), expand))
       case generate: Generate if isRowWise(generate, streams) =>
         rows(generate.child, streams, consumer.ofRows).map(_.generate(generate))
       case window: Window if isRowWise(window, streams) =>

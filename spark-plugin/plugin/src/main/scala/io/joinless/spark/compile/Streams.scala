@@ -34,6 +34,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
   AttributeReference,
+  BoundReference,
   Expression,
   InputFileName,
   LateralSubquery,
@@ -41,7 +42,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   NamedExpression,
   SubqueryExpression
 }
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Expand, Filter, LogicalPlan, Project, Union}
 
 /** The streams of one query, by number: taken out of the template that Spark optimizes, and put back when it is compiled. A GROUP BY that is
   * compiled is a stream of changes for what stands above it.
@@ -55,6 +56,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
 
   /** Several operators read one stream, and may wait for different times. */
   var readSeveralTimes: Boolean = false
+
+  /** By which times rows of a stream are late then ([[TimesRead]]). */
+  var timesRead: Map[Int, Seq[Expression]] = Map.empty
 
   /** A relation of one of its blocks whose rows have a time and can be joined for ever, if there is one. */
   var metForEver: Option[Finality.MetForEver] = None
@@ -280,8 +284,21 @@ final private[compile] class Streams(val closing: Boolean = false) {
   /** The rows of a stream that are not late; what the query itself makes never is. */
   private def inTime(ref: StreamRef): LogicalPlan = {
     val stream = all(ref.number)
-    val times = if (isDerived(ref)) Nil else stream.output.filter(Conditions.isEventTime)
-    if (times.isEmpty) stream else InTime(times, Streams.lag(stream), stream)
+    if (isDerived(ref) || !stream.output.exists(Conditions.isEventTime)) stream
+    else {
+      val read = timesRead.getOrElse(ref.number, Nil)
+      val times = read.map(_.transform { case BoundReference(column, _, _) => stream.output(column) })
+      InTime(times, Streams.lag(stream), stream)
+    }
+  }
+
+  /** Rows with windows that overlap, without those whose own window is over. */
+  def windowsInTime(rows: WeightedRows, expand: Expand): WeightedRows = {
+    val late = if (readSeveralTimes) TimesRead.varying(expand) else Nil
+    val refs = expand.collect { case ref: StreamRef if !isDerived(ref) => ref }
+    if (late.isEmpty || refs.isEmpty) rows
+    else
+      rows.copy(plan = InTime(late.map(rows.plan.output), refs.map(ref => Streams.lag(all(ref.number))).max, rows.plan))
   }
 
   private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()

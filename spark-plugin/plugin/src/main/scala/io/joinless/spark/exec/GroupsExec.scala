@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{
   UnspecifiedDistribution
 }
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.joinless.{GroupExchange, StateInfo, Watermarks}
 import org.apache.spark.sql.streaming.StateOperatorProgress
 import org.apache.spark.sql.types.{BinaryType, StructType}
@@ -87,9 +88,13 @@ final case class GroupsExec(
 
   override def partsLeft: Int = parts - committed.size
 
-  /** Sizes are those after the last action. */
+  /** Rows that came too late for their groups, of all actions. */
+  private lazy val late: SQLMetric = SQLMetrics.createMetric(sparkContext, "rows too late for their groups")
+
+  /** Sizes are those after the last action, late rows those of all. Some are dropped where they are read. */
   override def getProgress(): StateOperatorProgress = {
     val sizes = committed
+    longMetric("numRowsDroppedByWatermark").set(late.value + sumBelow(RolesAndCellsExec.RowsDropped))
     longMetric("numTotalStateRows").set(sizes.map(_.groups).sum)
     longMetric("stateMemory").set(sizes.map(_.bytes).sum)
     super.getProgress()
@@ -100,12 +105,13 @@ final case class GroupsExec(
     committed.exists(_.nextClose <= newInputWatermark)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    metrics // made on the driver, like the accumulator
+    metrics // made on the driver, like the accumulators
     commits
+    late
     val times = watermarks.filter(_ => shape.isClosing)
-    val (late, eviction) = (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
+    val (upTo, eviction) = (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
     mapCells(child.execute()) { (store, rows) =>
-      val task = GroupsTask(shape, functions, store, rows, late, eviction)
+      val task = GroupsTask(shape, functions, store, rows, upTo, eviction)
       longMetric("allUpdatesTimeMs") += timeTakenMs(task.read())
       AtEnd(task.changes) {
         longMetric("commitTimeMs") += timeTakenMs(store.commit())
@@ -114,7 +120,7 @@ final case class GroupsExec(
         longMetric("numOutputRows") += task.told
         longMetric(GroupsExec.RowsOut) += task.told
         longMetric(GroupsExec.GroupsTouched) += task.touched
-        longMetric("numRowsDroppedByWatermark") += task.late
+        late += task.late
         val (entries, bytes) = addStoreMetrics(store)
         val groups = if (task.nextClose == Long.MaxValue) entries else entries - 1
         commits.add(GroupSizes(store.cell, groups, bytes, task.nextClose))

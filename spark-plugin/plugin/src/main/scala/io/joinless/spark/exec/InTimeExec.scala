@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.spark.state.RowLifetimes
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
@@ -13,7 +13,7 @@ import org.apache.spark.sql.joinless.Watermarks
   *
   * @param watermarks those of the query's streams; None where no query runs
   */
-final case class InTimeExec(times: Seq[Attribute], lag: Long, watermarks: Option[Watermarks], child: SparkPlan)
+final case class InTimeExec(times: Seq[Expression], lag: Long, watermarks: Option[Watermarks], child: SparkPlan)
     extends UnaryExecNode {
 
   override lazy val metrics: Map[String, SQLMetric] =
@@ -28,7 +28,7 @@ final case class InTimeExec(times: Seq[Attribute], lag: Long, watermarks: Option
   override protected def doExecute(): RDD[InternalRow] = {
     val (scan, dropped) = (child.output, longMetric(RolesAndCellsExec.RowsDropped))
     val lagMs = RowLifetimes.ceilMillis(lag)
-    watermarks.flatMap(w => Watermarks.condition(times, w.lateMs - lagMs, severalEventTimes = false)).fold(
+    watermarks.flatMap(w => Watermarks.condition(times, w.lateMs - lagMs)).fold(
       child.execute()
     ) {
       late => child.execute().mapPartitions(LateRows.without(_, late, scan, () => dropped += 1))

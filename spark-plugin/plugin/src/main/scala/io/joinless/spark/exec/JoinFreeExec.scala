@@ -150,9 +150,8 @@ final case class JoinFreeExec(
     longMetric("numTotalStateRows").set(sizes.map(_.rows).sum)
     longMetric("stateMemory").set(sizes.map(cell => cell.bytes + cell.storeBytes).sum)
     CellSizes.figures(sizes).foreach { case (name, size) => longMetric(name).set(size) }
-    def ofScans(metric: String) = child.collect { case scan: RolesAndCellsExec => scan.longMetric(metric).value }.sum
-    longMetric("numRowsDroppedByWatermark").set(ofScans(RolesAndCellsExec.RowsDropped))
-    longMetric(OperatorMetrics.KeyErrors).set(ofScans(OperatorMetrics.KeyErrors))
+    longMetric("numRowsDroppedByWatermark").set(sumBelow(RolesAndCellsExec.RowsDropped))
+    longMetric(OperatorMetrics.KeyErrors).set(sumBelow(OperatorMetrics.KeyErrors))
     val rows = RelationSizes(spec, sizes.map(_.inputs))
     longMetric(OperatorMetrics.StepsSaved).set(RelationSizes.saved(spec.shape, rows))
     val progress = super.getProgress()

@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.joinless.Watermarks
 import org.apache.spark.sql.types.{BinaryType, BooleanType, IntegerType, LongType}
 import org.apache.spark.unsafe.Platform
@@ -98,13 +97,13 @@ final case class RolesAndCellsExec(
   private def times: Seq[Attribute] =
     if (!input.kind.expires) {
       val (windows, others) = child.output.partition(a => TimeSpec.isWindow(a.dataType))
-      if (others.exists(_.metadata.contains(EventTimeWatermark.delayKey))) others else windows
+      Seq(others, windows).map(_.filter(_.metadata.contains(EventTimeWatermark.delayKey))).find(_.nonEmpty).getOrElse(
+        Nil
+      )
     } else roles.flatMap(spec.relations(_).lifetime).flatMap(_.until).map(time => child.output(time.ordinal)).distinct
 
-  private def lateRows: Option[Expression] = {
-    val several = !conf.getConf(SQLConf.STATEFUL_OPERATOR_ALLOW_MULTIPLE)
-    watermarks.filterNot(_ => input.kind.signed).flatMap(w => Watermarks.condition(times, w.lateMs, several))
-  }
+  private def lateRows: Option[Expression] =
+    watermarks.filterNot(_ => input.kind.signed).flatMap(w => Watermarks.condition(times, w.lateMs))
 
   override protected def withNewChildInternal(newChild: SparkPlan): RolesAndCellsExec = copy(child = newChild)
 }

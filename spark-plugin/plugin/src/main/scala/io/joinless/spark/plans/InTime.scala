@@ -1,15 +1,15 @@
 package io.joinless.spark.plans
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
 /** The rows of a stream that are not late by the query's watermark. Where several operators read one stream, and wait for different times, each
   * of them has the same rows.
   *
-  * @param times the columns that say it
+  * @param times what says it: a time, or a window, which stands for its end; where there is none, no row is late
   * @param lag by how many microseconds such times can be below the watermark and not be late
   */
-final case class InTime(times: Seq[Attribute], lag: Long, child: LogicalPlan) extends UnaryNode {
+final case class InTime(times: Seq[Expression], lag: Long, child: LogicalPlan) extends UnaryNode {
 
   override def output: Seq[Attribute] = child.output
 

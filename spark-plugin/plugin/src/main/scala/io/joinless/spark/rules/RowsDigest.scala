@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Paths
 import java.security.MessageDigest
 
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, WindowFunctions}
+import io.joinless.spark.plans.{Groups, InTime, JoinFreeJoin, WindowFunctions}
 import io.joinless.spark.spec.{BlockShape, OriginSpec}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
@@ -17,7 +17,15 @@ import org.apache.spark.sql.catalyst.expressions.{
   SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.plans.JoinType
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project, SubqueryAlias, View}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Expand,
+  Filter,
+  LocalRelation,
+  LogicalPlan,
+  Project,
+  SubqueryAlias,
+  View
+}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.joinless.StreamLeaf
 import org.apache.spark.sql.types.DataType
@@ -54,6 +62,11 @@ private[spark] object RowsDigest {
         s"join ${block(join.shape)} ${residuals.sorted.mkString(", ")}$below"
       case groups: Groups =>
         s"groups ${groups.shape.text} ${groups.shape.functions.map(_.kind.name).mkString(", ")}$below"
+      // by what rows are late, the operators above say
+      case InTime(_, _, expand: Expand) => text(expand)
+      case InTime(_, lag, stream) =>
+        val times = stream.output.filter(Conditions.isEventTime)
+        s"${plan.nodeName} ${parameters(Iterator(times, lag, stream), stream.output)}$below"
       case Filter(condition, child) =>
         val conditions = Conditions.conjuncts(condition).map(parameter(_, child.output))
         s"filter ${conditions.distinct.sorted.mkString(", ")}$below"

@@ -4,15 +4,19 @@ package io.joinless.spark.time
   *
   * @param closes when its groups close: a column that it shows, and seconds beyond it; None where rows are told as they come
   */
-final private[time] case class FinalQuery(sql: String, closes: Option[(String, Int)], late: FinalQuery.LateRows)
+final private[time] case class FinalQuery(sql: String, closes: Option[(String, Int)], late: FinalQuery.LateRows) {
+
+  /** Whether the query reads the time of a stream at most as windows of ten seconds: then a row is late once its window is over. */
+  def readsWindows(time: String): Boolean =
+    !s"\\b$time\\b".r.unanchored.matches(s"window\\([a-z.]*$time, '10 seconds'\\)".r.replaceAllIn(sql, ""))
+}
 
 private[time] object FinalQuery {
 
   /** What becomes of rows that are late. */
   sealed trait LateRows
 
-  /** They count as long as their group is open, as in Spark: no join stores them. */
-  case object OfOpenGroups extends LateRows
+  /** They are dropped by what the query reads of their time. */
   case object Dropped extends LateRows
 
   /** Different things in different parts of the query, so there are none. */
@@ -39,7 +43,7 @@ private[time] object FinalQuery {
     "w.end" -> s"SELECT w, g, RANK() OVER (PARTITION BY w ORDER BY n, g) AS r, SUM(n) OVER (PARTITION BY w) AS s FROM ($perGroup)",
     "w.end" -> (s"SELECT w, COUNT(*) AS c, MAX(r) AS m FROM (SELECT w, g, RANK() OVER (PARTITION BY w ORDER BY x) AS r FROM (SELECT *, $w AS w " +
       "FROM t)) GROUP BY w")
-  ).map { case (closes, sql) => FinalQuery(sql, Some(closes -> 0), OfOpenGroups) }
+  ).map { case (closes, sql) => FinalQuery(sql, Some(closes -> 0), Dropped) }
 
   private val ofJoins: Seq[FinalQuery] = Seq(
     (
@@ -98,7 +102,10 @@ private[time] object FinalQuery {
       "SELECT t.w, u.x, COUNT(*) AS n FROM (SELECT *, " + w + " AS w FROM t) t JOIN (SELECT *, window(ta, '10 seconds') AS w FROM a) a " +
         "ON t.w = a.w JOIN t u ON u.k = a.k AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 5 SECONDS GROUP BY t.w, u.x"
     )
-  ).map { case (closes, behind, sql) => FinalQuery(sql, Some(closes -> behind), Dropped) }
+  ).map { case (closes, behind, sql) =>
+    // the last one reads t by its windows, and by its times
+    FinalQuery(sql, Some(closes -> behind), if (sql.contains("t.w = a.w")) NotSent else Dropped)
+  }
 
   private val asTheyCome: Seq[FinalQuery] = Seq(
     s"SELECT t.k, t.x, a.y FROM t JOIN a ON $near",
@@ -107,7 +114,7 @@ private[time] object FinalQuery {
     "SELECT x, ts FROM t WHERE k IN (SELECT a.k FROM a WHERE a.ta = t.ts) AND x > 0",
     "SELECT t.w, t.x, a.y FROM (SELECT *, window(ts, '10 seconds', '5 seconds') AS w FROM t) t JOIN (SELECT *, window(ta, " +
       "'10 seconds', '5 seconds') AS w FROM a) a ON t.k = a.k AND t.w = a.w"
-  ).map(FinalQuery(_, None, Dropped))
+  ).map(sql => FinalQuery(sql, None, if (sql.contains("'5 seconds'")) NotSent else Dropped))
 
   private val others: Seq[FinalQuery] = Seq(
     FinalQuery(
@@ -116,7 +123,7 @@ private[time] object FinalQuery {
       Some("w.end" -> 0),
       NotSent
     ),
-    FinalQuery(s"SELECT DISTINCT $w AS w, g FROM t", None, OfOpenGroups),
+    FinalQuery(s"SELECT DISTINCT $w AS w, g FROM t", None, Dropped),
     FinalQuery(
       s"SELECT w, n, COUNT(*) AS c FROM (SELECT w, n FROM ($perGroup) UNION ALL SELECT window(t.ts, '10 seconds'), COUNT(*) " +
         s"FROM t JOIN a ON $near GROUP BY 1) GROUP BY w, n",
@@ -214,8 +221,18 @@ private[time] object FinalQuery {
     s"SELECT t.x, u.x AS z FROM t JOIN t u ON u.g = t.g AND u.ts BETWEEN t.ts AND t.ts + INTERVAL 10 SECONDS LEFT SEMI JOIN a ON a.k = u.k AND a.ta = u.ts"
   ).map(FinalQuery(_, None, Dropped))
 
+  private val (tw, aw) = (s"(SELECT k, x, $w AS w FROM t)", "(SELECT k, y, window(ta, '10 seconds') AS w FROM a)")
+
+  /** Nothing but windows is read of times. */
+  private val ofWindows: Seq[FinalQuery] = Seq(
+    Some(alone("y", "w.end") -> 0) -> s"SELECT t.x, t.w, a.y FROM $tw t LEFT JOIN $aw a ON t.k = a.k AND t.w = a.w",
+    None -> s"SELECT t.x FROM $tw t LEFT SEMI JOIN $aw a ON t.k = a.k AND t.w = a.w",
+    Some(alone("x", "v.end", alone("y", "w.end")) -> 0) ->
+      s"SELECT t.x, t.w, a.w AS v, a.y FROM $tw t FULL JOIN $aw a ON t.k = a.k AND t.w = a.w"
+  ).map { case (closes, sql) => FinalQuery(sql, closes, Dropped) }
+
   /** Outer and semi joins, which Spark tells the same way where nobody asks. */
-  val Waiting: Seq[FinalQuery] = outer ++ semi
+  val Waiting: Seq[FinalQuery] = outer ++ semi ++ ofWindows
 
   val All: Seq[FinalQuery] = ofGroups ++ ofJoins ++ asTheyCome ++ others ++ Waiting
 }

@@ -134,7 +134,7 @@ final private[time] class FinalRowsRun(
     batches += 1
     val watermark = TimeBoundedRun.millis(progress.eventTime.get("watermark"))
     val came = sent.next(progress)
-    for ((rows, s) <- came.zipWithIndex) here(s) ++= rows.filter(_.time.forall(time => lateness(time) > late))
+    for ((rows, s) <- came.zipWithIndex) here(s) ++= rows.filter(_.time.forall(time => lateness(s, time) > late))
     // Spark's own operators ask for a batch whenever the watermark moves
     if (
       came.forall(_.isEmpty) && batches > 1 && progress.stateOperators.forall(_.operatorName.startsWith("joinFree"))
@@ -148,9 +148,8 @@ final private[time] class FinalRowsRun(
   }
 
   /** The watermark at which a row of that time is late. */
-  private def lateness(time: Long): Long =
-    if (lateRows != OfOpenGroups || sql.contains("GROUP BY ts")) time
-    else time + 10000 - time % 10000
+  private def lateness(stream: Int, time: Long): Long =
+    if (query.readsWindows(Seq("ts", "ta")(stream))) time + 10000 - time % 10000 else time
 
   /** The query over the rows that came, as far as it is final. */
   private def batch(): Map[Seq[Any], Int] = {

@@ -9,7 +9,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.UnaryExecNode
 import org.apache.spark.sql.execution.streaming.operators.stateful.{
   StateStoreWriter,
   StatefulOpStateStoreCheckpointInfo,
@@ -17,6 +16,7 @@ import org.apache.spark.sql.execution.streaming.operators.stateful.{
   StatefulOperatorCustomSumMetric
 }
 import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.types.StructType
 
 /** A stateful operator with one store per partition (a cell), each with one default column family, and a text of its own in the
@@ -73,6 +73,9 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
     setStoreMetrics(store.store)
     (rows.value - before._1, memory.value - before._2)
   }
+
+  /** The sum of a figure of what stands below, up to other operators with state, which count their own. */
+  final protected def sumBelow(metric: String): Long = StatefulCells.sumBelow(this, metric)
 
   final override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] =
     figures.map { case (name, meaning) => StatefulOperatorCustomSumMetric(name, meaning) }
@@ -139,4 +142,12 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
         case _ => Nil
       }
     catch { case NonFatal(_) => Nil }
+}
+
+private object StatefulCells {
+
+  private def sumBelow(operator: SparkPlan, metric: String): Long = operator.children.map {
+    case _: StateStoreWriter => 0L
+    case plan => plan.metrics.get(metric).fold(0L)(_.value) + sumBelow(plan, metric)
+  }.sum
 }

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.joinless
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Expression, Or}
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
 
@@ -33,10 +33,7 @@ object Watermarks {
   /** Those of the query's streams. What an operator sees can be less: where results may have older times, it waits for them. */
   def ofStreams(batch: RunningBatch): Watermarks = new Watermarks(batch.execution, None)
 
-  /** The condition on late rows over a scan's columns, by Spark's own rule, where it has an event-time column. */
-  def condition(scan: Seq[Attribute], watermarkMs: Long, severalEventTimes: Boolean): Option[Expression] =
-    WatermarkSupport.watermarkExpression(
-      WatermarkSupport.findEventTimeColumn(scan, allowMultipleEventTimeColumns = severalEventTimes),
-      Some(watermarkMs)
-    )
+  /** The condition on late rows, by Spark's own rule: one of their times is not after the watermark. A window stands for its end. */
+  def condition(times: Seq[Expression], watermarkMs: Long): Option[Expression] =
+    times.flatMap(time => WatermarkSupport.watermarkExpression(Some(time), Some(watermarkMs))).reduceOption(Or(_, _))
 }

@@ -1,0 +1,86 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.StreamRef
+import io.joinless.spark.rules.Conditions
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, BindReferences, Expression, ExpressionSet}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  Expand,
+  Filter,
+  Generate,
+  Join,
+  LogicalPlan,
+  Project,
+  Union
+}
+
+/** By which times rows of each stream are late: by those that the operators with state above it read, as in Spark. A row is late where any of them
+  * says so.
+  * {{{
+  * a LEFT JOIN b ON b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR                 rows of b: once W has reached ts
+  * a LEFT JOIN (SELECT window(ts, '5 minutes') AS w FROM b) b ON b.w = a.w         rows of b: once W has reached the end of w
+  * (SELECT window(ts, '5 minutes') AS w, MAX(ts) FROM b GROUP BY 1)                the same
+  * }}}
+  * Of windows that overlap, each row that is made of a row has one: whether that is late is asked of each ([[varying]]).
+  */
+private[compile] object TimesRead {
+
+  /** Per number of a stream, its times over positions of its columns. */
+  def in(plan: LogicalPlan): Map[Int, Seq[Expression]] = plan match {
+    case Aggregate(keys, _, child, _) if isRows(child) => of(child, keys.filter(isTime))
+    case rows if isRows(rows) => of(rows, rows.output.filter(isTime))
+    case other => other.children.map(in).foldLeft(Map.empty[Int, Seq[Expression]]) { (all, more) =>
+        more.foldLeft(all) { case (known, (number, times)) =>
+          known.updated(number, known.getOrElse(number, Nil) ++ times)
+        }
+      }
+  }
+
+  /** The columns of `expand` that are times of which rows made of one row have different ones. */
+  def varying(expand: Expand): Seq[Int] = expand.output.indices.filter { i =>
+    isTime(expand.output(i)) && isRows(expand) && values(expand, expand.output(i)).groupBy(_._1.number).values.exists {
+      of => distinct(of.map(_._2)).size > 1
+    }
+  }
+
+  private def isTime(column: Expression): Boolean = column match {
+    case a: Attribute => Conditions.isEventTime(a)
+    case _ => false
+  }
+
+  /** Rows of streams, by which no state is kept. */
+  private def isRows(plan: LogicalPlan): Boolean = plan match {
+    case _: StreamRef => true
+    case _: Project | _: Filter | _: Union | _: Expand | _: Generate => plan.children.forall(isRows)
+    case join: Join => !Conditions.joinsStreams(join) && join.children.forall(isRows)
+    case other => !other.isStreaming
+  }
+
+  private def of(rows: LogicalPlan, times: Seq[Expression]): Map[Int, Seq[Expression]] =
+    times.flatMap { time =>
+      values(rows, time).groupBy(_._1.number).toSeq.flatMap { case (number, of) =>
+        distinct(of.map { case (ref, value) => BindReferences.bindReference(value, ref.output) }) match {
+          case Seq(value) => Some(number -> value)
+          case _ => None
+        }
+      }
+    }.groupBy(_._1).map { case (number, of) => number -> distinct(of.map(_._2)) }
+
+  private def distinct(values: Seq[Expression]): Seq[Expression] = ExpressionSet(values).toSeq
+
+  /** What an expression over the columns of a plan is over those of streams. */
+  private def values(plan: LogicalPlan, e: Expression): Seq[(StreamRef, Expression)] = plan match {
+    case _ if e.references.isEmpty => Nil
+    case ref: StreamRef => Seq(ref -> e)
+    case Project(list, child) =>
+      values(child, replaced(e, list.map(_.toAttribute), list.map { case Alias(value, _) => value; case a => a }))
+    case union: Union => union.children.flatMap(part => values(part, replaced(e, union.output, part.output)))
+    case Expand(projections, output, child) => projections.flatMap(list => values(child, replaced(e, output, list)))
+    case other => other.children.filter(child => e.references.subsetOf(child.outputSet)).flatMap(values(_, e))
+  }
+
+  private def replaced(e: Expression, columns: Seq[Attribute], by: Seq[Expression]): Expression = {
+    val meaning = columns.map(_.exprId).zip(by).toMap
+    e.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) }
+  }
+}

@@ -1,0 +1,117 @@
+package io.joinless.spark.time
+
+import java.sql.Timestamp
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import io.joinless.spark.api._
+import io.joinless.spark.{SharedSpark, TestFolders}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Joins that read windows of their times only: a row counts as long as its window is open, whatever its own time. */
+class WindowKeysSpec extends AnyFunSuite with SharedSpark {
+  import WindowKeysSpec._
+
+  private val tumbling = "window(ts, '10 seconds')"
+  private def of(name: String, window: String = tumbling) = s"(SELECT k, id, $window AS w FROM $name) $name"
+  private val on = "a.k = b.k AND a.w = b.w"
+
+  private val two = s"(SELECT *, window(ts, '20 seconds') AS v FROM (SELECT *, $tumbling AS w FROM b)) b"
+  private val sliding = Seq("a", "b").map(of(_, "window(ts, '10 seconds', '5 seconds')"))
+
+  for (
+    sql <- Seq(
+      s"SELECT a.id, b.id AS x FROM ${of("a")} FULL JOIN ${of("b")} ON $on",
+      s"SELECT a.id, a.k AS x FROM ${of("a")} LEFT SEMI JOIN ${of("b")} ON $on"
+    )
+  ) test(s"rows of windows that are open, beside Spark's: $sql") {
+    val (told, late) = played(sql, enabled = true)
+    assert(told == played(sql, enabled = false)._1)
+    assert(told.exists(_.matches("\\[12,(22|3)\\]")) && !told.exists(_.contains("10")), told)
+    assert(late > 0)
+  }
+
+  for (
+    (sql, expected) <- Seq(
+      s"SELECT unix_timestamp(a.w.end) AS e, COUNT(*) AS n, COUNT(b.id) AS m FROM ${of("a")} LEFT JOIN ${of("b")} ON $on GROUP BY a.w" -> Seq(
+        "[10,3,1]",
+        "[20,2,1]",
+        "[30,1,1]"
+      ),
+      // the group tells the time of its rows, but is one by a window
+      s"SELECT a.id, b.n FROM ${of("a")} LEFT JOIN (SELECT k, $tumbling AS w, COUNT(*) AS n, MAX(ts) AS l FROM b GROUP BY 1, 2) b ON $on AND l IS NOT NULL" ->
+        Seq("[11,null]", "[12,1]", "[13,1]", "[14,1]", "[15,null]", "[16,null]"),
+      // a row is late by the window that is over first
+      s"SELECT a.id, unix_timestamp(b.v.end) AS v FROM ${of("a")} LEFT JOIN $two ON $on" ->
+        Seq("[11,null]", "[12,20]", "[13,20]", "[14,40]", "[15,null]", "[16,null]"),
+      // of windows that overlap, the first of the rows that are four seconds old is over
+      s"SELECT a.id, b.id AS x, unix_timestamp(a.w.end) AS e FROM ${sliding(0)} LEFT JOIN ${sliding(1)} ON $on" ->
+        Seq(
+          "[11,null,10]",
+          "[11,null,15]",
+          "[12,22,10]",
+          "[13,23,20]",
+          "[13,23,25]",
+          "[14,24,30]",
+          "[14,24,35]",
+          "[15,null,10]",
+          "[15,null,15]",
+          "[16,null,20]",
+          "[16,null,25]"
+        )
+    )
+  ) test(s"what is final of windows that are open: $sql") {
+    val (told, late) = played(sql, enabled = true, _.incrementalEnumerate("on_close"))
+    assert(told == expected && late > 0)
+  }
+
+  /** What is told of some rows, of which one of each stream is late, in any order; and how often a row was late. */
+  private def played(sql: String, enabled: Boolean, asked: DataFrame => DataFrame = identity): (Seq[String], Long) =
+    withConf(
+      "spark.joinless.enabled" -> enabled.toString,
+      "spark.joinless.minRelations" -> "2",
+      "spark.joinless.mode" -> (if (enabled) "force" else "auto"),
+      "spark.sql.session.timeZone" -> "UTC",
+      "spark.sql.shuffle.partitions" -> "1",
+      "spark.sql.streaming.statefulOperator.checkCorrectness.enabled" -> "false"
+    ) {
+      val session = spark.asInstanceOf[classic.SparkSession]
+      val streams = Seq("a", "b").map(name => name -> MemoryStream[Event](events, session))
+      for ((name, stream) <- streams)
+        stream.toDF().toDF("k", "id", "ts").withWatermark("ts", "0 seconds").createOrReplaceTempView(name)
+      val told = new ConcurrentHashMap[Long, Seq[String]]
+      val query = asked(spark.sql(sql)).writeStream.option("checkpointLocation", TestFolders.create("windows").toString)
+        .foreachBatch((df: DataFrame, id: Long) => { val _ = told.put(id, df.collect().map(_.toString).toSeq) }).start()
+      try
+        for (batch <- Batches) {
+          for ((name, stream) <- streams) batch.get(name).foreach(stream.addData(_))
+          query.processAllAvailable()
+        }
+      finally query.stop()
+      val late = query.recentProgress.flatMap(_.stateOperators).map(_.numRowsDroppedByWatermark).sum
+      (told.asScala.values.flatten.toSeq.filterNot(_.contains("99")).sorted, late)
+    }
+
+  implicit private val events: Encoder[Event] = Encoders.product[Event]
+}
+
+private object WindowKeysSpec {
+  type Event = (Int, Int, Timestamp)
+
+  private def event(k: Int, id: Int, second: Int): Event = (k, id, new Timestamp(1000L * second))
+
+  /** Rows are late up to 8 seconds when those at 3 and 4 come, and up to 18 when those at 9 do. */
+  val Batches: Seq[Map[String, Seq[Event]]] = Seq(
+    Map("a" -> Seq(event(1, 11, 8)), "b" -> Seq(event(2, 21, 8))),
+    Map("a" -> Seq(event(8, 15, 9))),
+    Map("a" -> Seq(event(3, 12, 4)), "b" -> Seq(event(3, 22, 3))),
+    Map("a" -> Seq(event(4, 13, 18)), "b" -> Seq(event(4, 23, 18))),
+    Map("a" -> Seq(event(9, 16, 19))),
+    Map("a" -> Seq(event(5, 10, 9)), "b" -> Seq(event(5, 20, 9))),
+    Map("a" -> Seq(event(6, 14, 25)), "b" -> Seq(event(6, 24, 26))),
+    Map("a" -> Seq(event(7, 99, 100)), "b" -> Seq(event(7, 99, 100)))
+  )
+}
