@@ -6,19 +6,12 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.run.CommittedState
-import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode, SparkSession}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read.ScanBuilder
-import org.apache.spark.sql.execution.streaming.{Sink, Source}
-import org.apache.spark.sql.sources.{
-  BaseRelation,
-  CreatableRelationProvider,
-  DataSourceRegister,
-  StreamSinkProvider,
-  StreamSourceProvider
-}
-import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.joinless.ReadOnlyFormat
+import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -33,8 +26,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   *
   * The batch is chosen by `load()`; each action on the DataFrame then shows that batch.
   */
-final class ResultSource extends TableProvider with DataSourceRegister
-    with StreamSourceProvider with StreamSinkProvider with CreatableRelationProvider {
+final class ResultSource extends TableProvider with DataSourceRegister with ReadOnlyFormat {
   import ResultSource._
 
   private var loaded: Option[(util.Map[String, String], Table)] = None
@@ -57,34 +49,9 @@ final class ResultSource extends TableProvider with DataSourceRegister
   /** A schema that the user gives, or that of rows which are to be written, reaches `getTable`. */
   override def supportsExternalMetadata(): Boolean = true
 
-  override def sourceSchema(
-      context: SQLContext,
-      schema: Option[StructType],
-      provider: String,
-      parameters: Map[String, String]
-  ): (String, StructType) = throw JoinlessErrors.format("STREAM")
+  override protected def notStream: Throwable = JoinlessErrors.format("STREAM")
 
-  override def createSource(
-      context: SQLContext,
-      metadata: String,
-      schema: Option[StructType],
-      provider: String,
-      parameters: Map[String, String]
-  ): Source = throw JoinlessErrors.format("STREAM")
-
-  override def createSink(
-      context: SQLContext,
-      parameters: Map[String, String],
-      partitions: Seq[String],
-      mode: OutputMode
-  ): Sink = throw JoinlessErrors.format("SINK")
-
-  override def createRelation(
-      context: SQLContext,
-      mode: SaveMode,
-      parameters: Map[String, String],
-      data: DataFrame
-  ): BaseRelation = throw JoinlessErrors.format("SINK")
+  override protected def notSink: Throwable = JoinlessErrors.format("SINK")
 
   /** Both calls of one `load()` see the same batch. */
   private def table(options: CaseInsensitiveStringMap): Table = synchronized {
