@@ -53,13 +53,26 @@ private[compile] object GroupCompiler {
       // of the function itself Spark says where it depends on the order of rows, which here is always the same
       val expressions = keys ++ functions.flatMap(f => f.aggregateFunction.children ++ f.filter)
       keys.find(key => !KeyBytes.groupable(key.dataType))
-        .map(key => Reason.of(Reason.UnsupportedGroupKey, "key" -> Names.of(key), "type" -> key.dataType.sql))
+        .map(unsupportedKey(_, child))
         .orElse(functions.find(!supported(_)).map(unsupported))
         .orElse(DeltaScope.changing(expressions))
         .toLeft(Grouping(keys, functions, results, child))
     case _ =>
       val what = aggregate.aggregateExpressions.map(Names.of).mkString(", ")
       Left(Reason.of(Reason.UnsupportedAggregate, "function" -> what))
+  }
+
+  private def unsupportedKey(key: Expression, child: LogicalPlan): Reason =
+    Reason.of(Reason.UnsupportedGroupKey, "key" -> Names.of(written(key, child)), "type" -> key.dataType.sql)
+
+  /** A grouping column as the query has it: in the place of a map Spark has a column of its own, the sorted map. */
+  private def written(key: Expression, child: LogicalPlan): Expression = LeafSource(child).resolve(key) match {
+    case sorted if !sorted.exists(_.isInstanceOf[MapSort]) => key
+    case MapSort(MapFromArrays(MapKeys(map), _)) => map
+    case MapSort(map) => map
+    case If(IsNull(struct), _, _) => struct
+    case ArrayTransform(array, _) => array
+    case other => other
   }
 
   private def unsupported(f: AggregateExpression): Reason = ofBytes(f) match {

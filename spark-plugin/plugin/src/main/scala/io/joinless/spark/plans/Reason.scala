@@ -138,7 +138,8 @@ object Reason {
   val UnsupportedGroupKey: Code = Code(
     "UNSUPPORTED_GROUP_KEY",
     "The grouping column <key> has the type <type>, whose equal values can differ in their bytes.",
-    "Cast it to a type of simple values, such as STRING or BIGINT; group a collated string by lower(...) or by collate(..., 'UTF8_BINARY')."
+    "Cast it to a type of simple values, such as STRING or BIGINT; group a collated string by lower(...) or by " +
+      "collate(..., 'UTF8_BINARY'), a map by array_sort(map_entries(...))."
   )
   val NondeterministicExpression: Code = Code(
     "NONDETERMINISTIC_EXPRESSION",

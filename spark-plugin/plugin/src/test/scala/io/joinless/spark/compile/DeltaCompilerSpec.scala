@@ -126,6 +126,20 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(text.contains("the equations are a cycle: c.dst = a.src is checked on each result of the others"))
   }
 
+  test("why not: a map that is grouped by is named as the query has it") {
+    def attempt(key: String) = DeltaCompilation.attempt(
+      spark,
+      Plans.analyzed(deltas(s"SELECT m, COUNT(*) AS n FROM (SELECT $key AS m FROM orders) GROUP BY m"))
+    )
+    val map = "map(id, customer)"
+    for (key <- Seq(map, s"map(id, $map)", s"array($map)", s"(IF((id > 2L), named_struct('f', $map), NULL))")) {
+      val told = attempt(key).left.toOption.get
+      assert(told.code.name == "UNSUPPORTED_GROUP_KEY")
+      assert(told.sentence.startsWith(s"The grouping column $key has the type "), told.sentence)
+    }
+    assert(attempt(s"array_sort(map_entries($map))").isRight)
+  }
+
   test("why not: what changes cannot be told of") {
     assert(reason(
       "SELECT COUNT(*) AS n FROM orders GROUP BY session_window(timestamp_seconds(id), '1 minute')"
