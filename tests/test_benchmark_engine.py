@@ -13,31 +13,78 @@ import pytest
 from jobs import Job
 from streams import Graph, answer, make_job
 from systems import System
-from systems.engine import ROOT, SYSTEMS
+from systems.engine import ROOT, SYSTEMS, in_one_process
 
 GRAPH = Graph.power_law(600)
 BATCHES = 5
+WORKLOADS = ["L3-10", "L4-1", "STAR4-10"]
+
+#: What one job reports.
+Events = list[dict[str, Any]]
 
 
-def events(system: System, job: Job, folder: Path, warm_up: int = 0) -> list[dict[str, Any]]:
+def events(system: System, job: Job, folder: Path, warm_up: int = 0) -> Events:
     """What the job's process reports. A warm-up takes seconds of what is not reported."""
     job = dataclasses.replace(job, warm_up=warm_up)
     job.write(folder / "job.json")
     report = folder / "report.jsonl"
-    subprocess.run(system.command(job, folder / "job.json", report), check=True, timeout=60)
+    subprocess.run(in_one_process([system.command(job, folder / "job.json", report)]), check=True, timeout=60)
+    return told(report)
+
+
+def told(report: Path) -> Events:
+    """The events of a report."""
     return [json.loads(line) for line in report.read_text().splitlines()]
 
 
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool], Job]:
+    """A small job per workload, with and without deletes."""
+    folder = tmp_path_factory.mktemp("streams")
+    return {
+        (workload, window): make_job(GRAPH, workload, folder, window=window, batches=BATCHES, runs=1, memory="1g")
+        for workload in WORKLOADS
+        for window in (False, True)
+    }
+
+
+@pytest.fixture(scope="module")
+def reports(
+    jobs: dict[tuple[str, bool], Job], tmp_path_factory: pytest.TempPathFactory
+) -> dict[tuple[str, str, bool], Events]:
+    """What every system reports of each job that it does not refuse, all of them in one process."""
+    folder = tmp_path_factory.mktemp("reports")
+    files = {
+        (system.name, workload, window): folder / f"{system.name}-{workload}-{window}.jsonl"
+        for system in SYSTEMS
+        for (workload, window), job in jobs.items()
+        if not system.refuses(job)
+    }
+    by_name = {system.name: system for system in SYSTEMS}
+    commands = [
+        by_name[system].command(dataclasses.replace(jobs[workload, window], warm_up=0), folder / "unread.json", report)
+        for (system, workload, window), report in files.items()
+    ]
+    subprocess.run(in_one_process(commands), check=True, timeout=120)
+    return {name: told(report) for name, report in files.items()}
+
+
 @pytest.mark.parametrize("window", [False, True], ids=["ins", "win"])
-@pytest.mark.parametrize("workload", ["L3-10", "L4-1", "STAR4-10"])
+@pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s.name)
-def test_oracle_the_engine_alone_finds_the_answer(system: System, workload: str, window: bool, tmp_path: Path) -> None:
+def test_oracle_the_engine_alone_finds_the_answer(
+    system: System,
+    workload: str,
+    window: bool,
+    jobs: dict[tuple[str, bool], Job],
+    reports: dict[tuple[str, str, bool], Events],
+) -> None:
     assert system.missing() is None
-    job = make_job(GRAPH, workload, tmp_path, window=window, batches=BATCHES, runs=1, memory="1g")
+    job = jobs[workload, window]
     if system.refuses(job):
         assert (system.name, workload) == ("bare-index", "L4-1")
         return
-    start, *batches, run = events(system, job, tmp_path)
+    start, *batches, run = reports[system.name, workload, window]
     expected = answer(job)
     assert start["event"] == "start"
     assert start["system"] == system.name

@@ -6,6 +6,7 @@ Both run on the class path that `scripts/sbt bench/writeClasspath` leaves; the p
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +37,17 @@ def _command(system: str, job: Job, job_file: Path, report: Path) -> list[str]:
         *(system, str(report), job.shape, *asked),
         *(str(job.batches), str(job.runs), str(job.warm_up), *job.inputs),
     ]
+
+
+def in_one_process(commands: Sequence[Sequence[str]]) -> list[str]:
+    """The command of one process for several jobs of this module's systems: starting one takes longer than a tiny job.
+
+    Without the JVM's second compiler, whose code would come too late for those.
+    """
+    first, *others = commands
+    main = first.index("io.joinless.bench.EngineJob")
+    jobs = [part for command in others for part in ("--", *command[main + 1 :])]
+    return [first[0], "-XX:TieredStopAtLevel=1", *first[1:], *jobs]
 
 
 def _missing() -> str | None:

@@ -15,11 +15,19 @@ import java.nio.file.{Path, Paths}
   * still holds at its end (heap in use after a collection, less that before it), and of the engine `changes` (rows that came or went, once
   * per relation) and its counters `steps` (of propagation) and `moves` (of cursors).
   *
-  * Reading the files is not measured; all runs are in this process, one after the other.
+  * Reading the files is not measured; all runs are in this process, one after the other. So are several jobs, their arguments separated
+  * by `--`: tests ask for many tiny ones.
   */
 object EngineJob {
 
-  def main(args: Array[String]): Unit = args match {
+  def main(args: Array[String]): Unit = args.indexOf("--") match {
+    case -1 => job(args)
+    case end =>
+      job(args.take(end))
+      main(args.drop(end + 1))
+  }
+
+  private def job(args: Array[String]): Unit = args match {
     case Array(_, report, "grouped", clauses, columns, batches, runs, warmUp, folders @ _*) =>
       val paths = folders.map(Paths.get(_)).toIndexedSeq
       val inputs = paths.distinct
