@@ -14,7 +14,7 @@ class PitfallsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges 
       try steps.foldLeft(0) { (_, step) =>
           val before = tables.told
           step(tables)
-          tables.running.processAllAvailable()
+          tables.advance()
           assert(tables.result == tables.expected(sql), sql)
           tables.told - before
         }
