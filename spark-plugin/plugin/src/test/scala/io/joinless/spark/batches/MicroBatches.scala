@@ -10,10 +10,11 @@ import io.joinless.spark.run.{RunState, StreamContext}
 import io.joinless.spark.spec.{BlockSpec, NodeId}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.joinless.{BatchPlans, Plans, SessionPlans, StateInfo}
-import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.joinless.{BatchPlans, Plans, SessionPlans, StateInfo, StatefulCells}
+import org.apache.spark.sql.{DataFrame, Dataset, Row, SparkSession}
 
-/** The micro-batches of a streaming query over file streams, played without a streaming query.
+/** The micro-batches of a streaming query over streams of files or in memory, played without a streaming query.
   *
   * Each batch is analyzed, optimized and planned by Spark with the extension in it, as the batches of a query are, and its
   * operators run as they are, over real state stores: a log that is committed, view trees in the cache. What is missing is
@@ -23,7 +24,7 @@ import org.apache.spark.sql.{DataFrame, Row, SparkSession}
   * The plan of every batch must have the blocks that the first one had, as a checkpoint would demand. Not for queries with
   * stateful operators of Spark.
   *
-  * @param session its confs are those of the query; views of it are file streams
+  * @param session its confs are those of the query; views of it are streams of one of these kinds
   * @param state an empty folder for the state stores
   */
 final class MicroBatches(session: SparkSession, query: DataFrame, state: String) {
@@ -32,6 +33,7 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String)
   private val analyzed = DeltaCompilation(session, Plans.analyzed(query))
   private var decided = Option.empty[Map[NodeId, BlockSpec]]
   private var batches = 0L
+  private var stateful = Seq.empty[StatefulCells]
 
   Seq(
     "spark.sql.streaming.unsupportedOperationCheck" -> "false",
@@ -54,12 +56,27 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String)
     * @param files what is new in the folders of the streams, which may leave out those without
     * @return the rows that a sink would get
     */
-  def play(files: Map[String, Seq[String]]): Seq[Row] = plans.active {
-    val plan = planned(BatchPlans.of(analyzed, files))
+  def play(files: Map[String, Seq[String]]): Seq[Row] = played(BatchPlans.of(analyzed, files))
+
+  /** The same over streams in memory.
+    *
+    * @param rows what is new in them; their own are not looked at
+    */
+  def playRows(rows: Map[MemoryStream[_], Dataset[_]]): Seq[Row] = played(BatchPlans.ofRows(session, analyzed, rows))
+
+  /** Whether the query reads one of them. */
+  def reads(streams: Set[MemoryStream[_]]): Boolean = BatchPlans.reads(analyzed, streams)
+
+  /** Makes the folder of the state one of a checkpoint, from which the complete result can be read. Only once. */
+  def record(checkpoint: String): Unit = BatchPlans.record(session, checkpoint, stateful, batches - 1)
+
+  private def played(batch: => LogicalPlan): Seq[Row] = plans.active {
+    val plan = planned(batch)
     val rows = plan.executeCollectPublic().toSeq
     plan.collect { case operator: ReadInParts => operator }.foreach { operator =>
       assert(operator.partsLeft == 0, s"batch $batches left partitions of $operator")
     }
+    stateful = plan.collect { case operator: StatefulCells => operator }
     batches += 1
     rows
   }

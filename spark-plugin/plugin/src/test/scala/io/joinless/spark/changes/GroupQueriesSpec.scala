@@ -86,7 +86,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
         "spark.sql.streaming.stateStore.providerClass" -> store,
         "spark.sql.streaming.stateStore.checkpointFormatVersion" -> (if (i % 6 == 0) "2" else "1"),
         "spark.joinless.crossProducts.enabled" -> "true"
-      )(check(sql, seed, form))
+      )(check(sql, seed, form, streaming = true))
     }
 
   test("the complete result is that of the changes, where a join or a changelog is below") {
@@ -134,7 +134,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
       withConf(confs: _*) {
         val (tables, rng) = (new Tables, new Random(i.toLong))
         tables.start(sql)
-        try for (_ <- 0 until 3) { tables.random(rng); tables.running.processAllAvailable() }
+        try for (_ <- 0 until 3) { tables.random(rng); tables.advance() }
         finally tables.running.stop()
         assert(tables.full(sql) == tables.result, sql)
         val leaves = tables.readFrom(sql)
@@ -149,7 +149,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
       tables.start(sql)
       for (i <- 0 until 6) tables.append(i % 3, i)
       for (i <- 0 until 6) tables.insert(i % 3, i % 2, i.toLong, 0.5)
-      tables.running.processAllAvailable()
+      tables.advance()
       tables.running.stop()
       tables
     }
@@ -185,7 +185,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     tables.insert(1, 1, 5L, 0.5)
     tables.insert(1, 2, 6L, 1.5)
     tables.append(1, 1)
-    tables.running.processAllAvailable()
+    tables.advance()
     tables.running.stop()
     val zone = spark.conf.get("spark.sql.session.timeZone")
     between()
@@ -194,7 +194,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
         tables.start(after)
         tables.insert(2, 2, 7L, 0.25)
         tables.append(1, 0)
-        tables.running.processAllAvailable()
+        tables.advance()
         None
       } catch {
         case e: StreamingQueryException =>
@@ -206,7 +206,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     spark.conf.set("spark.sql.session.timeZone", zone)
     // the query as it was goes on, whatever was tried
     tables.start(before)
-    tables.running.processAllAvailable()
+    tables.advance()
     tables.running.stop()
     if (refused.isDefined) assert(tables.result == tables.expected(before), s"$before, after $after")
     refused
@@ -281,10 +281,10 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     tables.insert(1, 1, Long.MaxValue, 0.0)
     tables.insert(2, 1, Long.MaxValue, 0.0)
     tables.delete(0)
-    tables.running.processAllAvailable()
+    tables.advance()
     assert(tables.result == Map(Seq(1, Long.MaxValue) -> 1L))
     tables.insert(3, 1, 1L, 0.0)
-    val error = intercept[StreamingQueryException](tables.running.processAllAvailable())
+    val error = intercept[StreamingQueryException](tables.advance())
     val texts = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString("\n")
     assert(texts.contains("ARITHMETIC_OVERFLOW"), texts)
   }
@@ -298,7 +298,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
       val write: (org.apache.spark.sql.Dataset[Row], Long) => Unit = (batch, _) => { val _ = each(batch) }
       tables.running = spark.sql(sql).incrementalEnumerate(form).writeStream.option("checkpointLocation", checkpoint)
         .foreachBatch(write).start()
-      try tables.running.processAllAvailable()
+      try tables.advance()
       finally tables.running.stop()
     }
     val sql = "SELECT g, COUNT(*) AS n FROM t GROUP BY g"

@@ -76,14 +76,15 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
   )
 
   for ((sql, i) <- subqueries.zipWithIndex) test(s"changes of subqueries: $sql") {
-    check(sql, Seeds.of(sql), if (i % 2 == 0) "change_type" else "weight")
+    check(sql, Seeds.of(sql), if (i % 2 == 0) "change_type" else "weight", streaming = true)
   }
 
   for ((sql, i) <- queries.zipWithIndex) test(s"changes of partners: $sql") {
     withConf("spark.joinless.crossProducts.enabled" -> "true")(check(
       sql,
       Seeds.of(sql),
-      if (i % 2 == 0) "change_type" else "weight"
+      if (i % 2 == 0) "change_type" else "weight",
+      streaming = true
     ))
   }
 
@@ -107,7 +108,7 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
       tables.append(1, 1)
       tables.append(9, 0)
       tables.insertPair(1, 1)
-      tables.running.processAllAvailable()
+      tables.advance()
       assert(tables.result == tables.expected(sql), sql)
       tables.running.stop()
     }
@@ -119,10 +120,10 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     tables.start(sql)
     tables.insert(1, 1, 5L, 0.5)
     tables.insertPair(7, 3)
-    tables.running.processAllAvailable()
+    tables.advance()
     assert(tables.result == Map(Seq(1, 3) -> 1L))
     tables.insertPair(8, 4)
-    val error = intercept[StreamingQueryException](tables.running.processAllAvailable())
+    val error = intercept[StreamingQueryException](tables.advance())
     val texts = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString("\n")
     assert(texts.contains("SCALAR_SUBQUERY_TOO_MANY_ROWS"), texts)
     assert(tables.result == Map(Seq(1, 3) -> 1L))

@@ -1,13 +1,16 @@
 package io.joinless.spark.changes
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import io.joinless.spark.api._
+import io.joinless.spark.batches.MicroBatches
 import io.joinless.spark.{BatchSql, SharedSpark, TestFolders}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.StreamingQuery
-import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row, classic}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.{DataFrame, Dataset, Encoder, Encoders, Row, SparkSession, classic}
 import org.scalatest.Assertions
 
 /** Random changes of a few tables, and what queries over them tell beside what batch SQL has. */
@@ -18,9 +21,9 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
 
   /** Changes of `t(k, g, x, d)` and of `u(k, g)`, and rows that only come of `a(k, y)`. */
   final protected class Tables {
-    val changes = MemoryStream[Change](change, session)
-    val pairs = MemoryStream[PairChange](pairChange, session)
-    val rows = MemoryStream[Appended](appended, session)
+    private val changes = new Stream[Change](change, session)
+    private val pairs = new Stream[PairChange](pairChange, session)
+    private val rows = new Stream[Appended](appended, session)
     private val present = mutable.ArrayBuffer.empty[Now]
     private val presentPairs = mutable.ArrayBuffer.empty[Appended]
     private val came = mutable.ArrayBuffer.empty[Appended]
@@ -29,60 +32,83 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     var running: StreamingQuery = null
 
     def streams(): Unit = {
-      changes.toDF().toDF("_change_type", "k", "g", "x", "d").changelog().createOrReplaceTempView("t")
-      pairs.toDF().toDF("_change_type", "k", "g").changelog().createOrReplaceTempView("u")
-      rows.toDF().toDF("k", "y").createOrReplaceTempView("a")
+      changes.memory.toDF().toDF("_change_type", "k", "g", "x", "d").changelog().createOrReplaceTempView("t")
+      pairs.memory.toDF().toDF("_change_type", "k", "g").changelog().createOrReplaceTempView("u")
+      rows.memory.toDF().toDF("k", "y").createOrReplaceTempView("a")
     }
 
     def tables(): Unit = {
-      BatchSql.table("t", session.createDataset(present.toSeq)(row), "k", "g", "x", "d")
-      BatchSql.table("u", session.createDataset(presentPairs.toSeq)(appended), "k", "g")
-      BatchSql.table("a", session.createDataset(came.toSeq)(appended), "k", "y")
+      BatchSql.table("t", rowsOf(session, present.toSeq, named(row.schema, "k", "g", "x", "d")))
+      BatchSql.table("u", rowsOf(session, presentPairs.toSeq, named(appended.schema, "k", "g")))
+      BatchSql.table("a", rowsOf(session, came.toSeq, named(appended.schema, "k", "y")))
     }
 
     def start(sql: String, form: String = "change_type"): Unit = {
       streams()
-      val take: (org.apache.spark.sql.Dataset[Row], Long) => Unit = (batch, _) => {
-        begun = true
-        val rows = batch.collect()
-        this.told += rows.length
-        val told = rows.toSeq.map(row => (values(row).init, weight(row.toSeq.last)))
-        told.groupBy(_._1).foreach { case (row, changes) =>
-          assert(changes.map(_._2.sign).distinct.size == 1, s"$row comes and goes")
-        }
-        told.foreach { case (row, w) =>
-          sums(row) += w
-          if (sums(row) == 0) sums -= row
-        }
-        val _ = assert(sums.values.forall(_ > 0), s"$sql deletes what is not there: $sums")
-      }
+      val each: (Dataset[Row], Long) => Unit = (batch, _) => take(sql, batch.collect().toSeq)
       running = spark.sql(sql).incrementalEnumerate(form).writeStream.option("checkpointLocation", checkpoint)
-        .foreachBatch(take).start()
+        .foreachBatch(each).start()
+    }
+
+    /** Gives the query what came: one batch, where it reads any of it. */
+    def advance(): Unit = {
+      all.foreach(_.send())
+      running.processAllAvailable()
+    }
+
+    /** Plays some batches of the query without a stream; `body` is given how to play the next one, and how to start anew. */
+    def withoutStream(sql: String, form: String)(body: (() => Unit, () => Unit) => Unit): Unit = {
+      streams()
+      val state = s"$checkpoint/state"
+      val batches = new MicroBatches(session, spark.sql(sql).incrementalEnumerate(form), state)
+      def next(): Unit = {
+        val came = all.flatMap(_.taken())
+        if (batches.reads(came.map(_._1).toSet)) take(sql, batches.playRows(came.toMap))
+      }
+      try body(() => next(), () => batches.restart())
+      finally batches.close()
+      if (begun) batches.record(checkpoint)
+    }
+
+    private def all: Seq[Stream[_ <: Product]] = Seq(changes, pairs, rows)
+
+    private def take(sql: String, rows: Seq[Row]): Unit = {
+      begun = true
+      this.told += rows.length
+      val told = rows.map(row => (values(row).init, weight(row.toSeq.last)))
+      told.groupBy(_._1).foreach { case (row, changes) =>
+        assert(changes.map(_._2.sign).distinct.size == 1, s"$row comes and goes")
+      }
+      told.foreach { case (row, w) =>
+        sums(row) += w
+        if (sums(row) == 0) sums -= row
+      }
+      val _ = assert(sums.values.forall(_ > 0), s"$sql deletes what is not there: $sums")
     }
 
     def insert(k: Integer, g: Integer, x: java.lang.Long, d: java.lang.Double): Unit = {
       present += ((k, g, x, d))
-      val _ = changes.addData(("insert", k, g, x, d))
+      changes.add(("insert", k, g, x, d))
     }
 
     def append(k: Integer, y: Integer): Unit = {
       came += ((k, y))
-      val _ = rows.addData((k, y))
+      rows.add((k, y))
     }
 
     def delete(at: Int): Unit = {
       val (k, g, x, d) = present.remove(at)
-      val _ = changes.addData(("delete", k, g, x, d))
+      changes.add(("delete", k, g, x, d))
     }
 
     def insertPair(k: Integer, g: Integer): Unit = {
       presentPairs += ((k, g))
-      val _ = pairs.addData(("insert", k, g))
+      pairs.add(("insert", k, g))
     }
 
     def deletePair(at: Int): Unit = {
       val (k, g) = presentPairs.remove(at)
-      val _ = pairs.addData(("delete", k, g))
+      pairs.add(("delete", k, g))
     }
 
     def random(rng: Random): Unit = {
@@ -128,6 +154,12 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     }
   }
 
+  /** What playing batches sets and leaves to be put back. */
+  private def batchConfs: Seq[(String, String)] = Seq(
+    "spark.sql.streaming.unsupportedOperationCheck" -> "false",
+    "spark.sql.adaptive.enabled" -> "false"
+  )
+
   private def weight(told: Any): Long = told match {
     case "insert" => 1L
     case "delete" => -1L
@@ -146,25 +178,34 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
   private def bag(rows: Seq[Row]): Map[Seq[Any], Long] =
     rows.groupBy(values).map { case (row, copies) => row -> copies.size.toLong }
 
-  /** @param oracle what batch SQL is asked, where it does not decide on the rows of `sql` itself */
-  protected def check(sql: String, seed: Long, form: String, oracle: Option[String] = None): Unit = {
+  /** Plays four batches, with a restart in the middle.
+    *
+    * @param oracle what batch SQL is asked, where it does not decide on the rows of `sql` itself
+    * @param streaming in a real stream, not as batches without one
+    */
+  protected def check(
+      sql: String,
+      seed: Long,
+      form: String,
+      oracle: Option[String] = None,
+      streaming: Boolean = false
+  ): Unit = {
     val rng = new Random(seed)
     val tables = new Tables
-    val batches = 4
-    tables.start(sql, form)
-    try
-      for (batch <- 0 until batches) {
-        if (batch == 2) {
-          tables.running.stop()
-          tables.start(sql, form)
-        }
+    def play(next: () => Unit, restart: () => Unit): Unit =
+      for (batch <- 0 until 4) {
+        if (batch == 2) restart()
         tables.random(rng)
-        tables.running.processAllAvailable()
+        next()
         // before anything came there was no batch
         if (tables.begun)
           assert(tables.result == tables.expected(oracle.getOrElse(sql)), s"seed $seed, batch $batch, $form: $sql")
       }
-    finally tables.running.stop()
+    if (streaming) {
+      tables.start(sql, form)
+      try play(() => tables.advance(), () => { tables.running.stop(); tables.start(sql, form) })
+      finally tables.running.stop()
+    } else withConf(batchConfs: _*)(tables.withoutStream(sql, form)(play))
     if (tables.begun && seed % 4 == 0) {
       val _ = assert(tables.full(sql) == tables.result, s"seed $seed, the complete result of $sql")
     }
@@ -174,13 +215,41 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
   protected def checkFull(sql: String, seed: Long): Unit = {
     val (rng, tables) = (new Random(seed), new Tables)
     tables.start(sql)
-    try for (_ <- 0 until 2) { tables.random(rng); tables.running.processAllAvailable() }
+    try for (_ <- 0 until 2) { tables.random(rng); tables.advance() }
     finally tables.running.stop()
     val _ = assert(tables.full(sql) == tables.expected(sql), s"seed $seed: $sql")
   }
 }
 
 object QueriesOverChanges {
+
+  /** Rows as a table. An encoder would have to be resolved for each, which takes longer than a small batch. */
+  private def rowsOf(session: SparkSession, rows: Seq[Product], schema: StructType): DataFrame =
+    session.createDataFrame(rows.map(Row.fromTuple).asJava, schema)
+
+  private def named(schema: StructType, columns: String*): StructType =
+    StructType(schema.zip(columns).map { case (field, name) => field.copy(name = name) })
+
+  /** Rows that wait for the next batch, in a stream in memory. */
+  final private class Stream[A <: Product](encoder: Encoder[A], session: classic.SparkSession) {
+    val memory: MemoryStream[A] = MemoryStream[A](session, 2)(encoder)
+    private val waiting = mutable.ArrayBuffer.empty[A]
+
+    def add(row: A): Unit = waiting += row
+
+    def send(): Unit = if (waiting.nonEmpty) {
+      val _ = memory.addData(waiting.toSeq)
+      waiting.clear()
+    }
+
+    /** What came, where anything did; the stream does not have it. */
+    def taken(): Option[(MemoryStream[_], Dataset[_])] = Option.when(waiting.nonEmpty) {
+      val rows = rowsOf(session, waiting.toSeq, encoder.schema)
+      waiting.clear()
+      memory -> rows
+    }
+  }
+
   type Change = (String, Integer, Integer, java.lang.Long, java.lang.Double)
   type Now = (Integer, Integer, java.lang.Long, java.lang.Double)
   type PairChange = (String, Integer, Integer)

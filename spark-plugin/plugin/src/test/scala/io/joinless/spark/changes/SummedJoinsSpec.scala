@@ -93,7 +93,7 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     test(s"after every batch the changes add up to $sql") {
       new Tables().streams()
       assert(told(shape(sql).reduction) == sums.copy(factors = sums.factors.sorted))
-      check(sql, 4L * i, if (i % 2 == 0) "change_type" else "weight")
+      check(sql, 4L * i, if (i % 2 == 0) "change_type" else "weight", streaming = i % 6 == 0)
     }
 
   test("explain says what is added up") {
@@ -120,7 +120,7 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     tables.insertPair(1, 2)
     tables.append(2, 3)
     tables.start(asked("SUM(t.x) AS s, COUNT(*) AS n"))
-    try tables.running.processAllAvailable()
+    try tables.advance()
     finally tables.running.stop()
     assert(tables.full(asked("SUM(t.x) AS s, COUNT(*) AS n")) == Map(Seq[Any](1, 5L, 1L) -> 1L))
     assert(tables.full(asked("AVG(t.x) AS m")) == Map(Seq[Any](1, 5.0) -> 1L)) // it adds up the same
@@ -143,7 +143,7 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     tables.append(2, 3)
     def run(): Unit = {
       tables.start(sql)
-      try tables.running.processAllAvailable()
+      try tables.advance()
       finally tables.running.stop()
     }
     run()
@@ -172,11 +172,11 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
       for (x <- Seq(Long.MaxValue, Long.MinValue, -1L, Long.MaxValue)) tables.insert(1, 1, x, 0.0)
       for (_ <- 0 until 3) tables.insertPair(1, 2)
       for (y <- Seq[Integer](Int.MaxValue, Int.MaxValue, Int.MinValue, null)) tables.append(2, y)
-      tables.running.processAllAvailable()
+      tables.advance()
       assert(tables.result == tables.expected(sql))
       tables.delete(1)
       tables.delete(1)
-      tables.running.processAllAvailable()
+      tables.advance()
       assert(tables.result == tables.expected(sql))
     } finally tables.running.stop()
   }

@@ -2,16 +2,26 @@ package org.apache.spark.sql.joinless
 
 import java.util.UUID
 
-import org.apache.spark.sql.SparkSession
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{Dataset, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
-import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
+import org.apache.spark.sql.execution.{LogicalRDD, QueryExecution}
 import org.apache.spark.sql.execution.datasources.{DataSource, LogicalRelation}
+import org.apache.spark.sql.execution.streaming.checkpointing.{CommitMetadata, OffsetSeq, OffsetSeqMetadata}
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
-import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, StreamingRelation}
+import org.apache.spark.sql.execution.streaming.runtime.{
+  MemoryStream,
+  MemoryStreamTable,
+  StreamExecution,
+  StreamingQueryCheckpointMetadata,
+  StreamingRelation
+}
+import org.apache.spark.sql.execution.streaming.state.OperatorStateMetadataWriter
 import org.apache.spark.sql.sources.BaseRelation
 
-/** What Spark's micro-batch execution does to plan a batch of a query over file streams, for tests that run none. */
+/** What Spark's micro-batch execution does to plan a batch of a query, for tests that run none. */
 object BatchPlans {
 
   /** The folders that the streams of an analyzed plan read. */
@@ -34,6 +44,29 @@ object BatchPlans {
     }
   }
 
+  /** Whether an analyzed plan reads one of some streams in memory. */
+  def reads(analyzed: LogicalPlan, streams: Set[MemoryStream[_]]): Boolean = analyzed.exists {
+    case InMemory(_, stream) => streams.exists(_ eq stream)
+    case _ => false
+  }
+
+  /** The analyzed plan of a batch over streams in memory: each is the rows it got, or nothing. */
+  def ofRows(session: SparkSession, analyzed: LogicalPlan, rows: Map[MemoryStream[_], Dataset[_]]): LogicalPlan =
+    analyzed.transform { case InMemory(source, stream) =>
+      rows.collectFirst { case (of, arrived) if of eq stream => arrived }
+        .fold[LogicalPlan](LocalRelation(source.output, isStreaming = true)) { arrived =>
+          LogicalRDD(source.output, arrived.queryExecution.toRdd, isStreaming = true)(classicOf(session))
+        }
+    }
+
+  private object InMemory {
+    def unapply(plan: LogicalPlan): Option[(StreamingRelationV2, AnyRef)] = plan match {
+      case source: StreamingRelationV2 =>
+        Option(source.table).collect { case table: MemoryStreamTable => source -> table.stream }
+      case _ => None
+    }
+  }
+
   private def listed(source: DataSource, files: Seq[String]): BaseRelation =
     source.copy(paths = files, options = source.options - "path").resolveRelation(checkFilesExist = false)
 
@@ -44,10 +77,33 @@ object BatchPlans {
   def stateInfo(folder: String, run: UUID, operator: Long, version: Long, stores: Int): StateInfo =
     StatefulOperatorStateInfo(folder, run, operator, version, stores)
 
+  /** Writes what the checkpoint of a query has beside the stores: what each operator is, and that a batch is done. */
+  def record(session: SparkSession, checkpoint: String, operators: Seq[StatefulCells], batch: Long): Unit = {
+    val classic = classicOf(session)
+    val logs = new StreamingQueryCheckpointMetadata(classic, checkpoint)
+    operators.foreach { operator =>
+      val folder = new Path(operator.getStateInfo.checkpointLocation, operator.getStateInfo.operatorId.toString)
+      OperatorStateMetadataWriter.createWriter(
+        folder,
+        classic.sessionState.newHadoopConf(),
+        operator.operatorStateMetadataVersion,
+        Some(0L)
+      ).write(operator.operatorStateMetadata(List(Nil)))
+    }
+    // what a query sets in its own session when it starts: the number of its partitions
+    val confs = OffsetSeqMetadata(0, 0, classic.conf).conf.map { case (key, value) =>
+      key -> Option(value).getOrElse(classic.conf.get("spark.sql.shuffle.partitions"))
+    }
+    val offsets = OffsetSeq(Nil, Some(OffsetSeqMetadata(0, 0, confs)))
+    assert(logs.offsetLog.add(batch, offsets) && logs.commitLog.add(batch, CommitMetadata()))
+  }
+
   /** Lets state stores be opened by a session whose query has this run id. */
   def beginRun(session: SparkSession, run: UUID): Unit = session.conf.set(StreamExecution.RUN_ID_KEY, run.toString)
 
   /** Lets the stores of a run go. */
-  def endRun(session: SparkSession, run: UUID): Unit =
+  def endRun(session: SparkSession, run: UUID): Unit = {
+    session.conf.unset(StreamExecution.RUN_ID_KEY)
     classicOf(session).streams.stateStoreCoordinator.deactivateInstances(run)
+  }
 }
