@@ -1,0 +1,169 @@
+"""Queries that are refused: joins that stay with Spark under `mode=force`, and changes that cannot be told."""
+
+from __future__ import annotations
+
+import joinless
+from support.bad_input import PAIR, TRIANGLE, Bad, forced, untold
+from support.world import CHAIN, PATH
+
+QUERIES = [
+    forced("a cycle", "CYCLIC_JOIN_GRAPH", TRIANGLE, "a, b, c"),
+    forced("too few", "TOO_FEW_RELATIONS", "SELECT a.src FROM e a JOIN e b ON a.dst = b.src", "joins 2 relations"),
+    forced("too few for the setting", "TOO_FEW_RELATIONS", PATH, "from 4 on", minRelations="4"),
+    forced("too many", "TOO_MANY_RELATIONS", PATH, "up to 2", maxRelations="2"),
+    forced(
+        "an outer join",
+        "OUTER_JOIN",
+        "SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k AND a.w1t = b.w2t",
+        "LEFT OUTER is not an inner join: spark.joinless.outerJoins.enabled is false",
+        minRelations="2",
+        outerJoins_enabled="false",
+    ),
+    forced(
+        "a cross product",
+        "CROSS_PRODUCT",
+        "SELECT a.src FROM e a JOIN e b ON a.dst = b.src CROSS JOIN e c",
+        "switched off",
+        crossProducts_enabled="false",
+    ),
+    forced(
+        "no equation",
+        "NON_EQUI_JOIN",
+        "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst < c.src",
+        "no equation",
+        crossProducts_enabled="false",
+    ),
+    forced(
+        "an equation of three relations",
+        "NON_EQUI_JOIN",
+        "SELECT c.dst FROM (SELECT a.src + b.dst AS x FROM e a JOIN e b ON a.dst = b.src) y JOIN e c ON y.x = c.src",
+        crossProducts_enabled="false",
+    ),
+    forced(
+        "a random condition between joins",
+        "NONDETERMINISTIC_CONDITION",
+        "SELECT x.s FROM (SELECT a.src AS s, b.dst AS m FROM e a JOIN e b ON a.dst = b.src WHERE rand(1) < 0.5) x "
+        "JOIN e d ON x.m = d.src",
+        "rand",
+    ),
+    forced(
+        "a static table between two streams",
+        "STREAM_STATIC_JOIN",
+        f"{PATH} JOIN classes k ON k.customer = a.src AND k.class = c.dst",
+        "exactly one streaming relation",
+    ),
+    forced("a static table with none", "STREAM_STATIC_JOIN", f"SELECT a.src, k.class {CHAIN} CROSS JOIN classes k"),
+    untold(
+        "sessions",
+        "UNSUPPORTED_AGGREGATE",
+        "SELECT COUNT(*) AS n FROM orders GROUP BY session_window(timestamp_seconds(id), '1 minute')",
+        "session_window",
+    ),
+    untold(
+        "a collated group",
+        "UNSUPPORTED_GROUP_KEY",
+        "SELECT collate(string(id), 'UNICODE_CI') AS c FROM orders GROUP BY 1",
+    ),
+    untold(
+        "distinct collated values",
+        "UNSUPPORTED_AGGREGATE_TYPE",
+        "SELECT COUNT(DISTINCT collate(string(id), 'UNICODE_CI')) AS n FROM orders",
+        "UNICODE_CI",
+    ),
+    untold(
+        "literals in a union",
+        "STATIC_PART_OF_UNION",
+        "SELECT id FROM orders UNION ALL VALUES (5L)",
+        "in which batch they come",
+    ),
+    untold("a sample", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)"),
+    untold(
+        "an outer join with a static side",
+        "STATIC_SIDE_OF_CHANGELOG",
+        "SELECT o.id, k.class FROM orders o LEFT JOIN classes k ON o.customer = k.customer",
+        "static side classes|static side k",
+    ),
+    Bad(
+        "a stream in a subquery, and no changes asked",
+        "JOINLESS_STREAM_IN_SUBQUERY",
+        "0A000",
+        "incrementalEnumerate",
+        lambda w: w.run(w.session.sql("SELECT src FROM e WHERE dst IN (SELECT src FROM e)")),
+    ),
+    untold("a random filter", "NONDETERMINISTIC_EXPRESSION", "SELECT id FROM orders WHERE rand() < 0.5", "rand"),
+    untold("a random column", "NONDETERMINISTIC_EXPRESSION", "SELECT id, uuid() AS u FROM orders", "uuid"),
+    untold(
+        "a condition on the clock",
+        "TIME_DEPENDENT_EXPRESSION",
+        "SELECT id FROM orders WHERE timestamp_seconds(id) > current_timestamp()",
+    ),
+    untold(
+        "a subquery over a table",
+        "STATIC_SIDE_OF_CHANGELOG",
+        "SELECT id FROM orders WHERE id IN (SELECT customer FROM classes)",
+        "static side classes",
+    ),
+    untold(
+        "a static side",
+        "STATIC_SIDE_OF_CHANGELOG",
+        "SELECT o.id FROM orders o JOIN classes k ON o.customer = k.customer",
+        "static side k",
+    ),
+    untold("a watermark", "WATERMARK_ON_CHANGELOG", "SELECT id, at FROM late", "at"),
+    Bad(
+        "changes: complete mode",
+        "JOINLESS_NOT_REWRITTEN",
+        "0A000",
+        "UNSUPPORTED_OUTPUT_MODE.*complete",
+        lambda w: w.run(joinless.enumerate_deltas(w.session.sql(PAIR)), mode="complete"),
+    ),
+    Bad(
+        "changes: switched off",
+        "JOINLESS_NOT_REWRITTEN",
+        "0A000",
+        "DISABLED",
+        lambda w: w.run(joinless.enumerate_deltas(w.at(enabled="false").sql(PAIR))),
+    ),
+    Bad(
+        "a changelog's join as plain rows",
+        "JOINLESS_RETRACTIONS_NOT_REPRESENTABLE",
+        "0A000",
+        "incrementalEnumerate",
+        lambda w: w.run(w.session.sql(PAIR)),
+    ),
+    Bad(
+        "a changelog as plain rows",
+        "JOINLESS_RETRACTIONS_NOT_REPRESENTABLE",
+        "0A000",
+        "customer",
+        lambda w: w.run(w.session.table("orders")),
+    ),
+    Bad(
+        "a reserved column, types",
+        "JOINLESS_RESERVED_COLUMN",
+        "42939",
+        "_change_type",
+        lambda w: joinless.enumerate_deltas(w.session.sql("SELECT id, 'x' AS _change_type FROM orders")),
+    ),
+    Bad(
+        "a reserved column, weights",
+        "JOINLESS_RESERVED_COLUMN",
+        "42939",
+        "_weight",
+        lambda w: joinless.enumerate_deltas(w.session.sql("SELECT id AS _weight FROM orders"), output="weight"),
+    ),
+    Bad(
+        "a form that is none",
+        "JOINLESS_DELTA_FORM",
+        "22023",
+        "rows",
+        lambda w: joinless.enumerate_deltas(w.session.sql(PAIR), output="rows"),  # type: ignore[arg-type]
+    ),
+    Bad(
+        "a form that is none, in SQL",
+        "JOINLESS_DELTA_FORM",
+        "22023",
+        "rows",
+        lambda w: w.session.sql(f"SELECT * FROM incremental_enumerate(TABLE({PAIR}), 'rows')"),
+    ),
+]
