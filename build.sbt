@@ -43,7 +43,19 @@ lazy val engine = (project in file("spark-plugin/engine"))
     // The mutants of the engine are compiled while its tests run.
     libraryDependencies += "org.scala-lang" % "scala-compiler" % scalaVersion.value % "test-internal",
     // Small thread stacks on purpose: nothing in the engine may recurse over data.
-    Test / javaOptions ++= Seq("-Xmx3g", "-XX:+UseSerialGC")
+    Test / javaOptions ++= Seq("-Xmx3g", "-XX:+UseSerialGC"),
+    // Mutants live shorter than C2 takes to compile them: they have a process of their own, without it.
+    Test / testGrouping := {
+      val options = (Test / forkOptions).value
+      val withoutC2 = options
+        .withRunJVMOptions(options.runJVMOptions :+ "-XX:TieredStopAtLevel=1")
+        .withEnvVars(options.envVars + ("JOINLESS_PROJECT" -> "joinless-mutants"))
+      val (mutants, others) = (Test / definedTests).value.partition(_.name.startsWith("io.joinless.engine.mutants."))
+      Seq(
+        Tests.Group("mutants", mutants, Tests.SubProcess(withoutC2)),
+        Tests.Group("engine", others, Tests.SubProcess(options))
+      )
+    }
   )
 
 /** Writes down, for the code, what this file says of versions. */
@@ -155,7 +167,7 @@ lazy val suites = (project in file("spark-plugin/suites"))
 // The tests of the engine compute, those of the plugin mostly wait: side by side they take as long as the plugin's alone.
 Global / concurrentRestrictions := Seq(
   Tags.limitAll(4),
-  Tags.limit(Tags.ForkedTestGroup, 2),
+  Tags.limit(Tags.ForkedTestGroup, 3),
   Tags.exclusiveGroup(Tags.Clean)
 )
 

@@ -14,8 +14,10 @@ object MutantEngine {
   private val sources = CaseFile.root.resolve("spark-plugin/engine/src/main/scala/io/joinless/engine")
   private val ofSums = Seq("reduce/", "algebra/ExactSums", "tuples/RowProjection")
 
-  /** So many cases of each test come first, then all others: most mutants fail among these in one of the tests. */
-  private val Few = 300L
+  /** So many cases of each test come first, then as many again of each, and so on: most mutants fail among the first ones of one of
+    * the tests.
+    */
+  private val Few = 40L
   private val classPath = System.getProperty("java.class.path")
 
   /** What the first `cases` random cases say about the engine with this mutant; None where nothing fails. */
@@ -32,8 +34,9 @@ object MutantEngine {
           probe.getMethod(test, classOf[Long], classOf[Long]).invoke(null, Long.box(from), Long.box(until))
             .asInstanceOf[String]
         )
-        val few = math.min(Few, cases)
-        val parts = for ((from, until) <- Seq(0L -> few, few -> cases); test <- tests) yield (test, from, until)
+        val ends =
+          Iterator.iterate(math.min(Few, cases))(end => math.min(2 * end, cases)).takeWhile(_ < cases).toSeq :+ cases
+        val parts = for ((from, until) <- (0L +: ends).zip(ends); test <- tests) yield (test, from, until)
         parts.iterator.flatMap { case (test, from, until) => found(test, from, until) }.nextOption()
       } finally loader.close()
     } finally delete(classes)

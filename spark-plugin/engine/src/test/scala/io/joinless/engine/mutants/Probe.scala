@@ -10,7 +10,7 @@ import scala.util.Try
 object Probe {
 
   /** A case that takes more processor time does not come to an end; others take milliseconds. */
-  private val Patience = 10000000000L
+  private val Patience = 5000000000L
 
   /** The first failure among the cases of seeds `from` until `until`, null where there is none. */
   def run(from: Long, until: Long): String =

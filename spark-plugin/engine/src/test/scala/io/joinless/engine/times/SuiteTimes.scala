@@ -58,7 +58,10 @@ private object SuiteTimes {
   private object Reading {
 
     def of(suite: String): Reading = {
-      val project = if (suite.startsWith("io.joinless.engine.")) "joinless-engine" else "joinless-spark"
+      val project =
+        if (suite.startsWith("io.joinless.engine.mutants.")) "joinless-mutants"
+        else if (suite.startsWith("io.joinless.engine.")) "joinless-engine"
+        else "joinless-spark"
       val process = ProcessHandle.current.descendants.iterator.asScala.find { process =>
         read(process, "environ").split('\u0000').contains(s"JOINLESS_PROJECT=$project")
       }
