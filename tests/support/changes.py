@@ -22,7 +22,7 @@ from joinless.changes import Form
 from support import oracles
 from support.batches import MicroBatches
 from support.cases import Case, Column, Row, Table
-from support.run import ORACLE_CONFS, check_difference
+from support.run import ORACLE_CONFS, check_difference, code
 
 #: How a table's changes are told; `appended` tables have none.
 KINDS = ("types", "weights", "appended")
@@ -124,7 +124,7 @@ class ChangeRun:
         self.checkpoint = folder / "checkpoint"
         self.session, self.batch_session = spark.newSession(), spark.newSession()
         self.session.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
-        for key, value in (confs or {}).items():
+        for key, value in {**code(case), **(confs or {})}.items():
             self.session.conf.set(key, value)
         for key, value in ORACLE_CONFS.items():
             self.batch_session.conf.set(key, value)

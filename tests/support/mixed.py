@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import joinless
 from support import oracles
-from support.run import OPERATOR, ORACLE_CONFS, operators_of
+from support.run import GENERATED, INTERPRETED, OPERATOR, ORACLE_CONFS, operators_of
 
 FILES = 3
 VERTICES = 18
@@ -121,6 +121,8 @@ class MixedRun:
         self.plan, self.folder = plan, folder
         self.session, self.batch_session = spark.newSession(), spark.newSession()
         self.session.conf.set("spark.joinless.enabled", str(not native).lower())
+        for key, value in (INTERPRETED if plan.seed % 3 else GENERATED).items():
+            self.session.conf.set(key, value)
         for key, value in ORACLE_CONFS.items():
             self.batch_session.conf.set(key, value)
         self.output: dict[int, list[tuple[object, ...]]] = {}

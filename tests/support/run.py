@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from zlib import crc32
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -17,12 +18,17 @@ from support.cases import Case, Table
 #: `operatorName` of our operator in a query's progress.
 OPERATOR = "joinFree"
 
+#: Expressions are interpreted: to compile a plan takes longer than to run it over a few rows.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+#: What Spark does by itself.
+GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 #: Fast for little data: none of these changes a result.
-ORACLE_CONFS = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-}
+ORACLE_CONFS = {"spark.sql.shuffle.partitions": "1", "spark.sql.adaptive.enabled": "false", **INTERPRETED}
+
+
+def code(case: Case) -> Mapping[str, str]:
+    """Every third case runs with generated code, as users' queries do."""
+    return INTERPRETED if crc32(case.name.encode()) % 3 else GENERATED
 
 
 class Feed:
@@ -81,7 +87,7 @@ class Run:
         self.session = spark.newSession()
         self.session.conf.set("spark.sql.shuffle.partitions", str(case.partitions))
         self.session.conf.set("spark.joinless.enabled", str(not native).lower())
-        for key, value in (confs or {}).items():
+        for key, value in {**code(case), **(confs or {})}.items():
             self.session.conf.set(key, value)
         self.batch_session = spark.newSession()
         for key, value in ORACLE_CONFS.items():
