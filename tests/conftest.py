@@ -105,7 +105,7 @@ def quiet_builder() -> SparkSession.Builder:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.joinless.placement.maxCells", "1000")  # partitions say how many cells there are, not the machine
         # random queries (support/run.py) and processes of their own have generated code
-        .config(map=INTERPRETED)
+        .config(map={**INTERPRETED})
         .config("spark.buffer.pageSize", "1m")  # each hash table and each sort takes one; Spark would take 64 MB
         .config("spark.sql.streaming.pollingDelay", "50ms")  # an idle stream lists its files this often
         .config("spark.ui.retainedJobs", "20")  # kept without a UI, too
