@@ -218,7 +218,8 @@ def test_progress_tells_what_holds_the_watermark_back(small: SparkSession, tmp_p
     told = joinless.progress(query)
     assert told is not None
     assert told.advice == ()
-    assert told.rows_late == 0
+    assert told.rows_late == told.total.rows_late == 0
+    assert told.with_rows.input_rows == 1
     assert [tuple(row) for row in small.table("held").collect()] == [(50, 55)]
     with pytest.raises(AnalysisException) as forgotten:
         joined.incrementalEnumerate("full", query=query)  # type: ignore[operator]
@@ -243,6 +244,32 @@ def test_progress_tells_of_rows_that_are_late_or_have_no_end(small: SparkSession
     query.stop()
     assert told is not None
     late, endless = told.advice
-    assert "rows were late, and dropped" in late
+    assert told.total.rows_late == 10
+    assert late.startswith("Late rows were dropped: 10, of 26 rows that were read (5 by a.ts, 5 by b.ts). ")
     assert endless.startswith(f"The query has a watermark, and none of {told.stored_rows} stored rows has an end.")
     assert told.next_end is None
+
+
+def test_progress_tells_of_a_late_row_behind_a_batch_without_data(small: SparkSession, tmp_path: Path) -> None:
+    """One row of four, where groups close: the batch that follows has no rows, and does not hide it."""
+    stream = small.readStream.schema(SCHEMA).json(str(tmp_path)).withWatermark("ts", "1 minute")
+    stream.createOrReplaceTempView("a")
+    window = "window(ts, '10 minutes')"
+    counted = small.sql(f"SELECT {window}.start AS w, COUNT(*) AS n FROM a GROUP BY {window}")
+    query = counted.incrementalEnumerate(emit="on_close").writeStream.format("noop").start()  # type: ignore[operator]
+    for hours in [(1,), (2,), (0, 3)]:
+        times = [f"{(START + timedelta(hours=hour)).isoformat()}Z" for hour in hours]
+        lines = [json.dumps({"k": 1, "v": 1, "ts": time}) for time in times]
+        (tmp_path / f"{hours[0]}.json").write_text("\n".join(lines))
+        query.processAllAvailable()
+    told = joinless.progress(query)
+    query.stop()
+    assert told is not None
+    assert (told.input_rows, told.rows_late) == (0, 0)
+    assert (told.with_rows.input_rows, told.with_rows.rows_late, told.total.rows_late) == (2, 1, 1)
+    assert told.with_rows.with_rows == told.with_rows
+    assert told.advice == (
+        "Late rows were dropped: 1, of 4 rows that were read (1 by window(ts, 10 minutes)). "
+        f"The watermark stood at 2026-03-01T01:59:00.000Z when the last of them came, in batch {told.batch_id - 1}. "
+        "A longer delay in withWatermark keeps such rows. Stored rows then stay longer, and final rows come later.",
+    )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime, timezone
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQueryProgress
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from joinless import _arguments, _jvm
+from joinless import _advice, _arguments, _jvm, _reports
 from joinless.errors import JoinlessError
 
 
@@ -24,17 +25,21 @@ class Totals:
         duration_ms: how long they took.
         input_rows: rows read from the sources.
         rows_out: result rows written.
+        rows_late: rows dropped because they came later than a watermark allows.
     """
 
     batches: int
     duration_ms: int
     input_rows: int
     rows_out: int
+    rows_late: int
 
 
 @dataclass(frozen=True)
 class Progress:
     """Figures of the last batch, added up over cells (and over join blocks, where a query has several).
+
+    That may be a batch without data; ``with_rows`` is the last one that read rows.
 
     Attributes:
         batch_id: the batch.
@@ -46,7 +51,8 @@ class Progress:
         groups_touched: groups of which rows came or went.
         group_rows_out: changes of groups, old and new rows, those of inner queries included.
         rows_removed: stored rows that went: deletes of changelogs left no copy of them, or no later row can join them.
-        rows_late: rows dropped because they came later than a watermark allows.
+        rows_late: rows dropped because they came later than a watermark allows, by joins and by groups that close. A
+            row counts once for each operator that drops it.
         rows_in: rows that came to cells; a row replicated to three cells counts three.
         rows_netted: rows of changelogs cancelled or merged within the batch.
         rows_forgotten: stored rows that went because no later row can join them.
@@ -75,7 +81,7 @@ class Progress:
             they have rows now; the most of any join.
         rows_of: rows that each relation of the joins has, by name; where two joins have one of that name, the larger
             number.
-        advice: what to look at, in whole sentences: an input that holds the watermark back, many late rows, rows
+        advice: what to look at, in whole sentences: an input that holds the watermark back, late rows, rows
             without an end, a join tree that does not suit the sizes of the relations. Nothing changes by itself.
     """
 
@@ -117,6 +123,16 @@ class Progress:
     steps_saved: int
     rows_of: Mapping[str, int]
     advice: tuple[str, ...]
+    _with_rows: Progress | None = field(default=None, repr=False)
+
+    @property
+    def with_rows(self) -> Progress:
+        """The figures of the last batch that read rows: these, or those of a batch before.
+
+        Where the watermark lets rows go or closes groups, Spark runs a batch without data behind the last rows. How
+        many rows were late, say, stands in the batch that read them.
+        """
+        return self._with_rows or self
 
     @property
     def steps_per_row(self) -> float:
@@ -152,132 +168,47 @@ def progress(query: StreamingQuery | str) -> Progress | None:
     recent = running.recentProgress
     if not recent:
         return None
-    batches = _batches(recent)
+    batches = _reports.of_batches(recent)
     last = batches[-1] if batches else recent[-1]  # idle for so long that Spark has forgotten the batch
-    ours, groups = _joinless_operators(last), _groups(last)
-    if not ours and not groups:
+    if not _reports.joins(last) and not _reports.groups(last):
         return None
+    told: dict[str, Any] = {"total": _totals(batches), "advice": tuple(_advice.advice(batches))}
+    busy = next((batch for batch in reversed(batches) if batch.numInputRows), last)
+    before = None if busy is last else _of_batch(busy, busy.batchId, told)
+    return _of_batch(last, last.batchId if batches else last.batchId - 1, told | {"_with_rows": before})
+
+
+def _of_batch(report: StreamingQueryProgress, number: int, others: Mapping[str, Any]) -> Progress:
+    """The figures of one report."""
+    joins, groups = _reports.joins(report), _reports.groups(report)
     return Progress(
-        batch_id=last.batchId if batches else last.batchId - 1,
-        duration_ms=last.batchDuration,
-        input_rows=last.numInputRows,
-        memory_bytes=sum(operator.memoryUsedBytes for operator in ours + groups),
+        batch_id=number,
+        duration_ms=report.batchDuration,
+        input_rows=report.numInputRows,
+        memory_bytes=sum(operator.memoryUsedBytes for operator in joins + groups),
         group_entries=sum(operator.numRowsTotal for operator in groups),
-        groups_touched=_sum(groups, "groupsTouched"),
-        group_rows_out=_sum(groups, "rowsOut"),
-        rows_removed=sum(operator.numRowsRemoved for operator in ours),
-        rows_late=sum(operator.numRowsDroppedByWatermark for operator in ours),
-        watermark=_instant(last.eventTime.get("watermark")),
-        newest_event_time=_instant(last.eventTime.get("max")),
-        next_end=_next_end(last),
-        total=_totals(batches),
-        steps_saved=max((_steps_saved(operator) for operator in ours), default=0),
-        rows_of=_largest(_rows_of(operator) for operator in ours),
-        advice=tuple(_advice(batches)),
-        **{name: _sum(ours, _camel(name)) for name in _METRICS},
+        groups_touched=_reports.figure(groups, "groupsTouched"),
+        group_rows_out=_reports.figure(groups, "rowsOut"),
+        rows_removed=sum(operator.numRowsRemoved for operator in joins),
+        rows_late=_reports.late(report),
+        watermark=_reports.instant(report.eventTime.get("watermark")),
+        newest_event_time=_reports.instant(report.eventTime.get("max")),
+        next_end=_reports.next_end(report),
+        steps_saved=max(map(_reports.steps_saved, joins), default=0),
+        rows_of=_reports.largest(map(_reports.rows_of, joins)),
+        **(dict[str, Any](others) | {name: _reports.figure(joins, _camel(name)) for name in _METRICS}),
     )
-
-
-def _batches(recent: Sequence[StreamingQueryProgress]) -> list[StreamingQueryProgress]:
-    """The reports of batches: while it is idle, Spark repeats the last batch's figures under the next one's number."""
-    return [report for report in recent if "addBatch" in report.durationMs]
 
 
 def _totals(reports: Sequence[StreamingQueryProgress]) -> Totals:
-    batches = [(batch, ours) for batch in reports if (ours := _joinless_operators(batch)) or _groups(batch)]
+    batches = [batch for batch in reports if _reports.joins(batch) or _reports.groups(batch)]
     return Totals(
         batches=len(batches),
-        duration_ms=sum(batch.batchDuration for batch, _ in batches),
-        input_rows=sum(batch.numInputRows for batch, _ in batches),
-        rows_out=sum(_sum(ours, "rowsOut") for _, ours in batches),
+        duration_ms=sum(batch.batchDuration for batch in batches),
+        input_rows=sum(batch.numInputRows for batch in batches),
+        rows_out=sum(_reports.figure(_reports.joins(batch), "rowsOut") for batch in batches),
+        rows_late=sum(map(_reports.late, batches)),
     )
-
-
-def _instant(text: str | None) -> datetime | None:
-    """A time of Spark's reports."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
-
-
-def _next_end(batch: StreamingQueryProgress) -> datetime | None:
-    ends = [operator.customMetrics.get("nextEnd", 0) for operator in _joinless_operators(batch)]
-    return min((datetime.fromtimestamp(end / 1000, timezone.utc) for end in ends if end), default=None)
-
-
-def _rows_of(operator: StateOperatorProgress) -> dict[str, int]:
-    figures = operator.customMetrics.items()
-    return {name.removeprefix(_ROWS_OF): rows for name, rows in figures if name.startswith(_ROWS_OF)}
-
-
-def _largest(sizes: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    largest: dict[str, int] = {}
-    for rows_of in sizes:
-        largest |= {name: max(rows, largest.get(name, 0)) for name, rows in rows_of.items()}
-    return largest
-
-
-def _advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
-    """Looks at the batches with rows that Spark remembers."""
-    if batches:
-        yield from _trees(batches[-1])
-    busy = [batch for batch in batches if batch.numInputRows and batch.eventTime.get("watermark")]
-    recent = busy[-_ENOUGH_BATCHES:]
-    if len(recent) < _ENOUGH_BATCHES:
-        return
-    watermark, newest = recent[-1].eventTime["watermark"], max(batch.eventTime.get("max", "") for batch in recent)
-    idle = [
-        source.description
-        for number, source in enumerate(recent[-1].sources)
-        if not any(batch.sources[number].numInputRows for batch in recent)
-    ]
-    if idle and recent[0].eventTime["watermark"] == watermark < newest:
-        yield (
-            f"The watermark has stood at {watermark} for {len(recent)} batches or more, and rows up to {newest} came. "
-            f"No rows came from {' and '.join(idle)}. "
-            "The watermark is the least of all inputs that have one, so stored rows stay until such an input goes on. "
-            "If the query does not use its time, leave withWatermark out there."
-        )
-    rows = sum(batch.numInputRows for batch in busy)
-    late = sum(operator.numRowsDroppedByWatermark for batch in busy for operator in _joinless_operators(batch))
-    if late > rows * _MANY_LATE:
-        yield (
-            f"{late:,} of {rows:,} rows were late, and dropped. A longer delay in withWatermark keeps more of them, "
-            "and stored rows longer."
-        )
-    joins = _joinless_operators(recent[-1])
-    if joins and not any(_next_end(batch) for batch in recent):
-        yield (
-            f"The query has a watermark, and none of {sum(j.numRowsTotal for j in joins):,} stored rows has an end. "
-            "joinless.explain says which condition is missing; joinless.expire lets rows go by their age."
-        )
-
-
-def _steps_saved(operator: StateOperatorProgress) -> int:
-    return int(operator.customMetrics.get("stepsSaved", 0))
-
-
-def _trees(batch: StreamingQueryProgress) -> Iterator[str]:
-    """Trees that were chosen for other sizes."""
-    for operator in _joinless_operators(batch):
-        saved = _steps_saved(operator)
-        if saved >= _WORTHWHILE and operator.numRowsTotal >= _ENOUGH_ROWS:
-            sizes = _rows_of(operator)
-            hint = ",".join(f"{relation}={max(rows, 1)}" for relation, rows in sorted(sizes.items()))
-            yield (
-                f"Another join tree of {', '.join(sorted(sizes))} would take {saved} % fewer steps, if they change "
-                f"as often as they have rows. spark.joinless.relationSizes={hint} chooses it, with a new checkpoint."
-            )
-
-
-def _joinless_operators(batch: StreamingQueryProgress) -> list[StateOperatorProgress]:
-    return [operator for operator in batch.stateOperators if "propagationSteps" in operator.customMetrics]
-
-
-def _groups(batch: StreamingQueryProgress) -> list[StateOperatorProgress]:
-    return [operator for operator in batch.stateOperators if "groupsTouched" in operator.customMetrics]
-
-
-def _sum(operators: Sequence[StateOperatorProgress], metric: str) -> int:
-    return sum(operator.customMetrics.get(metric, 0) for operator in operators)
 
 
 def error(query: StreamingQuery | str) -> JoinlessError | None:
@@ -349,25 +280,13 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
-#: So many batches with rows say something.
-_ENOUGH_BATCHES = 5
-
-#: Percent of steps, and rows, from which on another tree is worth a word.
-_WORTHWHILE, _ENOUGH_ROWS = 25, 1000
-
-#: How the rows of a relation are called among the figures.
-_ROWS_OF = "rows."
-
-#: More late rows than this part are worth a word.
-_MANY_LATE = 0.01
-
 _FROM_SPARK = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
 _OF_GROUPS = {"group_entries", "groups_touched", "group_rows_out"}
-_OF_TIME = {"watermark", "newest_event_time", "advice", "rows_of"}
+_OF_TIME = {"watermark", "newest_event_time", "advice", "rows_of", "_with_rows"}
 #: A moment of each operator, of which the least counts.
 _LEAST = {"next_end"}
 #: The same, of which the greatest counts.
 _MOST = {"steps_saved"}
 _OTHERS = _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST | _MOST
-_METRICS = [field.name for field in fields(Progress) if field.name not in _OTHERS]
+_METRICS = [figure.name for figure in fields(Progress) if figure.name not in _OTHERS]
 _CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|\\n|$)")

@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction, RowsOfGroup}
+import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction, RowsOfGroup, WindowTexts}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
 import io.joinless.spark.state.{GroupArgument, StoredGroups}
 import org.apache.spark.rdd.RDD
@@ -94,11 +94,19 @@ final case class GroupsExec(
   /** Sizes are those after the last action, late rows those of all. Some are dropped where they are read. */
   override def getProgress(): StateOperatorProgress = {
     val sizes = committed
-    longMetric("numRowsDroppedByWatermark").set(late.value + sumBelow(RolesAndCellsExec.RowsDropped))
+    longMetric("numRowsDroppedByWatermark").set(late.value + sumBelow(LateRows.RowsDropped))
     longMetric("numTotalStateRows").set(sizes.map(_.groups).sum)
     longMetric("stateMemory").set(sizes.map(_.bytes).sum)
-    super.getProgress()
+    val progress = super.getProgress()
+    val read = LateRows.byTimes(below)
+    val all = if (late.value > 0) read.updated(closing, read.getOrElse(closing, 0L) + late.value) else read
+    for ((times, n) <- all) progress.customMetrics.put(LateRows.lateOf(times), n)
+    progress
   }
+
+  /** The columns by which its groups close. */
+  private def closing: String =
+    shape.closes.map(time => WindowTexts.short(shape.columns(time.ordinal).name)).mkString(", ")
 
   /** Whether groups would close in a batch without data. */
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =

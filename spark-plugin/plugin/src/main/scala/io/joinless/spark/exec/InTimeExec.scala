@@ -14,19 +14,21 @@ import org.apache.spark.sql.joinless.Watermarks
   * @param watermarks those of the query's streams; None where no query runs
   */
 final case class InTimeExec(times: Seq[Expression], lag: Long, watermarks: Option[Watermarks], child: SparkPlan)
-    extends UnaryExecNode {
+    extends UnaryExecNode with LateRows.Dropped {
 
   override lazy val metrics: Map[String, SQLMetric] =
-    Map(RolesAndCellsExec.RowsDropped -> SQLMetrics.createMetric(sparkContext, "late rows dropped"))
+    Map(LateRows.RowsDropped -> SQLMetrics.createMetric(sparkContext, "late rows dropped"))
 
   override def output: Seq[Attribute] = child.output
 
   override def outputPartitioning: Partitioning = child.outputPartitioning
 
+  override def lateBy: String = times.flatMap(_.references.map(_.name)).distinct.mkString(", ")
+
   override protected def stringArgs: Iterator[Any] = Iterator(times)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (scan, dropped) = (child.output, longMetric(RolesAndCellsExec.RowsDropped))
+    val (scan, dropped) = (child.output, longMetric(LateRows.RowsDropped))
     val lagMs = RowLifetimes.ceilMillis(lag)
     watermarks.flatMap(w => Watermarks.condition(times, w.lateMs - lagMs)).fold(
       child.execute()

@@ -150,12 +150,13 @@ final case class JoinFreeExec(
     longMetric("numTotalStateRows").set(sizes.map(_.rows).sum)
     longMetric("stateMemory").set(sizes.map(cell => cell.bytes + cell.storeBytes).sum)
     CellSizes.figures(sizes).foreach { case (name, size) => longMetric(name).set(size) }
-    longMetric("numRowsDroppedByWatermark").set(sumBelow(RolesAndCellsExec.RowsDropped))
+    longMetric("numRowsDroppedByWatermark").set(sumBelow(LateRows.RowsDropped))
     longMetric(OperatorMetrics.KeyErrors).set(sumBelow(OperatorMetrics.KeyErrors))
     val rows = RelationSizes(spec, sizes.map(_.inputs))
     longMetric(OperatorMetrics.StepsSaved).set(RelationSizes.saved(spec.shape, rows))
     val progress = super.getProgress()
     for ((relation, n) <- spec.relations.zip(rows)) progress.customMetrics.put(OperatorMetrics.rowsOf(relation.name), n)
+    for ((times, n) <- LateRows.byTimes(below)) progress.customMetrics.put(LateRows.lateOf(times), n)
     progress
   }
 

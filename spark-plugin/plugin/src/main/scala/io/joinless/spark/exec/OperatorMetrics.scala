@@ -4,7 +4,8 @@ import io.joinless.engine.view.RowStore
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /** What the operator reports in `progress.stateOperators[].customMetrics`; every figure but `nextEnd` and `stepsSaved` is a sum over the
-  * cells. Behind them stands `rows.<relation>` for each relation: the rows that it has ([[RelationSizes]]).
+  * cells. Behind them stands `rows.<relation>` for each relation: the rows that it has ([[RelationSizes]]), and
+  * `late.<times>` where rows were late by those columns ([[LateRows]]).
   *
   * Counts are of this batch, of all actions on it; `storedRows`, `rowsOwed`, `logRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of
   * the state after it, and `nextEnd` is of it ([[CellSizes]]). Times are task times in milliseconds; those of propagating and enumerating are estimated

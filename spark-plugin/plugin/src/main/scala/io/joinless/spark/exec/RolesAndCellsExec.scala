@@ -1,7 +1,7 @@
 package io.joinless.spark.exec
 
 import io.joinless.spark.placement.Cells
-import io.joinless.spark.plans.KeyErrors
+import io.joinless.spark.plans.{KeyErrors, WindowTexts}
 import io.joinless.spark.spec.{BlockSpec, InputSpec, TimeSpec}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
@@ -42,12 +42,12 @@ final case class RolesAndCellsExec(
     child: SparkPlan,
     output: Seq[Attribute],
     watermarks: Option[Watermarks] = None
-) extends UnaryExecNode {
+) extends UnaryExecNode with LateRows.Dropped {
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "rowsIn" -> SQLMetrics.createMetric(sparkContext, "rows read"),
     OperatorMetrics.KeyErrors -> SQLMetrics.createMetric(sparkContext, "rows without a computable key"),
-    RolesAndCellsExec.RowsDropped -> SQLMetrics.createMetric(sparkContext, "late rows dropped"),
+    LateRows.RowsDropped -> SQLMetrics.createMetric(sparkContext, "late rows dropped"),
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "rows sent to cells")
   )
 
@@ -73,7 +73,7 @@ final case class RolesAndCellsExec(
     )
     val stored = types.take(width).zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) }
     val (rowsIn, rowsOut) = (longMetric("rowsIn"), longMetric("numOutputRows"))
-    val dropped = longMetric(RolesAndCellsExec.RowsDropped)
+    val dropped = longMetric(LateRows.RowsDropped)
     val keyErrors = longMetric(OperatorMetrics.KeyErrors)
     val (scan, tooLate) = (child.output, lateRows)
     child.execute().mapPartitions { all =>
@@ -102,6 +102,11 @@ final case class RolesAndCellsExec(
       )
     } else roles.flatMap(spec.relations(_).lifetime).flatMap(_.until).map(time => child.output(time.ordinal)).distinct
 
+  override def lateBy: String = {
+    val names = roles.map(spec.relations(_).name)
+    times.flatMap(time => names.map(name => s"$name.${WindowTexts.short(time.name)}")).mkString(", ")
+  }
+
   private def lateRows: Option[Expression] =
     watermarks.filterNot(_ => input.kind.signed).flatMap(w => Watermarks.condition(times, w.lateMs))
 
@@ -109,7 +114,6 @@ final case class RolesAndCellsExec(
 }
 
 object RolesAndCellsExec {
-  final val RowsDropped = "rowsDropped"
 
   def newOutput(spec: BlockSpec): Seq[Attribute] = {
     val weight = if (spec.retractable) Seq(AttributeReference("weight", LongType, nullable = false)()) else Nil

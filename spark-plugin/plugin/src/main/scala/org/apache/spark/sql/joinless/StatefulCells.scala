@@ -75,7 +75,10 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
   }
 
   /** The sum of a figure of what stands below, up to other operators with state, which count their own. */
-  final protected def sumBelow(metric: String): Long = StatefulCells.sumBelow(this, metric)
+  final protected def sumBelow(metric: String): Long = below.flatMap(_.metrics.get(metric)).map(_.value).sum
+
+  /** What stands below, up to other operators with state. */
+  final protected def below: Seq[SparkPlan] = StatefulCells.below(this)
 
   final override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] =
     figures.map { case (name, meaning) => StatefulOperatorCustomSumMetric(name, meaning) }
@@ -146,8 +149,8 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
 
 private object StatefulCells {
 
-  private def sumBelow(operator: SparkPlan, metric: String): Long = operator.children.map {
-    case _: StateStoreWriter => 0L
-    case plan => plan.metrics.get(metric).fold(0L)(_.value) + sumBelow(plan, metric)
-  }.sum
+  private def below(operator: SparkPlan): Seq[SparkPlan] = operator.children.flatMap {
+    case _: StateStoreWriter => Nil
+    case plan => plan +: below(plan)
+  }
 }
