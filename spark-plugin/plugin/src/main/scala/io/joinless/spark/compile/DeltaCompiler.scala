@@ -16,6 +16,7 @@ import io.joinless.spark.rules.{
   LeafSource,
   MadeNames,
   MeaningTexts,
+  NamedOnce,
   RelationNames,
   Scan,
   StaticSides,
@@ -130,7 +131,7 @@ final class DeltaCompiler(
         rows <- rows(plan, streams, Consumer.Result)
       } yield {
         val plan = if (streams.closing) Finality.lagging(rows.plan, rows.times.values) else rows.plan
-        DeltaCompiler.showTime(DeltaRows(plan, form, rows.shown, output))
+        DeltaCompiler.showTime(DeltaRows(NamedOnce(plan), form, rows.shown, output))
       }
     }
 

@@ -11,7 +11,7 @@ import io.joinless.spark.spec.{BlockSpec, NodeId}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
-import org.apache.spark.sql.joinless.{BatchPlans, Plans, SessionPlans, StateInfo, StatefulCells}
+import org.apache.spark.sql.joinless.{BatchForms, BatchPlans, Plans, SessionPlans, StateInfo, StatefulCells}
 import org.apache.spark.sql.{DataFrame, Dataset, Row, SparkSession}
 
 /** The micro-batches of a streaming query over streams of files or in memory, played without a streaming query.
@@ -26,8 +26,14 @@ import org.apache.spark.sql.{DataFrame, Dataset, Row, SparkSession}
   *
   * @param session its confs are those of the query; views of it are streams of one of these kinds
   * @param state an empty folder for the state stores
+  * @param forms what plans the batches of the sources are
   */
-final class MicroBatches(session: SparkSession, query: DataFrame, state: String) {
+final class MicroBatches(session: SparkSession, query: DataFrame, state: String, forms: BatchForms) {
+
+  /** Whose sources give scans. */
+  def this(session: SparkSession, query: DataFrame, state: String) =
+    this(session, query, state, BatchForms.scans(session))
+
   private var run = UUID.randomUUID()
   private val plans = new SessionPlans(session)
   private val analyzed = DeltaCompilation(session, Plans.analyzed(query))
@@ -56,13 +62,14 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String)
     * @param files what is new in the folders of the streams, which may leave out those without
     * @return the rows that a sink would get
     */
-  def play(files: Map[String, Seq[String]]): Seq[Row] = played(BatchPlans.of(analyzed, files))
+  def play(files: Map[String, Seq[String]]): Seq[Row] = played(BatchPlans.of(analyzed, files, forms.next))
 
   /** The same over streams in memory.
     *
     * @param rows what is new in them; their own are not looked at
     */
-  def playRows(rows: Map[MemoryStream[_], Dataset[_]]): Seq[Row] = played(BatchPlans.ofRows(session, analyzed, rows))
+  def playRows(rows: Map[MemoryStream[_], Dataset[_]]): Seq[Row] =
+    played(BatchPlans.ofRows(session, analyzed, rows, forms.next))
 
   /** Whether the query reads one of them. */
   def reads(streams: Set[MemoryStream[_]]): Boolean = BatchPlans.reads(analyzed, streams)

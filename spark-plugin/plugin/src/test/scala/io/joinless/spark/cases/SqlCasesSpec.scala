@@ -4,17 +4,19 @@ import java.nio.file.{Files, Path}
 
 import scala.jdk.CollectionConverters._
 
+import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.api._
 import io.joinless.spark.batches.MicroBatches
 import io.joinless.spark.{SharedSpark, TestFolders}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.joinless.TextRows
+import org.apache.spark.sql.joinless.{BatchForms, TextRows}
 import org.apache.spark.sql.types.{BooleanType, NumericType, StructField, StructType}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The cases of SQL that failed once (`tests/regressions/sql`): the result behind each batch is the answer.
   *
-  * Played without a stream, with a restart before the last batch, in one partition or in two, as the name decides.
+  * Played without a stream, with a restart before the last batch; the name decides on the partitions, one or two, and on what plans the
+  * sources give.
   * tests/test_regressions.py plays them in other ways, and asks the oracles whether the answers are right.
   */
 class SqlCasesSpec extends AnyFunSuite with SharedSpark {
@@ -43,7 +45,8 @@ class SqlCasesSpec extends AnyFunSuite with SharedSpark {
       session.table(view.table).latest(Seq(view.key), Seq(view.order)).createOrReplaceTempView(view.name)
     val query = session.sql(file.query)
     val state = TestFolders.create("state").toString
-    val batches = new MicroBatches(session, query.incrementalEnumerate("weight"), state)
+    val forms = BatchForms.random(session, Seeds.of(file.name))
+    val batches = new MicroBatches(session, query.incrementalEnumerate("weight"), state, forms)
     try {
       file.batches.zipWithIndex.foldLeft(Map.empty: Bag) { case (before, (batch, number)) =>
         if (number == file.batches.size - 1) batches.restart()

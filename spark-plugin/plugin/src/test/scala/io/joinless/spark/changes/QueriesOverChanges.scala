@@ -8,6 +8,7 @@ import io.joinless.spark.api._
 import io.joinless.spark.batches.MicroBatches
 import io.joinless.spark.{BatchSql, SharedSpark, TestFolders}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.joinless.BatchForms
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Dataset, Encoder, Encoders, Row, SparkSession, classic}
@@ -21,9 +22,9 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
 
   /** Changes of `t(k, g, x, d)` and of `u(k, g)`, and rows that only come of `a(k, y)`. */
   final protected class Tables {
-    private val changes = new Stream[Change](change, session)
-    private val pairs = new Stream[PairChange](pairChange, session)
-    private val rows = new Stream[Appended](appended, session)
+    private val changes = new Stream(named(change.schema, "_change_type", "k", "g", "x", "d"), session)
+    private val pairs = new Stream(named(pairChange.schema, "_change_type", "k", "g"), session)
+    private val rows = new Stream(named(appended.schema, "k", "y"), session)
     private val present = mutable.ArrayBuffer.empty[Now]
     private val presentPairs = mutable.ArrayBuffer.empty[Appended]
     private val came = mutable.ArrayBuffer.empty[Appended]
@@ -32,9 +33,9 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     var running: StreamingQuery = null
 
     def streams(): Unit = {
-      changes.memory.toDF().toDF("_change_type", "k", "g", "x", "d").changelog().createOrReplaceTempView("t")
-      pairs.memory.toDF().toDF("_change_type", "k", "g").changelog().createOrReplaceTempView("u")
-      rows.memory.toDF().toDF("k", "y").createOrReplaceTempView("a")
+      changes.memory.toDF().changelog().createOrReplaceTempView("t")
+      pairs.memory.toDF().changelog().createOrReplaceTempView("u")
+      rows.memory.toDF().createOrReplaceTempView("a")
     }
 
     def tables(): Unit = {
@@ -56,11 +57,15 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       running.processAllAvailable()
     }
 
-    /** Plays some batches of the query without a stream; `body` is given how to play the next one, and how to start anew. */
-    def withoutStream(sql: String, form: String)(body: (() => Unit, () => Unit) => Unit): Unit = {
+    /** Plays some batches of the query without a stream; `body` is given how to play the next one, and how to start anew.
+      *
+      * @param seed decides what plans the sources give
+      */
+    def withoutStream(sql: String, form: String, seed: Long)(body: (() => Unit, () => Unit) => Unit): Unit = {
       streams()
       val state = s"$checkpoint/state"
-      val batches = new MicroBatches(session, spark.sql(sql).incrementalEnumerate(form), state)
+      val forms = BatchForms.random(session, seed)
+      val batches = new MicroBatches(session, spark.sql(sql).incrementalEnumerate(form), state, forms)
       def next(): Unit = {
         val came = all.flatMap(_.taken())
         if (batches.reads(came.map(_._1).toSet)) take(sql, batches.playRows(came.toMap))
@@ -70,7 +75,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       if (begun) batches.record(checkpoint)
     }
 
-    private def all: Seq[Stream[_ <: Product]] = Seq(changes, pairs, rows)
+    private def all: Seq[Stream] = Seq(changes, pairs, rows)
 
     private def take(sql: String, rows: Seq[Row]): Unit = {
       begun = true
@@ -205,7 +210,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       tables.start(sql, form)
       try play(() => tables.advance(), () => { tables.running.stop(); tables.start(sql, form) })
       finally tables.running.stop()
-    } else withConf(batchConfs: _*)(tables.withoutStream(sql, form)(play))
+    } else withConf(batchConfs: _*)(tables.withoutStream(sql, form, seed)(play))
     if (tables.begun && seed % 4 == 0) {
       val _ = assert(tables.full(sql) == tables.result, s"seed $seed, the complete result of $sql")
     }
@@ -230,21 +235,21 @@ object QueriesOverChanges {
   private def named(schema: StructType, columns: String*): StructType =
     StructType(schema.zip(columns).map { case (field, name) => field.copy(name = name) })
 
-  /** Rows that wait for the next batch, in a stream in memory. */
-  final private class Stream[A <: Product](encoder: Encoder[A], session: classic.SparkSession) {
-    val memory: MemoryStream[A] = MemoryStream[A](session, 2)(encoder)
-    private val waiting = mutable.ArrayBuffer.empty[A]
+  /** Rows that wait for the next batch, in a stream in memory. Its columns have the names that queries use. */
+  final private class Stream(schema: StructType, session: classic.SparkSession) {
+    val memory: MemoryStream[Row] = MemoryStream[Row](session, 2)(Encoders.row(schema))
+    private val waiting = mutable.ArrayBuffer.empty[Product]
 
-    def add(row: A): Unit = waiting += row
+    def add(row: Product): Unit = waiting += row
 
     def send(): Unit = if (waiting.nonEmpty) {
-      val _ = memory.addData(waiting.toSeq)
+      val _ = memory.addData(waiting.map(Row.fromTuple).toSeq)
       waiting.clear()
     }
 
     /** What came, where anything did; the stream does not have it. */
     def taken(): Option[(MemoryStream[_], Dataset[_])] = Option.when(waiting.nonEmpty) {
-      val rows = rowsOf(session, waiting.toSeq, encoder.schema)
+      val rows = rowsOf(session, waiting.toSeq, schema)
       waiting.clear()
       memory -> rows
     }

@@ -2,9 +2,11 @@ package org.apache.spark.sql.joinless
 
 import java.util.UUID
 
+import scala.collection.mutable
+
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{Dataset, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.execution.{LogicalRDD, QueryExecution}
@@ -28,9 +30,17 @@ object BatchPlans {
   def folders(analyzed: LogicalPlan): Set[String] =
     analyzed.collect { case source: StreamingRelation => source.dataSource.options("path") }.toSet
 
-  /** The analyzed plan of a batch: each stream is the files it got, or nothing. */
-  def of(analyzed: LogicalPlan, files: Map[String, Seq[String]]): LogicalPlan = {
-    val listings = scala.collection.mutable.Map.empty[String, BaseRelation]
+  /** The analyzed plan of a batch: each stream is the files it got, or nothing.
+    *
+    * @param form the rows of a scan as the source gives them
+    */
+  def of(
+      analyzed: LogicalPlan,
+      files: Map[String, Seq[String]],
+      form: LogicalPlan => LogicalPlan = identity
+  ): LogicalPlan = {
+    val listings = mutable.Map.empty[String, BaseRelation]
+    val batches = mutable.Map.empty[StreamingRelation, LogicalPlan]
     analyzed.transform { case source: StreamingRelation =>
       val folder = source.dataSource.options("path")
       files.getOrElse(folder, Nil) match {
@@ -38,11 +48,15 @@ object BatchPlans {
         case arrived =>
           val relation = listings.getOrElseUpdate(folder, listed(source.dataSource, arrived))
           val columns = relation.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
-          val renamed = columns.zip(source.output).map { case (c, a) => Alias(c, a.name)(a.exprId, a.qualifier) }
-          Project(renamed, LogicalRelation(relation, columns, None, isStreaming = true, None))
+          def scan = LogicalRelation(relation, columns, None, isStreaming = true, None)
+          inPlace(source.output, batches.getOrElseUpdate(source, form(scan)))
       }
     }
   }
+
+  /** A batch in the place of its source. What reads a source several times gets the same plan each time. */
+  private def inPlace(columns: Seq[Attribute], batch: LogicalPlan): LogicalPlan =
+    Project(batch.output.zip(columns).map { case (c, a) => Alias(c, a.name)(a.exprId, a.qualifier) }, batch)
 
   /** Whether an analyzed plan reads one of some streams in memory. */
   def reads(analyzed: LogicalPlan, streams: Set[MemoryStream[_]]): Boolean = analyzed.exists {
@@ -50,14 +64,26 @@ object BatchPlans {
     case _ => false
   }
 
-  /** The analyzed plan of a batch over streams in memory: each is the rows it got, or nothing. */
-  def ofRows(session: SparkSession, analyzed: LogicalPlan, rows: Map[MemoryStream[_], Dataset[_]]): LogicalPlan =
+  /** The analyzed plan of a batch over streams in memory: each is the rows it got, or nothing.
+    *
+    * @param form the rows of a scan as the source gives them
+    */
+  def ofRows(
+      session: SparkSession,
+      analyzed: LogicalPlan,
+      rows: Map[MemoryStream[_], Dataset[_]],
+      form: LogicalPlan => LogicalPlan
+  ): LogicalPlan = {
+    val batches = mutable.Map.empty[StreamingRelationV2, LogicalPlan]
     analyzed.transform { case InMemory(source, stream) =>
       rows.collectFirst { case (of, arrived) if of eq stream => arrived }
         .fold[LogicalPlan](LocalRelation(source.output, isStreaming = true)) { arrived =>
-          LogicalRDD(source.output, arrived.queryExecution.toRdd, isStreaming = true)(classicOf(session))
+          val columns = source.output.map(_.newInstance())
+          def scan = LogicalRDD(columns, arrived.queryExecution.toRdd, isStreaming = true)(classicOf(session))
+          inPlace(source.output, batches.getOrElseUpdate(source, form(scan)))
         }
     }
+  }
 
   private object InMemory {
     def unapply(plan: LogicalPlan): Option[(StreamingRelationV2, AnyRef)] = plan match {

@@ -1,0 +1,37 @@
+package io.joinless.spark.rules
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+
+/** Gives the columns of each projection names of their own; ids stay, by which all that stands above reads them.
+  *
+  * Spark takes an alias away that has the name of its column (`RemoveRedundantAliases`). Where a projection has one column twice, under its
+  * name, both aliases go and one id is there twice. Behind the first part of a union that is a plan that Spark refuses, and a projection
+  * over a source gets there when the source's batch is a union, as those of Delta tables are.
+  */
+private[spark] object NamedOnce {
+
+  /** The plan; `eq` where all names differ. */
+  def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp { case project: Project =>
+    val list = renamed(project.projectList)
+    if (list.zip(project.projectList).forall { case (now, before) => now eq before }) project
+    else project.copy(projectList = list)
+  }
+
+  private def renamed(list: Seq[NamedExpression]): Seq[NamedExpression] = {
+    val taken = mutable.HashSet.from(list.collect { case column if !column.isInstanceOf[Alias] => column.name })
+    list.map {
+      case alias: Alias if !taken.add(alias.name) =>
+        val name = Iterator.from(2).map(n => s"${alias.name}_$n").dropWhile(!taken.add(_)).next()
+        alias.copy(name = name)(
+          alias.exprId,
+          alias.qualifier,
+          alias.explicitMetadata,
+          alias.nonInheritableMetadataKeys
+        )
+      case other => other
+    }
+  }
+}
