@@ -1,7 +1,7 @@
 package io.joinless.engine
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
-import java.math.{BigDecimal, BigInteger}
+import java.math.{BigDecimal, BigInteger, MathContext, RoundingMode}
 
 import scala.util.Random
 
@@ -73,6 +73,52 @@ class ExactSumSpec extends AnyFunSuite {
         assert(sum.toDouble == expected.doubleValue, s"seed $seed, round $round")
       }
     }
+  }
+
+  /** The double nearest to a quotient: digits beyond those that a tie has are one digit, that says there are some. */
+  private def quotient(sum: BigDecimal, number: BigDecimal): Double = {
+    val digits = sum.divide(number, new MathContext(800, RoundingMode.DOWN))
+    val rest = digits.multiply(number).compareTo(sum) != 0
+    val plain = if (rest) s"${digits.unscaledValue}1E${-digits.scale - 1}" else digits.toString
+    java.lang.Double.parseDouble(plain)
+  }
+
+  test("quotients of sums are rounded once") {
+    for (round <- 0 until 4000) {
+      val sum = new ExactSum
+      var expected = BigDecimal.ZERO
+      val whole = rng.nextBoolean()
+      for (_ <- 0 until 1 + rng.nextInt(6)) {
+        val (x, integer, w) = (double(), rng.nextLong() >> rng.nextInt(63), weight())
+        if (whole) sum.add(integer, w) else sum.add(x, w)
+        expected = expected.add((if (whole) new BigDecimal(integer) else new BigDecimal(x)).multiply(new BigDecimal(w)))
+      }
+      val number = Iterator.continually(rng.nextInt(3) match {
+        case 0 => 1L + rng.nextInt(9)
+        case 1 => rng.nextLong() >>> (1 + rng.nextInt(62))
+        case _ => weight()
+      }).find(_ != 0L).get
+      val nearest = quotient(expected, new BigDecimal(number))
+      assert(sum.dividedBy(number) == nearest, s"seed $seed, round $round: $expected / $number")
+    }
+  }
+
+  test("a quotient between two doubles is the even one, above and below it the near one") {
+    def average(values: Long*): Double = {
+      val sum = new ExactSum
+      values.foreach(sum.add(_, 1L))
+      sum.dividedBy(values.size.toLong)
+    }
+    val odd = (1L << 53) + 1
+    assert(average(odd, odd, odd) == (1L << 53).toDouble)
+    assert(average(odd, odd, odd + 1) == ((1L << 53) + 2).toDouble)
+    assert(average(odd + 2, odd + 2) == ((1L << 53) + 4).toDouble)
+    val least = new ExactSum
+    least.add(Double.MinPositiveValue, 3L)
+    assert(least.dividedBy(2L) == 2 * Double.MinPositiveValue && least.dividedBy(7L) == 0.0)
+    val most = new ExactSum
+    most.add(Double.MaxValue, 6L)
+    assert(most.toDouble.isInfinite && most.dividedBy(6L) == Double.MaxValue && most.dividedBy(-6L) == -Double.MaxValue)
   }
 
   test("what is of no size stays small") {

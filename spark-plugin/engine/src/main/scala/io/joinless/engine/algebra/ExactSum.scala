@@ -103,14 +103,23 @@ final class ExactSum {
   /** The nearest double, ties to even; infinite where it is too large for one. */
   def toDouble: Double =
     if (large == null && math.abs(small) < (1L << 62)) Math.scalb(small.toDouble, exponent)
+    else signed(ExactSum.nearest(mantissa.abs, isMore = false, exponent))
+
+  /** The nearest double to the sum divided by `number`, which is not 0: rounded once, ties to even. */
+  def dividedBy(number: Long): Double =
+    if (large == null && exponent == 0 && isExact(small) && isExact(number)) small.toDouble / number.toDouble
     else {
-      val magnitude = mantissa.abs
-      val cut = magnitude.bitLength - 62
-      // what is cut off shows in the lowest bit, so that it is rounded once; it has no part below the smallest double
-      val head = magnitude.shiftRight(cut).longValue
-      val kept = if (magnitude.getLowestSetBit >= cut) head else head | 1L
-      Math.scalb((if (mantissa.signum < 0) -kept else kept).toDouble, exponent + cut)
+      val divisor = BigInteger.valueOf(number).abs
+      val shift = math.max(0, 62 - mantissa.abs.bitLength + divisor.bitLength)
+      val parts = mantissa.abs.shiftLeft(shift).divideAndRemainder(divisor)
+      val nearest = signed(ExactSum.nearest(parts(0), parts(1).signum != 0, exponent - shift))
+      if (number < 0) -nearest else nearest
     }
+
+  /** It is a double itself. */
+  private def isExact(integer: Long): Boolean = math.abs(integer) <= (1L << 53) && integer != Long.MinValue
+
+  private def signed(magnitude: Double): Double = if (mantissa.signum < 0) -magnitude else magnitude
 
   private def mantissa: BigInteger = if (large == null) BigInteger.valueOf(small) else large
 
@@ -126,6 +135,24 @@ final class ExactSum {
 }
 
 object ExactSum {
+
+  /** The nearest double to `digits · 2^exponent`, ties to even; infinite where it is too large for one.
+    *
+    * @param isMore the number is larger by less than `2^exponent`; then `digits` has more digits than a double
+    */
+  private def nearest(digits: BigInteger, isMore: Boolean, exponent: Int): Double = {
+    // the last digit that a double of this size has
+    val last = math.max(exponent + digits.bitLength - 53, -1074)
+    val cut = last - exponent
+    if (cut <= 0) Math.scalb(digits.doubleValue, exponent)
+    else {
+      val kept = digits.shiftRight(cut).longValue
+      val isHalfOrMore = digits.testBit(cut - 1)
+      val isMoreThanHalf = isMore || digits.getLowestSetBit < cut - 1
+      val up = isHalfOrMore && (isMoreThanHalf || (kept & 1L) == 1L)
+      Math.scalb((if (up) kept + 1L else kept).toDouble, last)
+    }
+  }
 
   /** A sum that was written. */
   def read(in: DataInput): ExactSum = {

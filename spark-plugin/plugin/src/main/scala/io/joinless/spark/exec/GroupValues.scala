@@ -11,7 +11,8 @@ import org.apache.spark.sql.types._
   *
   * Spark's function computes the value from its own buffer, which is made here from the totals: so types, NULLs and divisions are
   * Spark's. Sums are those of all rows of the group, rounded once; a sum that does not fit its type fails, is NULL or wraps around as
-  * Spark's does, but for the whole sum only, not for a part of it on the way.
+  * Spark's does, but for the whole sum only, not for a part of it on the way. An average that is a double is rounded once, too: the exact
+  * sum is divided here.
   */
 final private[spark] class GroupValues(functions: Seq[GroupFunction]) {
 
@@ -49,6 +50,11 @@ private object GroupValues {
           if (accumulator.count == 0) null else sumOf(accumulator, sum.child.dataType, buffer, sum.evalContext.evalMode)
         evaluate.eval(InternalRow(value, accumulator.count == 0))
       }
+    case average: Average if average.dataType == DoubleType =>
+      totals => {
+        val accumulator = totals.accumulators(at)
+        if (accumulator.count == 0) null else mean(accumulator)
+      }
     case average: Average =>
       val evaluate = bound(average)
       totals => {
@@ -61,6 +67,13 @@ private object GroupValues {
 
   private def bound(f: DeclarativeAggregate): Expression =
     BindReferences.bindReference(f.evaluateExpression, f.aggBufferAttributes)
+
+  /** Spark rounds the sum, and then what it gives divided. */
+  private def mean(accumulator: Accumulator): Double = accumulator match {
+    case doubles: DoubleSumOf => doubles.mean
+    case integers: IntegerSumOf => integers.sum.dividedBy(integers.count)
+    case other => throw new IllegalStateException(s"no sum in ${other.getClass.getSimpleName}")
+  }
 
   private def sumOf(accumulator: Accumulator, argument: DataType, buffer: DataType, mode: EvalMode.Value): Any =
     accumulator match {

@@ -109,11 +109,16 @@ final class DoubleSumOf(ordinal: Int, dataType: DataType) extends Accumulator(or
   private val finite = new ExactSum
   private val others = new Array[Long](3) // NaN, infinity, -infinity
 
-  def sum: Double =
+  def sum: Double = orOther(finite.toDouble)
+
+  /** The sum divided by the number of values, of which there are some. */
+  def mean: Double = orOther(finite.dividedBy(count))
+
+  private def orOther(value: => Double): Double =
     if (others(0) != 0L || others(1) != 0L && others(2) != 0L) Double.NaN
     else if (others(1) != 0L) Double.PositiveInfinity
     else if (others(2) != 0L) Double.NegativeInfinity
-    else finite.toDouble
+    else value
 
   override protected def addValue(row: InternalRow, weight: Long): Unit = {
     val value = if (dataType == FloatType) row.getFloat(ordinal).toDouble else row.getDouble(ordinal)
