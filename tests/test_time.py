@@ -273,3 +273,34 @@ def test_progress_tells_of_a_late_row_behind_a_batch_without_data(small: SparkSe
         f"The watermark stood at 2026-03-01T01:59:00.000Z when the last of them came, in batch {told.batch_id - 1}. "
         "A longer delay in withWatermark keeps such rows. Stored rows then stay longer, and final rows come later.",
     )
+
+
+def test_progress_tells_beforehand_of_results_that_would_be_dropped(small: SparkSession, tmp_path: Path) -> None:
+    """A row is joined an hour later, below Spark's own GROUP BY: the advice comes with the first batch."""
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        stream = small.readStream.schema(SCHEMA).json(str(tmp_path / name))
+        stream.withWatermark("ts", "1 second").createOrReplaceTempView(name)
+    small.conf.set("spark.joinless.minRelations", "2")
+    grouped = small.sql("SELECT window(a.ts, '1 minute') AS w, COUNT(*) AS n FROM a JOIN b ON a.k = b.k GROUP BY 1")
+    (reason,) = joinless.why_not(grouped)
+    assert reason.code == "LATE_RESULTS"
+    assert "b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR" in reason.advice
+    query = grouped.writeStream.format("memory").queryName("lost").start()
+
+    def advised(*rows: tuple[str, int, int]) -> tuple[str, ...]:
+        for name, k, second in rows:
+            line = json.dumps({"k": k, "v": 0, "ts": f"{(START + timedelta(seconds=second)).isoformat()}Z"})
+            (tmp_path / name / f"{k} {second}.json").write_text(line)
+        query.processAllAvailable()
+        told = joinless.progress(query)
+        assert told is not None
+        return tuple(text for text in told.advice if "of any age" in text)
+
+    (first,) = advised(("a", 1, 0), ("b", 2, 0))
+    assert first.startswith("Results of the join can have a time a.ts of any age, and operators above it drop")
+    assert "so far" not in first
+    advised(("a", 2, 3600), ("b", 3, 3600))
+    (then,) = advised(("a", 3, 3600), ("b", 1, 3601))
+    query.stop()
+    assert "dropped so far: 1. " in then

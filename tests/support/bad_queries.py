@@ -20,6 +20,13 @@ QUERIES = [
         outerJoins_enabled="false",
     ),
     forced(
+        "results that a GROUP BY above takes for late",
+        "LATE_RESULTS",
+        "SELECT window(a.w1t, '1 hour') AS w, COUNT(*) AS n FROM w1 a JOIN w2 b ON a.k = b.k GROUP BY 1",
+        "nothing bounds how late rows of b join rows of a. GROUP BY above the join drops results",
+        minRelations="2",
+    ),
+    forced(
         "a cross product",
         "CROSS_PRODUCT",
         "SELECT a.src FROM e a JOIN e b ON a.dst = b.src CROSS JOIN e c",

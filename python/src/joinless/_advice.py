@@ -24,6 +24,7 @@ def advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
     if recent:
         yield from _held_watermark(recent)
     yield from _late_rows(batches)
+    yield from _late_results(batches)
     if recent:
         yield from _endless_rows(recent)
 
@@ -61,6 +62,18 @@ def _late_rows(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
         f"{f' ({by})' if by else ''}. {then if watermark else ''}"
         "A longer delay in withWatermark keeps such rows. Stored rows then stay longer, and final rows come later."
     )
+
+
+def _late_results(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
+    """Results that Spark's own operators may take for late, said before there are any."""
+    times = sorted(_reports.any_age(batches[-1])) if batches else []
+    if times:
+        lost = sum(map(_reports.late_for_spark, batches))
+        so_far = f" Late rows that they have dropped so far: {lost:,}." if lost else ""
+        yield (
+            f"Results of the join can have a time {' or '.join(times)} of any age, and operators above it drop results "
+            f"whose time the watermark has passed.{so_far} joinless.why_not says what bounds such a time."
+        )
 
 
 def _endless_rows(recent: Sequence[StreamingQueryProgress]) -> Iterator[str]:

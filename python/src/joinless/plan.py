@@ -97,6 +97,9 @@ def explain(df: DataFrame) -> Explanation:
 def why_not(df: DataFrame) -> Reasons:
     """Reasons of all join blocks of a streaming DataFrame that stay with Spark; empty where none does.
 
+    ``LATE_RESULTS`` is a warning: the joins are rewritten, and a GROUP BY by time above them, say, would drop results
+    whose time the watermark has passed.
+
     The list shows as a table where it is the last line of a notebook cell. A DataFrame over changelogs that does not
     ask for the changes of its result is looked at as if it did, and has the reason ``CHANGES_NOT_ASKED`` besides.
 

@@ -81,8 +81,9 @@ class Progress:
             they have rows now; the most of any join.
         rows_of: rows that each relation of the joins has, by name; where two joins have one of that name, the larger
             number.
-        advice: what to look at, in whole sentences: an input that holds the watermark back, late rows, rows
-            without an end, a join tree that does not suit the sizes of the relations. Nothing changes by itself.
+        advice: what to look at, in whole sentences: an input that holds the watermark back, late rows, results that
+            operators above would drop as late, rows without an end, a join tree that does not suit the sizes of the
+            relations. Nothing changes by itself.
     """
 
     batch_id: int

@@ -115,7 +115,10 @@ object PythonApi {
           DeltaCompilation.attempt(df.sparkSession, Changes.markedUnchecked(analyzed, DeltaForm.ChangeType))
         )
       asked.copy(reasons = asked.reasons :+ Reason(Reason.ChangesNotAsked))
-    } else look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
+    } else {
+      val found = look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
+      found.copy(reasons = found.reasons.map(DeltaCompilation.offering(df.sparkSession, analyzed, _)))
+    }
   }
 
   private def look(session: SparkSession, compiled: Either[Reason, LogicalPlan]): Look = compiled match {

@@ -1,9 +1,10 @@
 package io.joinless.spark.compile
 
+import io.joinless.spark.changes.Changes
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.{Inspection, SqlText}
-import io.joinless.spark.plans.{DeltaRows, JoinFreeJoin, Reason}
+import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin, Reason}
 import io.joinless.spark.run.RunState
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.SparkSession
@@ -41,6 +42,29 @@ object DeltaCompilation {
         case Some(member) => Left(Reason.unsupportedSpark(member))
         case None => Inspection.within(session)(compiler(session, recorded)(analyzed))
       }
+
+  /** The reason with what the user can ask for instead of a plain query whose results are dropped as late: in final rows, and in changes, none is. */
+  def offering(session: SparkSession, analyzed: LogicalPlan, reason: Reason): Reason = {
+    def can(form: DeltaForm) =
+      try attempt(session, Changes.markedUnchecked(analyzed, form)).isRight
+      catch { case _: JoinlessAnalysisException => false }
+    val instead =
+      if (
+        reason.code != Reason.LateResults || DeltaCompiler.hasMarks(analyzed) || analyzed.exists(
+          _.isInstanceOf[DeltaRows]
+        )
+      ) None
+      else if (can(DeltaForm.OnClose))
+        Some("Or ask for final rows, by incrementalEnumerate(emit=\"on_close\"): then no result is late.")
+      else if (can(DeltaForm.ChangeType))
+        Some("Or ask for the changes of the result, by incrementalEnumerate(): then no result is late.")
+      else None
+    instead.fold(reason) { more =>
+      reason.copy(arguments = reason.arguments.map { case (name, value) =>
+        name -> (if (name == "advice") s"$value $more" else value)
+      })
+    }
+  }
 
   /** A plain query in append mode with its trees of joins that wait compiled ([[OuterJoins]]); a tree that Spark keeps says why.
     *

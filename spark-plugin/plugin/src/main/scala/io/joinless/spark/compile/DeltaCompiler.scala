@@ -131,7 +131,8 @@ final class DeltaCompiler(
         rows <- rows(plan, streams, Consumer.Result)
       } yield {
         val plan = if (streams.closing) Finality.lagging(rows.plan, rows.times.values) else rows.plan
-        DeltaCompiler.showTime(DeltaRows(NamedOnce(plan), form, rows.shown, output))
+        val unbounded = if (streams.closing) Finality.unbounded(output.init, rows, streams) else Nil
+        DeltaCompiler.showTime(DeltaRows(NamedOnce(plan), form, rows.shown, output, unbounded))
       }
     }
 

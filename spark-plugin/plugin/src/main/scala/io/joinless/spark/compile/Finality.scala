@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, Reason, StreamRef}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, MetForEver, Reason, StreamRef, UnboundedTime}
 import io.joinless.spark.rules.{
   BlockLayout,
   Boundless,
@@ -91,6 +91,15 @@ private[compile] object Finality {
     )
   }
 
+  /** The columns of a query's rows that are times and close by nothing.
+    *
+    * @param output the query's columns
+    */
+  def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: Streams): Seq[UnboundedTime] = for {
+    met <- streams.metForEver.toSeq
+    i <- output.indices if Conditions.isEventTime(output(i)) && !rows.times.contains(i)
+  } yield UnboundedTime(i, met)
+
   /** A relation of a block whose rows have a time that the block shows, and can be joined for ever, if there is one. */
   def metForEver(layout: BlockLayout, streams: Streams): Option[MetForEver] = {
     val leaves = layout.block.leaves
@@ -127,13 +136,7 @@ private[compile] object Finality {
           "Group or partition by a column that has a watermark, or by window(...) of it, beside other columns: in each set of a ROLLUP."
       )
     } { met =>
-      import met._
-      never(
-        s"nothing bounds how late rows of $by join rows of $relation",
-        timeOfBy.fold(s"Give rows of $by a watermark, and a condition on both times.") { other =>
-          s"Add a condition on both times, such as $by.$other BETWEEN $relation.$time AND $relation.$time + INTERVAL '1' HOUR."
-        }
-      )
+      never(s"nothing bounds how late rows of ${met.by} join rows of ${met.relation}", met.advice)
     })
   }
 
@@ -147,9 +150,6 @@ private[compile] object Finality {
       s"Give its stream a watermark, withWatermark('${compared.head.name}', ...): the condition compares $names, and nothing says which of these times have passed."
     }
   }
-
-  /** Rows of `relation`, which have a time, can be joined for ever by later rows of `by`. */
-  final case class MetForEver(relation: String, time: String, by: String, timeOfBy: Option[String])
 
   private def never(why: String, advice: String): Reason =
     Reason.of(Reason.NeverFinal, "why" -> why, "advice" -> advice)

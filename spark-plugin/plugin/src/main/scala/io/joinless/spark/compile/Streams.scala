@@ -14,6 +14,7 @@ import io.joinless.spark.plans.{
   InTime,
   JoinFreeJoin,
   MaskedStream,
+  MetForEver,
   Reason,
   StreamRef
 }
@@ -61,7 +62,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
   var timesRead: Map[Int, Seq[Expression]] = Map.empty
 
   /** A relation of one of its blocks whose rows have a time and can be joined for ever, if there is one. */
-  var metForEver: Option[Finality.MetForEver] = None
+  var metForEver: Option[MetForEver] = None
 
   /** Why a stream that was taken cannot be read. */
   def refused: Option[Reason] = refusal

@@ -25,6 +25,10 @@ object JoinlessErrors {
   def notRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
     notRewritten(reason, sentence, advice, "Set spark.joinless.mode=auto to let Spark run it.")
 
+  /** As `notRewritten`, of a query that would run, and of which results would be dropped as late. */
+  def resultsLate(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
+    notRewritten(reason, sentence, advice, "Set spark.joinless.mode=auto to run it all the same.")
+
   /** As `notRewritten`, of a query whose changes are asked. */
   def deltasNotRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
     notRewritten(reason, sentence, advice, "Spark itself cannot tell the changes of a result.")

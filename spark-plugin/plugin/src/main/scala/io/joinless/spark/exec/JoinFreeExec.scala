@@ -6,7 +6,7 @@ import io.joinless.engine.view.RowStore
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ViewTreePlan
-import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows}
+import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, Reason}
 import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
 import io.joinless.spark.state.{
   CacheSweeper,
@@ -88,7 +88,8 @@ final case class JoinFreeExec(
     child: SparkPlan,
     deltas: Boolean = false,
     watermarks: Option[Watermarks] = None,
-    override val lag: Long = 0L
+    override val lag: Long = 0L,
+    notes: Seq[Reason] = Nil
 ) extends LaggingCells with NetChanges with ReadInParts {
 
   override def shortName: String = StateFormat.OperatorName
@@ -157,6 +158,8 @@ final case class JoinFreeExec(
     val progress = super.getProgress()
     for ((relation, n) <- spec.relations.zip(rows)) progress.customMetrics.put(OperatorMetrics.rowsOf(relation.name), n)
     for ((times, n) <- LateRows.byTimes(below)) progress.customMetrics.put(LateRows.lateOf(times), n)
+    for (note <- notes; (_, time) <- note.arguments.find(_._1 == "time"))
+      progress.customMetrics.put(OperatorMetrics.anyAgeOf(time), 1L)
     progress
   }
 

@@ -4,8 +4,8 @@ import io.joinless.engine.view.RowStore
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /** What the operator reports in `progress.stateOperators[].customMetrics`; every figure but `nextEnd` and `stepsSaved` is a sum over the
-  * cells. Behind them stands `rows.<relation>` for each relation: the rows that it has ([[RelationSizes]]), and
-  * `late.<times>` where rows were late by those columns ([[LateRows]]).
+  * cells. Behind them stands `rows.<relation>` for each relation: the rows that it has ([[RelationSizes]]), `late.<times>` where
+  * rows were late by those columns ([[LateRows]]), and `anyAge.<time>` where results can be late for what stands above.
   *
   * Counts are of this batch, of all actions on it; `storedRows`, `rowsOwed`, `logRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of
   * the state after it, and `nextEnd` is of it ([[CellSizes]]). Times are task times in milliseconds; those of propagating and enumerating are estimated
@@ -39,6 +39,9 @@ object OperatorMetrics {
 
   /** The rows of a relation. */
   def rowsOf(relation: String): String = s"rows.$relation"
+
+  /** Results can have such a time, however old, and what stands above drops late ones: 1. */
+  def anyAgeOf(time: String): String = s"anyAge.$time"
 
   /** Name and meaning, in the order of the documentation. */
   val all: Seq[(String, String)] = Seq(

@@ -45,10 +45,20 @@ object ExtendedExplain {
     rewritten ++ groups ++ reasons(plans).map(told)
   }
 
-  /** The reasons at these nodes themselves, each once. */
+  /** The reasons at these nodes themselves, and what is to be known of those that are rewritten, each once. */
   def reasons(plans: Seq[LogicalPlan]): Seq[Reason] =
-    plans.flatMap(Reason.at).distinct
+    plans.flatMap {
+      case join: JoinFreeJoin => join.notes
+      case other => Reason.at(other)
+    }.distinct
 
   def told(reason: Reason): String =
-    s"${if (reason.code == Reason.ChangesNotAsked) "As it stands" else "Left to Spark"}: [${reason.code.name}] ${reason.sentence}${if (reason.advice.isEmpty) "" else " " + reason.advice}"
+    s"${heading(reason.code)}: [${reason.code.name}] ${reason.sentence}${if (reason.advice.isEmpty) ""
+      else " " + reason.advice}"
+
+  private def heading(code: Reason.Code): String = code match {
+    case Reason.ChangesNotAsked => "As it stands"
+    case Reason.LateResults => "Warning"
+    case _ => "Left to Spark"
+  }
 }

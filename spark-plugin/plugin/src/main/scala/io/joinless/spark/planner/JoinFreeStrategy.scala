@@ -42,7 +42,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case join: JoinFreeJoin => planned(join) :: Nil
     case Project(list, join: JoinFreeJoin) if onlyNames(list, join) =>
       planned(join.copy(output = list.map(_.toAttribute))) :: Nil
-    case DeltaRows(child, form, shownColumns, output) =>
+    case DeltaRows(child, form, shownColumns, output, _) =>
       DeltaRowsExec(form, shownColumns, output, planLater(child)) :: Nil
     case groups: Groups => planned(groups) :: Nil
     case InTime(times, lag, child) =>
@@ -82,7 +82,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       CellExchange(rows, spec.cells),
       join.deltas,
       watermarks,
-      join.lag
+      join.lag,
+      join.notes
     )
   }
 

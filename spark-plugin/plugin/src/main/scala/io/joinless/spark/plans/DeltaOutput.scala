@@ -43,9 +43,17 @@ final case class UnresolvedDeltaOutput(child: LogicalPlan, form: DeltaForm) exte
   * @param shownColumns per column of the result, the position of the column it is of the operator with state below; −1 where it is
   *   computed. Rows that differ in that operator's columns can then be equal here, and their weights must be added up
   * @param output the result's columns, then the column of the form
+  * @param unbounded the result's columns of which rows still to come can have times of any age
   */
-final case class DeltaRows(child: LogicalPlan, form: DeltaForm, shownColumns: Seq[Int], output: Seq[Attribute])
-    extends UnaryNode {
+final case class DeltaRows(
+    child: LogicalPlan,
+    form: DeltaForm,
+    shownColumns: Seq[Int],
+    output: Seq[Attribute],
+    unbounded: Seq[UnboundedTime] = Nil
+) extends UnaryNode {
+
+  override protected def stringArgs: Iterator[Any] = Iterator(form, shownColumns, output)
 
   /** All columns of the child are needed. */
   override lazy val references: AttributeSet = child.outputSet

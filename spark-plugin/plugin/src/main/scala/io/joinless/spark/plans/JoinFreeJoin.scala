@@ -13,7 +13,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
   *   - `residuals(j)` is a predicate over `BoundReference`s into `shape.residuals(j).columns`;
   *   - `output` matches `shape.output` position by position; with `deltas` the weight of the change follows (BIGINT, not
   *     NULL, never 0);
-  *   - `lag`: by how many microseconds event times of rows still to come can be below the watermark, for what stands above.
+  *   - `lag`: by how many microseconds event times of rows still to come can be below the watermark, for what stands above;
+  *   - `unbounded`: columns of `output` of which rows still to come can have times of any age;
+  *   - `notes`: what users should know of it, though it is rewritten.
   */
 final case class JoinFreeJoin(
     scans: Seq[LogicalPlan],
@@ -22,7 +24,9 @@ final case class JoinFreeJoin(
     residuals: Seq[Expression],
     output: Seq[Attribute],
     deltas: Boolean = false,
-    lag: Long = 0L
+    lag: Long = 0L,
+    unbounded: Seq[UnboundedTime] = Nil,
+    notes: Seq[Reason] = Nil
 ) extends LogicalPlan {
 
   override def children: Seq[LogicalPlan] = scans

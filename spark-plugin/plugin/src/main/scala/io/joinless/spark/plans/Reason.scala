@@ -172,6 +172,12 @@ object Reason {
     "The query asks for rows that are final, and <why>.",
     "<advice>"
   )
+  val LateResults: Code = Code(
+    "LATE_RESULTS",
+    "Results can have a time <time> of any age, since nothing bounds how late rows of <by> join rows of <relation>. <operator> above the " +
+      "join drops results whose time the watermark has passed, with Joinless as with Spark alone.",
+    "<advice>"
+  )
   val ChangesNotAsked: Code = Code(
     "CHANGES_NOT_ASKED",
     "The query reads a changelog or rows that expire, so rows of its result can disappear, and it does not ask for the changes.",
@@ -218,6 +224,7 @@ object Reason {
     StaticPartOfUnion,
     WatermarkOnChangelog,
     NeverFinal,
+    LateResults,
     ChangesNotAsked,
     ExistingSparkState,
     UnsupportedSpark,

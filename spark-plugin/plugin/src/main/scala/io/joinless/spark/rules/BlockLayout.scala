@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{Hypergraph, JoinTree}
-import io.joinless.spark.plans.{CanThrow, Expiry, IsComputable}
+import io.joinless.spark.plans.{CanThrow, Expiry, IsComputable, MetForEver}
 import io.joinless.spark.spec.{
   AttributeSpec,
   BlockShape,
@@ -72,6 +72,16 @@ final case class BlockLayout(
   def times: Map[Int, Long] = {
     val (columns, values) = block.output.unzip
     EventTimes.made(columns, values, bounds.lag)
+  }
+
+  /** Why results can have any time in a column of a leaf, however old, where it is an event time and they can. */
+  def unbounded(column: Attribute): Option[MetForEver] = bounds.unbounded(column).map { case (r, Boundless(by)) =>
+    val name = if (TimeSpec.isWindow(column.dataType)) s"${column.name}.end" else column.name
+    val other = block.leaves(by)
+    // a time that the query does not read is there all the same
+    def unread = other.plan.collectFirst { case timed: EventTimeWatermark => timed.eventTime.name }
+    val timeOfBy = other.attributes.find(Conditions.isEventTime).map(_.name).orElse(unread)
+    MetForEver(block.leaves(r).name, name, other.name, timeOfBy)
   }
 
   private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>

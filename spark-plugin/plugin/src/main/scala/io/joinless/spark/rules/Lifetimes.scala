@@ -80,17 +80,26 @@ final private[rules] class Lifetimes(
   /** By how much an event time of results still to come can be below the watermark at most; None where nothing says it. Each of them has a row that is
     * still to come, of the column's own leaf or of another one, whose time is not that much later.
     */
-  def lag(column: Attribute): Option[Long] = {
-    val r = block.leaves.indexWhere(_.attributes.exists(a => a.exprId == column.exprId && Conditions.isEventTime(a)))
-    if (r < 0) None else lag(r, column)
-  }
+  def lag(column: Attribute): Option[Long] = leafOf(column).flatMap(lag(_, column).toOption)
 
-  private def lag(r: Int, column: Attribute): Option[Long] = {
+  /** The leaf of an event time of results, and one of which later rows can join its rows for ever. */
+  def unbounded(column: Attribute): Option[(Int, Boundless)] =
+    leafOf(column).flatMap(r => lag(r, column).left.toOption.map(r -> _))
+
+  private def leafOf(column: Attribute): Option[Int] =
+    block.leaves.indices.find { r =>
+      block.leaves(r).attributes.exists(a => a.exprId == column.exprId && Conditions.isEventTime(a))
+    }
+
+  private def lag(r: Int, column: Attribute): Either[Boundless, Long] = {
     val lags = for (own <- sorts(r); s <- streams; sort <- sorts(s) if s != r || (sort eq own)) yield {
       val bounds = boundsOf(own, sort)
-      sort.times.flatMap { case (time, lag) => bounds(time, column).map(TimeBounds.sum(_, lag)) }.minOption
+      s -> sort.times.flatMap { case (time, lag) => bounds(time, column).map(TimeBounds.sum(_, lag)) }.minOption
     }
-    if (lags.forall(_.isDefined)) lags.flatten.maxOption.map(math.max(_, 0L)) else None
+    lags.collectFirst { case (s, None) => Boundless(s) }.toLeft(math.max(
+      lags.flatMap(_._2).maxOption.getOrElse(0L),
+      0L
+    ))
   }
 
   /** What holds of times where rows of these sorts meet: the same of all that are no part of a union. */

@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import io.joinless.spark.plans.InPlaceOf
 import io.joinless.engine.query.JoinTree
-import io.joinless.spark.plans.{DeltaForm, JoinFreeJoin, SumPart}
+import io.joinless.spark.plans.{DeltaForm, JoinFreeJoin, SumPart, UnboundedTime}
 import io.joinless.spark.spec.{
   BlockShape,
   ColumnSpec,
@@ -108,7 +108,8 @@ final class RewriteBlock(layout: BlockLayout) {
       shape,
       layout.boundResiduals,
       attributes,
-      lag = if (shape.forgets) lags.maxOption.getOrElse(0L) else 0L
+      lag = if (shape.forgets) lags.maxOption.getOrElse(0L) else 0L,
+      unbounded = unbounded
     )
     if (needsNothingAbove) node else Project(restored, filtered(node))
   }
@@ -129,6 +130,10 @@ final class RewriteBlock(layout: BlockLayout) {
     groups.over(weighted(shape, scans), shown)
   }
 
+  /** The node's columns that are times of which results can have any, however old. */
+  private def unbounded: Seq[UnboundedTime] =
+    for (i <- columns.indices; met <- layout.unbounded(columns(i))) yield UnboundedTime(i, met)
+
   private def merged(shape: BlockShape, rows: Int => LogicalPlan): Seq[Scan] =
     MergeScans(shape, layout.block.leaves.indices.map(i => Scan(rows(i), Seq(i))))
 
@@ -147,7 +152,8 @@ final class RewriteBlock(layout: BlockLayout) {
       shape,
       layout.boundResiduals,
       (attributes ++ sums.flatten) :+ weight,
-      deltas = true
+      deltas = true,
+      unbounded = unbounded
     )
     val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
     val runs = words.zip(words.scanLeft(result.size)((at, n) => at + 1 + n)).iterator

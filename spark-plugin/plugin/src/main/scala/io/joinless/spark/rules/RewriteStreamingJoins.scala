@@ -68,7 +68,7 @@ final class RewriteStreamingJoins(
       case Place(shape) => shape
     }
     if (run != RunState.NoQuery) decide(ours.map(shape => shape.id -> shape).toMap)
-    RevealIdleSources(JoinBlocks.replaced(plan, decisions))
+    RevealIdleSources(LateResults.noted(JoinBlocks.replaced(plan, decisions)))
   }
 
   /** What the checkpoint was begun with goes on. */

@@ -70,7 +70,7 @@ final private class FullResult(session: SparkSession, committed: => CommittedSta
 
   private def enumerated(compiled: LogicalPlan): LogicalPlan =
     compiled match {
-      case DeltaRows(changes, _, _, output) =>
+      case DeltaRows(changes, _, _, output, _) =>
         if (committed.operators.groups.exists(_.shape.isClosing))
           throw JoinlessErrors.groupsForgotten(committed.checkpoint)
         val rows = new CompleteRows(changes, committed, operator).rows

@@ -1,13 +1,14 @@
 package io.joinless.spark.start
 
+import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ExtendedExplain
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{Groups, JoinFreeJoin}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, Reason}
 import io.joinless.spark.run.{RecordedBlocks, RunState, StreamContext}
 import io.joinless.spark.spec.{BlockShape, GroupFormat, GroupShape, NodeId, SpecComparison}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 
 /** Says at `start()` what would stop the first batch, so that it is said even where there is nothing new to read. It changes no
@@ -17,7 +18,7 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
   *   - State of ours on a Spark that lacks what we stand on.
   *   - A query whose join blocks or groups are not those that its checkpoint holds. (The first batch compares again, with what only it
   *     knows: cells and ids of operators.)
-  *   - Under `spark.joinless.mode=force`, a join that would stay with Spark.
+  *   - Under `spark.joinless.mode=force`, a join that would stay with Spark, or of which results would be dropped as late.
   *
   * (A check rule would lose the SQLSTATE: what those throw, Spark rebuilds without it.)
   */
@@ -42,7 +43,7 @@ final class StartCheck(session: SparkSession) extends StartRule {
     }
     if (forced || before.isDefined) {
       val nodes = Inspection.optimized(session, query, run).collect { case node => node }
-      if (forced) rewritten(nodes)
+      if (forced) rewritten(query, nodes)
       before.foreach { decided =>
         // while some operators are missing, only the batch knows which of the groups are there
         if (!decided.some) compareGroups(decided.groups, asked, checkpoint)
@@ -60,9 +61,13 @@ final class StartCheck(session: SparkSession) extends StartRule {
     difference.foreach(what => throw JoinlessErrors.stateMismatch(Mismatch.Query, checkpoint, what))
   }
 
-  private def rewritten(nodes: Seq[LogicalPlan]): Unit = ExtendedExplain.reasons(nodes).headOption.foreach { reason =>
-    throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
-  }
+  private def rewritten(query: LogicalPlan, nodes: Seq[LogicalPlan]): Unit =
+    ExtendedExplain.reasons(nodes).headOption.foreach { found =>
+      val reason = AnalysisHelper.allowInvokingTransformsInAnalyzer(DeltaCompilation.offering(session, query, found))
+      val refused =
+        if (reason.code == Reason.LateResults) JoinlessErrors.resultsLate _ else JoinlessErrors.notRewritten _
+      throw refused(reason.code.name, reason.sentence, reason.advice)
+    }
 
   private def compare(decided: RunState.Decided, now: Seq[BlockShape], checkpoint: String): Unit = {
     val before: Map[NodeId, BlockShape] = decided.blocks

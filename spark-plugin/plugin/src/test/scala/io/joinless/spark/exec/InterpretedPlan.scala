@@ -18,7 +18,7 @@ final private[spark] class InterpretedPlan(plan: LogicalPlan, rows: LogicalPlan 
   import InterpretedPlan._
 
   private val root: Node = plan match {
-    case DeltaRows(changes, _, _, _) => node(changes)
+    case DeltaRows(changes, _, _, _, _) => node(changes)
     case other => throw new IllegalArgumentException(s"${other.nodeName} tells no changes")
   }
 
