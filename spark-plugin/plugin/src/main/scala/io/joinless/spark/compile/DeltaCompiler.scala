@@ -130,7 +130,7 @@ final class DeltaCompiler(
         rows <- rows(plan, streams, Consumer.Result)
       } yield {
         val plan = if (streams.closing) Finality.lagging(rows.plan, rows.times.values) else rows.plan
-        DeltaCompiler.showTime(DeltaRows(plan, form, rows.shown, output))
+        DeltaCompiler.showTime(DeltaRows(WrongRules.kept(plan), form, rows.shown, output))
       }
     }
 
@@ -140,7 +140,8 @@ final class DeltaCompiler(
     FirstRows.in(if (Subqueries.has(first)) named(FirstRows.in(Subqueries.joined(first))) else first)
   }
 
-  private def named(template: LogicalPlan): LogicalPlan = MadeNames.replaced(optimize(template))
+  private def named(template: LogicalPlan): LogicalPlan =
+    MadeNames.replaced(WrongRules.replaced(optimize(template)))
 
   /** The plan with a stream of changes in the place of each GROUP BY, and of what stands below a join and is no rows of a stream. */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
