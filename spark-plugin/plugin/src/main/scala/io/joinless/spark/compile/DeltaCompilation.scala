@@ -91,7 +91,7 @@ object DeltaCompilation {
     def outer(why: String) = Reason.of(Reason.OuterJoin, "type" -> OuterJoins.typeOf(tree), "why" -> why)
     if (begun.isEmpty && !conf.outerJoins) Left(outer("spark.joinless.outerJoins.enabled is false"))
     else if (begun.isEmpty && relations < conf.minRelations) Left(Reason.tooFew(relations, conf.minRelations))
-    else compiler(session, begun.map(_.blocks.values.toSeq)).finalRows(tree, needed).left.map {
+    else compiler(session, begun.map(_.blocks.values.toSeq), isPlain = true).finalRows(tree, needed).left.map {
       case Reason(Reason.NeverFinal, arguments) =>
         outer(arguments.toMap.apply("why"))
       case other => other
@@ -111,6 +111,13 @@ object DeltaCompilation {
   def key(session: SparkSession, analyzed: LogicalPlan): Seq[Attribute] =
     Inspection.within(session)(compiler(session, None).key(analyzed).getOrElse(Nil))
 
-  private def compiler(session: SparkSession, recorded: => Option[Seq[BlockShape]]): DeltaCompiler =
-    new DeltaCompiler(Inspection.conf(session), new SqlText(session), recorded, Inspection.template(session, _))
+  /** @param isPlain its rows are those of Spark's own joins, made with all rules of the optimizer */
+  private def compiler(
+      session: SparkSession,
+      recorded: => Option[Seq[BlockShape]],
+      isPlain: Boolean = false
+  ): DeltaCompiler = {
+    def optimize(plan: LogicalPlan) = Inspection.template(session, plan, if (isPlain) Nil else WrongRules.of(plan))
+    new DeltaCompiler(Inspection.conf(session), new SqlText(session), recorded, optimize)
+  }
 }

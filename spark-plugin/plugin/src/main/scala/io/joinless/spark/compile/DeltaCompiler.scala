@@ -132,7 +132,7 @@ final class DeltaCompiler(
       } yield {
         val plan = if (streams.closing) Finality.lagging(rows.plan, rows.times.values) else rows.plan
         val unbounded = if (streams.closing) Finality.unbounded(output.init, rows, streams) else Nil
-        DeltaCompiler.showTime(DeltaRows(NamedOnce(plan), form, rows.shown, output, unbounded))
+        DeltaCompiler.showTime(DeltaRows(WrongRules.kept(NamedOnce(plan)), form, rows.shown, output, unbounded))
       }
     }
 
@@ -142,7 +142,8 @@ final class DeltaCompiler(
     FirstRows.in(if (Subqueries.has(first)) named(FirstRows.in(Subqueries.joined(first))) else first)
   }
 
-  private def named(template: LogicalPlan): LogicalPlan = MadeNames.replaced(optimize(template))
+  private def named(template: LogicalPlan): LogicalPlan =
+    MadeNames.replaced(WrongRules.replaced(optimize(template)))
 
   /** The plan with a stream of changes in the place of each GROUP BY, and of what stands below a join and is no rows of a stream. */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {

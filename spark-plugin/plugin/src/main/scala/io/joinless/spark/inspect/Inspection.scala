@@ -32,10 +32,13 @@ object Inspection {
       _.isInstanceOf[JoinFreeJoin]
     }
 
-  /** The plan of a template as it is when blocks are rewritten: filters pushed, columns pruned. */
-  def template(session: SparkSession, analyzed: LogicalPlan): LogicalPlan = {
+  /** The plan of a template as it is when blocks are rewritten: filters pushed, columns pruned.
+    *
+    * @param without names of rules of the optimizer that are left out
+    */
+  def template(session: SparkSession, analyzed: LogicalPlan, without: Seq[String]): LogicalPlan = {
     val taken = new AtomicReference[LogicalPlan]
-    val _ = looking(session, RunState.NoQuery)(_.optimized(Template(analyzed, taken)))
+    val _ = looking(session, RunState.NoQuery)(_.optimized(Template(analyzed, taken), without))
     taken.get
   }
 

@@ -22,6 +22,7 @@ object CanThrow {
     val own = expression match {
       case e @ (_: Add | _: Subtract | _: Multiply | _: UnaryMinus | _: Abs) => isWhole(e.dataType)
       case _: TimestampAddInterval | _: TimestampAddYMInterval => true
+      case cast: Cast => CastRules.isOnlyTooLarge(cast)
       case _ => false
     }
     apply(expression) && (own || isSafe(expression)) &&
@@ -30,14 +31,14 @@ object CanThrow {
 
   private def isSafe(e: Expression): Boolean = e match {
     case _: Attribute | _: BoundReference | _: Literal | _: Alias | _: NamedLambdaVariable | _: LambdaFunction => true
-    case cast: Cast => cast.evalMode != EvalMode.ANSI || alwaysFits(cast.child.dataType, cast.dataType)
+    case cast: Cast => !CastRules.canFail(cast)
     case _: BitwiseAnd | _: BitwiseOr | _: BitwiseXor => true
     case arithmetic: BinaryArithmetic => arithmetic.evalMode != EvalMode.ANSI || neverOverflows(arithmetic)
     case minus: UnaryMinus => !minus.failOnError || !isWhole(minus.dataType)
     case abs: Abs => !abs.failOnError || !isWhole(abs.dataType)
     case like: Like => like.right.foldable
     case like: RLike => like.right.foldable
-    case _: BinaryComparison | _: CollationKey | _: KnownNotNull => true
+    case _: BinaryComparison | _: Collate | _: ResolvedCollation | _: CollationKey | _: KnownNotNull => true
     case other => listed(other.getClass)
   }
 
@@ -62,8 +63,6 @@ object CanThrow {
     case _ => false
   }
 
-  private def alwaysFits(from: DataType, to: DataType): Boolean = Cast.canUpCast(from, to) || to == StringType
-
   private val listed: Set[Class[_]] = Set(
     classOf[And],
     classOf[Or],
@@ -85,6 +84,7 @@ object CanThrow {
     classOf[KnownFloatingPointNormalized],
     classOf[KnownNullable],
     classOf[GetStructField],
+    classOf[GetMapValue],
     classOf[CreateNamedStruct],
     classOf[CreateArray],
     classOf[ArrayTransform],
@@ -117,6 +117,8 @@ object CanThrow {
     classOf[Minute],
     classOf[Second],
     classOf[LastDay],
+    classOf[DateAdd],
+    classOf[DateSub],
     classOf[DateDiff],
     classOf[TruncDate],
     classOf[TruncTimestamp],

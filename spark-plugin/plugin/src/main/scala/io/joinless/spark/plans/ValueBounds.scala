@@ -12,11 +12,12 @@ object ValueBounds {
   /** Whether arithmetic of these operands fits its type and needs no rounding. */
   def fits(e: BinaryArithmetic): Boolean = exact(e).exists(range => ofType(e.dataType).exists(_.contains(range)))
 
-  private def of(e: Expression): Option[Range] = e match {
-    case Literal(null, dataType) => ofType(dataType).map(_ => Range(0, 0))
-    case Literal(value: Decimal, _) => Some(Range(value.toBigDecimal, value.toBigDecimal))
+  /** None where no bounds are known. */
+  private[plans] def of(e: Expression): Option[ValueRange] = e match {
+    case Literal(null, dataType) => ofType(dataType).map(_ => ValueRange(0, 0))
+    case Literal(value: Decimal, _) => Some(ValueRange(value.toBigDecimal, value.toBigDecimal))
     case Literal(value: Number, ByteType | ShortType | IntegerType | LongType) =>
-      Some(Range(value.longValue, value.longValue))
+      Some(ValueRange(value.longValue, value.longValue))
     case cast: Cast if Cast.canUpCast(cast.child.dataType, cast.dataType) =>
       of(cast.child).filter(range => ofType(cast.dataType).exists(_.contains(range))).orElse(ofType(cast.dataType))
     case If(_, yes, no) => for (a <- of(yes); b <- of(no)) yield a.or(b)
@@ -25,7 +26,7 @@ object ValueBounds {
   }
 
   /** Of the result without the bounds of its type. */
-  private def exact(e: BinaryArithmetic): Option[Range] = {
+  private def exact(e: BinaryArithmetic): Option[ValueRange] = {
     def operands = for (a <- of(e.left); b <- of(e.right)) yield (a, b)
     val (left, right) = (scale(e.left.dataType), scale(e.right.dataType))
     e match {
@@ -41,39 +42,14 @@ object ValueBounds {
     case _ => 0
   }
 
-  private def ofType(dataType: DataType): Option[Range] = dataType match {
-    case ByteType => Some(Range(Byte.MinValue, Byte.MaxValue))
-    case ShortType => Some(Range(Short.MinValue, Short.MaxValue))
-    case IntegerType => Some(Range(Int.MinValue, Int.MaxValue))
-    case LongType => Some(Range(Long.MinValue, Long.MaxValue))
+  private[plans] def ofType(dataType: DataType): Option[ValueRange] = dataType match {
+    case ByteType => Some(ValueRange(Byte.MinValue, Byte.MaxValue))
+    case ShortType => Some(ValueRange(Short.MinValue, Short.MaxValue))
+    case IntegerType => Some(ValueRange(Int.MinValue, Int.MaxValue))
+    case LongType => Some(ValueRange(Long.MinValue, Long.MaxValue))
     case d: DecimalType =>
       val most = BigDecimal(BigInt(10).pow(d.precision) - 1, d.scale)
-      Some(Range(-most, most))
+      Some(ValueRange(-most, most))
     case _ => None
-  }
-
-  final private case class Range(least: BigDecimal, most: BigDecimal) {
-    def contains(that: Range): Boolean = least <= that.least && that.most <= most
-    def or(that: Range): Range = Range(least.min(that.least), most.max(that.most))
-    def +(that: Range): Range = of(least, that.least, most, that.most)(_.add(_))
-    def -(that: Range): Range = of(least, that.most, most, that.least)(_.subtract(_))
-
-    def *(that: Range): Range = {
-      val products = for (a <- Seq(least, most); b <- Seq(that.least, that.most))
-        yield Range.exactly(a, b)(_.multiply(_))
-      Range(products.min, products.max)
-    }
-
-    private def of(a: BigDecimal, b: BigDecimal, c: BigDecimal, d: BigDecimal)(
-        op: (java.math.BigDecimal, java.math.BigDecimal) => java.math.BigDecimal
-    ): Range = Range(Range.exactly(a, b)(op), Range.exactly(c, d)(op))
-  }
-
-  private object Range {
-
-    /** Scala's own arithmetic rounds to 34 digits. */
-    def exactly(a: BigDecimal, b: BigDecimal)(
-        op: (java.math.BigDecimal, java.math.BigDecimal) => java.math.BigDecimal
-    ): BigDecimal = BigDecimal.exact(op(a.bigDecimal, b.bigDecimal))
   }
 }

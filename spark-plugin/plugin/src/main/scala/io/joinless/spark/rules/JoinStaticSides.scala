@@ -1,7 +1,7 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{CanThrow, Reason}
-import org.apache.spark.sql.catalyst.expressions.{Equality, Expression}
+import io.joinless.spark.plans.{Attempt, CanThrow, Reason}
+import org.apache.spark.sql.catalyst.expressions.{EqualTo, Equality, Expression}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LogicalPlan}
 
@@ -38,11 +38,24 @@ final private class JoinStaticSides(part: Part) {
     }
   }
 
-  /** A condition on a static side that can fail, on rows that Spark does not check it on. */
+  /** A condition on a static side that can fail, on rows that Spark does not check it on; but for values too large for their type, which
+    * are equal to none.
+    */
   private def throwing: Option[Either[Reason, Part]] = touches.collectFirst {
-    case (c, on) if on.exists(static.contains) && on.size > 1 && CanThrow(c) && !failsForSpark(c) =>
+    case (c, on) if on.exists(static.contains) && on.size > 1 && failsEarly(c) && !CanThrow.onlyByOverflow(c) =>
       Left(Reason.of(Reason.ThrowingKey, "key" -> Names.of(c, part.leaves)))
   }
+
+  private def failsEarly(condition: Expression): Boolean = CanThrow(condition) && !failsForSpark(condition)
+
+  /** The condition as it is checked on more rows than Spark checks it on. */
+  private def guarded(condition: Expression): Expression = condition match {
+    case c if !failsEarly(c) => c
+    case EqualTo(l, r) => EqualTo(attempt(l), attempt(r))
+    case other => Attempt(other)
+  }
+
+  private def attempt(value: Expression): Expression = if (CanThrow(value)) Attempt(value) else value
 
   /** Spark, too, computes each side that can fail on every row of its leaf (`Part.keysOfRows`). Anything but a key it computes later,
     * on rows that are joined: static leaves of a part stand above joins of streams.
@@ -74,7 +87,7 @@ final private class JoinStaticSides(part: Part) {
       }
 
     def on(inside: Set[Int], next: Int): Seq[Expression] =
-      touches.collect { case (c, on) if on(next) && on.subsetOf(inside + next) => c }
+      touches.collect { case (c, on) if on(next) && on.subsetOf(inside + next) => guarded(c) }
 
     val attributes = (home +: guests).flatMap(part.leaves(_).attributes)
     Leaf(part.leaves(home).name, step(renamed(part.leaves(home)), Set(home), guests), attributes, attributes)

@@ -71,7 +71,7 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
       reasons(optimized(sql)).map(_.sentence)
     )
   }
-  plan_(Reason.ThrowingKey)("SELECT a.k FROM t a JOIN t b ON a.k = b.k JOIN e c ON b.m['x'] DIV 2 = c.src")
+  plan_(Reason.ThrowingKey)("SELECT a.k FROM t a JOIN t b ON a.k = b.k JOIN e c ON b.m['x'] DIV b.k = c.src")
   plan_(Reason.ThrowingKey)("SELECT b.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON 10 DIV b.dst = c.src")
   plan_(Reason.ThrowingKey)(s"SELECT a.src $chain JOIN dimension k ON k.k = 10 DIV c.dst")
 
@@ -79,6 +79,10 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     def taken(sql: String, confs: (String, String)*): Unit = withConf(confs: _*) { val _ = block(sql) }
     taken("SELECT a.src FROM e a JOIN e b ON 10 DIV a.dst = b.src JOIN e c ON b.dst = c.src + 1")
     taken("SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON try_divide(10, b.dst) = c.src")
+    taken("SELECT a.k FROM t a JOIN t b ON a.k = b.k JOIN e c ON b.m['x'] DIV 2 = c.src")
+    taken(
+      "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON CAST(b.dst AS DECIMAL(22, 1)) = CAST(c.src AS DECIMAL(30, 2))"
+    )
     taken("SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON try_cast(b.dst AS INT) = c.src")
     taken("SELECT b.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst * 2 - 1 = c.src")
     // Spark itself checks on the rows of `a` that the key is not NULL

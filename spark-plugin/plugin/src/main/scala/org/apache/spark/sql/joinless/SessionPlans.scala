@@ -33,7 +33,15 @@ final class SessionPlans(val session: SparkSession) {
   /** The plan as the session's normalization rules leave it. */
   def normalized(analyzed: LogicalPlan): LogicalPlan = QueryExecution.normalize(own, analyzed)
 
-  def optimized(plan: LogicalPlan): LogicalPlan = own.sessionState.optimizer.execute(plan)
+  /** @param without names of rules that are left out */
+  def optimized(plan: LogicalPlan, without: Seq[String] = Nil): LogicalPlan = {
+    val settings = if (without.isEmpty) conf else conf.clone()
+    if (without.nonEmpty) {
+      val excluded = conf.optimizerExcludedRules.filter(_.nonEmpty).toSeq ++ without
+      settings.setConfString(SQLConf.OPTIMIZER_EXCLUDED_RULES.key, excluded.mkString(","))
+    }
+    SQLConf.withExistingConf(settings)(own.sessionState.optimizer.execute(plan))
+  }
 
   def strategies: Seq[SparkStrategy] = own.sessionState.planner.strategies.collect { case s: SparkStrategy => s }
 

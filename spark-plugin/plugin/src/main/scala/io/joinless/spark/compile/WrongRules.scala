@@ -1,0 +1,61 @@
+package io.joinless.spark.compile
+
+import org.apache.spark.sql.catalyst.expressions.{And, EqualNullSafe, EqualTo, Expression, IsNull, KnownNullable, Or}
+import org.apache.spark.sql.catalyst.optimizer.{InferFiltersFromConstraints, OptimizeJoinCondition}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils.isBinaryStable
+
+/** Rules of the optimizer of Spark 4.2.0 that give rows that SQL does not. Templates are optimized without them ([[of]]); what is right
+  * in them is done here ([[replaced]]); and what they would find in a batch is written so that they do not ([[kept]]).
+  *
+  *   - `OptimizeJoinCondition` makes `a <=> b` of `a = b OR (a IS NULL AND b IS NULL)` (SPARK-58384). Where one value is NULL, one is NULL
+  *     and the other FALSE. Both let no row through at the root of a join's condition and below AND and OR, but not below NOT and in the
+  *     arguments of functions.
+  *   - `InferFiltersFromConstraints` takes one column for the other where they are equal (SPARK-57727). Texts that are equal for their
+  *     collation may differ for another one.
+  */
+private[compile] object WrongRules {
+
+  /** The names of those that could be wrong in the plan. */
+  def of(plan: LogicalPlan): Seq[String] = OptimizeJoinCondition.ruleName +: {
+    val texts = plan.collectFirstWithSubqueries { case p if p.output.exists(a => !isBinaryStable(a.dataType)) => p }
+    texts.map(_ => InferFiltersFromConstraints.ruleName).toSeq
+  }
+
+  /** The optimized plan with `<=>` as a condition of joins where it is meant. */
+  def replaced(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
+    case join @ Join(_, _, _, Some(condition), _) => join.copy(condition = Some(nullSafe(condition)))
+  }
+
+  private def nullSafe(condition: Expression): Expression = condition match {
+    case SpelledNullSafe(a, b) => EqualNullSafe(a, b)
+    case And(a, b) => And(nullSafe(a), nullSafe(b))
+    case Or(a, b) => Or(nullSafe(a), nullSafe(b))
+    case other => other
+  }
+
+  /** The compiled plan in which the rules find nothing, since they look for bare equations. */
+  def kept(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
+    case join @ Join(_, _, _, Some(condition), _) => join.copy(condition = Some(kept(condition)))
+    case filter: Filter => filter.copy(condition = kept(filter.condition))
+  }
+
+  private def kept(condition: Expression): Expression = condition.transformUp {
+    case or @ SpelledNullSafe(_, _) => or.mapChildren {
+        case equal: EqualTo => KnownNullable(equal)
+        case nulls => nulls
+      }
+    case equal @ EqualTo(a, b) if !isBinaryStable(a.dataType) => equal.withNewChildren(Seq(KnownNullable(a), b))
+  }
+
+  private object SpelledNullSafe {
+    def unapply(condition: Expression): Option[(Expression, Expression)] = condition match {
+      case Or(EqualTo(a, b), And(IsNull(c), IsNull(d))) if sameOnes(a, b)(c, d) => Some((a, b))
+      case Or(And(IsNull(c), IsNull(d)), EqualTo(a, b)) if sameOnes(a, b)(c, d) => Some((a, b))
+      case _ => None
+    }
+
+    private def sameOnes(a: Expression, b: Expression)(c: Expression, d: Expression): Boolean =
+      a.semanticEquals(c) && b.semanticEquals(d) || a.semanticEquals(d) && b.semanticEquals(c)
+  }
+}
