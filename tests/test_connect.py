@@ -1,4 +1,4 @@
-"""Spark Connect: with the settings on its server, a client asks for changes in SQL, and reads the format."""
+"""Spark Connect: with the settings on its server, a client asks for changes in SQL, and reads the format; pipelines."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 from joinless import _jars
 from joinless.errors import EXTENSION_CLASS
+from joinless.session import EXPLAIN_PROVIDER
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,21 +67,25 @@ print(json.dumps({
 """
 
 
+def client_environment() -> dict[str, str]:
+    packages = ROOT / ".build" / "connect"
+    if not (packages / "yaml").exists():
+        pytest.skip("The packages for a client of Spark Connect are missing; make setup fetches them")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHONPATH"))}
+    return environment | {"PYTHONPATH": str(packages)}
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    packages = ROOT / ".build" / "connect"
-    if not packages.exists():
-        pytest.skip("The packages for a client of Spark Connect are missing; make setup fetches them")
     settings = {
         "spark.jars": str(_jars.bundled("4.2.0")),
         "spark.sql.extensions": EXTENSION_CLASS,
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
     }
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHONPATH"))}
     client = subprocess.run(
         [sys.executable, "-c", CLIENT, json.dumps(settings), str(tmp_path_factory.mktemp("connect"))],
-        env=environment | {"PYTHONPATH": str(packages)},
+        env=client_environment(),
         capture_output=True,
         text=True,
         timeout=300,
@@ -104,3 +110,78 @@ def test_errors_keep_their_names(answers: dict[str, Any]) -> None:
     assert condition == "JOINLESS_NOT_REWRITTEN"
     assert "NONDETERMINISTIC_EXPRESSION" in text
     assert answers["not begun"][0] == "JOINLESS_DELTA_FORM"
+
+
+#: Two tables of one pipeline: a chain of three joins, and a triangle, which Joinless leaves to Spark.
+FLOWS = """
+from pyspark import pipelines as dp
+from pyspark.sql import DataFrame, SparkSession
+
+spark = SparkSession.active()
+
+
+def joined(*last: str) -> DataFrame:
+    edges = spark.readStream.schema("src INT, dst INT").csv("{folder}/edges")
+    a, b, c = (edges.toDF(n + "s", n + "d") for n in "abc")
+    chain = a.join(b, a["ad"] == b["bs"])
+    on = b["bd"] == c["cs"]
+    return chain.join(c, on & (c["cd"] == a["as"]) if last else on).select("as", "bs", "cs", "cd")
+
+
+@dp.table
+def paths() -> DataFrame:
+    return joined()
+
+
+@dp.table
+def triangles() -> DataFrame:
+    return joined("closed")
+"""
+
+
+@pytest.mark.long
+def test_a_pipeline_takes_its_settings_from_spark_defaults(tmp_path: Path) -> None:
+    """`spark-pipelines` passes on ten settings at most, so they stand where every Java process of it reads them."""
+    environment = client_environment()
+    settings = {
+        "spark.jars": str(_jars.bundled("4.2.0")),
+        "spark.sql.extensions": EXTENSION_CLASS,
+        "spark.sql.extendedExplainProviders": EXPLAIN_PROVIDER,
+        "spark.joinless.mode": "force",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.pipelines.maxFlowRetryAttempts": "0",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-defaults.conf").write_text("".join(f"{k} {v}\n" for k, v in settings.items()))
+    (tmp_path / "edges").mkdir()
+    (tmp_path / "edges" / "1.csv").write_text("1,2\n2,3\n3,4\n3,1\n")
+    (tmp_path / "flows").mkdir()
+    (tmp_path / "flows" / "joins.py").write_text(FLOWS.replace("{folder}", str(tmp_path)))
+    spec = {"name": "joins", "storage": f"file://{tmp_path}/storage", "libraries": [{"glob": {"include": "flows/**"}}]}
+    (tmp_path / "spark-pipeline.yml").write_text(json.dumps(spec))
+    spark_home = Path(str(pyspark.__file__)).parent
+    run = subprocess.run(
+        [str(spark_home / "bin" / "spark-pipelines"), "run"],
+        cwd=tmp_path,
+        env=environment
+        | {"SPARK_HOME": str(spark_home), "SPARK_CONF_DIR": str(tmp_path / "conf"), "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    told = run.stdout + run.stderr
+    assert "default.paths has COMPLETED" in told, told[-3000:]
+    operators = "".join(
+        file.read_text(errors="replace")
+        for file in tmp_path.glob("storage/_checkpoints/**/paths/**/state/*/_metadata/v2/*")
+    )
+    assert '"operatorName":"joinFree"' in operators
+    assert "symmetricHashJoin" not in operators
+    assert "[JOINLESS_NOT_REWRITTEN]" in told
+    assert "CYCLIC_JOIN_GRAPH" in told
+    assert run.returncode != 0

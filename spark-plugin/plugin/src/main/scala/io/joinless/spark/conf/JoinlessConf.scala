@@ -115,7 +115,8 @@ object JoinlessConf {
     .buildConf("spark.joinless.mode")
     .doc(
       "`auto`: a join block that cannot be rewritten stays with Spark and carries a reason. `force`: the reason is " +
-        "the error JOINLESS_NOT_REWRITTEN."
+        "the error JOINLESS_NOT_REWRITTEN. A session without the extension then fails, too, if " +
+        "io.joinless.spark.explain.ExtendedExplain is among spark.sql.extendedExplainProviders."
     )
     .version("0.1.0")
     .stringConf

@@ -1,28 +1,46 @@
 package io.joinless.spark.explain
 
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.errors.JoinlessErrors
+import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{Groups, JoinFreeJoin, Reason}
-import org.apache.spark.sql.ExtendedExplainGenerator
+import org.apache.spark.sql.{ExtendedExplainGenerator, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.joinless.RunningBatch
 
 /** What Joinless made of a plan, printed by `query.explain()` under "Extended Information" where
   * `spark.sql.extendedExplainProviders` names this class: the blocks that run join-free, and each join left to Spark with
   * its reason.
+  *
+  * It is also what runs of Joinless where its extension does not. Spark makes an object of this class in each batch, and one that
+  * cannot be made stops the query: a jar that is missing does, and so does `spark.joinless.mode=force` without the extension.
   */
 class ExtendedExplain extends ExtendedExplainGenerator {
+
+  ExtendedExplain.checkForced()
 
   override def title: String = "Joinless"
 
   override def generateExtendedInfo(plan: SparkPlan): String = {
     val logical = plan.collect { case p => p.logicalLink }.flatten
-    if (SQLConf.get.getConf(io.joinless.spark.conf.JoinlessConf.EXPLAIN_ENABLED))
+    if (SQLConf.get.getConf(JoinlessConf.EXPLAIN_ENABLED))
       ExtendedExplain.lines(logical).map(_ + "\n").mkString
     else ""
   }
 }
 
 object ExtendedExplain {
+
+  private def checkForced(): Unit = {
+    val conf = new JoinlessConf(SQLConf.get)
+    if (conf.enabled && conf.forced)
+      SparkSession.getActiveSession
+        .filter(RunningBatch.of(_).isDefined)
+        .filterNot(Inspection.hasExtension)
+        .foreach(_ => throw JoinlessErrors.extensionNotInstalled())
+  }
 
   private def lines(plans: Seq[LogicalPlan]): Seq[String] = {
     val blocks = plans.collect { case join: JoinFreeJoin => join.shape }.distinctBy(_.id)

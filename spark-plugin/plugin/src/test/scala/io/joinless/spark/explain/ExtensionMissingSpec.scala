@@ -1,0 +1,34 @@
+package io.joinless.spark.explain
+
+import io.joinless.spark.SharedSpark
+import org.apache.spark.sql.joinless.WithoutExtension
+import org.apache.spark.sql.streaming.{StreamingQueryException, Trigger}
+import org.scalatest.funsuite.AnyFunSuite
+
+class ExtensionMissingSpec extends AnyFunSuite with SharedSpark {
+
+  private lazy val without = WithoutExtension(spark)
+
+  private def run(mode: String, provider: String = classOf[ExtendedExplain].getName): Unit = {
+    without.conf.set("spark.joinless.mode", mode)
+    without.conf.set("spark.sql.extendedExplainProviders", provider)
+    without.withActive {
+      val stream = without.readStream.format("rate").load()
+      stream.writeStream.format("noop").trigger(Trigger.AvailableNow()).start().awaitTermination()
+    }
+  }
+
+  test("under mode=force a stream fails where the extension is not there, and says so") {
+    val error = intercept[StreamingQueryException](run("force"))
+    assert(error.getMessage.contains("[JOINLESS_EXTENSION_NOT_INSTALLED]"))
+  }
+
+  test("under mode=auto it runs with Spark's plans") {
+    run("auto")
+  }
+
+  test("a jar that is missing stops it, too") {
+    val error = intercept[StreamingQueryException](run("auto", "io.joinless.spark.explain.NotThere"))
+    assert(error.getMessage.contains("NotThere"))
+  }
+}
