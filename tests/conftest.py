@@ -94,6 +94,7 @@ def quiet_builder() -> SparkSession.Builder:
         .master("local[2]")
         .appName("joinless tests")
         .config("spark.ui.enabled", "false")
+        .config("spark.sql.ui.explainMode", "simple")  # made for each batch, whoever looks
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "3g")
         .config("spark.driver.extraJavaOptions", JAVA_OPTIONS)

@@ -38,6 +38,7 @@ object SharedSpark {
       .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
       .config("spark.buffer.pageSize", "1m") // each hash table and each sort takes one; Spark would take 64 MB
       .config("spark.ui.enabled", "false")
+      .config("spark.sql.ui.explainMode", "simple") // made for each batch, whoever looks
       .config("spark.ui.retainedJobs", "20")
       .config("spark.ui.retainedStages", "20")
       .config("spark.ui.retainedTasks", "200")

@@ -45,6 +45,7 @@ final private[time] class FinalRowsRun(
   /** The settings in which it is to be played. */
   val confs: Seq[(String, String)] = Seq(
     "spark.sql.shuffle.partitions" -> "2",
+    "spark.sql.adaptive.enabled" -> "false", // of the oracle alone: stages planned one after the other
     "spark.sql.streaming.multipleWatermarkPolicy" -> (if (random.nextInt(3) == 0) "max" else "min"),
     "spark.sql.streaming.stateStore.providerClass" -> ("org.apache.spark.sql.execution.streaming.state." +
       (if (random.nextInt(4) == 0) "RocksDBStateStoreProvider" else "HDFSBackedStateStoreProvider")),
