@@ -4,7 +4,7 @@ import io.joinless.spark.changes.Changes
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.conf.{Built, JoinlessConf}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.explain.{DeltasText, ExtendedExplain, GroupsText, JoinTreeGraph, JoinTreeText}
+import io.joinless.spark.explain.{DeltasText, ExtendedExplain, GroupsText, JoinTreeGraph, JoinTreeText, WholeCost}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.planner.ChosenShares
 import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups, JoinFreeJoin, Reason}
@@ -39,7 +39,7 @@ object PythonApi {
     }
     val kept = plan.reasons.map(ExtendedExplain.told)
     if (trees.isEmpty && plan.groups.isEmpty && kept.isEmpty) "The query joins no streams."
-    else (trees ++ plan.groups ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
+    else (trees ++ plan.groups ++ plan.whole ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
   }
 
   def explainMermaid(df: Dataset[_]): String =
@@ -47,7 +47,7 @@ object PythonApi {
 
   def explainJson(df: Dataset[_]): String = Inspection.within(df.sparkSession) {
     val plan = look(df)
-    JoinTreeGraph.json(plan.blocks, plan.reasons)
+    JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole)
   }
 
   /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`, `arguments`. */
@@ -94,11 +94,13 @@ object PythonApi {
 
   /** @param deltas of a block whose changes are asked
     * @param groups the groups that are kept, in words
+    * @param whole what the whole query costs, where it is more than a block
     */
   final private case class Look(
       blocks: Seq[BlockSpec],
       deltas: Map[NodeId, DeltaRows],
       groups: Seq[String],
+      whole: Option[String],
       reasons: Seq[Reason],
       conf: JoinlessConf
   )
@@ -122,7 +124,7 @@ object PythonApi {
   }
 
   private def look(session: SparkSession, compiled: Either[Reason, LogicalPlan]): Look = compiled match {
-    case Left(reason) => Look(Nil, Map.empty, Nil, Seq(reason), Inspection.conf(session))
+    case Left(reason) => Look(Nil, Map.empty, Nil, None, Seq(reason), Inspection.conf(session))
     case Right(plan) => look(session, plan)
   }
 
@@ -150,6 +152,6 @@ object PythonApi {
     val groups = nodes.collect { case groups: Groups =>
       GroupsText(groups, told.collectFirst { case (keeps, rows) if keeps eq groups => rows })
     }
-    Look(blocks.sortBy(_.id), deltas, groups, ExtendedExplain.reasons(nodes), conf)
+    Look(blocks.sortBy(_.id), deltas, groups, WholeCost(optimized), ExtendedExplain.reasons(nodes), conf)
   }
 }

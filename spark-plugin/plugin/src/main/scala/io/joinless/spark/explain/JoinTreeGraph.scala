@@ -46,8 +46,12 @@ object JoinTreeGraph {
     boxes ++ edges
   }
 
-  def json(specs: Seq[BlockSpec], reasons: Seq[Reason]): String =
-    compact(render(JObject("blocks" -> JArray(specs.map(block).toList), "reasons" -> array(reasons))))
+  /** @param whole what the whole query costs, where it is more than a block */
+  def json(specs: Seq[BlockSpec], reasons: Seq[Reason], whole: Option[String] = None): String = compact(render(JObject(
+    "blocks" -> JArray(specs.map(block).toList),
+    "reasons" -> array(reasons),
+    "wholeCost" -> whole.fold[JValue](JNull)(text => JString(text.stripPrefix(WholeCost.Heading)))
+  )))
 
   /** The reasons alone, as a list. */
   def json(reasons: Seq[Reason]): String = compact(render(array(reasons)))

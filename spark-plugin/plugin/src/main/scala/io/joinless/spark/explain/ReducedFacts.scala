@@ -37,14 +37,14 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   /** What is added up over results besides their number: the product of some columns. */
   val sums: Seq[String] = reduction.sums.map(_.factors.map(name).mkString(" times "))
 
-  def guarantee: String = {
-    val steps =
-      if (reduction.components.forall(_.height == 1)) "O(1) per change"
-      else if (reduction.once)
-        "one step per row of a relation when the key below it comes or goes, O(1) amortised while rows only come"
-      else "one step per row of a relation when the count below its key changes, once per batch and key"
-    s"$steps; results are not enumerated; state linear in the stored rows"
-  }
+  def guarantee: String = s"$update; results are not enumerated; state linear in the stored rows"
+
+  /** What carrying a change costs. */
+  def update: String =
+    if (reduction.components.forall(_.height == 1)) "O(1) per change"
+    else if (reduction.once)
+      "one step per row of a relation when the key below it comes or goes, O(1) amortised while rows only come"
+    else "one step per row of a relation when the count below its key changes, once per batch and key"
 
   /** The top with its components, each with the relations that it sums up. */
   val tree: CountsNode = top(reduction.top)

@@ -21,14 +21,23 @@ final case class ViewTreeFacts(shape: BlockShape) {
   lazy val queryClass: QueryClass =
     QueryClass.of(Hypergraph(shape.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute)))))
 
-  /** The cost that follows from tree and inputs. */
+  /** The cost that follows from tree and inputs. Without an equation each change makes results with all rows of the others. */
   def guarantee: String = {
-    val update =
-      if (height <= 1) "O(1) per change, whatever the changes"
-      else if (changelogs.isEmpty) "O(1) amortised per inserted row"
-      else if (height == 2) "O(1) amortised per change where rows leave in the order they came, O(lambda) otherwise"
-      else "O(1) amortised per change where rows only come or only go, O(lambda) otherwise"
-    s"$update; constant delay between results; state linear in the stored rows"
+    val results = if (crossProduct.isEmpty) "" else s" for the views; for the results, $meetsAll"
+    s"$update$results; constant delay between results; state linear in the stored rows"
+  }
+
+  /** What the views cost. */
+  def update: String =
+    if (height <= 1) "O(1) per change, whatever the changes"
+    else if (changelogs.isEmpty) "O(1) amortised per inserted row"
+    else if (height == 2) "O(1) amortised per change where rows leave in the order they came, O(lambda) otherwise"
+    else "O(1) amortised per change where rows only come or only go, O(lambda) otherwise"
+
+  /** What a cross product costs. */
+  def meetsAll: String = crossProduct.map(_.mkString(", ")) match {
+    case Seq(one, other) => s"a change of $one meets every row of $other, and one of $other every row of $one"
+    case several => s"a change of one of ${several.mkString("; ")} meets all combinations of rows of the others"
   }
 
   /** The relations whose rows come and go. */

@@ -1,0 +1,81 @@
+package io.joinless.spark.explain
+
+import io.joinless.spark.plans.{BestRows, Groups, JoinFreeJoin, RowWindows, WindowTexts}
+import io.joinless.spark.spec.{BlockShape, FunctionKind, FunctionSpec}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+
+/** What a change of a source costs on its whole way through a query of several operators, as a line for people.
+  *
+  * Each block says what its own views cost, per change of its own relations. But a change of a group is one of a relation above it, and can
+  * meet all rows there; a greatest value that leaves is looked for anew; a window function reads a partition again. So the line has the
+  * greatest cost of the joins, and before it all that depends on more than the change: on what is stored.
+  * {{{
+  * SELECT t.x FROM t WHERE t.ts = (SELECT MAX(ts) FROM t)      the block of t and the total is a cross product: each new maximum meets every row of t
+  * }}}
+  * Blocks of one relation pass rows on; groups of counts and sums read and write one row for each group that a change touches.
+  */
+object WholeCost {
+
+  /** None where a block is all there is: it says its cost itself. */
+  def apply(plan: LogicalPlan): Option[String] = {
+    val nodes = plan.collect { case node => node }
+    val blocks = nodes.collect { case join: JoinFreeJoin => join.shape }
+    val groups = nodes.collect { case groups: Groups => groups }
+    val windows = nodes.collect { case windows: RowWindows => windows }
+    val joins = blocks.filter(_.relations.size > 1)
+    Option.when(groups.nonEmpty || windows.nonEmpty || blocks.size > 1) {
+      val more = joins.flatMap(crossProduct) ++ groups.flatMap(ofGroups) ++ windows.flatMap(ofWindows)
+      val all = if (joins.isEmpty) Constant else s"${ofJoins(joins)}, and O(1) per result of a join that changes"
+      if (more.isEmpty) s"$Heading$all"
+      else s"${Heading}not O(1) per change: ${more.distinct.mkString("; ")}; all else: $all"
+    }
+  }
+
+  /** The cost of the views of several joins: what the dearest costs. */
+  private def ofJoins(joins: Seq[BlockShape]): String =
+    joins.map(shape => shape.reduction.fold(ViewTreeFacts(shape).update)(ReducedFacts(shape, _).update)).distinct match {
+      case Seq(one) => one
+      case several => several.filterNot(_.startsWith(Constant.takeWhile(_ != ','))) match {
+          case Seq() => several.head
+          case dear => dear.mkString("; ")
+        }
+    }
+
+  private def crossProduct(shape: BlockShape): Option[String] = {
+    val facts = ViewTreeFacts(shape)
+    Option.when(shape.reduction.isEmpty && facts.crossProduct.nonEmpty)(facts.meetsAll)
+  }
+
+  private def ofGroups(groups: Groups): Seq[String] = groups.shape.functions.zip(groups.functions).flatMap {
+    case (spec, function) if spec.values =>
+      (spec.kind, function.function) match {
+        case (FunctionKind.Least, _) =>
+          Some(s"where the least value of a group goes, ${text(spec)} looks for the next among the group's values")
+        case (FunctionKind.Greatest, _) =>
+          Some(s"where the greatest value of a group goes, ${text(spec)} looks for the next among the group's values")
+        case (FunctionKind.Best, best: BestRows) if best.limit.isDefined =>
+          Some("the rows of a group are looked through once many of its first rows have gone")
+        case (FunctionKind.Recomputed, _) =>
+          Some(s"${text(spec)} is computed anew over the values of each group that a change touches")
+        case _ => None
+      }
+    case _ => None
+  }
+
+  /** Partitions of first rows only are as small as these are few. */
+  private def ofWindows(windows: RowWindows): Option[String] = {
+    val few = windows.collectFirst { case groups: Groups =>
+      groups.functions.exists(_.function match {
+        case best: BestRows => best.limit.isDefined
+        case _ => false
+      })
+    }.contains(true)
+    Option.when(!few)("window functions are computed anew over each partition that a change touches")
+  }
+
+  private def text(function: FunctionSpec): String = WindowTexts.short(function.text)
+
+  final val Heading = "Whole query: "
+
+  private val Constant = "O(1) per change, whatever the changes"
+}
