@@ -78,9 +78,9 @@ QUERIES = [
         "UNICODE_CI",
     ),
     untold(
-        "literals in a union",
+        "a table in a union",
         "STATIC_PART_OF_UNION",
-        "SELECT id FROM orders UNION ALL VALUES (5L)",
+        "SELECT id FROM orders UNION ALL SELECT customer FROM classes",
         "in which batch they come",
     ),
     untold("a sample", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)"),

@@ -119,7 +119,9 @@ final class DeltaCompiler(
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
-        ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(Subqueries.named(optimized(template)))
+        whole = Subqueries.named(optimized(template))
+        changing = if (streams.closing) whole else new LiteralRows(streams.isChangelog).told(whole)
+        ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(changing)
         _ = streams.timesRead = if (streams.closing) TimesRead.in(ordered) else Map.empty
         leaning = if (streams.closing) OuterChains.leaning(ordered) else ordered
         inner <- new PartnerJoins(streams.closing, streams.random).inner(leaning)

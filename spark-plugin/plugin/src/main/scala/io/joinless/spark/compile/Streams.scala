@@ -127,6 +127,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
       AttributeReference(name, a.dataType)(a.exprId)
     }
     val called = if (functions.exists(_.isInstanceOf[BestRows])) "rows"
+    else if (groups.purpose.contains(LiteralRows.Purpose.text)) "literals"
     else if (groups.purpose.isDefined) "partners" else if (groups.shape.columns.isEmpty) "total" else "groups"
     named(StreamRef(all.size - 1, columns), called)
   }

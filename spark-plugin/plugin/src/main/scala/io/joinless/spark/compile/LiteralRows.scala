@@ -1,0 +1,62 @@
+package io.joinless.spark.compile
+
+import io.joinless.spark.plans.StreamRef
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.types.{ArrayType, BooleanType, StructType}
+
+/** Literals in a UNION with streams, or joined to a changelog: rows that are there from the first batch on, and never go.
+  * {{{ VALUES (1, 'a'), (2, 'b')  =  SELECT inline(array((1, 'a'), (2, 'b'))) FROM (SELECT COUNT(*) FROM nothing) }}}
+  * A GROUP BY without columns has a row even of no rows. It comes in the first batch, is kept, and nothing changes it any more: so
+  * restarts, joins, groups and the complete result find the literals as they find other groups. Literals that are joined to rows that only
+  * come stay as they are: each row meets them when it comes.
+  */
+final private[compile] class LiteralRows(isChangelog: StreamRef => Boolean) {
+  import LiteralRows._
+
+  /** The plan with groups in the place of such literals. */
+  def told(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case union: Union if union.isStreaming => union.withNewChildren(union.children.map(toldOf))
+    case join: Join if join.exists(changes) => join.withNewChildren(join.children.map(toldOf))
+  }
+
+  private def toldOf(plan: LogicalPlan): LogicalPlan = if (isLiteral(plan)) once(plan) else plan
+
+  /** What `told` put into the plan changes, too. */
+  private def changes(plan: LogicalPlan): Boolean = plan match {
+    case ref: StreamRef => isChangelog(ref)
+    case aggregate: Aggregate => aggregate.isStreaming
+    case _ => false
+  }
+}
+
+private object LiteralRows {
+
+  private def isLiteral(plan: LogicalPlan): Boolean = plan match {
+    case LocalRelation(_, _, streams, _) => !streams
+    case _: OneRowRelation => true
+    case _: Project | _: Filter | _: Union => plan.children.forall(isLiteral) && DeltaScope.passes(plan)
+    case _ => false
+  }
+
+  private def once(plan: LogicalPlan): LogicalPlan = plan match {
+    case LocalRelation(output, rows, _, _) =>
+      val struct = StructType(output.map(a => StructType(Nil).add(a.name, a.dataType, a.nullable).head))
+      val all = Literal(new GenericArrayData(rows.toArray[Any]), ArrayType(struct, containsNull = false))
+      Generate(Inline(all), Seq(0), outer = false, qualifier = None, output, oneRow)
+    case _: OneRowRelation => Project(Nil, oneRow)
+    case other => other.withNewChildren(other.children.map(once))
+  }
+
+  private def oneRow: Aggregate = {
+    val none = LocalRelation(Seq(AttributeReference("nothing", BooleanType)()), Nil, isStreaming = true)
+    val one = Aggregate(Nil, Seq(Alias(Count(Literal(1)).toAggregateExpression(), "rows")()), none)
+    one.setTagValue(GroupCompiler.purpose, Purpose)
+    one
+  }
+
+  val Purpose: GroupCompiler.Purpose =
+    GroupCompiler.Purpose("literals, told in the first batch", "literals", isOfPartners = false)
+}
