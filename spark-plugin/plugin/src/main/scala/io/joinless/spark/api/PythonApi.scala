@@ -7,7 +7,7 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.explain.{DeltasText, ExtendedExplain, GroupsText, JoinTreeGraph, JoinTreeText}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.planner.ChosenShares
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups, JoinFreeJoin, Reason}
+import io.joinless.spark.plans.{ChangeFeeds, DeltaForm, DeltaRows, Groups, JoinFreeJoin, Reason}
 import io.joinless.spark.source.FullResult
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -60,6 +60,9 @@ object PythonApi {
 
   def changelog(df: Dataset[_], changeType: String, weight: String): DataFrame =
     Changes.changelog(df.toDF(), Option(changeType), Option(weight))
+
+  /** `df`, of which each row is a row, though it may be a change feed. */
+  def rows(df: Dataset[_]): DataFrame = Changes.rows(df.toDF())
 
   /** The changes of `df`'s result, told in the form `change_type` or `weight`. */
   def deltas(df: Dataset[_], form: String): DataFrame =
@@ -115,7 +118,10 @@ object PythonApi {
           DeltaCompilation.attempt(df.sparkSession, Changes.markedUnchecked(analyzed, DeltaForm.ChangeType))
         )
       asked.copy(reasons = asked.reasons :+ Reason(Reason.ChangesNotAsked))
-    } else look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
+    } else {
+      val plain = look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
+      plain.copy(reasons = (plain.reasons ++ ChangeFeeds.unmarked(analyzed)).distinct)
+    }
   }
 
   private def look(session: SparkSession, compiled: Either[Reason, LogicalPlan]): Look = compiled match {
