@@ -105,6 +105,7 @@ def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> 
         joinless.changelog,
         joinless.expire,
         joinless.latest,
+        joinless.rows,
         joinless.enumerate_deltas,
         joinless.enumerate_full,
         joinless.explain,

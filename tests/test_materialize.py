@@ -98,6 +98,32 @@ def test_what_cannot_be_a_view_makes_no_table(shop: Shop) -> None:
     assert not (shop.folder / "random").exists()
 
 
+def test_a_change_feed_that_nobody_marked_is_refused_before_a_table_is_made(shop: Shop) -> None:
+    shop.fill(customers=4, items=2, orders=3)
+    shop.commit("customers", "DELETE FROM {t} WHERE id = 2")
+    reader = shop.session.readStream.format("delta").option("readChangeFeed", "true").option("startingVersion", 0)
+    feed = reader.load(str(shop.folder / "customers"))
+    feed.select("id", "city").createOrReplaceTempView("fed")
+    per_city, three = (
+        "SELECT city, COUNT(*) AS n FROM fed GROUP BY city",
+        "fed a JOIN fed b USING (id) JOIN fed c USING (id)",
+    )
+    with pytest.raises(AnalysisException, match=r"UNMARKED_CHANGE_FEED.*joinless\.rows"):
+        joinless.materialize(shop.session.sql(per_city), shop.at("view"), shop.folder / "cp")
+    assert not (shop.folder / "view").exists()
+    for sql in (per_city, f"SELECT a.city FROM {three}"):
+        assert [reason.code for reason in joinless.why_not(shop.session.sql(sql))] == ["UNMARKED_CHANGE_FEED"]
+        assert "is a change feed" in str(joinless.explain(shop.session.sql(sql)))
+    shop.session.conf.set("spark.joinless.mode", "force")
+    joined = shop.session.sql(f"SELECT a.city FROM {three}").writeStream.format("noop")
+    with pytest.raises(AnalysisException, match="UNMARKED_CHANGE_FEED"):
+        joined.option("checkpointLocation", str(shop.folder / "joined")).start()
+    joinless.rows(feed).createOrReplaceTempView("log")
+    log = shop.session.sql("SELECT _change_type AS change, COUNT(*) AS n FROM log GROUP BY 1")
+    joinless.materialize(log, shop.at("log"), shop.folder / "cp", trigger="availableNow").awaitTermination()
+    assert {tuple(row) for row in shop.session.table(shop.at("log")).collect()} >= {("insert", 4), ("delete", 1)}
+
+
 def refused_with(shop: Shop, sql: str, into: str, condition: str, **options: Any) -> str:
     """The message of a view that is refused before anything runs."""
     before = sorted(path.name for path in shop.folder.iterdir())

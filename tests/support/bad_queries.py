@@ -60,6 +60,18 @@ QUERIES = [
         "exactly one streaming relation",
     ),
     forced("a static table with none", "STREAM_STATIC_JOIN", f"SELECT a.src, k.class {CHAIN} CROSS JOIN classes k"),
+    forced(
+        "a change feed without a mark",
+        "UNMARKED_CHANGE_FEED",
+        "SELECT a.id FROM fed a JOIN fed b ON a.id = b.customer JOIN fed c ON b.id = c.customer",
+        "reads its deletions and old values as rows",
+    ),
+    untold(
+        "a change feed without a mark",
+        "UNMARKED_CHANGE_FEED",
+        "SELECT customer, COUNT(*) AS n FROM fed GROUP BY customer",
+        r"joinless\.changelog\(df\)",
+    ),
     untold(
         "sessions",
         "UNSUPPORTED_AGGREGATE",

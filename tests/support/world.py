@@ -33,6 +33,7 @@ class World:
         edges = session.readStream.schema(EDGE).option("maxFilesPerTrigger", 1).csv(str(folder / "edges"))
         edges.createOrReplaceTempView("e")
         self.feed = session.readStream.schema(FEED).csv(str(folder / "feed"))
+        self.feed.createOrReplaceTempView("fed")
         joinless.changelog(self.feed).createOrReplaceTempView("orders")
         timed = self.feed.selectExpr("*", "timestamp_seconds(id) AS at").withWatermark("at", "1 hour")
         joinless.changelog(timed).createOrReplaceTempView("late")

@@ -6,7 +6,7 @@ show what becomes of a query, ``progress`` and ``error`` what a running one does
 
 from joinless import changes as _changes
 from joinless.apply import apply_changes
-from joinless.changes import changelog, enumerate_deltas, enumerate_full, expire, latest
+from joinless.changes import changelog, enumerate_deltas, enumerate_full, expire, latest, rows
 from joinless.errors import (
     ApplyChangesError,
     ConnectUnsupportedError,
@@ -42,6 +42,7 @@ __all__ = [
     "latest",
     "materialize",
     "progress",
+    "rows",
     "why_not",
 ]
 

@@ -43,6 +43,11 @@ def changelog(df: DataFrame, change_type: str | None, weight: str | None) -> Dat
     return DataFrame(_api(df, "joinless.changelog").changelog(df._jdf, change_type, weight), df.sparkSession)
 
 
+def rows(df: DataFrame) -> DataFrame:
+    """`df`, of which each row is a row."""
+    return DataFrame(_api(df, "joinless.rows").rows(df._jdf), df.sparkSession)
+
+
 def expire(df: DataFrame, column: str, after: str) -> DataFrame:
     """The rows of `df` that are not older than `after`."""
     return DataFrame(_api(df, "joinless.expire").expire(df._jdf, column, after), df.sparkSession)

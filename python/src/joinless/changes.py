@@ -60,6 +60,33 @@ def changelog(df: DataFrame, change_type: str | None = None, weight: str | None 
     return _jvm.changelog(df, change_type, weight)
 
 
+def rows(df: DataFrame) -> DataFrame:
+    """A change feed of which each change is to count as a row: its log, and not the table that it tells of.
+
+    A query that reads a change feed without a mark is refused, or stays with Spark, with the reason
+    ``UNMARKED_CHANGE_FEED``: its deletions and old values would count as rows of the table. Where that is wanted, this
+    says so. It changes nothing else.
+
+    >>> changes = spark.readStream.schema("_change_type STRING, src INT, dst INT").csv(folder)
+    >>> joinless.rows(changes.where("_change_type = 'delete'")).createOrReplaceTempView("unfollows")
+    >>> spark.table("unfollows").columns
+    ['_change_type', 'src', 'dst']
+
+    Args:
+        df: a streaming DataFrame.
+
+    Returns:
+        A streaming DataFrame with the columns of `df`.
+
+    Raises:
+        AnalysisException: ``JOINLESS_NOT_STREAMING`` where `df` reads no stream.
+        TypeError: an argument of another kind.
+        ExtensionNotInstalledError: the session runs without Joinless.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
+    """
+    return _jvm.rows(df)
+
+
 def expire(df: DataFrame, column: str, after: str | timedelta) -> DataFrame:
     """The rows of a streaming DataFrame that are not older than a given time: what is true now, of the last hour.
 

@@ -57,7 +57,8 @@ class JoinlessExtension extends (SparkSessionExtensions => Unit) {
         StreamContext.decide(session, _),
         new SqlText(session),
         () => SparkMembers.missing,
-        () => StreamContext.current(session).forall(_.updates)
+        () => StreamContext.current(session).forall(_.updates),
+        () => StreamContext.query(session)
       )
     }
     extensions.injectPlannerStrategy(new JoinFreeStrategy(_))

@@ -7,7 +7,7 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.explain.{DeltasText, ExtendedExplain, GroupsText, JoinTreeGraph, JoinTreeText, WholeCost}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.planner.ChosenShares
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups, JoinFreeJoin, Reason}
+import io.joinless.spark.plans.{ChangeFeeds, DeltaForm, DeltaRows, Groups, JoinFreeJoin, Reason}
 import io.joinless.spark.source.FullResult
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -60,6 +60,9 @@ object PythonApi {
 
   def changelog(df: Dataset[_], changeType: String, weight: String): DataFrame =
     Changes.changelog(df.toDF(), Option(changeType), Option(weight))
+
+  /** `df`, of which each row is a row, though it may be a change feed. */
+  def rows(df: Dataset[_]): DataFrame = Changes.rows(df.toDF())
 
   /** The changes of `df`'s result, told in the form `change_type` or `weight`. */
   def deltas(df: Dataset[_], form: String): DataFrame =
@@ -119,7 +122,8 @@ object PythonApi {
       asked.copy(reasons = asked.reasons :+ Reason(Reason.ChangesNotAsked))
     } else {
       val found = look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
-      found.copy(reasons = found.reasons.map(DeltaCompilation.offering(df.sparkSession, analyzed, _)))
+      val offered = found.reasons.map(DeltaCompilation.offering(df.sparkSession, analyzed, _))
+      found.copy(reasons = (offered ++ ChangeFeeds.unmarked(analyzed)).distinct)
     }
   }
 

@@ -27,6 +27,9 @@ package object api {
     def weightedChangelog(weight: String = DeltaForm.Weight.column): DataFrame =
       Changes.changelog(df, None, Some(weight))
 
+    /** The stream, of which each row is a row, though it may be a change feed: deletions count as rows, and so do old values. */
+    def takenAsRows: DataFrame = Changes.rows(df)
+
     /** The rows that are not older than `after`, such as `"1 hour"`: a row goes when the watermark reaches its time in `column`, a
       * TIMESTAMP with a watermark, and `after`. A query over them tells what comes and what goes.
       */

@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{ChangeColumn, Changelog, DeltaForm, DeltaOutput}
+import io.joinless.spark.plans.{ChangeColumn, ChangeFeeds, Changelog, DeltaForm, DeltaOutput, TakenAsRows}
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast, Expression, Literal}
@@ -30,6 +30,9 @@ object Changes {
       throw JoinlessErrors.changeColumn("NO_COLUMNS", node.hidden.head.name, SourceNames.of(plan))
     Plans.dataFrame(df, node)
   }
+
+  /** `df`, of which each row is a row, though it may be a change feed. */
+  def rows(df: DataFrame): DataFrame = of(df)(Plans.dataFrame(df, TakenAsRows(Plans.analyzed(df))))
 
   /** The rows of `df`, a changelog or not, whose time in `column` is not longer ago than `after`, by the watermark. */
   def expire(df: DataFrame, column: String, after: String): DataFrame = of(df) {
@@ -69,6 +72,10 @@ object Changes {
   /** A resolved plan with the mark of `incrementalEnumerate`; refuses columns of reserved names. */
   def marked(plan: LogicalPlan, form: DeltaForm): LogicalPlan = {
     plan.output.find(a => DeltaForm.all.exists(_.column.equalsIgnoreCase(a.name))).foreach { taken =>
+      // its column is not to be renamed
+      ChangeFeeds.unmarked(plan).foreach { reason =>
+        throw JoinlessErrors.deltasNotRewritten(reason.code.name, reason.sentence, reason.advice)
+      }
       throw JoinlessErrors.reservedColumn(taken.name)
     }
     markedUnchecked(plan, form)

@@ -4,7 +4,7 @@ import io.joinless.spark.changes.Changes
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.{Inspection, SqlText}
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, JoinFreeJoin, Reason}
+import io.joinless.spark.plans.{ChangeFeeds, DeltaForm, DeltaRows, JoinFreeJoin, Reason}
 import io.joinless.spark.run.RunState
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.SparkSession
@@ -88,9 +88,11 @@ object DeltaCompilation {
       case decided: RunState.Decided => Some(decided)
       case _ => None
     }
+    lazy val feed = ChangeFeeds.unmarked(tree)
     def outer(why: String) = Reason.of(Reason.OuterJoin, "type" -> OuterJoins.typeOf(tree), "why" -> why)
     if (begun.isEmpty && !conf.outerJoins) Left(outer("spark.joinless.outerJoins.enabled is false"))
     else if (begun.isEmpty && relations < conf.minRelations) Left(Reason.tooFew(relations, conf.minRelations))
+    else if (begun.isEmpty && feed.isDefined) Left(feed.get)
     else compiler(session, begun.map(_.blocks.values.toSeq), isPlain = true).finalRows(tree, needed).left.map {
       case Reason(Reason.NeverFinal, arguments) =>
         outer(arguments.toMap.apply("why"))

@@ -3,7 +3,18 @@ package io.joinless.spark.compile
 import io.joinless.engine.query.GyoReduction
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{ChangeColumn, Changelog, Deferred, DeltaForm, DeltaOutput, DeltaRows, Reason, StreamRef}
+import io.joinless.spark.plans.{
+  ChangeColumn,
+  ChangeFeeds,
+  Changelog,
+  Deferred,
+  DeltaForm,
+  DeltaOutput,
+  DeltaRows,
+  Reason,
+  StreamRef,
+  TakenAsRows
+}
 import io.joinless.spark.rules.{
   AttributeClasses,
   BlockForms,
@@ -79,7 +90,10 @@ final class DeltaCompiler(
     var reason: Option[Reason] = None
     val compiled = DeltaCompiler.inlined(plan).transformUp {
       case mark @ DeltaCompiler.Mark(query, form, output) if reason.isEmpty =>
-        compiledMark(query, form, output).fold(r => { reason = Some(r); mark }, identity)
+        ChangeFeeds.unmarked(query).toLeft(()).flatMap(_ => compiledMark(query, form, output)).fold(
+          r => { reason = Some(r); mark },
+          identity
+        )
     }
     reason.toLeft {
       compiled.collectFirst { case changelog: Changelog => changelog }.foreach { plain =>
@@ -107,7 +121,7 @@ final class DeltaCompiler(
   }
 
   private def templateOf(query: LogicalPlan, streams: Streams): LogicalPlan =
-    DeltaCompiler.distinct(DeltaCompiler.hideTime(streams.taken(query)))
+    DeltaCompiler.distinct(DeltaCompiler.hideTime(streams.taken(TakenAsRows.removed(query))))
 
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 

@@ -22,13 +22,13 @@ object Inspection {
     * @param as what was decided for the query before
     */
   def optimized(session: SparkSession, analyzed: LogicalPlan, as: RunState = RunState.NoQuery): LogicalPlan =
-    looking(session, as) { own =>
+    looking(session, as, Some(analyzed)) { own =>
       own.optimized(own.normalized(withBatchTime(analyzed)))
     }
 
   /** Whether a block of the plan of a batch, which is normalized already, would be rewritten. The plan itself is not touched. */
   def rewrites(session: SparkSession, normalized: LogicalPlan): Boolean =
-    looking(session, RunState.NoQuery)(_.optimized(normalized.clone())).exists {
+    looking(session, RunState.NoQuery, StreamContext.query(session))(_.optimized(normalized.clone())).exists {
       _.isInstanceOf[JoinFreeJoin]
     }
 
@@ -38,13 +38,15 @@ object Inspection {
     */
   def template(session: SparkSession, analyzed: LogicalPlan, without: Seq[String]): LogicalPlan = {
     val taken = new AtomicReference[LogicalPlan]
-    val _ = looking(session, RunState.NoQuery)(_.optimized(Template(analyzed, taken), without))
+    val _ = looking(session, RunState.NoQuery, None)(_.optimized(Template(analyzed, taken), without))
     taken.get
   }
 
-  private def looking(session: SparkSession, as: RunState)(look: SessionPlans => LogicalPlan): LogicalPlan = {
+  private def looking(session: SparkSession, as: RunState, query: Option[LogicalPlan])(
+      look: SessionPlans => LogicalPlan
+  ): LogicalPlan = {
     val own = new SessionPlans(session)
-    own.active(StreamContext.inspecting(look(own), as))
+    own.active(StreamContext.inspecting(look(own), as, query))
   }
 
   /** Expressions of the current time as a batch has them: of one time, which the optimizer does not look into. */

@@ -183,6 +183,11 @@ object Reason {
     "The query reads a changelog or rows that expire, so rows of its result can disappear, and it does not ask for the changes.",
     "Call incrementalEnumerate() on it; then it runs as explain shows it."
   )
+  val UnmarkedChangeFeed: Code = Code(
+    "UNMARKED_CHANGE_FEED",
+    "The stream <source> is a change feed, and the query reads its deletions and old values as rows.",
+    "Mark it: joinless.changelog(df). Where each change is to count as a row, write joinless.rows(df) instead."
+  )
   val ExistingSparkState: Code = Code(
     "EXISTING_SPARK_STATE",
     "The checkpoint was begun with Spark's own join here, and its state goes on.",
@@ -226,6 +231,7 @@ object Reason {
     NeverFinal,
     LateResults,
     ChangesNotAsked,
+    UnmarkedChangeFeed,
     ExistingSparkState,
     UnsupportedSpark,
     Disabled

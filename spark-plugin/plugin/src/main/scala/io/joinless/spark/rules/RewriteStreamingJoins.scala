@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import io.joinless.engine.query.JoinTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{JoinFreeJoin, Reason, Template}
+import io.joinless.spark.plans.{ChangeFeeds, JoinFreeJoin, Reason, Template}
 import io.joinless.spark.run.RunState
 import io.joinless.spark.spec.{BlockShape, NodeId, SqlTexts}
 import org.apache.spark.sql.catalyst.plans.InnerLike
@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * compiled at the start of the query ([[CompileDeltas]]) only get their place and their scans merged.
   *
   * `tellsTouched` says whether the query tells all groups again of which rows came (Spark's update mode). `lacking` names what the running Spark lacks and the plugin stands on, if anything: then everything stays with Spark.
+  * `query` is the whole query as it was started: one that reads a change feed as rows stays with Spark ([[ChangeFeeds]]).
   *
   * A plan that is not streaming, or in which nothing is rewritten and nothing was hidden, comes back `eq`, with reasons
   * as tags on its joins.
@@ -28,7 +29,8 @@ final class RewriteStreamingJoins(
     decide: Map[NodeId, BlockShape] => Unit,
     texts: SqlTexts = SqlTexts.None,
     lacking: () => Option[String] = () => None,
-    tellsTouched: () => Boolean = () => true
+    tellsTouched: () => Boolean = () => true,
+    query: () => Option[LogicalPlan] = () => None
 ) extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
@@ -98,8 +100,10 @@ final class RewriteStreamingJoins(
         Rewrite(rewrite, rewrite.shape(id, tree, texts))
       } { case (groups, form) => RewriteCounted(groups, form.rewrite, form.shape.copy(id = id)) }
     }
+    lazy val feed = if (run.isInstanceOf[RunState.Decided]) None else query().flatMap(ChangeFeeds.unmarked)
     (found, run) match {
       case (Left(reason), _) => Keep(reason)
+      case _ if feed.isDefined => Keep(feed.get)
       case (Right(_), decided: RunState.Decided) if recorded.isEmpty && (!decided.some || decided.sparkOperators) =>
         Keep(Reason(Reason.ExistingSparkState))
       case (Right(rewrite), _) => rewrite

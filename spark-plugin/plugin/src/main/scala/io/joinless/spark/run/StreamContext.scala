@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentHashMap
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, GroupFormat, GroupShape, NodeId}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.AnalysisHelper
+import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.joinless.{RunningBatch, SparkMembers}
 
 /** What was decided for the run of the query whose batch the calling thread plans.
@@ -37,7 +37,10 @@ object StreamContext {
   }
 
   private val runs = new ConcurrentHashMap[UUID, Run]
-  private val inspected = ThreadLocal.withInitial[Option[RunState]](() => None)
+  private val inspected = ThreadLocal.withInitial[Option[Look]](() => None)
+
+  /** A plan that is only looked at: what rules are told of its run, and of which query. */
+  final private case class Look(as: RunState, query: Option[LogicalPlan])
 
   /** The batch that is being planned on this thread, if there is one and it is not only looked at. */
   def current(session: SparkSession): Option[RunningBatch] =
@@ -48,17 +51,18 @@ object StreamContext {
     * in its test mode only).
     *
     * @param as what rules are told of the run
+    * @param query the analyzed query whose plan it is
     */
-  def inspecting[A](body: => A, as: RunState = RunState.NoQuery): A = {
+  def inspecting[A](body: => A, as: RunState = RunState.NoQuery, query: Option[LogicalPlan] = None): A = {
     val outer = inspected.get
-    inspected.set(Some(as))
+    inspected.set(Some(Look(as, query)))
     try AnalysisHelper.allowInvokingTransformsInAnalyzer(body)
     finally inspected.set(outer)
   }
 
   /** What was decided for the running query: see [[RunState]]. */
   def runState(session: SparkSession): RunState = current(session) match {
-    case None => inspected.get.getOrElse(RunState.NoQuery)
+    case None => inspected.get.fold[RunState](RunState.NoQuery)(_.as)
     case Some(batch) => stateOf(runOf(session, batch))
   }
 
@@ -66,6 +70,10 @@ object StreamContext {
   def stateAt(session: SparkSession, checkpoint: String): RunState =
     if (SparkMembers.missing.isDefined) RunState.NoQuery
     else stateOf(begun(OperatorMetadata.ofNextBatch(session, checkpoint)))
+
+  /** The analyzed query whose plan is at hand, with its streams and what users said of them. */
+  def query(session: SparkSession): Option[LogicalPlan] =
+    inspected.get.fold(current(session).map(_.analyzed))(_.query)
 
   private def stateOf(run: Run): RunState =
     run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(

@@ -2,7 +2,7 @@ package io.joinless.spark.start
 
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{Changelog, DeltaOutput, MaskedStream}
+import io.joinless.spark.plans.{Changelog, DeltaOutput, MaskedStream, TakenAsRows}
 import io.joinless.spark.run.{RunState, StreamContext}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.SQLExecution
   * which are planned to be shown ([[io.joinless.spark.exec.MarkExec]]). An action is refused: Spark describes it, and so
   * plans it, before it finds that it reads a stream. An action is told from a look by its execution id.
   *
-  * A plan-normalization rule. The batches of a query have no marks any more.
+  * A plan-normalization rule, which takes marks away that have done their work. The batches of a query have no marks any more.
   */
 final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -27,7 +27,7 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     else unmasked(DeltaCompilation.shown(session, plan))
 
   private def unmasked(plan: LogicalPlan): LogicalPlan =
-    AnalysisHelper.allowInvokingTransformsInAnalyzer(MaskedStream.removed(plan))
+    AnalysisHelper.allowInvokingTransformsInAnalyzer(TakenAsRows.removed(MaskedStream.removed(plan)))
 
   /** What a query runs was compiled when it started. */
   private def isBatch: Boolean = StreamContext.runState(session) != RunState.NoQuery

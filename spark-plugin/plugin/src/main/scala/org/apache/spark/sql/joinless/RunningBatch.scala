@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, MicroBatchExecution, StreamExecution}
@@ -15,15 +16,21 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, M
   * A stream plans on a thread of its own, which names query and batch in local properties; `SharedState` leads from there to
   * the running `IncrementalExecution`.
   *
-  * Private to Spark and used here: `SharedState.activeStreamingQueries`, `StreamExecution.lastExecution`, and
+  * Private to Spark and used here: `SharedState.activeStreamingQueries`, `StreamExecution.lastExecution` and `analyzedPlan`, and
   * `IncrementalExecution.nextStatefulOperationStateInfo`, which is private in Scala and public in the class file because
   * an inner object calls it. Checked on 4.1.4 and 4.2.0; [[SparkMembers]] probes it.
   */
-final class RunningBatch private (private[joinless] val execution: IncrementalExecution) {
+final class RunningBatch private (
+    private[joinless] val execution: IncrementalExecution,
+    private[joinless] val query: StreamExecution
+) {
 
   def run: UUID = execution.runId
 
   def batch: Long = execution.currentBatchId
+
+  /** The query as it was started, with its streams. */
+  def analyzed: LogicalPlan = query.analyzedPlan
 
   /** The folder of all operators' state. */
   def state: Path = new Path(execution.checkpointLocation)
@@ -53,7 +60,7 @@ object RunningBatch {
       batch <- Option(query.lastExecution)
       if batch.runId == query.runId &&
         batch.currentBatchId.toString == context.getLocalProperty(MicroBatchExecution.BATCH_ID_KEY)
-    } yield new RunningBatch(batch)
+    } yield new RunningBatch(batch, query)
   }
 
   /** The runs of all queries that are active in the application. */
