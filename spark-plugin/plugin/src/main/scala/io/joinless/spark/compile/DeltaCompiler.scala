@@ -28,6 +28,7 @@ import io.joinless.spark.rules.{
   MadeNames,
   MeaningTexts,
   NamedOnce,
+  RecordedOrder,
   RelationNames,
   Scan,
   StaticSides,
@@ -319,12 +320,20 @@ final class DeltaCompiler(
     val shape = form.shape.copy(origins = Some(origins))
     val zone = template.map(streams.zonesOfChangelogs).reduce(TimeZones.both)
     val before = shape.filteredBefore(template.map(streams.filtersOfChangelogs))
-    val filtered = before.copy(meaning = before.meaning.map(m => m.copy(zone = TimeZones.both(m.zone, zone))))
+    val filtered = before.copy(meaning = before.meaning.map { m =>
+      // below groups and joins, columns of results go by their names
+      val before = if (consumer.isResult) Nil else recorded.toSeq.flatten.flatMap(_.meaning).map(_.values)
+      val values = before.find(_ == m.values).orElse(before.find(_.sorted == m.values.sorted)).getOrElse(m.values)
+      m.copy(values = values, zone = TimeZones.both(m.zone, zone))
+    })
     form.rewrite.weighted(filtered, scans)
       .copy(times = layout.times)
   }
 
-  private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout = {
+  private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
+    RecordedOrder(block, recorded.getOrElse(Nil))(layoutAsRead(_, streams))
+
+  private def layoutAsRead(block: JoinBlock, streams: Streams): BlockLayout = {
     val expiring = for {
       (leaf, i) <- block.leaves.zipWithIndex
       ref <- leaf.plan.collectFirst { case ref: StreamRef => ref }

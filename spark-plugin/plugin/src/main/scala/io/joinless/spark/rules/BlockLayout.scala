@@ -40,6 +40,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param forgets rows that can be part of no further result need not be kept
   * @param expiring the leaves whose rows go by themselves: a stored column, and how many microseconds behind it
   * @param sorts per leaf, the sorts of its rows, where rows are told once they are final
+  * @param like the recorded block whose order of columns this one has, where the query's is another ([[RecordedOrder]])
   */
 final case class BlockLayout(
     block: JoinBlock,
@@ -55,7 +56,8 @@ final case class BlockLayout(
     counted: Boolean,
     forgets: Boolean,
     expiring: Map[Int, Expiry],
-    sorts: Option[IndexedSeq[IndexedSeq[SortOfRows]]]
+    sorts: Option[IndexedSeq[IndexedSeq[SortOfRows]]],
+    like: Option[BlockShape]
 ) {
 
   private lazy val bounds = new Lifetimes(
@@ -84,7 +86,7 @@ final case class BlockLayout(
     MetForEver(block.leaves(r).name, name, other.name, timeOfBy)
   }
 
-  private val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
+  private[rules] val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
     InputSpec(
       stored.map(c => ColumnSpec(c.name, KeyBytes.storedType(c.dataType))),
       expiring.get(leaf) match {
@@ -237,7 +239,8 @@ object BlockLayout {
       counted = false,
       forgets = false,
       expiring = expiring,
-      sorts = None
+      sorts = None,
+      like = None
     )
   }
 

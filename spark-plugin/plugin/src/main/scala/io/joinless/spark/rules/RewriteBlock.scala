@@ -32,16 +32,25 @@ import org.apache.spark.sql.types.LongType
   */
 final class RewriteBlock(layout: BlockLayout) {
 
+  /** The columns that are needed of results, in the recorded order, where that is another one. */
+  private val reordered: Option[IndexedSeq[Attribute]] = {
+    val used = (layout.output.map(_._2) ++ layout.late).flatMap(OuterScope.attributes).distinctBy(_.exprId)
+    val places = used.map(layout.place)
+    layout.like.map(_.output).filter(was => was != places && was.size == places.size && was.toSet == places.toSet).map {
+      _.map(column => used(places.indexOf(column)))
+    }
+  }
+
   /** The node's columns are the output as it stands: nothing is needed above. */
   private val needsNothingAbove: Boolean =
-    layout.late.isEmpty &&
+    reordered.isEmpty && layout.late.isEmpty &&
       layout.output.forall(_._2.isInstanceOf[Attribute]) &&
       layout.output.distinctBy(_._1.exprId).size == layout.output.size
 
   /** What the node yields: over the leaves, what its column i is. */
   private val columns: IndexedSeq[Attribute] = {
     val used = (layout.output.map(_._2) ++ layout.late).flatMap(OuterScope.attributes)
-    if (needsNothingAbove) used else used.distinctBy(_.exprId)
+    reordered.getOrElse(if (needsNothingAbove) used else used.distinctBy(_.exprId))
   }
 
   /** The attributes under which `columns` come out, one each. */

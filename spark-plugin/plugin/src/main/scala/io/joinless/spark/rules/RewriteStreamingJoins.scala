@@ -89,7 +89,7 @@ final class RewriteStreamingJoins(
     val recorded = run.blocks.get(id)
     val found = for {
       block <- ExtractJoinBlock(root.plan, root.needed)
-      layout = layoutOf(block)
+      layout = layoutOf(recorded)(block)
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
       // counts would keep all rows; a checkpoint that was begun with counts goes on with them
@@ -118,12 +118,14 @@ final class RewriteStreamingJoins(
   ): Option[(CountedGroups, BlockForm)] = {
     val once = groups.onceDemand.toSeq
     val demands = if (tellsTouched()) groups.demand +: once else once :+ groups.demand
-    val form = new BlockForms(conf(), texts, layoutOf, tree, _ => true).of(layout, demands, recorded.toSeq)
+    val form = new BlockForms(conf(), texts, layoutOf(recorded), tree, _ => true).of(layout, demands, recorded.toSeq)
     Option.when(form.counts)(groups -> form)
   }
 
-  private def layoutOf(block: JoinBlock): BlockLayout =
-    BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)
+  private def layoutOf(recorded: Option[BlockShape])(block: JoinBlock): BlockLayout =
+    RecordedOrder(block, recorded.toSeq) { block =>
+      BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)
+    }
 
   private def leave(root: BlockRoot, reason: Reason): Unit =
     Reason.leave(ExtractJoinBlock.topJoin(root.plan), reason)

@@ -1,0 +1,55 @@
+package io.joinless.spark.rules
+
+import io.joinless.spark.spec.{BlockShape, ColumnSpec}
+import org.apache.spark.sql.catalyst.plans.logical.{Project, Union}
+import org.apache.spark.sql.joinless.KeyBytes
+
+/** A block that goes on with a recorded one which stores the same columns in another order: the columns of a source changed places.
+  *
+  * {{{
+  * recorded: a stores k, x, s       schema of the source now: s, x, k       the leaf of a is read as k, x, s
+  * }}}
+  * Columns are known by their names. What a checkpoint stores, and all that it records by position (keys, attributes, lifetimes, columns of
+  * results), stays as it is: the query's leaves are projected to it before anything is laid out. Where two
+  * columns of a relation have one name and type, nothing says which is which, and the block is compared as it is.
+  */
+private[spark] object RecordedOrder {
+
+  /** The layout of a block, by `layoutOf`; in the order of one of the recorded blocks, where that alone differs. */
+  def apply(block: JoinBlock, recorded: Seq[BlockShape])(layoutOf: JoinBlock => BlockLayout): BlockLayout = {
+    val layout = layoutOf(block)
+    val own = layout.schemas.map(_.columns)
+    val same = recorded.filter(shape => sameColumns(stored(shape), own))
+    if (same.isEmpty || same.exists(stored(_) == own)) layout
+    else {
+      val leaves = block.leaves.zip(stored(same.head)).map { case (leaf, columns) => ordered(leaf, columns) }
+      layoutOf(block.copy(leaves = leaves)).copy(like = same.headOption)
+    }
+  }
+
+  private def stored(shape: BlockShape): IndexedSeq[IndexedSeq[ColumnSpec]] =
+    shape.relations.map(r => shape.inputs(r.input).columns)
+
+  private def sameColumns(
+      recorded: IndexedSeq[IndexedSeq[ColumnSpec]],
+      own: IndexedSeq[IndexedSeq[ColumnSpec]]
+  ): Boolean = recorded.size == own.size && recorded.zip(own).forall { case (was, is) =>
+    was.size == is.size && is.distinct.size == is.size && was.toSet == is.toSet
+  }
+
+  /** The leaf with the columns that are recorded first, in that order. Parts of a union stay as they are. */
+  private def ordered(leaf: Leaf, recorded: IndexedSeq[ColumnSpec]): Leaf = leaf.plan match {
+    case _: Union => leaf
+    case plan =>
+      val places = leaf.attributes.indices.sortBy { i =>
+        val a = leaf.attributes(i)
+        val at = recorded.indexOf(ColumnSpec(a.name, KeyBytes.storedType(a.dataType)))
+        if (at < 0) recorded.size + i else at
+      }
+      if (places == leaf.attributes.indices) leaf
+      else {
+        val columns = places.map(leaf.columns)
+        leaf.copy(plan = Project(columns, plan), columns = columns, attributes = places.map(leaf.attributes))
+      }
+  }
+}

@@ -1,0 +1,106 @@
+package io.joinless.spark.recovery
+
+import java.nio.file.Files
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import io.joinless.spark.api._
+import io.joinless.spark.{SharedSpark, TestFolders}
+import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.{DataFrame, Row}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** A restart after the columns of a source changed places: they are known by their names, and state stays as it was stored. */
+class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
+
+  private val schemas = Seq(
+    "k BIGINT, x INT, s STRING, ts TIMESTAMP, _change_type STRING",
+    "ts TIMESTAMP, s STRING, _change_type STRING, x INT, k BIGINT"
+  )
+
+  private val rows = Seq(
+    Seq((1, 10, "a", 0, "insert"), (2, 20, "b", 1, "insert"), (2, 21, "c", 2, "insert")),
+    Seq((1, 11, "d", 3, "insert"), (2, 20, "b", 1, "delete"), (3, 30, "e", 4, "insert"))
+  )
+
+  /** The rows that two runs told, the second one over the other schema; of changes, each with its weight. */
+  private def told(sql: String, asked: Boolean, mode: String): Seq[Row] = withConf(
+    "spark.sql.shuffle.partitions" -> "2",
+    "spark.joinless.minRelations" -> "2",
+    "spark.joinless.mode" -> (if (asked) "auto" else "force")
+  ) {
+    val folder = TestFolders.create("reordered")
+    val source = Files.createDirectory(folder.resolve("in"))
+    val batches = new ConcurrentHashMap[Long, Seq[Row]]
+    for ((schema, batch) <- schemas.zipWithIndex) {
+      val lines = rows(batch).filter(asked || _._5 == "insert").map { case (k, x, s, second, change) =>
+        s"""{"k": $k, "x": $x, "s": "$s", "ts": "2026-01-01T00:00:0${second}Z", "_change_type": "$change"}"""
+      }
+      val file = Files.write(folder.resolve(s".$batch"), lines.asJava)
+      val _ = Files.move(file, source.resolve(s"$batch.json"))
+      val stream = spark.readStream.schema(schema).json(source.toString)
+      val timed = stream.drop("_change_type").withWatermark("ts", "1 hour")
+      (if (asked) stream.changelog() else timed).createOrReplaceTempView("t")
+      val query = spark.sql(sql)
+      val running = (if (asked) query.incrementalEnumerate("weight") else query).writeStream
+        .outputMode(mode).option("checkpointLocation", folder.resolve("cp").toString).trigger(Trigger.AvailableNow())
+        .foreachBatch((df: DataFrame, id: Long) => { val _ = batches.put(id, df.collect().toSeq) }).start()
+      running.awaitTermination()
+      val operators = running.recentProgress.flatMap(_.stateOperators).map(_.operatorName).toSet
+      assert(operators.exists(_.startsWith("joinFree")), operators)
+    }
+    batches.asScala.toSeq.sortBy(_._1).flatMap(_._2)
+  }
+
+  /** What batch SQL makes of what is there in the end. */
+  private def expected(sql: String, asked: Boolean): Seq[String] = {
+    val all = rows.flatten.filter(asked || _._5 == "insert")
+    val there = all.filter(_._5 == "insert").diff(all.filter(_._5 == "delete").map(_.copy(_5 = "insert")))
+    val values = there.map { case (k, x, s, second, _) => s"($k, $x, '$s', TIMESTAMP '2026-01-01 00:00:0$second')" }
+    spark.sql(
+      s"SELECT CAST(k AS BIGINT) AS k, CAST(x AS INT) AS x, s, ts FROM VALUES ${values.mkString(", ")} AS v(k, x, s, ts)"
+    )
+      .createOrReplaceTempView("t")
+    spark.sql(sql).collect().toSeq.map(_.toString).sorted
+  }
+
+  private val zone = "spark.sql.session.timeZone" -> "UTC"
+
+  for (
+    sql <- Seq(
+      "SELECT a.s, b.x, a.x AS y FROM t a JOIN t b ON a.k = b.k",
+      "SELECT a.s, b.x, c.s AS z FROM t a JOIN t b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR JOIN t c ON c.k = b.k AND c.x > a.x",
+      "SELECT a.s, b.ts FROM t a LEFT SEMI JOIN t b ON a.k = b.k AND a.x < b.x JOIN t b ON a.k = b.k"
+    )
+  ) test(s"recovery_ plain rows: $sql") {
+    withConf(zone)(assert(told(sql, asked = false, "append").map(_.toString).sorted == expected(sql, asked = false)))
+  }
+
+  test("recovery_ counts of a plain GROUP BY go on") {
+    val sql = "SELECT b.s, COUNT(*) AS n, SUM(a.x) AS m, MAX(a.s) AS h FROM t a JOIN t b ON a.k = b.k GROUP BY b.s"
+    withConf(zone) {
+      val last = told(sql, asked = false, "update").groupMapReduce(_.getString(0))(identity)((_, later) => later)
+      assert(last.values.map(_.toString).toSeq.sorted == expected(sql, asked = false))
+    }
+  }
+
+  for (
+    sql <- Seq(
+      "SELECT a.s, b.x, a.x AS y FROM t a JOIN t b ON a.k = b.k AND a.s <= b.s",
+      "SELECT s, x FROM t WHERE k > 1",
+      "SELECT k, COUNT(*) AS n, SUM(x) AS m, MAX(s) AS h FROM t GROUP BY k",
+      "SELECT b.s, COUNT(*) AS n, SUM(a.x * CAST(b.x AS BIGINT)) AS m FROM t a JOIN t b ON a.k = b.k GROUP BY b.s",
+      "SELECT b.s, COUNT(*) AS n, MIN(a.s) AS l FROM t a JOIN t b ON a.k = b.k AND a.x <> b.x GROUP BY b.s",
+      "SELECT s, x, SUM(x) OVER (PARTITION BY k ORDER BY s) AS m FROM t",
+      "SELECT s, x FROM t ORDER BY x DESC LIMIT 2"
+    )
+  ) test(s"recovery_ changes: $sql") {
+    withConf(zone) {
+      val sums = told(sql, asked = true, "append")
+        .groupMapReduce(row => Row.fromSeq(row.toSeq.init).toString)(_.toSeq.last.asInstanceOf[Long])(_ + _)
+      assert(sums.values.forall(_ >= 0))
+      assert(sums.toSeq.flatMap { case (row, n) => Seq.fill(n.toInt)(row) }.sorted == expected(sql, asked = true))
+    }
+  }
+}
