@@ -202,6 +202,9 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   differential_("static side")(
     s"SELECT a.src, c.dst, k.class $chain JOIN dimension k ON k.k = b.dst AND k.class < b.src"
   )
+  differential_("static side by a sum")(
+    s"SELECT a.src, c.dst, k.class $chain JOIN dimension k ON k.k = c.dst + 1"
+  )
   differential_("two static sides of one stream")(
     s"SELECT a.src, c.dst, k.class, m.class $chain JOIN dimension k ON k.k = b.dst JOIN dimension m ON m.k = k.class"
   )
