@@ -148,6 +148,9 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   differential_("keys of different types")(
     "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.i = b.src JOIN f c ON b.sh = c.src JOIN g h ON c.dst = h.dec"
   )
+  differential_("dates equated with times")(
+    "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.src = b.src JOIN f c ON CAST(b.day AS TIMESTAMP) = CAST(c.day AS TIMESTAMP)"
+  )
   differential_("computed keys")(
     "SELECT a.src + 1 AS n, b.id, c.id FROM e a JOIN e b ON a.src + 1 = b.dst JOIN f c ON lower(b.s) = lower(c.s)"
   )
