@@ -22,7 +22,7 @@ class LiteralQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     "SELECT t.k, v.name FROM t JOIN (VALUES (0, 'no'), (1, 'one')) v(k, name) ON t.k = v.k",
     "SELECT t.k, v.name FROM t LEFT JOIN (VALUES (0, 'no'), (1, 'one')) v(k, name) ON t.k = v.k",
     "SELECT v.k, COUNT(t.k) AS n FROM (VALUES (0), (1), (8)) v(k) LEFT JOIN t ON t.k = v.k GROUP BY v.k",
-    "SELECT k, x FROM t WHERE (k, g) IN (SELECT * FROM VALUES (0, 1), (1, 2))",
+    "SELECT t.k, t.x FROM t LEFT SEMI JOIN (VALUES (0, 1), (1, 2)) v(k, g) ON t.k = v.k AND t.g = v.g",
     "SELECT a.y, t.x FROM a JOIN (VALUES (0, 1), (2, 2)) v(y, k) ON a.y = v.y JOIN t ON t.k = v.k",
     "SELECT k FROM (VALUES (0), (2), (8)) v(k) EXCEPT SELECT k FROM t"
   )

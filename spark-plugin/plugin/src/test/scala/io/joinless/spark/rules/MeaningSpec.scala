@@ -148,6 +148,9 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   differential_("keys of different types")(
     "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.i = b.src JOIN f c ON b.sh = c.src JOIN g h ON c.dst = h.dec"
   )
+  differential_("dates equated with times")(
+    "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.src = b.src JOIN f c ON CAST(b.day AS TIMESTAMP) = CAST(c.day AS TIMESTAMP)"
+  )
   differential_("computed keys")(
     "SELECT a.src + 1 AS n, b.id, c.id FROM e a JOIN e b ON a.src + 1 = b.dst JOIN f c ON lower(b.s) = lower(c.s)"
   )
@@ -201,6 +204,9 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   )
   differential_("static side")(
     s"SELECT a.src, c.dst, k.class $chain JOIN dimension k ON k.k = b.dst AND k.class < b.src"
+  )
+  differential_("static side by a sum")(
+    s"SELECT a.src, c.dst, k.class $chain JOIN dimension k ON k.k = c.dst + 1"
   )
   differential_("two static sides of one stream")(
     s"SELECT a.src, c.dst, k.class, m.class $chain JOIN dimension k ON k.k = b.dst JOIN dimension m ON m.k = k.class"

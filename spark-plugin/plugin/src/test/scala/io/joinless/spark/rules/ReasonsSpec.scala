@@ -80,6 +80,8 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     taken("SELECT a.src FROM e a JOIN e b ON 10 DIV a.dst = b.src JOIN e c ON b.dst = c.src + 1")
     taken("SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON try_divide(10, b.dst) = c.src")
     taken("SELECT a.k FROM t a JOIN t b ON a.k = b.k JOIN e c ON b.m['x'] DIV 2 = c.src")
+    taken(s"SELECT a.src $chain JOIN dimension k ON k.k = c.dst + 1")
+    taken("SELECT a.k FROM t a JOIN t b ON a.k = b.k JOIN t c ON CAST(CAST(b.ts AS DATE) AS TIMESTAMP) = c.ts")
     taken(
       "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON CAST(b.dst AS DECIMAL(22, 1)) = CAST(c.src AS DECIMAL(30, 2))"
     )
