@@ -22,6 +22,9 @@ STATES = [
     ),
     state("a newer format", "FORMAT", "release", tamper=edit(r'(specVersion\\":)2', r"\g<1>7")),
     state("no such share", "UNREADABLE", "copy", tamper=edit(r"shares\\\":\[", r"\g<0>9,")),
+    state(
+        "no record of its sources", "UNREADABLE", "joinless/sources", tamper=lambda cp: shutil.rmtree(cp / "joinless")
+    ),
     Bad(
         "state: a delta that is cut off",
         "JOINLESS_STATE_NOT_LOADED",
