@@ -280,11 +280,14 @@ def _sum(operators: Sequence[StateOperatorProgress], metric: str) -> int:
     return sum(operator.customMetrics.get(metric, 0) for operator in operators)
 
 
-def error(query: StreamingQuery | str) -> JoinlessError | None:
-    """The error of ours that stopped a query; None where it runs, ended well or failed for another reason.
+def error(query: StreamingQuery | str) -> PySparkException | None:
+    """The error that stopped a query, without what Spark wraps around it; None where it runs or ended well.
 
-    Spark wraps what happens inside a stream as ``STREAM_FAILED``; this finds the cause, also where a function given to
-    ``foreachBatch`` raised it, and where only texts of errors are left, as on Spark Connect.
+    Spark wraps what happens inside a stream as ``STREAM_FAILED``. This finds the cause: an error of ours as a
+    `JoinlessError`, also where a function given to ``foreachBatch`` raised it, and where only texts of errors are left,
+    as on Spark Connect. Where there is none, it is the first error of Spark's that has a condition of its own, such as
+    ``DIVIDE_BY_ZERO``. Both answer ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()``. An error
+    without a condition, as a function of yours may raise it, gives None: ask ``query.exception()``.
 
     Args:
         query: what ``start()`` returned. A name or id will do as long as the query is active.
@@ -301,7 +304,7 @@ def error(query: StreamingQuery | str) -> JoinlessError | None:
         return raised
     for told in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
         return JoinlessError(told[1], told[2], None, told[3])
-    return None
+    return _of_spark(causes) or _of_spark(_causes_in_function(texts))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -321,6 +324,22 @@ def _named(causes: Iterable[BaseException]) -> JoinlessError | None:
         if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
             return _as_error(cause)
     return None
+
+
+def _of_spark(causes: Iterable[BaseException]) -> PySparkException | None:
+    """The first of the errors that has a condition and does not only wrap another."""
+    for cause in causes:
+        if isinstance(cause, PySparkException) and (cause.getCondition() or _WRAPPERS[0]) not in _WRAPPERS:
+            return cause
+    return None
+
+
+def _causes_in_function(texts: Sequence[str]) -> Iterator[BaseException]:
+    """What a function of ``foreachBatch`` raised, and what led to it, if a text tells it."""
+    for raised in _jvm.errors_of_functions():
+        line = str(raised).partition("\n")[0]
+        if line and any(line in text for text in texts):
+            yield from _causes(raised)
 
 
 def found(function: str, query: StreamingQuery | str) -> StreamingQuery:
@@ -348,6 +367,9 @@ def _camel(name: str) -> str:
     head, *tail = name.split("_")
     return head + "".join(part.capitalize() for part in tail)
 
+
+#: Conditions of Spark's that only say where an error came from.
+_WRAPPERS = ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR")
 
 #: So many batches with rows say something.
 _ENOUGH_BATCHES = 5
