@@ -177,6 +177,12 @@ def test_without_an_error_of_ours_it_is_that_of_spark_below_its_wrappers(monkeyp
     monkeypatch.setattr(_jvm, "errors_of_functions", lambda: [named("OF_ANOTHER_QUERY"), inner])
     told = PySparkException(f"Return Message: Traceback: PySparkException: {inner}\n at x")
     assert joinless.error(cast("StreamingQuery", Ended(told))) is inner
+    told = PySparkException("[STREAM_FAILED] Query q terminated with exception: [DELTA_GONE] It is gone. SQLSTATE: 1\n")
+    of_delta = joinless.error(cast("StreamingQuery", Ended(told)))
+    assert of_delta is not None
+    assert of_delta.getCondition() == "DELTA_GONE"
+    assert "It is gone." in str(of_delta)
+    assert of_delta.getSqlState() is None
 
 
 def test_every_argument_of_every_public_function_is_in_the_table() -> None:

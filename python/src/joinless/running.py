@@ -285,8 +285,8 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
 
     Spark wraps what happens inside a stream as ``STREAM_FAILED``. This finds the cause: an error of ours as a
     `JoinlessError`, also where a function given to ``foreachBatch`` raised it, and where only texts of errors are left,
-    as on Spark Connect. Where there is none, it is the first error of Spark's that has a condition of its own, such as
-    ``DIVIDE_BY_ZERO``. Both answer ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()``. An error
+    as on Spark Connect. Where there is none, it is the first error of Spark's or Delta's that has a condition of its own,
+    such as ``DIVIDE_BY_ZERO``. Both answer ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()``. An error
     without a condition, as a function of yours may raise it, gives None: ask ``query.exception()``.
 
     Args:
@@ -304,7 +304,7 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
         return raised
     for told in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
         return JoinlessError(told[1], told[2], None, told[3])
-    return _of_spark(causes) or _of_spark(_causes_in_function(texts))
+    return _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _told_by_spark(texts)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -331,6 +331,14 @@ def _of_spark(causes: Iterable[BaseException]) -> PySparkException | None:
     for cause in causes:
         if isinstance(cause, PySparkException) and (cause.getCondition() or _WRAPPERS[0]) not in _WRAPPERS:
             return cause
+    return None
+
+
+def _told_by_spark(texts: Iterable[str]) -> PySparkException | None:
+    """The error that a text names as what ended the query: those of Delta Lake, and of others, come as texts only."""
+    for told in filter(None, map(_ENDED_BY, texts)):
+        if told[1] not in _WRAPPERS:
+            return PySparkException(f"[{told[1]}] {told[2]}", errorClass=told[1], messageParameters={})
     return None
 
 
@@ -392,4 +400,5 @@ _LEAST = {"next_end"}
 _MOST = {"steps_saved"}
 _OTHERS = _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST | _MOST
 _METRICS = [field.name for field in fields(Progress) if field.name not in _OTHERS]
+_ENDED_BY = re.compile(r"terminated with exception: \[([A-Z][A-Z0-9_.]+)\] ([^\n]*)").search
 _CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|\\n|$)")
