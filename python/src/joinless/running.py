@@ -285,8 +285,8 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
 
     Spark wraps what happens inside a stream as ``STREAM_FAILED``. This finds the cause: an error of ours as a
     `JoinlessError`, also where a function given to ``foreachBatch`` raised it, and where only texts of errors are left,
-    as on Spark Connect. Where there is none, it is the first error of Spark's or Delta's that has a condition of its own,
-    such as ``DIVIDE_BY_ZERO``. Both answer ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()``. An error
+    as on Spark Connect. Where there is none of ours, it is the first of Spark's or Delta's that has a condition, such
+    as ``DIVIDE_BY_ZERO``. All answer ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()``. An error
     without a condition, as a function of yours may raise it, gives None: ask ``query.exception()``.
 
     Args:
