@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import joinless
+from joinless import _jvm
 from joinless._target import Target
 from joinless.changes import incrementalEnumerate as enumerate_changes
 
@@ -62,8 +63,16 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "enumerate_full df": (lambda v: joinless.enumerate_full(v, "cp"), [None, 5, "SELECT 1"], []),
     "enumerate_full checkpoint": (lambda v: joinless.enumerate_full(FRAME, v), WRONG_TEXT, [None, *BLANK]),
     "enumerate_full query": (lambda v: joinless.enumerate_full(FRAME, query=v), [5, b"q", StreamingQuery], BLANK),
-    "enumerate_full batch_id": (lambda v: joinless.enumerate_full(FRAME, "cp", batch_id=v), ["1", 1.5, True], [-1]),
-    "enumerate_full operator": (lambda v: joinless.enumerate_full(FRAME, "cp", operator=v), ["1", 1.5, True], [-1]),
+    "enumerate_full batch_id": (
+        lambda v: joinless.enumerate_full(FRAME, "cp", batch_id=v),
+        ["1", 1.5, True],
+        [-1, 2**63],
+    ),
+    "enumerate_full operator": (
+        lambda v: joinless.enumerate_full(FRAME, "cp", operator=v),
+        ["1", 1.5, True],
+        [-1, 2**63],
+    ),
     "apply_changes target": (lambda v: joinless.apply_changes(v), [None, *WRONG_TEXT], BLANK),
     "apply_changes key": (lambda v: joinless.apply_changes("t", v), [5, b"k", ["k", 5], {"k"}], [[], "", ["k", " "]]),
     "apply_changes app_id": (lambda v: joinless.apply_changes("t", app_id=v), WRONG_TEXT, BLANK),
@@ -151,6 +160,29 @@ def test_our_error_is_found_wherever_it_stands(where: str) -> None:
     assert found.getCondition() == "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY"
     assert (found.getMessage() or str(found)).rstrip(".").endswith(("full", "shared=True)"))
     assert joinless.error(cast("StreamingQuery", Ended(PySparkException("[OTHER] JOINLESS")))) is None
+
+
+def test_without_an_error_of_ours_it_is_that_of_spark_below_its_wrappers(monkeypatch: pytest.MonkeyPatch) -> None:
+    def named(condition: str) -> PySparkException:
+        return PySparkException(f"{condition} failed.", errorClass=condition, messageParameters={})
+
+    inner = named("DIVIDE_BY_ZERO")
+    below = caused(named("FOREACH_BATCH_USER_FUNCTION_ERROR"), caused(OSError("lost"), inner, "_cause"), "_cause")
+    for error, found in (
+        (caused(named("STREAM_FAILED"), below, "_cause"), inner),
+        (caused(named("STREAM_FAILED"), caused(inner, named("OTHER"), "_cause"), "_cause"), inner),
+        (caused(named("STREAM_FAILED"), ValueError("of a function"), "_cause"), None),
+    ):
+        assert joinless.error(cast("StreamingQuery", Ended(error))) is found
+    monkeypatch.setattr(_jvm, "errors_of_functions", lambda: [named("OF_ANOTHER_QUERY"), inner])
+    told = PySparkException(f"Return Message: Traceback: PySparkException: {inner}\n at x")
+    assert joinless.error(cast("StreamingQuery", Ended(told))) is inner
+    told = PySparkException("[STREAM_FAILED] Query q terminated with exception: [DELTA_GONE] It is gone. SQLSTATE: 1\n")
+    of_delta = joinless.error(cast("StreamingQuery", Ended(told)))
+    assert of_delta is not None
+    assert of_delta.getCondition() == "DELTA_GONE"
+    assert "It is gone." in str(of_delta)
+    assert of_delta.getSqlState() is None
 
 
 def test_every_argument_of_every_public_function_is_in_the_table() -> None:

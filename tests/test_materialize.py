@@ -195,6 +195,8 @@ def test_a_checkpoint_without_its_table_is_refused(shop: Shop) -> None:
         joinless.materialize(query, shop.at("other"), checkpoint, trigger="availableNow")
     assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.TARGET_GONE"
     assert not (shop.folder / "other").exists()
+    joinless.materialize(query, shop.at("other"), shop.folder / "new", trigger="availableNow").awaitTermination()
+    shop.check("other", PER_CITY, "Start with a new checkpoint to fill a new table")
 
 
 def test_progress_tells_of_groups(spark: SparkSession, tmp_path: Path) -> None:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import shutil
 
+from pyspark.sql import DataFrame
+
 from support.bad_input import Bad, state
 from support.world import CHAIN, PATH, cut_deltas, edit, foreign, truncate, unfinished
 
 TWO = {"minRelations": "2"}
+
+
+def written(batch: DataFrame, _: int) -> None:
+    batch.write.format("noop").mode("overwrite").save()
+
+
 STATES = [
     state("another equation", "QUERY", "", PATH.replace("b.dst = c.src", "b.src = c.src")),
     state("a relation more", "QUERY", "3 relations.*4", f"{PATH.replace('c.dst', 'd.dst')} JOIN e d ON c.dst = d.src"),
@@ -22,12 +30,22 @@ STATES = [
     ),
     state("a newer format", "FORMAT", "release", tamper=edit(r'(specVersion\\":)2', r"\g<1>7")),
     state("no such share", "UNREADABLE", "copy", tamper=edit(r"shares\\\":\[", r"\g<0>9,")),
+    state(
+        "no record of its sources", "UNREADABLE", "joinless/sources", tamper=lambda cp: shutil.rmtree(cp / "joinless")
+    ),
     Bad(
         "state: a delta that is cut off",
         "JOINLESS_STATE_NOT_LOADED",
         "XX001",
         "state of cell 0 of operator 0, as of batch 0",
         lambda w: w.run(w.session.sql(PATH), cut_deltas(unfinished(w.copy()))),
+    ),
+    Bad(
+        "state: a delta that is cut off, read by a function of Python",
+        "JOINLESS_STATE_NOT_LOADED",
+        "XX001",
+        "state of cell 0 of operator 0, as of batch 0",
+        lambda w: w.run(w.session.sql(PATH), cut_deltas(unfinished(w.copy())), function=written),
     ),
     state("cut off", "UNREADABLE", "copy", tamper=truncate),
     state("more stores than cells", "CELLS", "", tamper=edit(r'("numPartitions":)1', r"\g<1>3")),

@@ -50,11 +50,18 @@ class World:
             self.session.conf.set(f"spark.joinless.{name.replace('_', '.')}", value)
         return self.session
 
-    def run(self, df: DataFrame, checkpoint: Path | None = None, mode: str = "append") -> StreamingQuery:
-        """Runs a query to the end of its input; raises what stops it."""
+    def run(
+        self,
+        df: DataFrame,
+        checkpoint: Path | None = None,
+        mode: str = "append",
+        function: Callable[[DataFrame, int], None] | None = None,
+    ) -> StreamingQuery:
+        """Runs a query to the end of its input, with a function for its batches or none; raises what stops it."""
         self.runs += 1
         checkpoint = checkpoint or self.folder / f"checkpoint-{self.runs}"
-        writer = df.writeStream.format("noop").option("checkpointLocation", str(checkpoint)).outputMode(mode)
+        writer = df.writeStream.foreachBatch(function) if function else df.writeStream.format("noop")
+        writer = writer.option("checkpointLocation", str(checkpoint)).outputMode(mode)
         query = writer.trigger(availableNow=True).start()
         try:
             query.awaitTermination()

@@ -71,6 +71,7 @@ class Target:
             raise self.error("NO_CHANGES", columns=", ".join(df.columns))
         fold = _fold(df.sparkSession)
         given = _columns(df)
+        self._check_types(given)
         fields = self._schema(df).fields
         wanted = {fold(f.name): (f.name, f.dataType) for f in fields}
         fits = len(given) == len(wanted) == len({fold(name) for name, _ in given}) and all(
@@ -78,7 +79,6 @@ class Target:
         )
         if not fits:
             raise self.error("COLUMNS_DIFFER", result=_ddl(given), columns=_ddl(list(wanted.values())))
-        self._check_types(given)
         for field in fields:
             if re.search(r"\bchar\(", _declared(field)):
                 raise self.error("PADDED_TYPE", column=field.name, type=_declared(field))

@@ -185,7 +185,7 @@ APPLY_CHANGES = {
     "JOINLESS_APPLY_CHANGES.UNSUPPORTED_TYPE": (
         "0A000",
         "The column <column> of type <type> cannot be compared, so its rows cannot be found in the target <target>. "
-        "Convert it in the query, for example by to_json.",
+        "Convert it in the query, for example by to_json, which needs a STRING in the target.",
     ),
 }
 

@@ -212,11 +212,14 @@ def _totals(reports: Sequence[StreamingQueryProgress]) -> Totals:
     )
 
 
-def error(query: StreamingQuery | str) -> JoinlessError | None:
-    """The error of ours that stopped a query; None where it runs, ended well or failed for another reason.
+def error(query: StreamingQuery | str) -> PySparkException | None:
+    """The error that stopped a query, without what Spark wraps around it; None where it runs or ended well.
 
-    Spark wraps what happens inside a stream as ``STREAM_FAILED``; this finds the cause, also where a function given to
-    ``foreachBatch`` raised it, and where only texts of errors are left, as on Spark Connect.
+    Spark wraps what happens inside a stream as ``STREAM_FAILED``. This finds the cause: an error of ours as a
+    `JoinlessError`, also where a function given to ``foreachBatch`` raised it, and where only texts of errors are left,
+    as on Spark Connect. Where there is none of ours, it is the first of Spark's or Delta's that has a condition, such
+    as ``DIVIDE_BY_ZERO``. All answer ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()``. An error
+    without a condition, as a function of yours may raise it, gives None: ask ``query.exception()``.
 
     Args:
         query: what ``start()`` returned. A name or id will do as long as the query is active.
@@ -233,7 +236,7 @@ def error(query: StreamingQuery | str) -> JoinlessError | None:
         return raised
     for told in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
         return JoinlessError(told[1], told[2], None, told[3])
-    return None
+    return _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _told_by_spark(texts)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -253,6 +256,30 @@ def _named(causes: Iterable[BaseException]) -> JoinlessError | None:
         if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
             return _as_error(cause)
     return None
+
+
+def _of_spark(causes: Iterable[BaseException]) -> PySparkException | None:
+    """The first of the errors that has a condition and does not only wrap another."""
+    for cause in causes:
+        if isinstance(cause, PySparkException) and (cause.getCondition() or _WRAPPERS[0]) not in _WRAPPERS:
+            return cause
+    return None
+
+
+def _told_by_spark(texts: Iterable[str]) -> PySparkException | None:
+    """The error that a text names as what ended the query: those of Delta Lake, and of others, come as texts only."""
+    for told in filter(None, map(_ENDED_BY, texts)):
+        if told[1] not in _WRAPPERS:
+            return PySparkException(f"[{told[1]}] {told[2]}", errorClass=told[1], messageParameters={})
+    return None
+
+
+def _causes_in_function(texts: Sequence[str]) -> Iterator[BaseException]:
+    """What a function of ``foreachBatch`` raised, and what led to it, if a text tells it."""
+    for raised in _jvm.errors_of_functions():
+        line = str(raised).partition("\n")[0]
+        if line and any(line in text for text in texts):
+            yield from _causes(raised)
 
 
 def found(function: str, query: StreamingQuery | str) -> StreamingQuery:
@@ -281,6 +308,9 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
+#: Conditions of Spark's that only say where an error came from.
+_WRAPPERS = ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR")
+
 _FROM_SPARK = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
 _OF_GROUPS = {"group_entries", "groups_touched", "group_rows_out"}
 _OF_TIME = {"watermark", "newest_event_time", "advice", "rows_of", "_with_rows"}
@@ -290,4 +320,5 @@ _LEAST = {"next_end"}
 _MOST = {"steps_saved"}
 _OTHERS = _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST | _MOST
 _METRICS = [figure.name for figure in fields(Progress) if figure.name not in _OTHERS]
+_ENDED_BY = re.compile(r"terminated with exception: \[([A-Z][A-Z0-9_.]+)\] ([^\n]*)").search
 _CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|\\n|$)")

@@ -105,6 +105,23 @@ class SharedSourcesSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
+  test("a record that is lost is refused, whatever the settings are by now") {
+    withFiles { files =>
+      run(files, threeHops)
+      val kept = Files.readAllBytes(record(files))
+      Files.delete(record(files))
+      files.addRandom(6)
+      for (shares <- Seq("true", "false")) withConf("spark.joinless.shareSources" -> shares) {
+        val error = intercept[JoinlessAnalysisException](run(files, threeHops))
+        assert(error.getCondition == "JOINLESS_STATE_MISMATCH.UNREADABLE", error.getMessage)
+        assert(error.getMessage.contains("joinless/sources, is not there"), error.getMessage)
+      }
+      Files.write(record(files), kept)
+      run(files, threeHops)
+      check(files, threeHops)
+    }
+  }
+
   test("a record that cannot be read is refused; one of a query that never began a batch is forgotten") {
     withFiles { files =>
       Files.createDirectories(record(files).getParent)

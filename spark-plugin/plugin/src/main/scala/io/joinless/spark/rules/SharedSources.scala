@@ -75,6 +75,9 @@ object SharedSources {
   /** Where the plan reads streams, in preorder. */
   def places(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect { case place if isPlace(place) => place }
 
+  /** Which places read files, by position. */
+  def readFiles(plan: LogicalPlan): Seq[Boolean] = places(plan).map(StreamLeaf.unapply(_).exists(_.readsFiles))
+
   private def isPlace(plan: LogicalPlan): Boolean = StreamLeaf.is(plan)
 
   /** What defines the source, where equal definitions mean equal data. */

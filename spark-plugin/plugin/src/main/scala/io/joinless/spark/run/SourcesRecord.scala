@@ -15,9 +15,13 @@ import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder}
 final class SourcesRecord(session: SparkSession, checkpoint: String) {
   private val path = new Path(checkpoint, "joinless/sources")
   private val files = new CheckpointFiles(session, path)
+  private val folder = new CheckpointFolder(session, new Path(checkpoint))
 
   /** Whether a batch was begun: from then on sources are fixed. */
-  def hasOffsets: Boolean = new CheckpointFolder(session, new Path(checkpoint)).begun.isDefined
+  def hasOffsets: Boolean = folder.begun.isDefined
+
+  /** The sources of the checkpoint that keep a log of their own, by number. */
+  def withLog: Set[Int] = folder.sources
 
   def read(): Option[Seq[Int]] = Option.when(files.exists(path)) {
     val text = new String(files.read(path, SourcesRecord.MaxBytes + 1), UTF_8)

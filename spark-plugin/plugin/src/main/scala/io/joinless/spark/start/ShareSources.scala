@@ -13,7 +13,8 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
   *
   * Only streams that nothing but rewritten join blocks read are shared: a query of Spark's keeps Spark's sources. What was chosen
   * is recorded in the checkpoint, since offsets belong to sources: a checkpoint begun with separate sources goes on with them,
-  * and one whose record does not fit the query is refused.
+  * and one whose record does not fit the query is refused. So is one whose record is lost: sources of files keep logs, and those that
+  * are there are those of shared sources.
   *
   * A query whose places share sources is done: what was chosen and recorded for it stays.
   */
@@ -34,12 +35,32 @@ final class ShareSources(session: SparkSession) extends StartRule {
       val numbers = if (mayShare) ofNewQuery(query, apart) else apart
       if (numbers != apart) record.write(numbers) else record.delete()
       numbers
-    } else record.read().fold(apart) { recorded =>
-      if (!SharedSources.fits(query, recorded)) {
-        val what = ShareSources.differs(recorded)
-        throw JoinlessErrors.stateMismatch(Mismatch.Query, write.resolvedCheckpointLocation, what)
+    } else
+      record.read() match {
+        case Some(recorded) =>
+          if (!SharedSources.fits(query, recorded)) {
+            val what = ShareSources.differs(recorded)
+            throw JoinlessErrors.stateMismatch(Mismatch.Query, write.resolvedCheckpointLocation, what)
+          }
+          recorded
+        case None =>
+          if (isLost(query, apart, record))
+            throw JoinlessErrors.stateMismatch(
+              Mismatch.Unreadable,
+              write.resolvedCheckpointLocation,
+              ShareSources.Lost
+            )
+          apart
       }
-      recorded
+  }
+
+  private def isLost(query: LogicalPlan, apart: Seq[Int], record: SourcesRecord): Boolean = {
+    val shared = ofNewQuery(query, apart)
+    shared != apart && {
+      val logs = record.withLog
+      val files = SharedSources.readFiles(query)
+      def areThere(numbers: Seq[Int]) = numbers.zip(files).forall { case (number, reads) => !reads || logs(number) }
+      logs.subsetOf(shared.toSet) && areThere(shared) && !areThere(apart)
     }
   }
 
@@ -55,6 +76,8 @@ final class ShareSources(session: SparkSession) extends StartRule {
 }
 
 object ShareSources {
+
+  private val Lost = "The record of its shared sources, joinless/sources, is not there."
 
   private def differs(recorded: Seq[Int]): String =
     s"It was begun by a query that reads ${recorded.size} streams from ${recorded.distinct.size} shared sources; the query reads " +

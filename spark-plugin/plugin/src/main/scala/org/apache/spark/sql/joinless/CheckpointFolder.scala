@@ -22,6 +22,9 @@ final class CheckpointFolder(session: SparkSession, checkpoint: Path) {
   /** The last batch that was committed. */
   def committed: Option[Long] = last(StreamingCheckpointConstants.DIR_NAME_COMMITS)
 
+  /** The sources that keep a log of their own, by number: each that lists files has one. */
+  def sources: Set[Int] = files.names(new Path(checkpoint, "sources")).flatMap(_.toIntOption).toSet
+
   private def last(log: String): Option[Long] =
     files.names(new Path(checkpoint, log)).flatMap(name => Try(name.toLong).toOption).maxOption
 }
