@@ -295,6 +295,48 @@ def test_columns_that_pad_their_values_are_refused(spark: SparkSession, tmp_path
                 joinless.apply_changes(name, app_id="writer")(df, batch_id)
 
 
+#: Types of partition columns: values that Delta keeps, and those that it gives back as others. Clocks in Rome show the
+#: hour from two to three twice on 25 October 2020; midnight of year 1 there is year 0 in UTC.
+PARTITIONS = {
+    "STRING": (["' '", "'a/b=c%:'", "'null'", "'ü'", "NULL"], ["''", "'__HIVE_DEFAULT_PARTITION__'", "X'FF'"]),
+    "TIMESTAMP": (
+        ["timestamp_micros(1603585800000001)", "TIMESTAMP'1850-06-01 12:00:00.000001'"],
+        ["timestamp_micros(1603589400000000)", "TIMESTAMP'0001-01-01 00:00:00'"],
+    ),
+    "BINARY": (["X'61'", "X'C3BC'", "NULL"], ["X''", "X'FF'"]),
+    "TIMESTAMP_NTZ": (["TIMESTAMP_NTZ'1582-10-10 00:00:00.000001'", "NULL"], []),
+    "DATE": (["DATE'0001-01-01'", "DATE'1582-10-10'"], []),
+    "DOUBLE": (["DOUBLE('NaN')", "-0.0D", "4.9E-324D"], []),
+}
+
+
+@pytest.mark.parametrize("key", [None, "k"], ids=["bag", "key"])
+def test_values_that_a_partition_does_not_keep_are_refused(
+    spark: SparkSession, tmp_path: Path, key: str | None
+) -> None:
+    session, name = spark.newSession(), f"delta.`{tmp_path}/target`"
+    session.conf.set("spark.sql.session.timeZone", "Europe/Rome")
+    columns = {f"p{i}": kind for i, kind in enumerate(PARTITIONS)}
+    ddl = ", ".join(f"{column} {kind}" for column, kind in columns.items())
+    session.sql(f"CREATE TABLE {name} (k INT, {ddl}) USING delta PARTITIONED BY ({', '.join(columns)})")
+    kept = [{c: PARTITIONS[kind][0][i % len(PARTITIONS[kind][0])] for c, kind in columns.items()} for i in range(5)]
+
+    def batch(rows: list[dict[str, str]], change: str) -> DataFrame:
+        cells = [[f"CAST({row[column]} AS {kind}) AS {column}" for column, kind in columns.items()] for row in rows]
+        texts = [f"SELECT {i} AS k, {', '.join(row)}, '{change}' AS _change_type" for i, row in enumerate(cells)]
+        return session.sql(" UNION ALL ".join(texts))
+
+    apply = joinless.apply_changes(name, key, app_id="writer")
+    for column, kind in columns.items():
+        for value in PARTITIONS[kind][1]:
+            with pytest.raises(joinless.ApplyChangesError, match=rf'VALUE_NOT_KEPT\] .*the value \{{"{column}":'):
+                apply(batch([*kept, {**kept[0], column: value}], "insert"), 0)
+    assert session.table(name).count() == 0
+    for batch_id, change in enumerate(["insert", "delete"]):
+        apply(batch(kept, change), batch_id)
+        assert session.table(name).count() == (0 if batch_id else len(kept))
+
+
 # -- under a stream --------------------------------------------------------------------------------------------------
 
 

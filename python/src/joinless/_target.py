@@ -8,7 +8,17 @@ from collections.abc import Callable, Sequence
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, VariantType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+    VariantType,
+)
 
 from joinless._net import CHANGE_TYPE, WEIGHT, quoted
 from joinless._refusals import JSON
@@ -98,14 +108,15 @@ class Target:
             raise self.error("UNKNOWN_KEY", key=", ".join(unknown), columns=", ".join(names))
         return [folded.index(fold(name)) for name in key]
 
-    def check_is_delta(self, session: SparkSession) -> None:
-        """Raises where the table is another one's."""
+    def check_is_delta(self, session: SparkSession) -> list[str]:
+        """Raises where the table is another one's. Gives the columns that it is partitioned by."""
         try:
-            provider = session.sql(f"DESCRIBE DETAIL {self.name}").collect()[0]["format"]
+            detail = session.sql(f"DESCRIBE DETAIL {self.name}").collect()[0]
         except PySparkException as error:
             raise self.error("TARGET_NOT_DELTA", format="not known to Delta") from error
-        if provider != "delta":
-            raise self.error("TARGET_NOT_DELTA", format=str(provider))
+        if detail["format"] != "delta":
+            raise self.error("TARGET_NOT_DELTA", format=str(detail["format"]))
+        return list(detail["partitionColumns"])
 
     def check_key(self, session: SparkSession, names: list[str]) -> None:
         """Raises where two rows have one key."""
@@ -119,6 +130,19 @@ class Target:
             return df.sparkSession.table(self.name).schema
         except AnalysisException as error:
             raise self.error("TARGET_NOT_FOUND", columns=_ddl(_columns(df))) from error
+
+
+def is_lost(value: str, kind: DataType) -> str | None:
+    """SQL that says whether Delta gives a value of a partition column back as another one; None for types whose values
+    it keeps. It writes them as texts: what is empty or has the name of the folder for NULL comes back as NULL, what is
+    no UTF-8 as something else, of an hour that a clock shows twice only the first, and no time before year 1 in UTC."""
+    if isinstance(kind, (StringType, BinaryType)):
+        text = f"CAST({value} AS STRING)"
+        return f"({text} IN ('', '__HIVE_DEFAULT_PARTITION__') OR NOT is_valid_utf8({text}))"
+    if isinstance(kind, TimestampType):
+        first = f"{value} < TIMESTAMP'0001-01-01 00:00:00Z'"
+        return f"({first} OR CAST(CAST({value} AS STRING) AS TIMESTAMP) <> {value})"
+    return None
 
 
 def _columns(changes: DataFrame) -> list[tuple[str, DataType]]:

@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from joinless import _arguments, _net
 from joinless._net import cells, quoted
-from joinless._refusals import named_errors, refusal
-from joinless._target import Target
+from joinless._refusals import JSON, named_errors, refusal
+from joinless._target import Target, is_lost
 
 
 def apply_changes(
@@ -61,8 +61,8 @@ def apply_changes(
 
     Raises (from the function, with nothing written):
         ApplyChangesError: ``JOINLESS_APPLY_CHANGES.`` and what is wrong: the target does not exist, is no Delta table,
-            has other columns or is not empty in batch 0, the key is not unique, a deleted row is not there;
-            docs/reference.md lists them all.
+            has other columns, is not empty in batch 0 or would not keep a value, the key is not unique, a deleted row
+            is not there; docs/reference.md lists them all.
         TypeError, ValueError: from `apply_changes` itself, an argument of another kind.
     """
     _arguments.text("joinless.apply_changes", "target", target)
@@ -76,7 +76,8 @@ class _Applier:
 
     def __init__(self, target: Target, key: list[str] | None, app_id: str | None, shared: bool) -> None:
         self.target, self.key, self.app_id, self.shared = target, key, app_id, shared
-        self.is_delta = self.key_is_unique = False
+        self.partitions: list[str] | None = None  # by which columns the target is partitioned; not known yet
+        self.key_is_unique = False
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:
         _arguments.batch("joinless.apply_changes", df, batch_id)
@@ -86,6 +87,8 @@ class _Applier:
             raise self.target.error("NO_APP_ID")
         columns = self.target.columns_of(df)
         names = list(columns)
+        if self.partitions is None:
+            self.partitions = self.target.check_is_delta(session)
         net = _net.net(df, names)
         key = None if self.key is None else self.target.resolved_key(session, self.key, names)
         changes = (net if key is None else _net.by_key(net, key, names)).persist()
@@ -93,12 +96,16 @@ class _Applier:
         must_be_empty = batch_id == 0 and not self.shared
         try:
             with named_errors(self.target.name):
-                deletes = changes.agg(F.count(F.lit(1)).alias("all"), F.sum("deletes").alias("deletes")).first()
+                totals = [F.count(F.lit(1)).alias("all"), F.sum("deletes").alias("deletes")]
+                deletes = changes.agg(*totals, self._lost(columns, key is not None).alias("lost")).first()
+                if deletes is not None and deletes["lost"] is not None:
+                    raise self.target.error("VALUE_NOT_KEPT", value=deletes["lost"])
                 if deletes is None or deletes["all"] == 0:
                     if must_be_empty:
                         self._on_empty_target(session, session.range(1)).collect()
                     return
-                self._check_target(session, None if key is None or must_be_empty else [names[i] for i in key])
+                if key is not None and not must_be_empty:
+                    self._check_key(session, [names[i] for i in key])
                 source = self._on_empty_target(session, changes) if must_be_empty else changes
                 with _transaction(session, app_id, batch_id):
                     if key is not None:
@@ -110,12 +117,23 @@ class _Applier:
         finally:
             changes.unpersist()
 
-    def _check_target(self, session: SparkSession, key: list[str] | None) -> None:
-        """Once per function: the target is Delta's, and its key unique, which every later batch keeps so."""
-        if not self.is_delta:
-            self.target.check_is_delta(session)
-            self.is_delta = True
-        if key is not None and not self.key_is_unique:
+    def _lost(self, columns: dict[str, DataType], by_key: bool) -> Column:
+        """A value that comes and that the target would not keep, as JSON; NULL where there is none."""
+        inserted = cells(list(columns), "new." if by_key else "")
+        lost = [
+            F.when(F.expr(condition), F.to_json(F.struct(F.col(cell).alias(name)), JSON))
+            for cell, (name, kind) in zip(inserted, columns.items(), strict=True)
+            if name in (self.partitions or ()) and (condition := is_lost(cell, kind))
+        ]
+        if not lost:
+            return F.lit(None).cast("string")
+        return F.first(
+            F.coalesce(*lost) if by_key else F.when(F.col("weight") > 0, F.coalesce(*lost)), ignorenulls=True
+        )
+
+    def _check_key(self, session: SparkSession, key: list[str]) -> None:
+        """Once per function: the key of the target is unique, which every later batch keeps so."""
+        if not self.key_is_unique:
             self.target.check_key(session, key)
             self.key_is_unique = True
 

@@ -187,6 +187,13 @@ APPLY_CHANGES = {
         "The column <column> of type <type> cannot be compared, so its rows cannot be found in the target <target>. "
         "Convert it in the query, for example by to_json, which needs a STRING in the target.",
     ),
+    "JOINLESS_APPLY_CHANGES.VALUE_NOT_KEPT": (
+        "0A000",
+        "The target <target> is partitioned by a column that gets the value <value>. Delta would give it back as "
+        "another value or as NULL, and the row would not be found again. Nothing of the batch was written. Give the "
+        "value another form in the query, or fill a target that is not partitioned by this column, with a new "
+        "checkpoint.",
+    ),
 }
 
 
