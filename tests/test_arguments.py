@@ -159,7 +159,9 @@ def test_our_error_is_found_wherever_it_stands(where: str) -> None:
     assert found is not None
     assert found.getCondition() == "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY"
     assert (found.getMessage() or str(found)).rstrip(".").endswith(("full", "shared=True)"))
-    assert joinless.error(cast("StreamingQuery", Ended(PySparkException("[OTHER] JOINLESS")))) is None
+    other = joinless.error(cast("StreamingQuery", Ended(PySparkException("[OTHER] JOINLESS"))))
+    assert other is not None
+    assert other.getCondition() == "OTHER"
 
 
 def test_without_an_error_of_ours_it_is_that_of_spark_below_its_wrappers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -268,7 +268,7 @@ def _of_spark(causes: Iterable[BaseException]) -> PySparkException | None:
 
 def _told_by_spark(texts: Iterable[str]) -> PySparkException | None:
     """The error that a text names as what ended the query: those of Delta Lake, and of others, come as texts only."""
-    for told in filter(None, map(_ENDED_BY, texts)):
+    for told in (found for text in texts for found in _ENDED_BY.finditer(text)):
         if told[1] not in _WRAPPERS:
             return PySparkException(f"[{told[1]}] {told[2]}", errorClass=told[1], messageParameters={})
     return None
@@ -319,6 +319,6 @@ _LEAST = {"next_end"}
 #: The same, of which the greatest counts.
 _MOST = {"steps_saved"}
 _OTHERS = _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST | _MOST
-_METRICS = [figure.name for figure in fields(Progress) if figure.name not in _OTHERS]
-_ENDED_BY = re.compile(r"terminated with exception: \[([A-Z][A-Z0-9_.]+)\] ([^\n]*)").search
+_METRICS = [figure.name for figure in fields(Progress) if field.name not in _OTHERS]
+_ENDED_BY = re.compile(r"(?:\A|terminated with exception: )\[([A-Z][A-Z0-9_.]+)\] ((?:(?!terminated with exc)[^\n])*)")
 _CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|\\n|$)")
