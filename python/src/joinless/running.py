@@ -319,6 +319,6 @@ _LEAST = {"next_end"}
 #: The same, of which the greatest counts.
 _MOST = {"steps_saved"}
 _OTHERS = _FROM_SPARK | _OF_GROUPS | _OF_TIME | _LEAST | _MOST
-_METRICS = [figure.name for figure in fields(Progress) if field.name not in _OTHERS]
+_METRICS = [figure.name for figure in fields(Progress) if figure.name not in _OTHERS]
 _ENDED_BY = re.compile(r"(?:\A|terminated with exception: )\[([A-Z][A-Z0-9_.]+)\] ((?:(?!terminated with exc)[^\n])*)")
 _CONDITION_IN_TEXT = re.compile(r"\[(JOINLESS_[A-Z_.]+)\] (.*?)(?: SQLSTATE: (\w{5})|\n|\\n|$)")
