@@ -208,6 +208,7 @@ ELSEWHERE = {
     "JOINLESS_APPLY_CHANGES.UNKNOWN_KEY": "test_a_target_is_made_as_its_errors_tell",
     "JOINLESS_APPLY_CHANGES.UNSUPPORTED_TYPE": "test_a_target_is_made_as_its_errors_tell",
     "JOINLESS_APPLY_CHANGES.PADDED_TYPE": "test_columns_that_pad_their_values_are_refused",
+    "JOINLESS_APPLY_CHANGES.VALUE_NOT_KEPT": "test_values_that_a_partition_does_not_keep_are_refused",
     "JOINLESS_APPLY_CHANGES.UNKNOWN_CHANGE_TYPE": "test_names_and_spellings_of_others_are_understood",
     "JOINLESS_APPLY_CHANGES.ROW_NOT_IN_TARGET": "test_views_are_made_and_stay_equal_to_their_queries",
     "JOINLESS_APPLY_CHANGES.TARGET_GONE": "test_a_checkpoint_without_its_table_is_refused",

@@ -47,6 +47,7 @@ ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "changelog df": (lambda v: joinless.changelog(v), [None, 5, "SELECT 1"], []),
     "changelog change_type": (lambda v: joinless.changelog(FRAME, v), WRONG_TEXT, BLANK),
     "changelog weight": (lambda v: joinless.changelog(FRAME, weight=v), WRONG_TEXT, BLANK),
+    "rows df": (lambda v: joinless.rows(v), [None, 5, "SELECT 1"], []),
     "expire df": (lambda v: joinless.expire(v, "ts", "1 hour"), [None, 5, "SELECT 1"], []),
     "expire column": (lambda v: joinless.expire(FRAME, v, "1 hour"), [None, *WRONG_TEXT], BLANK),
     "expire after": (lambda v: joinless.expire(FRAME, "ts", v), [None, *WRONG_TEXT], BLANK),
