@@ -38,7 +38,7 @@ def frames(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
     rows = session.readStream.schema("_change_type STRING, src INT, dst INT").csv(str(folder))
     changelog = joinless.changelog(rows)
     changelog.createOrReplaceTempView("follows")
-    rows.select("src", "dst").createOrReplaceTempView("plain")
+    joinless.rows(rows).select("src", "dst").createOrReplaceTempView("plain")
     changes = joinless.enumerate_deltas(session.sql(f"{PATHS} {JOINED.format(t='follows')}"))
     a, b = changelog.alias("a"), changelog.alias("b")
     return {

@@ -233,7 +233,9 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(error(Changes.changelog(feed, None, Some("_change_type"))) == "JOINLESS_CHANGE_COLUMN.NOT_AN_INTEGER")
     assert(error(Changes.changelog(feed.select("_change_type"), None, None)) == "JOINLESS_CHANGE_COLUMN.NO_COLUMNS")
     assert(error(Changes.changelog(spark.range(3).toDF(), None, Some("id"))) == "JOINLESS_NOT_STREAMING")
-    assert(error(deltas("SELECT id, _change_type FROM feed")) == "JOINLESS_RESERVED_COLUMN")
+    assert(error(deltas("SELECT src, 'x' AS _change_type FROM e")) == "JOINLESS_RESERVED_COLUMN")
+    val unmarked = intercept[AnalysisException](deltas("SELECT id, _change_type FROM feed"))
+    assert(unmarked.getMessage.contains("UNMARKED_CHANGE_FEED"), unmarked.getMessage)
     assert(error(spark.sql(s"SELECT * FROM incremental_enumerate(TABLE($joined), 'rows')")) == "JOINLESS_DELTA_FORM")
   }
 
