@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.Reason
+import io.joinless.spark.plans.{Reason, TakenAsRows}
 import io.joinless.spark.rules.{Conditions, JoinBlocks, Names}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, LeftOuter, LeftSemi, RightOuter}
@@ -89,7 +89,7 @@ private[compile] object OuterJoins {
 
   /** Rows of streams, by which no state is kept. */
   private def isStream(plan: LogicalPlan): Boolean = plan match {
-    case _: Project | _: Filter | _: SubqueryAlias | _: View | _: EventTimeWatermark | _: Union =>
+    case _: Project | _: Filter | _: SubqueryAlias | _: View | _: EventTimeWatermark | _: TakenAsRows | _: Union =>
       plan.children.forall(isStream)
     case _: LeafNode => true
     case join: Join => !Conditions.joinsStreams(join) && join.children.forall(isStream)

@@ -95,7 +95,7 @@ class ThreadsSpec extends AnyFunSuite with SharedSpark with BeforeAndAfterAll {
     // groups without a block
     val minutes = "SELECT ts > TIMESTAMP'2026-01-01 00:00:00' AS late, COUNT(*) AS n FROM feed GROUP BY 1"
     val zones = for (own <- Seq(there, utc)) yield {
-      feed(own).createOrReplaceTempView("feed")
+      Changes.rows(feed(own)).createOrReplaceTempView("feed")
       shapes(own.sql(minutes))._2.head.zone
     }
     assert(zones == Seq(Some("Asia/Tokyo"), Some("UTC")))

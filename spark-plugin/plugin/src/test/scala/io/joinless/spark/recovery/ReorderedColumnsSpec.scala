@@ -40,7 +40,7 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
       val file = Files.write(folder.resolve(s".$batch"), lines.asJava)
       val _ = Files.move(file, source.resolve(s"$batch.json"))
       val stream = spark.readStream.schema(schema).json(source.toString)
-      val timed = stream.drop("_change_type").withWatermark("ts", "1 hour")
+      val timed = stream.takenAsRows.drop("_change_type").withWatermark("ts", "1 hour")
       (if (asked) stream.changelog() else timed).createOrReplaceTempView("t")
       val query = spark.sql(sql)
       val running = (if (asked) query.incrementalEnumerate("weight") else query).writeStream

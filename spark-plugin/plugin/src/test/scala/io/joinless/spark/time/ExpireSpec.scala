@@ -45,7 +45,7 @@ class ExpireSpec extends AnyFunSuite with SharedSpark {
     moments().toDF().toDF("k", "ts").withWatermark("ts", "1 second").expire("ts", "1 minute").createOrReplaceTempView(
       "recent"
     )
-    spark.sql("SELECT * FROM VALUES (0, 'zero') AS fixed(k, name)").createOrReplaceTempView("fixed")
+    spark.range(1).selectExpr("CAST(id AS INT) AS k", "'zero' AS name").createOrReplaceTempView("fixed")
     for (
       sql <- Seq(
         "SELECT f.name, r.ts FROM recent r JOIN fixed f ON f.k = r.k",
