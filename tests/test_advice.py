@@ -16,15 +16,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 import joinless
 from conftest import ROOT
 from joinless.errors import APPLY_CHANGES, PACKAGE
-from support.bad_changes import CHANGES
+from support.bad_corpus import CASES
 from support.bad_input import PAIR, Bad
-from support.bad_queries import QUERIES
-from support.bad_readings import READINGS
-from support.bad_settings import SETTINGS
-from support.bad_states import STATES
 from support.world import FEED, PATH, World, unfinished
 
-BAD = {bad.name: bad for bad in [*QUERIES, *CHANGES, *SETTINGS, *STATES, *READINGS]}
+BAD = {bad.name: bad for bad in CASES}
 
 SEMI = "SELECT a.src FROM e a JOIN e b ON a.dst = b.src LEFT SEMI JOIN e c ON b.dst = c.src"
 IN_SUBQUERY = "SELECT src FROM e WHERE dst IN (SELECT src FROM e)"
@@ -249,9 +245,7 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Worl
 @pytest.fixture(autouse=True)
 def _settings(world: World) -> object:
     yield
-    for row in world.session.sql("SET").collect():
-        if row.key.startswith("spark.joinless."):
-            world.session.conf.unset(row.key)
+    world.forget_settings()
 
 
 @pytest.mark.parametrize("name", ADVICE)

@@ -14,15 +14,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 import joinless
-from support.bad_changes import CHANGES
+from support.bad_corpus import CASES
 from support.bad_input import Bad
-from support.bad_queries import QUERIES
-from support.bad_readings import READINGS
-from support.bad_settings import SETTINGS
-from support.bad_states import STATES
 from support.world import PATH, World
-
-CASES = [*QUERIES, *CHANGES, *SETTINGS, *STATES, *READINGS]
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +28,7 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Worl
 def _settings(world: World) -> object:
     """Settings as they were, after each case."""
     yield
-    names = [row.key for row in world.session.sql("SET").collect() if row.key.startswith("spark.joinless.")]
-    for name in names:
-        world.session.conf.unset(name)
+    world.forget_settings()
 
 
 @pytest.mark.parametrize("bad", CASES, ids=lambda bad: bad.name)

@@ -50,6 +50,12 @@ class World:
             self.session.conf.set(f"spark.joinless.{name.replace('_', '.')}", value)
         return self.session
 
+    def forget_settings(self) -> None:
+        """Settings of ours as they were."""
+        for row in self.session.sql("SET").collect():
+            if row.key.startswith("spark.joinless."):
+                self.session.conf.unset(row.key)
+
     def run(
         self,
         df: DataFrame,
