@@ -48,12 +48,9 @@ object DeltaCompilation {
     def can(form: DeltaForm) =
       try attempt(session, Changes.markedUnchecked(analyzed, form)).isRight
       catch { case _: JoinlessAnalysisException => false }
+    def isPlain = !DeltaCompiler.hasMarks(analyzed) && !analyzed.exists(_.isInstanceOf[DeltaRows])
     val instead =
-      if (
-        reason.code != Reason.LateResults || DeltaCompiler.hasMarks(analyzed) || analyzed.exists(
-          _.isInstanceOf[DeltaRows]
-        )
-      ) None
+      if (reason.code != Reason.LateResults || !isPlain) None
       else if (can(DeltaForm.OnClose))
         Some("Or ask for final rows, by incrementalEnumerate(emit=\"on_close\"): then no result is late.")
       else if (can(DeltaForm.ChangeType))

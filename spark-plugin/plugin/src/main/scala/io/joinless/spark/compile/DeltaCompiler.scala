@@ -322,8 +322,8 @@ final class DeltaCompiler(
     val before = shape.filteredBefore(template.map(streams.filtersOfChangelogs))
     val filtered = before.copy(meaning = before.meaning.map { m =>
       // below groups and joins, columns of results go by their names
-      val before = if (consumer.isResult) Nil else recorded.toSeq.flatten.flatMap(_.meaning).map(_.values)
-      val values = before.find(_ == m.values).orElse(before.find(_.sorted == m.values.sorted)).getOrElse(m.values)
+      val known = if (consumer.isResult) Nil else recorded.toSeq.flatten.flatMap(_.meaning).map(_.values)
+      val values = known.find(_ == m.values).orElse(known.find(_.sorted == m.values.sorted)).getOrElse(m.values)
       m.copy(values = values, zone = TimeZones.both(m.zone, zone))
     })
     form.rewrite.weighted(filtered, scans)

@@ -106,7 +106,7 @@ private[compile] object Finality {
     def times(leaf: Leaf) = for {
       ref <- leaf.plan.collect { case ref: StreamRef => ref }
       time <- ref.output if streams.lag(time, ref).isDefined
-    } yield if (TimeSpec.isWindow(time.dataType)) s"${time.name}.end" else time.name
+    } yield TimeSpec.nameOf(time)
     val shown = layout.block.output.flatMap { case (_, value) => OuterScope.attributes(value) }
     layout.lifetimes.zip(leaves).collectFirst {
       case (Left(Boundless(by)), leaf) if leaf.attributes.exists(a => Conditions.isEventTime(a) && shown.contains(a)) =>

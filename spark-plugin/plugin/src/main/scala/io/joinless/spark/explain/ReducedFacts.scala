@@ -41,7 +41,7 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
 
   /** What carrying a change costs. */
   def update: String =
-    if (reduction.components.forall(_.height == 1)) "O(1) per change"
+    if (reduction.components.forall(_.height == 1)) ViewTreeFacts.PerChange
     else if (reduction.once)
       "one step per row of a relation when the key below it comes or goes, O(1) amortised while rows only come"
     else "one step per row of a relation when the count below its key changes, once per batch and key"

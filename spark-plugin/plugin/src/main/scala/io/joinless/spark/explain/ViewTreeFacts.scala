@@ -11,6 +11,7 @@ import io.joinless.spark.spec.{BlockShape, ColumnRef, TimeSpec}
   * Derived from the shape alone (algorithms A5, A11).
   */
 final case class ViewTreeFacts(shape: BlockShape) {
+  import ViewTreeFacts.Constant
 
   val relations: Seq[String] = shape.relations.map(_.name)
 
@@ -29,7 +30,7 @@ final case class ViewTreeFacts(shape: BlockShape) {
 
   /** What the views cost. */
   def update: String =
-    if (height <= 1) "O(1) per change, whatever the changes"
+    if (height <= 1) Constant
     else if (changelogs.isEmpty) "O(1) amortised per inserted row"
     else if (height == 2) "O(1) amortised per change where rows leave in the order they came, O(lambda) otherwise"
     else "O(1) amortised per change where rows only come or only go, O(lambda) otherwise"
@@ -97,6 +98,11 @@ final case class ViewTreeFacts(shape: BlockShape) {
     ColumnRef(relation, shape.relations(relation).keys.find(_.attribute == attribute).get.ordinal)
 
   private def name(c: ColumnRef): String = shape.inputs(shape.relations(c.relation).input).columns(c.ordinal).name
+}
+
+object ViewTreeFacts {
+  private[explain] val PerChange = "O(1) per change"
+  private[explain] val Constant = s"$PerChange, whatever the changes"
 }
 
 /** A node of the join tree and the views it keeps.

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
   * Blocks of one relation pass rows on; groups of counts and sums read and write one row for each group that a change touches.
   */
 object WholeCost {
+  import ViewTreeFacts.{Constant, PerChange}
 
   /** None where a block is all there is: it says its cost itself. */
   def apply(plan: LogicalPlan): Option[String] = {
@@ -27,7 +28,7 @@ object WholeCost {
       val more = joins.flatMap(crossProduct) ++ groups.flatMap(ofGroups) ++ windows.flatMap(ofWindows)
       val all = if (joins.isEmpty) Constant else s"${ofJoins(joins)}, and O(1) per result of a join that changes"
       if (more.isEmpty) s"$Heading$all"
-      else s"${Heading}not O(1) per change: ${more.distinct.mkString("; ")}; all else: $all"
+      else s"${Heading}not $PerChange: ${more.distinct.mkString("; ")}; all else: $all"
     }
   }
 
@@ -35,7 +36,7 @@ object WholeCost {
   private def ofJoins(joins: Seq[BlockShape]): String =
     joins.map(shape => shape.reduction.fold(ViewTreeFacts(shape).update)(ReducedFacts(shape, _).update)).distinct match {
       case Seq(one) => one
-      case several => several.filterNot(_.startsWith(Constant.takeWhile(_ != ','))) match {
+      case several => several.filterNot(_.startsWith(PerChange)) match {
           case Seq() => several.head
           case dear => dear.mkString("; ")
         }
@@ -76,6 +77,4 @@ object WholeCost {
   private def text(function: FunctionSpec): String = WindowTexts.short(function.text)
 
   final val Heading = "Whole query: "
-
-  private val Constant = "O(1) per change, whatever the changes"
 }

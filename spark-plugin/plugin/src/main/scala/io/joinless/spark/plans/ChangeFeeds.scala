@@ -25,9 +25,7 @@ object ChangeFeeds {
     case changelog: Changelog if changelog.hidden.nonEmpty => None
     case _: TakenAsRows | _: DeltaRows => None
     case StreamLeaf(stream) =>
-      Option.when(asksForChanges(stream) || hasItsColumns(plan.output))(
-        stream.place.getOrElse(s"of the source ${stream.sourceName}")
-      )
+      Option.when(asksForChanges(stream) || hasItsColumns(plan.output))(called(stream))
     case other =>
       val below = (other.children ++ other.subqueries).iterator.flatMap(feed).nextOption()
       below.orElse(if (tellsChanges(other)) streamBelow(other) else None)
@@ -59,7 +57,8 @@ object ChangeFeeds {
     case _ => false
   }
 
-  private def streamBelow(plan: LogicalPlan): Option[String] = plan.collectFirst { case StreamLeaf(stream) =>
-    stream.place.getOrElse(s"of the source ${stream.sourceName}")
-  }
+  private def streamBelow(plan: LogicalPlan): Option[String] =
+    plan.collectFirst { case StreamLeaf(stream) => called(stream) }
+
+  private def called(stream: StreamLeaf): String = stream.place.getOrElse(s"of the source ${stream.sourceName}")
 }

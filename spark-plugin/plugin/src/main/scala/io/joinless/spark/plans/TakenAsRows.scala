@@ -17,12 +17,5 @@ final case class TakenAsRows(child: LogicalPlan) extends UnaryNode {
 object TakenAsRows {
 
   /** The plan without these marks; `eq` where it has none. */
-  def removed(plan: LogicalPlan): LogicalPlan = plan.transformDownWithSubqueries { case marked: TakenAsRows =>
-    below(marked)
-  }
-
-  private def below(plan: LogicalPlan): LogicalPlan = plan match {
-    case TakenAsRows(child) => below(child)
-    case other => other
-  }
+  def removed(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries { case TakenAsRows(child) => child }
 }

@@ -78,12 +78,11 @@ final case class BlockLayout(
 
   /** Why results can have any time in a column of a leaf, however old, where it is an event time and they can. */
   def unbounded(column: Attribute): Option[MetForEver] = bounds.unbounded(column).map { case (r, Boundless(by)) =>
-    val name = if (TimeSpec.isWindow(column.dataType)) s"${column.name}.end" else column.name
     val other = block.leaves(by)
     // a time that the query does not read is there all the same
     def unread = other.plan.collectFirst { case timed: EventTimeWatermark => timed.eventTime.name }
     val timeOfBy = other.attributes.find(Conditions.isEventTime).map(_.name).orElse(unread)
-    MetForEver(block.leaves(r).name, name, other.name, timeOfBy)
+    MetForEver(block.leaves(r).name, TimeSpec.nameOf(column), other.name, timeOfBy)
   }
 
   private[rules] val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>

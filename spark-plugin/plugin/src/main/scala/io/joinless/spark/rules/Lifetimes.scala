@@ -96,10 +96,7 @@ final private[rules] class Lifetimes(
       val bounds = boundsOf(own, sort)
       s -> sort.times.flatMap { case (time, lag) => bounds(time, column).map(TimeBounds.sum(_, lag)) }.minOption
     }
-    lags.collectFirst { case (s, None) => Boundless(s) }.toLeft(math.max(
-      lags.flatMap(_._2).maxOption.getOrElse(0L),
-      0L
-    ))
+    lags.collectFirst { case (s, None) => Boundless(s) }.toLeft((0L +: lags.flatMap(_._2)).max)
   }
 
   /** What holds of times where rows of these sorts meet: the same of all that are no part of a union. */

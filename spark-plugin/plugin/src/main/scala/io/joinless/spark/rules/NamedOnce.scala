@@ -15,9 +15,7 @@ private[spark] object NamedOnce {
 
   /** The plan; `eq` where all names differ. */
   def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp { case project: Project =>
-    val list = renamed(project.projectList)
-    if (list.zip(project.projectList).forall { case (now, before) => now eq before }) project
-    else project.copy(projectList = list)
+    project.copy(projectList = renamed(project.projectList))
   }
 
   private def renamed(list: Seq[NamedExpression]): Seq[NamedExpression] = {

@@ -1,6 +1,7 @@
 package io.joinless.spark.spec
 
 import io.joinless.engine.query.JoinTree
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.types.{DataType, StructType, TimestampType}
 
 /** What a query says of one stateful node, and the join tree chosen for it: what is stored, what joins, what comes out. Nothing
@@ -166,6 +167,9 @@ final case class TimeSpec(ordinal: Int, after: Long)
 
 object TimeSpec {
   def isTime(dataType: DataType): Boolean = dataType == TimestampType || isWindow(dataType)
+
+  /** The time that a column is, or has: that of a window is its end. */
+  def nameOf(column: Attribute): String = if (isWindow(column.dataType)) s"${column.name}.end" else column.name
 
   /** Whether it is the type of Spark's windows in time. */
   def isWindow(dataType: DataType): Boolean = dataType match {
