@@ -26,8 +26,6 @@ val common = Seq(
     "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
   ),
   Test / fork := true,
-  // The reporter finds by it whose processor time it writes down.
-  Test / envVars += "JOINLESS_PROJECT" -> name.value,
   Test / testOptions += Tests.Argument(
     TestFrameworks.ScalaTest,
     "-oDF",
@@ -44,18 +42,11 @@ lazy val engine = (project in file("spark-plugin/engine"))
     libraryDependencies += "org.scala-lang" % "scala-compiler" % scalaVersion.value % "test-internal",
     // Small thread stacks on purpose: nothing in the engine may recurse over data.
     Test / javaOptions ++= Seq("-Xmx3g", "-XX:+UseSerialGC"),
-    // Mutants live shorter than C2 takes to compile them: they have a process of their own, without it.
-    Test / testGrouping := {
-      val options = (Test / forkOptions).value
-      val withoutC2 = options
-        .withRunJVMOptions(options.runJVMOptions :+ "-XX:TieredStopAtLevel=1")
-        .withEnvVars(options.envVars + ("JOINLESS_PROJECT" -> "joinless-mutants"))
-      val (mutants, others) = (Test / definedTests).value.partition(_.name.startsWith("io.joinless.engine.mutants."))
-      Seq(
-        Tests.Group("mutants", mutants, Tests.SubProcess(withoutC2)),
-        Tests.Group("engine", others, Tests.SubProcess(options))
-      )
-    }
+    TestProcess.groups(
+      TestProcess(Seq("io.joinless.engine.")),
+      // Mutants live shorter than C2 takes to compile them: they have a process of their own, without it.
+      TestProcess(Seq("io.joinless.engine.mutants."), Seq("-XX:TieredStopAtLevel=1"))
+    )
   )
 
 /** Writes down, for the code, what this file says of versions. */
@@ -86,12 +77,17 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
     name := "joinless-spark",
     libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
     Test / javaOptions ++= sparkJavaOptions ++ Seq(
-      "-Xmx4g",
+      "-Xmx3g",
       "-Xmn768m", // what a batch leaves behind dies young
       "-XX:MetaspaceSize=512m",
       "-XX:+UseSerialGC",
       "-XX:TieredStopAtLevel=1",
       "-XX:ReservedCodeCacheSize=240m"
+    ),
+    // Two processes that take about as long as each other.
+    TestProcess.groups(
+      TestProcess(Seq("io.joinless.spark.", "org.apache.spark.")),
+      TestProcess(Seq("time.", "exec.", "recovery.").map("io.joinless.spark." + _))
     ),
     Compile / sourceGenerators += built,
     Test / packageBin / artifactPath := crossTarget.value / "joinless-spark-tests.jar",
@@ -164,7 +160,7 @@ lazy val suites = (project in file("spark-plugin/suites"))
     }
   )
 
-// The tests of the engine compute, those of the plugin mostly wait: side by side they take as long as the plugin's alone.
+// Of four processes with tests three at a time: they wait, too.
 Global / concurrentRestrictions := Seq(
   Tags.limitAll(4),
   Tags.limit(Tags.ForkedTestGroup, 3),

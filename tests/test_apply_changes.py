@@ -179,7 +179,36 @@ def test_batches_without_a_net_change_touch_nothing(target: Target) -> None:
     for batch_id, changes in enumerate(([], [(row, 1), (row, -1)])):
         joinless.apply_changes(target.name, app_id="writer")(target.changes(changes), batch_id)
         joinless.apply_changes(target.name, "k", app_id="writer")(target.changes(changes), batch_id)
-    assert target.version() == 0
+    assert target.version() == 1  # batch 0 has noted who fills the table
+
+
+def test_a_table_that_two_queries_found_empty_belongs_to_the_later_one(target: Target) -> None:
+    def apply(writer: str, batch_id: int, *changes: tuple[Row, int], shared: bool = False) -> None:
+        apply = joinless.apply_changes(target.name, app_id=writer, shared=shared)
+        apply(target.changes(changes, "weight"), batch_id)
+
+    one, two, three = (1, "a", 0.5), (2, "b", None), (3, "c", 1.5)
+    apply("it's one", 0)
+    apply("two", 0)
+    apply("two", 0)  # comes again
+    with pytest.raises(joinless.ApplyChangesError) as refused:
+        apply("it's one", 1, (one, 1))
+    assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.TARGET_TAKEN"
+    assert "The writer it's one fills" in str(refused.value)
+    assert "a later one, two, has begun" in str(refused.value)
+    target.rows.clear()
+    apply("two", 1, (one, 1))
+    apply("others", 0, (three, 1), shared=True)
+    apply("two", 2, (one, -1), (two, 2))
+    target.check()
+    # emptied by its writer, it can be begun by another one, whose first batch has rows
+    apply("others", 1, (three, -1), shared=True)
+    apply("two", 3, (two, -2))
+    apply("it's three", 0, (one, 1))
+    with pytest.raises(joinless.ApplyChangesError, match="a later one, it's three,"):
+        apply("two", 4, (one, 1))
+    target.rows[one] -= 1
+    target.check()
 
 
 def test_a_batch_counts_once_per_app_id_and_leaves_no_setting_behind(target: Target) -> None:
@@ -417,4 +446,4 @@ def test_the_error_of_a_batch_stops_the_stream_and_has_its_name(target: Target, 
     error = joinless.error(query)
     assert error is not None
     assert error.getCondition() == "JOINLESS_APPLY_CHANGES.ROW_NOT_IN_TARGET"
-    assert target.version() == 0
+    assert target.session.table(target.name).isEmpty()

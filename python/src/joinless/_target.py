@@ -27,6 +27,9 @@ from joinless.errors import ApplyChangesError
 #: What Spark says, or Delta, where a session has none of Delta, or some of it.
 _LACKS_DELTA = re.compile(r"\[(DATA_SOURCE_NOT_FOUND|DELTA_CONFIGURE_SPARK_SESSION\w*)\] [^.\n]*")
 
+#: The property of a target that names the writer which found it empty: the app id of its commits.
+_WRITER = "joinless.writer"
+
 #: Where Spark keeps the type that a column of strings was declared with.
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 
@@ -118,6 +121,23 @@ class Target:
             raise self.error("TARGET_NOT_DELTA", format=str(detail["format"]))
         return list(detail["partitionColumns"])
 
+    def claim(self, session: SparkSession, app_id: str) -> None:
+        """Says in the table that this writer fills it, where it is empty. A writer that found it empty before and is
+        alive learns it by `check_writer`. A table that holds rows is left alone: its commit refuses it, or skips a
+        batch that comes again."""
+        if self._writer(session) != app_id and session.table(self.name).isEmpty():
+            session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{_WRITER}' = {_literal(app_id)})")
+
+    def check_writer(self, session: SparkSession, app_id: str) -> None:
+        """Raises where another writer has found the table empty since this one did."""
+        if (writer := self._writer(session)) not in (None, app_id):
+            raise self.error("TARGET_TAKEN", writer=str(writer), app_id=app_id)
+
+    def _writer(self, session: SparkSession) -> str | None:
+        """The writer that the table names; none where it was begun by an earlier release, or by shared writers."""
+        rows = session.sql(f"SHOW TBLPROPERTIES {self.name}").where(F.col("key") == _WRITER).collect()
+        return str(rows[0]["value"]) if rows else None
+
     def check_key(self, session: SparkSession, names: list[str]) -> None:
         """Raises where two rows have one key."""
         columns = [F.col(quoted(name)) for name in names]
@@ -156,6 +176,10 @@ def _has_entries(session: SparkSession, checkpoint: str, log: str) -> bool:
         return not session.read.text(f"{checkpoint}/{log}").isEmpty()
     except AnalysisException:  # there is no such folder
         return False
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _fold(session: SparkSession) -> Callable[[str], str]:

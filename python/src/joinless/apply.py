@@ -7,6 +7,8 @@ in one commit, or raises and leaves ``R``. Invariants:
 - each commit carries (app id, batch id) as a transaction of Delta's, so that a batch that comes again changes nothing;
 - what would make the target differ from ``R + D`` fails the commit itself, not a check before it: no other writer can
   slip in between. So does batch 0 over a target that is not empty; as a repetition it is skipped, like any other;
+- of two writers that found the target empty the later one fills it: batch 0 notes its writer in the table before it
+  looks whether there are rows, and each later batch reads the note;
 - values go in as they are: −0.0 stays −0.0, and only a row that is the same to the bit of its zeros is deleted.
 
 Cost: with a key one MERGE on it. Without, a batch that deletes reads the target once more, to count copies; a batch
@@ -61,8 +63,8 @@ def apply_changes(
 
     Raises (from the function, with nothing written):
         ApplyChangesError: ``JOINLESS_APPLY_CHANGES.`` and what is wrong: the target does not exist, is no Delta table,
-            has other columns, is not empty in batch 0 or would not keep a value, the key is not unique, a deleted row
-            is not there; docs/reference.md lists them all.
+            has other columns, is not empty in batch 0, is filled by another query or would not keep a value, the key
+            is not unique, a deleted row is not there; docs/reference.md lists them all.
         TypeError, ValueError: from `apply_changes` itself, an argument of another kind.
     """
     _arguments.text("joinless.apply_changes", "target", target)
@@ -100,10 +102,14 @@ class _Applier:
                 deletes = changes.agg(*totals, self._lost(columns, key is not None).alias("lost")).first()
                 if deletes is not None and deletes["lost"] is not None:
                     raise self.target.error("VALUE_NOT_KEPT", value=deletes["lost"])
+                if must_be_empty:
+                    self.target.claim(session, app_id)
                 if deletes is None or deletes["all"] == 0:
                     if must_be_empty:
                         self._on_empty_target(session, session.range(1)).collect()
                     return
+                if not must_be_empty and not self.shared:
+                    self.target.check_writer(session, app_id)
                 if key is not None and not must_be_empty:
                     self._check_key(session, [names[i] for i in key])
                 source = self._on_empty_target(session, changes) if must_be_empty else changes

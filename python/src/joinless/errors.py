@@ -172,6 +172,13 @@ APPLY_CHANGES = {
         "The target <target> cannot be read as a table. Create it before the query starts: "
         "CREATE TABLE <target> (<columns>) USING delta.",
     ),
+    "JOINLESS_APPLY_CHANGES.TARGET_TAKEN": (
+        "55000",
+        "The writer <app_id> fills the target <target>, and a later one, <writer>, has begun with the same table while "
+        "it was empty: each row would be there twice. The later one can go on. Give this one a table and a checkpoint "
+        "of its own. Where both fill the table on purpose, write the changes by "
+        "joinless.apply_changes(..., shared=True).",
+    ),
     "JOINLESS_APPLY_CHANGES.UNKNOWN_CHANGE_TYPE": (
         "22023",
         "A row for the target <target> says <found>, which is neither an insertion nor a deletion. Known are insert, "

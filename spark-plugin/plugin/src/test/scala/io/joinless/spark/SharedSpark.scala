@@ -43,7 +43,10 @@ object SharedSpark {
       .config("spark.ui.retainedStages", "20")
       .config("spark.ui.retainedTasks", "200")
       .config("spark.sql.ui.retainedExecutions", "20")
-      .config("spark.sql.warehouse.dir", System.getProperty("java.io.tmpdir") + "/joinless-warehouse")
+      .config(
+        "spark.sql.warehouse.dir",
+        s"${System.getProperty("java.io.tmpdir")}/joinless-warehouse-${ProcessHandle.current.pid}"
+      )
       .config("spark.sql.streaming.forceDeleteTempCheckpointLocation", "true")
       .config("spark.log.level", "WARN")
       .getOrCreate()

@@ -13,9 +13,9 @@ import org.scalatest.events._
 
 /** Writes down how much processor time each suite takes: `.build/times/scala.tsv`, a line `seconds, wall seconds, tests, suite` each.
   *
-  * It runs in the process of sbt and asks the system about the process that runs the suite, which has the name of its
-  * project in its environment. Suites of a project run one after the other. Where the system has no `/proc`, nothing is
-  * written.
+  * It runs in the process of sbt and asks the system about the process that runs the suite, which has the first letters of
+  * its suites' names in its environment. Suites of a process run one after the other. Where the system has no `/proc`,
+  * nothing is written.
   */
 final class SuiteTimes extends Reporter {
   import SuiteTimes._
@@ -52,19 +52,27 @@ private object SuiteTimes {
     val _ = Files.write(file, line.getBytes(UTF_8), CREATE, APPEND)
   }
 
+  /** What a process has in its environment: the prefixes of its suites' names. */
+  private val Prefixes = "JOINLESS_SUITES="
+
   /** Processor time of the process of a suite and of those it started, and the time of day. */
   final private case class Reading(ticks: Long, nanos: Long)
 
   private object Reading {
 
     def of(suite: String): Reading = {
-      val project =
-        if (suite.startsWith("io.joinless.engine.mutants.")) "joinless-mutants"
-        else if (suite.startsWith("io.joinless.engine.")) "joinless-engine"
-        else "joinless-spark"
-      val process = ProcessHandle.current.descendants.iterator.asScala.find { process =>
-        read(process, "environ").split('\u0000').contains(s"JOINLESS_PROJECT=$project")
-      }
+      def fits(process: ProcessHandle) = read(process, "environ")
+        .split('\u0000')
+        .filter(_.startsWith(Prefixes))
+        .flatMap(_.drop(Prefixes.length).split(','))
+        .filter(suite.startsWith)
+        .map(_.length)
+        .maxOption
+      val fitting = for {
+        process <- ProcessHandle.current.descendants.iterator.asScala.toSeq
+        length <- fits(process)
+      } yield length -> process
+      val process = fitting.maxByOption(_._1).map(_._2)
       Reading(process.fold(0L)(tree), System.nanoTime())
     }
 
