@@ -437,6 +437,33 @@ def test_batch_0_that_is_repeated_after_its_write_is_not_refused(
     target.check()
 
 
+@pytest.mark.parametrize("later", [1, 2])
+def test_a_checkpoint_that_is_an_older_copy_is_refused(
+    target: Target, tmp_path: Path, later: int, subtests: pytest.Subtests
+) -> None:
+    target.session.conf.set("spark.databricks.delta.commitInfo.userMetadata", "nightly")
+    stream = Stream(target, tmp_path)
+    for batch in range(later + 1):
+        stream.arrive(batch, f"{batch},a,0.5,insert\n")
+        stream.run()
+        if batch == 0:
+            shutil.copytree(stream.checkpoint, tmp_path / "copy")
+    newest = DeltaTable.forPath(target.session, target.path).history(1).collect()[0]
+    assert newest["userMetadata"].startswith('nightly {"joinless"')
+    stream.checkpoint.rename(tmp_path / "newest")
+    (tmp_path / "copy").rename(stream.checkpoint)
+    query = stream.start()
+    with pytest.raises(PySparkException, match=rf"CHECKPOINT_BEHIND.* holds batch {later} .* another batch 1:"):
+        query.awaitTermination()
+    with subtests.test("the newest one goes on, as the error advises"):
+        shutil.rmtree(stream.checkpoint)
+        (tmp_path / "newest").rename(stream.checkpoint)
+        stream.arrive(later + 1, f"{later + 1},a,0.5,insert\n")
+        stream.run()
+        target.rows = Counter((batch, "a", 0.5) for batch in range(later + 2))
+        target.check()
+
+
 def test_the_error_of_a_batch_stops_the_stream_and_has_its_name(target: Target, tmp_path: Path) -> None:
     stream = Stream(target, tmp_path)
     stream.arrive(0, "1,a,0.5,delete\n")

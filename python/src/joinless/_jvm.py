@@ -83,6 +83,15 @@ def active_query(name_or_id: str) -> StreamingQuery:
     return StreamingQuery(_python_api(session._jvm).query(name_or_id))
 
 
+def planned_at(session: SparkSession, query_id: str, batch_id: int) -> int | None:
+    """When the running query of that id has planned a batch, in milliseconds since 1970: the same where it runs again.
+    None where there is no such query, or no jar."""
+    if not _is_loaded(session._jvm):
+        return None
+    planned = _python_api(session._jvm).plannedAt(query_id, batch_id)
+    return None if planned is None else int(planned)
+
+
 def errors_of_functions() -> list[BaseException]:
     """What functions given to ``foreachBatch`` have raised: Spark passes on the text, and PySpark keeps the error."""
     gateway = SparkContext._gateway

@@ -20,6 +20,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from joinless._batches import BatchNote, newest_note
 from joinless._net import CHANGE_TYPE, WEIGHT, quoted
 from joinless._refusals import JSON
 from joinless.errors import ApplyChangesError
@@ -137,6 +138,15 @@ class Target:
         """The writer that the table names; none where it was begun by an earlier release, or by shared writers."""
         rows = session.sql(f"SHOW TBLPROPERTIES {self.name}").where(F.col("key") == _WRITER).collect()
         return str(rows[0]["value"]) if rows else None
+
+    def check_batch(self, session: SparkSession, note: BatchNote) -> None:
+        """Raises where the table holds a later batch of this writer, or another one of this number: then its checkpoint
+        is an older copy of what has filled the table, and Delta would skip the batch as a repetition."""
+        newest = newest_note(session, self.name, note.writer)
+        if newest is None or newest.batch < note.batch:
+            return
+        if newest.batch > note.batch or newest.planned != note.planned:
+            raise self.error("CHECKPOINT_BEHIND", newest=str(newest.batch), batch=str(note.batch), app_id=note.writer)
 
     def check_key(self, session: SparkSession, names: list[str]) -> None:
         """Raises where two rows have one key."""

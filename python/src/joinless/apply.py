@@ -4,7 +4,8 @@ Let ``R`` be the target as a bag and ``D`` the signed bag of a batch: the functi
 in one commit, or raises and leaves ``R``. Invariants:
 
 - the batch is computed once, by one action that touches all its partitions;
-- each commit carries (app id, batch id) as a transaction of Delta's, so that a batch that comes again changes nothing;
+- each commit carries (app id, batch id) as a transaction of Delta's, so that a batch that comes again changes nothing.
+  It says when the batch was planned, too: another batch of that number, of an older copy of the checkpoint, fails;
 - what would make the target differ from ``R + D`` fails the commit itself, not a check before it: no other writer can
   slip in between. So does batch 0 over a target that is not empty; as a repetition it is skipped, like any other;
 - of two writers that found the target empty the later one fills it: batch 0 notes its writer in the table before it
@@ -12,20 +13,21 @@ in one commit, or raises and leaves ``R``. Invariants:
 - values go in as they are: −0.0 stays −0.0, and only a row that is the same to the bit of its zeros is deleted.
 
 Cost: with a key one MERGE on it. Without, a batch that deletes reads the target once more, to count copies; a batch
-that only inserts is appended. A batch without changes touches nothing. Only public PySpark and Delta SQL are used.
+that only inserts is appended. A batch without changes touches nothing. Only public PySpark and Delta SQL are used,
+and Joinless's own jar, where it is there, to ask when a batch was planned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
-from joinless import _arguments, _net
+from joinless import _arguments, _jvm, _net
+from joinless._batches import BatchNote, transaction
 from joinless._net import cells, quoted
 from joinless._refusals import JSON, named_errors, refusal
 from joinless._target import Target, is_lost
@@ -84,13 +86,18 @@ class _Applier:
     def __call__(self, df: DataFrame, batch_id: int) -> None:
         _arguments.batch("joinless.apply_changes", df, batch_id)
         session = df.sparkSession
-        app_id = self.app_id or _query_id(session)
+        query_id = _query_id(session)
+        app_id = self.app_id or query_id
         if app_id is None:
             raise self.target.error("NO_APP_ID")
+        planned = None if query_id is None else _jvm.planned_at(session, query_id, batch_id)
+        note = BatchNote(app_id, batch_id, planned)
         columns = self.target.columns_of(df)
         names = list(columns)
         if self.partitions is None:
             self.partitions = self.target.check_is_delta(session)
+            if planned is not None:  # the first batch after a start: only there a checkpoint can be another one
+                self.target.check_batch(session, note)
         net = _net.net(df, names)
         key = None if self.key is None else self.target.resolved_key(session, self.key, names)
         changes = (net if key is None else _net.by_key(net, key, names)).persist()
@@ -113,7 +120,7 @@ class _Applier:
                 if key is not None and not must_be_empty:
                     self._check_key(session, [names[i] for i in key])
                 source = self._on_empty_target(session, changes) if must_be_empty else changes
-                with _transaction(session, app_id, batch_id):
+                with transaction(session, note):
                     if key is not None:
                         self._merge_by_key(session, source, key, columns)
                     elif deletes["deletes"]:
@@ -226,28 +233,6 @@ def _matches(columns: dict[str, DataType], prefix: str) -> str:
 
 def _list(names: list[str]) -> str:
     return ", ".join(map(quoted, names))
-
-
-# -- Delta's transactions --------------------------------------------------------------------------------------------
-
-_TRANSACTION = "spark.databricks.delta.write."
-
-
-@contextmanager
-def _transaction(session: SparkSession, app_id: str, batch_id: int) -> Iterator[None]:
-    """Writes of the session inside are a batch of an application to Delta: done once, then skipped."""
-    settings = {f"{_TRANSACTION}txnAppId": app_id, f"{_TRANSACTION}txnVersion": str(batch_id)}
-    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
-    try:
-        for name, value in settings.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        for name, earlier in before.items():
-            if earlier is None:
-                session.conf.unset(name)
-            else:
-                session.conf.set(name, earlier)
 
 
 def _query_id(session: SparkSession) -> str | None:

@@ -112,6 +112,12 @@ class SparkVersionError(JoinlessError):
 
 #: Conditions of ``joinless.apply_changes``, in the same form.
 APPLY_CHANGES = {
+    "JOINLESS_APPLY_CHANGES.CHECKPOINT_BEHIND": (
+        "55000",
+        "The target <target> holds batch <newest> of the writer <app_id>, and the checkpoint goes on with another "
+        "batch <batch>: it is an older copy of the one that has filled the table. Changes would be lost. Fill an empty "
+        "table with a new checkpoint, or bring the newest checkpoint back.",
+    ),
     "JOINLESS_APPLY_CHANGES.COLUMNS_DIFFER": (
         "42K0G",
         "The changes have the columns (<result>), the target <target> has (<columns>). Make names and types equal: "

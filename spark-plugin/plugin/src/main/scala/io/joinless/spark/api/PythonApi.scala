@@ -95,6 +95,13 @@ object PythonApi {
   /** Where a running query keeps its checkpoint. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
 
+  /** When a running query has planned a batch, in milliseconds since 1970; null where no query of that id runs. */
+  def plannedAt(id: String, batch: Long): java.lang.Long = Plans.active
+    .find(_.id.toString == id)
+    .flatMap(Plans.plannedAt(_, batch))
+    .map(java.lang.Long.valueOf)
+    .orNull
+
   /** @param deltas of a block whose changes are asked
     * @param groups the groups that are kept, in words
     * @param whole what the whole query costs, where it is more than a block

@@ -25,9 +25,17 @@ object Plans {
   }
 
   /** Where a query keeps its checkpoint. */
-  def checkpoint(query: StreamingQuery): String = query match {
-    case wrapper: StreamingQueryWrapper => wrapper.streamingQuery.resolvedCheckpointRoot
-    case execution: StreamExecution => execution.resolvedCheckpointRoot
+  def checkpoint(query: StreamingQuery): String = execution(query).resolvedCheckpointRoot
+
+  /** When a batch was planned, in milliseconds since 1970: the same where it runs again, another one where it is planned
+    * again with the same number.
+    */
+  def plannedAt(query: StreamingQuery, batch: Long): Option[Long] =
+    execution(query).offsetLog.get(batch).flatMap(_.metadataOpt).map(_.batchTimestampMs)
+
+  private def execution(query: StreamingQuery): StreamExecution = query match {
+    case wrapper: StreamingQueryWrapper => wrapper.streamingQuery
+    case execution: StreamExecution => execution
     case other => throw new IllegalArgumentException(s"not a classic streaming query: $other")
   }
 }

@@ -1,0 +1,81 @@
+"""What the commits of a target say of the batches in them, so that a batch is told from another one of its number.
+
+Delta remembers the last number of each writer, and skips a batch that is not newer. That is right for a batch that
+comes again, and wrong for what a checkpoint plans anew after it was brought back from an older copy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+_DELTA = "spark.databricks.delta."
+_SAID_OF_COMMITS = f"{_DELTA}commitInfo.userMetadata"
+
+#: How many commits are looked at for one of a writer: first a few, as a view alone in its table needs.
+_COMMITS = (20, 1000)
+
+
+@dataclass(frozen=True)
+class BatchNote:
+    """Who wrote a batch, which one it is, and when it was planned (milliseconds since 1970), which stays the same where
+    it runs again; None where nobody knows."""
+
+    writer: str
+    batch: int
+    planned: int | None
+
+    def text(self, before: str | None) -> str:
+        """The note, behind what `before` says."""
+        note = json.dumps({"joinless": asdict(self)})
+        return f"{before} {note}" if before else note
+
+    @staticmethod
+    def of(text: str | None) -> BatchNote | None:
+        """The note in what a commit says."""
+        start = (text or "").rfind('{"joinless"')
+        if text is None or start < 0:
+            return None
+        try:
+            return BatchNote(**json.loads(text[start:])["joinless"])
+        except (ValueError, TypeError, KeyError):  # somebody else's
+            return None
+
+
+def newest_note(session: SparkSession, target: str, writer: str) -> BatchNote | None:
+    """Of the newest commit of a writer; None where the last thousand commits have none."""
+    for commits in _COMMITS:
+        history = session.sql(f"DESCRIBE HISTORY {target} LIMIT {commits}").select("version", "userMetadata")
+        rows = history.orderBy(F.desc("version")).collect()
+        notes = (BatchNote.of(row["userMetadata"]) for row in rows)
+        if found := next((note for note in notes if note and note.writer == writer), None):
+            return found
+        if len(rows) < commits:
+            return None
+    return None
+
+
+@contextmanager
+def transaction(session: SparkSession, note: BatchNote) -> Iterator[None]:
+    """Writes of the session inside are a batch of a writer to Delta: done once, then skipped."""
+    settings = {
+        f"{_DELTA}write.txnAppId": note.writer,
+        f"{_DELTA}write.txnVersion": str(note.batch),
+        _SAID_OF_COMMITS: note.text(session.conf.get(_SAID_OF_COMMITS, None)),
+    }
+    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
+    try:
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, earlier in before.items():
+            if earlier is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, earlier)
