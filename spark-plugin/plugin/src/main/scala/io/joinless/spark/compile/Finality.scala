@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, MetForEver, Reason, StreamRef, UnboundedTime}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, MetForEver, Reason, StreamRef, UnboundedTime, WindowTexts}
 import io.joinless.spark.rules.{
   BlockLayout,
   Boundless,
@@ -127,7 +127,7 @@ private[compile] object Finality {
     else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
       val groups = purpose.map(_.tells).getOrElse(
         if (grouping.keys.isEmpty) "the group of all rows"
-        else s"groups by ${grouping.keys.map(Names.of).mkString(", ")}"
+        else s"groups by ${grouping.keys.map(key => WindowTexts.short(Names.of(key))).mkString(", ")}"
       )
       never(
         s"$groups can change for ever",
@@ -142,8 +142,13 @@ private[compile] object Finality {
 
   /** What a condition lacks by which rows have partners: a bound, or the watermark of a time that it compares. */
   private def ofPartners(grouping: GroupCompiler.Grouping): String = {
-    val compared = grouping.keys.map(_.toAttribute).filter(_.dataType == TimestampType)
-    if (compared.isEmpty || compared.exists(Conditions.isEventTime))
+    // a computed column has the text of what it is as its name
+    val (missing, times) =
+      grouping.keys.filter(_.dataType == TimestampType).partition(_.name == Literal(null, TimestampType).sql)
+    val compared = times.map(_.toAttribute)
+    if (missing.nonEmpty)
+      "The condition compares a time that rows without a partner in an outer join below do not have: let it compare one that each row has, such as that of a LEFT JOIN's left side."
+    else if (compared.isEmpty || compared.exists(Conditions.isEventTime))
       "Let the condition of the join, EXISTS or IN bound the times of both sides, as that of an inner join, and give both a watermark."
     else {
       val names = compared.map(_.name).distinct.mkString(", ")

@@ -37,7 +37,7 @@ abstract private class GroupsTask(
   var removed = 0L
   var told = 0L
 
-  /** Rows of groups that are closed, or never close. */
+  /** Rows of groups that are closed. */
   var late = 0L
 
   /** When the next group closes, once all changes are told. Milliseconds. */
@@ -48,6 +48,9 @@ abstract private class GroupsTask(
   /** Whether the group takes rows. */
   protected def takes(group: UnsafeRow): Boolean
 
+  /** Whether a group that takes none is closed. */
+  protected def isClosed(group: UnsafeRow): Boolean = false
+
   /** What is told of groups; rows may be the same object each time. */
   protected def telling: Iterator[UnsafeRow]
 
@@ -55,7 +58,8 @@ abstract private class GroupsTask(
     val key = UnsafeProjection.create(keys.toArray)
     TouchedGroups.adding(rows.foreach { row =>
       val (group, totals) = (key(row), row.getBinary(keys.size))
-      if (takes(group)) groups(group).add(totals) else late += GroupTotals.rowsIn(totals)
+      if (takes(group)) groups(group).add(totals)
+      else if (isClosed(group)) late += GroupTotals.rowsIn(totals)
     })
     if (keys.isEmpty) { val _ = groups(key(InternalRow.empty)) }
   }
@@ -201,6 +205,8 @@ final private class ClosingGroups(
     val time = times.of(group)
     time > lateUntil && time != Long.MaxValue
   }
+
+  override protected def isClosed(group: UnsafeRow): Boolean = times.of(group) <= lateUntil
 
   override protected def telling: Iterator[UnsafeRow] =
     groups.iterator.flatMap { case (group, batch) => came(group, batch) } ++ closed

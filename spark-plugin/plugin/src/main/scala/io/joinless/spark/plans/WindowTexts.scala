@@ -5,19 +5,26 @@ package io.joinless.spark.plans
   */
 private[spark] object WindowTexts {
   private val Begin = "named_struct('start', knownnullable(precisetimestampconversion("
+  private val Bound = "knownnullable(precisetimestampconversion("
   private val Time = "precisetimestampconversion\\(([^()]+)\\)".r
   private val Size = "\\+ (\\d+)L\\)*$".r.unanchored
 
   /** The text with `window(ts, 10 seconds)` in the place of such arithmetic. For people; what is recorded has the arithmetic. */
-  def short(text: String): String = {
-    val begin = text.indexOf(Begin)
-    val end = if (begin < 0) -1 else closing(text, begin + "named_struct".length)
-    if (end < 0) text
-    else {
+  def short(text: String): String = replaced(text, Begin, "named_struct".length)(identity)
+    .orElse(replaced(text, Bound, "knownnullable".length)(window => s"a bound of $window"))
+    .getOrElse(text)
+
+  /** The text with the first window that begins so by its name, which stands for a whole name in quotes, too; the rest likewise. */
+  private def replaced(text: String, begins: String, bracket: Int)(called: String => String): Option[String] = {
+    val begin = text.indexOf(begins)
+    val end = if (begin < 0) -1 else closing(text, begin + bracket)
+    Option.when(end >= 0) {
       val window = text.substring(begin, end)
       val size = Size.findFirstMatchIn(window).map(m => s", ${TimeText.of(BigInt(m.group(1)))}").getOrElse("")
       val name = Time.findFirstMatchIn(window).fold("window")(m => s"window(${m.group(1)}$size)")
-      text.substring(0, begin) + name + short(text.substring(end))
+      val (before, after) = (text.substring(0, begin), text.substring(end))
+      val quoted = before.endsWith("`") && after.startsWith("`")
+      (if (quoted) before.init else before) + called(name) + short(if (quoted) after.tail else after)
     }
   }
 

@@ -5,7 +5,7 @@ import scala.util.Random
 
 import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.plans.GroupFunction
-import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape}
+import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape, TimeSpec}
 import io.joinless.spark.state.GroupArgument
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -72,6 +72,28 @@ class GroupsTaskSpec extends AnyFunSuite {
     test(s"$keys grouping columns, rows ${if (retracts) "come and go" else "come"}") {
       for (_ <- 0 until 60) check(keys, retracts)
     }
+
+  test("a row is late where its group is closed, and not where it has no time") {
+    val millis = Seq(Some(5L), None, Some(20L), None, Some(10L))
+    val rows = partial(millis.map(time => Row(time.map(_ * 1000), Some(1), None) -> 1L), 1, retracts = false)
+    val closing = shape(1, retracts = false).copy(
+      columns = IndexedSeq(ColumnSpec("time", TimestampType)),
+      closes = IndexedSeq(TimeSpec(0, 0L))
+    )
+    val store = new StoreInMemory(Seq(LongType))
+    val task =
+      new ClosingGroups(
+        closing,
+        functions(1),
+        arguments(1, retracts = false),
+        store,
+        rows,
+        lateUntil = 10,
+        watermark = 15
+      )
+    task.read()
+    assert(task.late == 2 && task.changes.isEmpty && task.nextClose == 20)
+  }
 
   test("a group that loses more rows than it has is no result") {
     val rows = partial(Seq(Row(Some(1), Some(1), None) -> -1L), 1, retracts = true)

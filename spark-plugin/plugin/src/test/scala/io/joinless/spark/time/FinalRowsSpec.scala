@@ -67,6 +67,14 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
     assert(never("SELECT x, ts FROM t ORDER BY x LIMIT 3").contains(
       "the first 3 rows, ordered by x ASC NULLS FIRST can change"
     ))
+    val bound = never("SELECT window(ts, '1 day').start AS s, COUNT(*) AS n FROM t GROUP BY 1")
+    assert(bound.contains("groups by a bound of window(ts) can change"), bound)
+    timed[Other]("ta").createOrReplaceTempView("b")
+    val padded = never(
+      s"SELECT t.x, a.ta FROM t FULL JOIN a ON a.k = t.k AND a.ta BETWEEN t.ts AND t.ts + INTERVAL 9 SECONDS " +
+        "FULL JOIN b ON b.k = t.k AND b.ta BETWEEN t.ts AND t.ts + INTERVAL 9 SECONDS"
+    )
+    assert(padded.contains("a time that rows without a partner in an outer join below do not have"), padded)
     timed[Timed]("ts").expire("ts", "1 hour").createOrReplaceTempView("t")
     assert(never(s"SELECT $w AS w, COUNT(*) AS n FROM t GROUP BY $w").contains("rows of t can be deleted"))
     assert(refused(spark.sql(
