@@ -58,8 +58,7 @@ def _late_rows(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
     watermark = batches[last - 1].eventTime.get("watermark") if last else None
     then = f"The watermark stood at {watermark} when the last of them came, in batch {batches[last].batchId}. "
     yield (
-        f"Late rows were dropped: {late:,}, of {sum(batch.numInputRows for batch in batches):,} rows that were read"
-        f"{f' ({by})' if by else ''}. {then if watermark else ''}"
+        f"Late rows were dropped: {late:,}{f' ({by})' if by else ''}. {then if watermark else ''}"
         "A longer delay in withWatermark keeps such rows. Stored rows then stay longer, and final rows come later."
     )
 

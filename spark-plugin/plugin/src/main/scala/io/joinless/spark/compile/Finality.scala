@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, MetForEver, Reason, StreamRef, UnboundedTime, WindowTexts}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, MetForEver, Reason, StreamRef, UnboundedTime}
 import io.joinless.spark.rules.{
   BlockLayout,
   Boundless,
@@ -127,7 +127,7 @@ private[compile] object Finality {
     else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
       val groups = purpose.map(_.tells).getOrElse(
         if (grouping.keys.isEmpty) "the group of all rows"
-        else s"groups by ${grouping.keys.map(key => WindowTexts.short(Names.of(key))).mkString(", ")}"
+        else s"groups by ${grouping.keys.map(Names.of).mkString(", ")}"
       )
       never(
         s"$groups can change for ever",

@@ -104,9 +104,10 @@ final case class GroupsExec(
     progress
   }
 
-  /** The columns by which its groups close. */
-  private def closing: String =
-    shape.closes.map(time => WindowTexts.short(shape.columns(time.ordinal).name)).mkString(", ")
+  /** The columns by which its groups close; of a union's parts, one or the other. */
+  private def closing: String = shape.closes.map { time =>
+    WindowTexts.short(shape.columns(time.ordinal).name).replace(" UNION ALL ", " or ")
+  }.mkString(", ")
 
   /** Whether groups would close in a batch without data. */
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
