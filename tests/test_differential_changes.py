@@ -1,4 +1,5 @@
-"""Seeded random queries over random change streams: after every batch, the changes so far add up to both oracles.
+"""Seeded random queries over random change streams: after every batch, the changes so far add up to the oracles'
+result.
 
 In every micro-batch the changes are net: no row comes and goes, and nothing goes that was not there. Every third seed
 is a streaming query, of which the complete result is read as well; of the others the micro-batches are played alone.

@@ -210,11 +210,14 @@ class ChangeRun:
         self.oracle.connection.execute(f"COPY {table.name} TO '{file}' (FORMAT parquet)")
 
     def check(self, batch: int) -> None:
-        """Fails where the changes do not add up to what an oracle has. There is no batch before anything came."""
+        """Fails where the changes do not add up to what an oracle has: DuckDB after each batch, and Spark's batch SQL,
+        which takes as long as the batch, after the middle one, where some restart, and the last one. There is no batch
+        before anything came."""
         if not self.files:
             return
         check_difference(self.case, batch, "DuckDB", self.result, self.oracle.result())
-        check_difference(self.case, batch, "Spark batch SQL", self.result, self.spark_batch())
+        if batch in (self.case.batches // 2, self.case.batches - 1):
+            check_difference(self.case, batch, "Spark batch SQL", self.result, self.spark_batch())
 
     def check_full(self, batch: int, grouped: bool) -> None:
         """Fails where the complete result, read from the checkpoint in two ways, is not the sum of its changes.

@@ -1,0 +1,41 @@
+package io.joinless.engine.mutants
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path}
+import java.security.MessageDigest
+
+import scala.jdk.CollectionConverters._
+
+import io.joinless.engine.oracle.CaseFile
+
+/** For which engine and tests all mutants have been killed: `spark-plugin/engine/killed-mutants.txt` has a hash of their sources. A run of
+  * all mutants writes it; it is committed with the change that the run was for.
+  */
+object KilledMutants {
+  private val engine = CaseFile.root.resolve("spark-plugin/engine")
+  private val file = engine.resolve("killed-mutants.txt")
+  private val Comment = "# All mutants of the engine were killed with the sources of this hash; MutantSpec writes it."
+
+  /** Not where all are asked for (JOINLESS_ALL_MUTANTS), as the long run does. */
+  def areKnown: Boolean =
+    !sys.env.contains("JOINLESS_ALL_MUTANTS") && Files.exists(file) && Files.readString(file) == text
+
+  def areNow(): Unit = { val _ = Files.writeString(file, text) }
+
+  private def text: String = s"$Comment\n$hash\n"
+
+  private lazy val hash: String = {
+    val digest = MessageDigest.getInstance("SHA-256")
+    for (source <- sources) {
+      digest.update(engine.relativize(source).toString.replace('\\', '/').getBytes(UTF_8))
+      digest.update(Files.readAllBytes(source))
+    }
+    digest.digest.map(byte => f"${byte & 0xff}%02x").mkString
+  }
+
+  private def sources: Seq[Path] = {
+    val files = Files.walk(engine.resolve("src"))
+    try files.iterator.asScala.filter(_.toString.endsWith(".scala")).toSeq.sorted
+    finally files.close()
+  }
+}
