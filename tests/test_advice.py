@@ -198,6 +198,7 @@ ELSEWHERE = {
     "JOINLESS_APPLY_CHANGES.KEY_NOT_UNIQUE": "test_a_key_that_is_not_unique_is_left_out_as_its_error_advises",
     "JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY": "test_a_table_that_holds_rows_is_filled_as_its_error_advises",
     "JOINLESS_APPLY_CHANGES.CHECKPOINT_BEHIND": "test_a_checkpoint_that_is_an_older_copy_is_refused",
+    "JOINLESS_APPLY_CHANGES.TARGET_REPLACED": "test_a_table_that_was_made_anew_is_refused",
     "JOINLESS_APPLY_CHANGES.TARGET_TAKEN": "test_a_table_that_two_queries_found_empty_belongs_to_the_later_one",
     "JOINLESS_APPLY_CHANGES.NO_APP_ID": "test_a_target_is_made_as_its_errors_tell",
     "JOINLESS_APPLY_CHANGES.NO_CHANGES": "test_a_target_is_made_as_its_errors_tell",

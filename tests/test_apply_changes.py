@@ -464,6 +464,23 @@ def test_a_checkpoint_that_is_an_older_copy_is_refused(
         target.check()
 
 
+def test_a_table_that_was_made_anew_is_refused(target: Target, tmp_path: Path) -> None:
+    stream = Stream(target, tmp_path)
+    stream.arrive(0, "1,a,0.5,insert\n")
+    stream.run()
+    shutil.rmtree(target.path)
+    writer = target.session.createDataFrame([], target.schema).write.format("delta")
+    writer.option("delta.columnMapping.mode", "name").save(target.path)
+    stream.arrive(1, "2,a,0.5,insert\n")
+    query = stream.start()
+    with pytest.raises(PySparkException, match=r"TARGET_REPLACED.*a new checkpoint"):
+        query.awaitTermination()
+    shutil.rmtree(stream.checkpoint)
+    stream.run()
+    target.rows = Counter([(1, "a", 0.5), (2, "a", 0.5)])
+    target.check()
+
+
 def test_the_error_of_a_batch_stops_the_stream_and_has_its_name(target: Target, tmp_path: Path) -> None:
     stream = Stream(target, tmp_path)
     stream.arrive(0, "1,a,0.5,delete\n")

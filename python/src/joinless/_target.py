@@ -129,13 +129,17 @@ class Target:
         if self._writer(session) != app_id and session.table(self.name).isEmpty():
             session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{_WRITER}' = {_literal(app_id)})")
 
-    def check_writer(self, session: SparkSession, app_id: str) -> None:
-        """Raises where another writer has found the table empty since this one did."""
-        if (writer := self._writer(session)) not in (None, app_id):
-            raise self.error("TARGET_TAKEN", writer=str(writer), app_id=app_id)
+    def check_writer(self, session: SparkSession, note: BatchNote) -> None:
+        """Raises where another writer has found the table empty since this one did, or this one never began with it:
+        the table is another one, or was made anew. Outside of streams nobody knows whether batch 0 has been."""
+        writer = self._writer(session)
+        if writer is None and note.planned is not None:
+            raise self.error("TARGET_REPLACED", batch=str(note.batch), app_id=note.writer)
+        if writer not in (None, note.writer):
+            raise self.error("TARGET_TAKEN", writer=str(writer), app_id=note.writer)
 
     def _writer(self, session: SparkSession) -> str | None:
-        """The writer that the table names; none where it was begun by an earlier release, or by shared writers."""
+        """The writer that the table names; none where it was begun by shared writers only."""
         rows = session.sql(f"SHOW TBLPROPERTIES {self.name}").where(F.col("key") == _WRITER).collect()
         return str(rows[0]["value"]) if rows else None
 

@@ -116,7 +116,7 @@ class _Applier:
                         self._on_empty_target(session, session.range(1)).collect()
                     return
                 if not must_be_empty and not self.shared:
-                    self.target.check_writer(session, app_id)
+                    self.target.check_writer(session, note)
                 if key is not None and not must_be_empty:
                     self._check_key(session, [names[i] for i in key])
                 source = self._on_empty_target(session, changes) if must_be_empty else changes

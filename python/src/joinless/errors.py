@@ -178,6 +178,12 @@ APPLY_CHANGES = {
         "The target <target> cannot be read as a table. Create it before the query starts: "
         "CREATE TABLE <target> (<columns>) USING delta.",
     ),
+    "JOINLESS_APPLY_CHANGES.TARGET_REPLACED": (
+        "55000",
+        "Batch <batch> of the writer <app_id> is to go into the target <target>, which its batch 0 did not fill: the "
+        "table is another one, or was made anew, and would hold later changes only. Fill an empty table with a new "
+        "checkpoint, or bring the table back.",
+    ),
     "JOINLESS_APPLY_CHANGES.TARGET_TAKEN": (
         "55000",
         "The writer <app_id> fills the target <target>, and a later one, <writer>, has begun with the same table while "

@@ -92,6 +92,8 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
       "SELECT k, COUNT(*) AS n, SUM(x) AS m, MAX(s) AS h FROM t GROUP BY k",
       "SELECT b.s, COUNT(*) AS n, SUM(a.x * CAST(b.x AS BIGINT)) AS m FROM t a JOIN t b ON a.k = b.k GROUP BY b.s",
       "SELECT b.s, COUNT(*) AS n, MIN(a.s) AS l FROM t a JOIN t b ON a.k = b.k AND a.x <> b.x GROUP BY b.s",
+      "SELECT a.k, a.s FROM t a WHERE NOT EXISTS (SELECT 1 FROM t b WHERE a.k = b.k AND a.x < b.x)",
+      "SELECT a.k, a.s FROM t a WHERE a.x IN (SELECT b.x FROM t b WHERE b.k = 2) OR a.k = 3",
       "SELECT s, x, SUM(x) OVER (PARTITION BY k ORDER BY s) AS m FROM t",
       "SELECT s, x FROM t ORDER BY x DESC LIMIT 2"
     )
