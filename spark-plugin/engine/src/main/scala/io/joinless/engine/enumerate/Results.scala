@@ -6,8 +6,9 @@ package io.joinless.engine.enumerate
   * while (results.next()) emit(results.rows, results.weight)
   *
   * val run = new Run
-  * while (results.next(run))                       // the other relations' rows and the weight are those of all
-  *   for (i <- 0 until run.size) emit(results.rows.updated(run.relation, run.row(i)), results.weight)
+  * while (results.next(run)) // the other relations' rows and the weight are those of all
+  *   for (i <- 0 until run.size)
+  *     emit(results.rows.updated(run.relation, run.row(i)), results.weight)
   * }}}
   */
 trait Results {

@@ -7,9 +7,11 @@ import scala.collection.immutable.BitSet
   * joined (algorithms A7).
   *
   * {{{
-  * SELECT b.src, COUNT(*) FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src GROUP BY b.src       projected: B = b.src
+  * SELECT b.src, COUNT(*) FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src
+  * GROUP BY b.src                                                      projected: B = b.src
   *
-  * [B]{a, b · c}       a row of b counts as many times as c has rows with its dst; a B counts (number of a) · (number of b·c)
+  * [B]{a, b · c}       a row of b counts as many times as c has rows with its dst;
+  *                     a B counts (number of a) · (number of b · c)
   * }}}
   * `a` and `b · c` are components. Both project B and nothing else, so they are one reduced
   * relation.

@@ -8,9 +8,11 @@ import io.joinless.engine.view.{BlockDef, Counters, RowStore, ViewTree}
   * aggregate.
   *
   * {{{
-  * rows of the base ─► components: sums per key, from the leaves to the root ─► projected rows of components, with sums
-  *                                                                                      │
-  *               results of the top, each with the product of its rows' sums       ◄────┘ view tree, if several components
+  * rows of the base ─► components: sums per key, from the leaves to the root
+  *                                                │
+  *                     projected rows of components, with their sums
+  *                                                │ view tree, if several components
+  *                     results of the top, each with the product of its rows' sums
   * }}}
   * Only [[ReducedBatch]] changes it. Invariant: a key's element is the sum, over the results of the
   * join of its subtree, of the products of their rows' contributions. The same holds for the

@@ -14,7 +14,8 @@ import io.joinless.engine.view.EdgeKeys
   *
   * stored: a(dst), b(src, dst), c(src)
   *
-  * [src]{a, b · c}     a row of a is a projected row of the component; a row of c is the key on which b and c join
+  * [src]{a, b · c}     a row of a is a projected row of the component;
+  *                     a row of c is the key on which b and c join
   * }}}
   * Below a relation, the rows of the child's input are the keys, and the parent looks up a part of
   * its own rows among them. The projected rows of a component may be the rows of several inputs;

@@ -8,7 +8,8 @@ package io.joinless.engine.tuples
   * {{{
   * heads, at 4 · key      length   tuple    tuple    tuple         a short list, oldest first
   *                        length   slot of the last tuple          a longer list
-  * pool                   ~below   tuple    tuple    …             a chunk: its header is the slot where the chain continues, 0 none
+  * pool                   ~below   tuple    tuple    …             a chunk: its header is the slot
+  *                                                                 where the chain continues, or 0
   * }}}
   * Lists have no holes: `remove` moves the last tuple into the gap. Push and remove cost O(1);
   * removal needs the slot of each tuple. Append-only lists do not keep slots: their `remove` takes

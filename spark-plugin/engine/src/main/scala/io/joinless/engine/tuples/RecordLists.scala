@@ -13,7 +13,8 @@ package io.joinless.engine.tuples
   * {{{
   * heads, per key   length | 0                            record   a list of one
   *                  length | slot of the newest record             a longer one
-  * pool             below    record   record   …          a chunk: its header is the slot where the chain continues, 0 none
+  * pool             below    record   record   …          a chunk: its header is the slot
+  *                                                        where the chain continues, or 0
   * }}}
   * Lists have no holes, which constant delay requires: `remove` moves the newest record into the
   * gap. Push and remove cost O(1); removal needs the slot of each tuple of a list of several.

@@ -7,9 +7,12 @@ import java.util.Arrays
   * `now` only grows. An id lies at the level of the highest digit in which its time differs from
   * `now`, in the slot of its own digit there:
   * {{{
-  * now = 0x1204      0x1209 → level 0, slot 9      0x12f0 → level 1, slot f      0x4000 → level 3, slot 4
+  * now = 0x1204      0x1209 → level 0, slot 9
+  *                   0x12f0 → level 1, slot f
+  *                   0x4000 → level 3, slot 4
   *
-  * now = 0x12f3      levels below 1 and the slots of level 1 before f are due; slot f is redistributed to level 0;
+  * now = 0x12f3      levels below 1 and the slots of level 1 before f are due;
+  *                   slot f is redistributed to level 0;
   *                   higher levels, and slots behind f, stay as they are
   * }}}
   * So each move brings an id to a lower level. Cost: O(1) for `put`. Over its whole life an id is

@@ -8,11 +8,11 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
 
 /** The order in which the net changes of a batch are applied. No view changes here.
   *
-  * 1. deletions, except those under refilled keys
-  * 1. insertions under refilled keys
-  * 1. deletions under refilled keys
-  * 1. changes of multiplicity
-  * 1. all other insertions
+  *   1. deletions, except those under refilled keys
+  *   1. insertions under refilled keys
+  *   1. deletions under refilled keys
+  *   1. changes of multiplicity
+  *   1. all other insertions
   *
   * So no combination of rows is inserted and deleted again, except the transient results that
   * [[BatchDeltas]] suppresses. The second and third step are ''same-key replacements'' (algorithms

@@ -10,7 +10,7 @@ import io.joinless.engine.view.ViewTree
   *
   * {{{
   * changes.foreach(c => batch.add(c.input, c.roles, c.weight, c.words, c.words.length))
-  * batch.prepare()                                  // from here to the first next(): foreachChangedRow, before, after
+  * batch.prepare() // from here to the first next(): foreachChangedRow, before, after
   * while (batch.next()) emit(batch.rows, batch.weight)
   * }}}
   *
@@ -18,7 +18,9 @@ import io.joinless.engine.view.ViewTree
   * {{{
   * added:  +T(7,6)  +T(7,9)  −R(2,10)  −T(7,9)
   * order:  −R(2,10)    emitted: −(2,10,8,5)
-  *         +T(7,6)     emitted: +(1,10,7,6)      in the opposite order, +(2,10,7,6) and −(2,10,7,6) would be emitted, too
+  *         +T(7,6)     emitted: +(1,10,7,6)
+  *
+  * in the opposite order, +(2,10,7,6) and −(2,10,7,6) would be emitted, too
   * }}}
   *
   * A row with count m has the multiplicity max(m, 0). A change between positive counts changes a

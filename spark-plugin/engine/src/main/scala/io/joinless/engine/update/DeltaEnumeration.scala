@@ -16,10 +16,10 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
   * cursor enumerates the results of one witness after the other (algorithms A17, A24). The state of
   * the views during the enumeration, and the weight of a result:
   * {{{
-  *            V_s, counts     live views     the row's count    weight of a result
-  * insert     new             old            new                + the product of its rows' counts
-  * delete     old             old            old                − that product
-  * reweigh    unchanged       unchanged      old                (new − old) · the product of the other rows' counts
+  *            V_s, counts   live views   the row's count   weight of a result
+  * insert     new           old          new               + the product of its rows' counts
+  * delete     old           old          old               − that product
+  * reweigh    unchanged     unchanged    old               (new − old) · the others' product
   * }}}
   * Example: with R(1,10), R(2,10), S(10,7), S(10,8) and T(8,5) stored, the insertion of T(7,6) has
   * the witness S(10,7) and the results (1,10,7,6) and (2,10,7,6). S(10,7) is marked live after

@@ -11,7 +11,7 @@ import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
   * per level, so levels are work lists and nothing recurses. T(7,6) is inserted into R(a,b) ⋈
   * S(b,c) ⋈ T(c,d):
   * {{{
-  *            [B] 10 *                   4. 10 is live (*): S(10,7) is the witness, and nothing above changes
+  *            [B] 10 *                   4. 10 is live: S(10,7) is the witness; no change above
   *           /      \
   *   R (1,10) *    S (10,8) *            3. it is alive now, under a key that was in V_p already
   *                   (10,7)  0 → 1       2. S's tuples of key 7 gain support: one step
@@ -26,10 +26,10 @@ import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
   * became alive (dies) and is at the root, or whose key was (stays) in V_p and has a live tuple
   * above it. The caller enumerates the results of all witnesses, then calls `finish`, after which
   * I1 to I5 hold again:
-  * - insertion: V_s and counts are changed first, witnesses are enumerated on the new V_s and the
-  *   old live views;
-  * - deletion: simulated first, witnesses are enumerated on the unmodified views, then applied
-  *   (algorithms A20).
+  *   - insertion: V_s and counts are changed first, witnesses are enumerated on the new V_s and the
+  *     old live views;
+  *   - deletion: simulated first, witnesses are enumerated on the unmodified views, then applied
+  *     (algorithms A20).
   *
   * Cost: O(1) per change, and O(1) per step (`counters.steps`); algorithms A5 bounds the number of
   * steps. The multiplicity of a tuple has no influence.

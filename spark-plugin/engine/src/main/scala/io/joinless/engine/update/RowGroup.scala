@@ -8,10 +8,10 @@ import io.joinless.engine.view.{RelationNode, RowStore, ViewTree}
   * that row, but not on those of other rows. A single row waits for one read after the other.
   *
   * {{{
-  * rows.add(roles, row)                        // which lies in the arena of its input; until `isFull`
+  * rows.add(roles, row) // which lies in the arena of its input; until `isFull`
   * rows.ready()
   * for (i <- 0 until rows.size) insert(rows.roles(i), rows.row(i))
-  * rows.clear()                                // `drain` is these three
+  * rows.clear() // `drain` is these three
   * }}}
   * `ready` makes several passes over the group for each set of join columns: over the slots of
   * keys; over the keys, which are thereby memoized (`tuples.TupleKeys`); and over the head of each

@@ -8,7 +8,8 @@ import io.joinless.engine.tuples.KeyReader
 /** The locations of projected fields during an enumeration, chosen so that rows need not be read:
   * {{{
   * a key of the tree              at the key, which the enumeration holds
-  * few other fields               inlined with the row, in the lists that lead to it (tuples.ShownWords)
+  * few other fields               inlined with the row, in the lists that lead to it
+  *                                (tuples.ShownWords)
   * more other fields              in the row, and so are all projected fields of the relation
   * }}}
   * A ''place'' is the number of a pointer to projected words (`enumerate.Places`): place r is that

@@ -22,12 +22,12 @@ import io.joinless.engine.tuples.{
   * children = all. It is ''live'' if it is part of some result: alive, and some live tuple of the
   * parent (any, at the root) joins it.
   *
-  * - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
-  * - `state`: count, and a mark on live tuples of nodes that have children (leaves need none);
-  * - per child c: `down(c)(t)` the tuple's key on the separator (relations that read one column
-  *   share one array of these), `idx(c)` all tuples by that key, `live(c)` the live ones. All three
-  *   are null if a tuple is itself the key: then it alone has that key, and is live if it is
-  *   marked.
+  *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
+  *   - `state`: count, and a mark on live tuples of nodes that have children (leaves need none);
+  *   - per child c: `down(c)(t)` the tuple's key on the separator (relations that read one column
+  *     share one array of these), `idx(c)` all tuples by that key, `live(c)` the live ones. All
+  *     three are null if a tuple is itself the key: then it alone has that key, and is live if it
+  *     is marked.
   *
   * Enumeration continues from a tuple by the key inlined with it: in V_s the key towards the first
   * child, in the live views the key to the parent (at the root to another child).
