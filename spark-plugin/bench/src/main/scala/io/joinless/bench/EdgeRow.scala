@@ -37,9 +37,10 @@ object EdgeRow {
     }
   }
 
-  /** `(a BIGINT, dst_name STRING, b DOUBLE, src_id BIGINT, c STRING, dst_id BIGINT, d BIGINT, src_name STRING, e BIGINT)`:
-    * a vertex is a number and a name of 8 to 16 bytes. Columns are in another order, five of them
-    * are not read, and rows vary in length. `c` is the same for all rows.
+  /** `(a BIGINT, dst_name STRING, b DOUBLE, src_id BIGINT, c STRING, dst_id BIGINT,
+    * d BIGINT, src_name STRING, e BIGINT)`: a vertex is a number and a name of 8 to 16 bytes.
+    * Columns are in another order, five of them are not read, and rows vary in length. `c`
+    * is the same for all rows.
     */
   case object Wide
       extends EdgeRow(

@@ -9,7 +9,7 @@ import io.joinless.engine.tuples.{IntStack, KeyIndex, PagedWords, TupleArena}
 final class Groups(keyColumns: Int, width: Int) {
   private[this] val keys = new TupleArena(keyColumns)
   private[this] val index = new KeyIndex(keys, keyColumns, counted = true)
-  // and behind them 1 if the batch has touched the group
+  // the group's values, and behind them 1 if the batch has touched the group
   private[this] val values = new PagedWords(width + 1)
   private[this] val olds = new PagedWords(width)
   private[this] val touched = new IntStack

@@ -76,8 +76,8 @@ class ExactSumSpec extends AnyFunSuite {
     }
   }
 
-  /** The double nearest to a quotient. The digits that do not fit a tie are replaced by one digit
-    * that says whether any of them is not 0.
+  /** The double nearest to a quotient. The digits beyond those that a tie can have are
+    * replaced by a 1 if any of them is not 0.
     */
   private def quotient(sum: BigDecimal, number: BigDecimal): Double = {
     val digits = sum.divide(number, new MathContext(800, RoundingMode.DOWN))

@@ -20,7 +20,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
 
   override val rows: Array[Int] = delta.rows
 
-  // indexes of each root's touched keys
+  // per phase and component, indexes into the root's touched keys
   private[this] val phases = Array.fill(Come + 1, components.size)(new IntStack)
   private[this] var phase = Go
   private[this] var component = 0

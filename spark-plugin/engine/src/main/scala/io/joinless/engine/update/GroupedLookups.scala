@@ -77,7 +77,7 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
 
 private[update] object GroupedLookups {
   final val GroupSize = 32
-  // words; a longer row is looked up at once, so that little memory is buffered
+  // in words: a longer row is looked up at once, so that little memory is buffered
   final val LongRow = 1024
 
   /** Receives a row that was found or added. */

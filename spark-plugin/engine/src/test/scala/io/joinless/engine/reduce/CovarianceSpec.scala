@@ -14,7 +14,7 @@ import org.scalatest.funsuite.AnyFunSuite
   * maintained without the results.
   *
   * {{{
-  * R(a, x0) ⋈ S(a, b, x1) ⋈ T(b, c, x2) ⋈ U(c, y)    y ≈ k + k0·x0 + k1·x1 + k2·x2, over all or per b
+  * R(a, x0) ⋈ S(a, b, x1) ⋈ T(b, c, x2) ⋈ U(c, y)   y ≈ k + k0·x0 + k1·x1 + k2·x2, all or per b
   * }}}
   */
 class CovarianceSpec extends AnyFunSuite {
