@@ -46,8 +46,8 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] var active = false
   private[this] var opened = false
 
-  /** The last level, if its list alone determines the results: its rows count once and no residual
-    * reads them. Else null.
+  /** The last level, if its list alone determines the results: its rows count once, and no residual
+    * is evaluated there. Else null.
     */
   private[this] var innermost: Level = null
 
@@ -167,8 +167,8 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       advance(last, fresh = false)
     }
 
-  /** Whether the rows of the last level count once. Then results that differ only in these rows
-    * have the same weight.
+  /** Whether the rows of every level that can become the last one count once. Then results that
+    * differ only in the last level's row have the same weight.
     */
   private def areEqual: Boolean = !weighted || {
     var l = math.min(firstLoose, last)

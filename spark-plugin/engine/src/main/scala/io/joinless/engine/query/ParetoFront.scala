@@ -20,8 +20,10 @@ private[query] object Candidate {
     */
   private def stepDown(relation: Int): Long = if (relation < 15) 1L << (4 * (14 - relation)) else 0L
 
-  /** A relation over the best trees of its subtrees, which all move one level down. `height` is the
-    * height of the relation's own tree, which lies at the same level.
+  /** A relation over the best trees of its subtrees, which all move one level down.
+    *
+    * @param height of the relation's own tree, if it represents several relations; that tree is at
+    *     the same level
     */
   def relation(
       node: RelationNode,
@@ -69,7 +71,7 @@ private[query] object ParetoFront {
     ParetoFront(kept.sortBy(_.height))
   }
 
-  /** Combines parts of different fronts to wholes. For each height, it takes of every front the
+  /** Combines parts of different fronts into wholes. For each height, it takes of every front the
     * first candidate in the order among those no higher. No other choice can be on the front of the
     * wholes, since all measures but the height are additive.
     */

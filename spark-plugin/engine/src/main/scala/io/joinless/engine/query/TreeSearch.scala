@@ -27,13 +27,19 @@ object TreeSearch {
 
   final case class Found(tree: JoinTree, work: Long, exact: Boolean)
 
-  /** @param sizes how often each relation changes, relative to the others; 1 if unknown */
+  /** The best join tree of a graph, or the core of a cyclic one.
+    *
+    * @param sizes how often each relation changes, relative to the others; 1 if unknown
+    */
   def best(graph: Hypergraph, sizes: IndexedSeq[Double]): Either[CyclicCore, JoinTree] =
     search(graph, sizes, WorkBound).map(_.tree)
 
   def best(graph: Hypergraph): Either[CyclicCore, JoinTree] = best(graph, IndexedSeq.fill(graph.size)(1.0))
 
-  /** @param heights the height of a relation's own tree, for a relation that represents several */
+  /** The best join tree of relations that may represent several.
+    *
+    * @param heights the height of each relation's own tree
+    */
   def best(
       graph: Hypergraph,
       sizes: IndexedSeq[Double],

@@ -6,9 +6,9 @@ import java.util.Arrays
   * tree.
   *
   * An index that was never set reads as 0. So 0 means "none" throughout the engine, and references
-  * are stored plus one. The first page starts with 16 elements and doubles; a later page starts
-  * half full-size. So growing copies at most one page, and little memory is unused. `clear` frees
-  * all pages. Pages are large because each access reads the length of a page's array, and the
+  * are stored plus one. The first page starts with 16 elements and doubles; a later page starts at
+  * half its full size. So growing copies at most one page, and little memory is unused. `clear`
+  * frees all pages. Pages are large because each access reads the length of a page's array, and the
   * lengths of few pages stay in the cache. They are not larger because G1 allots separate regions
   * to an array of half a megabyte if the heap is small; elements of up to three words stay below
   * that size.

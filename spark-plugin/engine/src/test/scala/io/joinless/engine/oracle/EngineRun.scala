@@ -22,9 +22,9 @@ import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewT
   *   - a tree with all rows deleted is empty.
   *
   * A batch that was rolled back leaves no trace: applied again, by the same [[ChangeBatch]] or
-  * another, it takes as many steps. A tree rebuilt from the rows continues like the one it replaces,
-  * whether the rows are inserted as changes or restored as from a log. On append-only blocks the
-  * propagation never takes more steps than there are (tuple, child) pairs.
+  * another, it takes as many steps. A tree rebuilt from the rows continues like the one it
+  * replaces, whether the rows are inserted as changes or restored as from a log. On append-only
+  * blocks the propagation never takes more steps than there are (tuple, child) pairs.
   */
 final class EngineRun(query: Case) {
   private[this] val relations = query.relations.size
