@@ -2,13 +2,13 @@ package io.joinless.bench
 
 import java.util.Arrays
 
-/** The floor: what one would write by hand for one query and nothing else. Vertices are hashed once to dense ids, and
-  * queues of ids per vertex say everything; no trees, no generic keys, no multiplicities, deletions only in the order of
-  * the insertions.
+/** The floor of the benchmark: a hand-written implementation of one query. Vertices are hashed once
+  * to dense ids, and the state is queues of ids per vertex. No trees, no generic keys, no
+  * multiplicities; deletions only in the order of the insertions.
   */
 object BareIndex {
 
-  /** Why there is no floor for the query, if so. */
+  /** The reason why there is no floor for the query, if there is none. */
   def refuses(query: GraphQuery): Option[String] =
     if (query.columns != query.relations + 1) Some("every vertex must be a column")
     else if (query.star && query.relations == 4 && query.inputs.distinct.size == 4) None
@@ -21,7 +21,7 @@ object BareIndex {
   }
 }
 
-/** Applies changes one by one; what the two floors share. */
+/** Applies changes one by one: the common part of the two floors. */
 abstract class BareIndex extends Maintenance {
   protected val ids = new VertexIds
   protected var sign = 1L
@@ -30,7 +30,7 @@ abstract class BareIndex extends Maintenance {
   protected var edges = 0L
 
   final def apply(batch: IndexedSeq[EdgeBatch]): Unit = {
-    // as in the stream: what goes, goes before anything comes
+    // as in the stream: deletes come before all inserts
     for (input <- batch.indices) each(input, batch(input), -1)
     for (input <- batch.indices) each(input, batch(input), 1)
   }
@@ -49,7 +49,7 @@ abstract class BareIndex extends Maintenance {
 
   protected def insert(input: Int, src: Int, dst: Int): Unit
 
-  /** The oldest edge. */
+  /** Deletes the oldest edge. */
   protected def delete(input: Int, src: Int, dst: Int): Unit
 
   final protected def add(rows: Long, terms: Long): Unit =
@@ -59,7 +59,9 @@ abstract class BareIndex extends Maintenance {
   def stateRows: Long = edges
 }
 
-/** x1 → x2 → x3 → x4 over one stream, x4 above the threshold: who leads to a vertex, where it leads, where it ends. */
+/** x1 → x2 → x3 → x4 over one stream, x4 above the threshold: per vertex the sources of edges to
+  * it, the targets of edges from it, and those of them above the threshold.
+  */
 final class BarePath(threshold: Long) extends BareIndex {
   private[this] val from, to, ends = new VertexQueues
 
@@ -89,7 +91,7 @@ final class BarePath(threshold: Long) extends BareIndex {
     asFirst(src, dst)
   }
 
-  /** Takes edges without looking at results. */
+  /** Inserts edges without visiting results. */
   def load(batch: EdgeBatch): Unit = {
     var i = 0
     while (i < batch.size) {
@@ -102,7 +104,7 @@ final class BarePath(threshold: Long) extends BareIndex {
     edges += batch.size
   }
 
-  /** All results now: where the second edge can be any. */
+  /** Visits all current results, by a scan of all second edges. */
   def enumerate(): Unit = {
     sign = 1
     var x3 = 0
@@ -163,7 +165,8 @@ final class BarePath(threshold: Long) extends BareIndex {
   }
 }
 
-/** Four streams that meet in their src, the last one's dst above the threshold: four queues per vertex. */
+/** Four streams that join on src, the last one's dst above the threshold: four queues per vertex.
+  */
 final class BareStar(threshold: Long) extends BareIndex {
   private[this] val ends = Array.fill(4)(new VertexQueues)
   private[this] val x = new Array[Long](5)
@@ -222,7 +225,7 @@ final class BareStar(threshold: Long) extends BareIndex {
   }
 }
 
-/** Vertex → dense id, by open addressing; vertices stay. */
+/** Vertex → dense id, by open addressing; vertices are never deleted. */
 final class VertexIds {
   private[this] var slots = new Array[Int](16) // id + 1
   private[this] var names = new Array[Long](16)
@@ -264,14 +267,15 @@ final class VertexIds {
   def bytes: Long = 4L * slots.length + 8L * names.length
 }
 
-/** A queue of ids for each vertex, in lines of 64 bytes of one pool: the first int of a line names the next line, the 15
-  * others hold ids. Slots hold until the next push or pop; 0 is none.
+/** A queue of ids for each vertex, in lines of 64 bytes of one pool. The first int of a line is the
+  * next line, the 15 others hold ids. A slot is valid until the next push or pop; 0 is none.
   */
 final class VertexQueues {
   private[this] var pool = new Array[Int](2 * VertexQueues.Line)
   private[this] var poolEnd = VertexQueues.Line // line 0 is not used: slot 0 is none
   private[this] var free = 0
-  private[this] var heads, tails = new Array[Int](16) // slots of the oldest id and the newest, 0 where there is none
+  // slots of the oldest id and the newest, 0 if there is none
+  private[this] var heads, tails = new Array[Int](16)
 
   def isEmpty(vertex: Int): Boolean = vertex >= heads.length || heads(vertex) == 0
 

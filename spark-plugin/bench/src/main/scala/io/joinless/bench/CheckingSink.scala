@@ -14,15 +14,18 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A sink that counts and checks every row and keeps nothing (but see `keys`): what all of Spark's pipelines write to in the benchmark.
+/** A sink that counts and checks every row and stores nothing (except with `keys`). All Spark
+  * pipelines of the benchmark write to it.
   *
-  * Option `run` names the result, which [[CheckingSink.results]] hands out batch by batch. A row with a `_change_type`
-  * `delete` counts as lost. Option `columns` (0 if absent) says how many leading BIGINT columns the check covers:
-  * `(x1 + 7) (xlast + 11) + 3 x1 + 5 x2 + ...`, summed modulo 2^64.
+  * Option `run` names the result, which [[CheckingSink.results]] returns batch by batch. A row with
+  * the `_change_type` `delete` counts as lost. Option `columns` (0 if absent) is the number of
+  * leading BIGINT columns that the check covers: `(x1 + 7) (xlast + 11) + 3 x1 + 5 x2 + ...`,
+  * summed modulo 2^64.
   *
-  * Option `keys` (0 if absent) is for update mode, where a row replaces the one with the same leading columns that came before it: the sink
-  * keeps the check of each such key, counts the row that goes, and passes over a row that stays as it is. This wants each key in one partition
-  * of the last stage, and no task that is repeated.
+  * Option `keys` (0 if absent) is for update mode, where a row replaces the earlier row with the
+  * same leading columns. The sink keeps the check of each such key, counts the replaced row as
+  * lost, and ignores a row that is unchanged. This requires each key in one partition of the last
+  * stage, and no repeated task.
   */
 final class CheckingSink extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = new StructType
@@ -38,7 +41,8 @@ object CheckingSink {
 
   private val written = new ConcurrentHashMap[String, util.TreeMap[Long, Counts]]
 
-  /** Of a run's batches in order: gained, lost, check; three numbers per batch. Empties the run. */
+  /** The batches of a run in order: gained, lost, check; three numbers per batch. Removes the run.
+    */
   def results(run: String): Array[Long] = {
     told.keySet.removeIf(_._1 == run)
     Option(written.remove(run)).toArray.flatMap(_.values.toArray(Array.empty[Counts])).flatMap(c =>
@@ -97,7 +101,7 @@ object CheckingSink {
     }
   }
 
-  /** What update mode has told so far, by run and partition: check by key. */
+  /** The rows emitted in update mode so far, by run and partition: check by key. */
   private val told = new ConcurrentHashMap[(String, Int), util.HashMap[Seq[Long], Long]]
 
   private case class Factory(run: String, columns: Int, keys: Int, change: Int) extends DataWriterFactory

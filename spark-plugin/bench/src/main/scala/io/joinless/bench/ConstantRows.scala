@@ -10,7 +10,8 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A source whose partitions hand out one and the same row again and again: the most rows per second a plan can pass on.
+/** A source whose partitions produce the same row repeatedly: an upper bound of the rows per second
+  * that a plan can process.
   *
   * Options: `rows` in all, `columns` (BIGINT each), `partitions`.
   */

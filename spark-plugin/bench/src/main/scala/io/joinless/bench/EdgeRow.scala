@@ -3,18 +3,20 @@ package io.joinless.bench
 import io.joinless.engine.tuples.KeyField
 import io.joinless.engine.view.InputDef
 
-/** How an edge is a row: which columns it has, and which of them name its ends. A vertex is equal to another where all its columns are.
+/** The encoding of an edge as a row: its columns, and which of them identify its ends. Two vertices
+  * are equal if all their columns are.
   *
-  * @param src columns of the vertex where the edge begins, the first of them a BIGINT that is what results show; `dst` of where it ends
+  * @param src columns of the vertex where the edge begins, the first of them a BIGINT that results
+  *     project; `dst` those of the vertex where it ends
   */
 sealed abstract class EdgeRow(val columns: Int, val src: IndexedSeq[KeyField], val dst: IndexedSeq[KeyField]) {
 
-  /** Words of a row at most. */
+  /** The maximum number of words of a row. */
   def words: Int
 
   def input(retractable: Boolean): InputDef
 
-  /** Writes the row of an edge; returns how many words it has. */
+  /** Writes the row of an edge; returns its number of words. */
   def write(words: Array[Long], src: Long, dst: Long): Int
 }
 
@@ -35,8 +37,10 @@ object EdgeRow {
     }
   }
 
-  /** `(a BIGINT, dst_name STRING, b DOUBLE, src_id BIGINT, c STRING, dst_id BIGINT, d BIGINT, src_name STRING, e BIGINT)`: a vertex is a number
-    * and a name of 8 to 16 bytes, columns are in another order, five of them nobody reads, and rows vary in length. `c` is the same for all rows.
+  /** `(a BIGINT, dst_name STRING, b DOUBLE, src_id BIGINT, c STRING, dst_id BIGINT,
+    * d BIGINT, src_name STRING, e BIGINT)`: a vertex is a number and a name of 8 to 16 bytes.
+    * Columns are in another order, five of them are not read, and rows vary in length. `c`
+    * is the same for all rows.
     */
   case object Wide
       extends EdgeRow(
@@ -66,7 +70,9 @@ object EdgeRow {
       end + 2
     }
 
-    /** Writes the name of a vertex behind the row's fields, which say where it is; returns where the next one goes. */
+    /** Writes the name of a vertex behind the row's fields, and its offset and size into its field;
+      * returns where the next name begins.
+      */
     private def name(words: Array[Long], field: Int, at: Int, vertex: Long): Int = {
       words(at) = Prefix | digit(vertex) << 56
       if (vertex < 10) {

@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path}
 import java.util.Arrays
 import scala.jdk.CollectionConverters._
 
-/** Changes of edges in the order in which they come; `weights` are 1 and −1. */
+/** Changes of edges in their order; `weights` are 1 and −1. */
 final class EdgeBatch(val weights: Array[Byte], val src: Array[Long], val dst: Array[Long]) {
   def size: Int = src.length
 }
@@ -25,12 +25,16 @@ final case class EdgeStream(batches: IndexedSeq[IndexedSeq[EdgeBatch]]) {
 
 object EdgeStream {
 
-  /** One input per folder, each file a batch: lines `src,dst` or `insert|delete,src,dst`, read in the order of the names. */
+  /** Reads one input per folder, each file a batch: lines `src,dst` or `insert|delete,src,dst`,
+    * read in the order of the names.
+    */
   def read(folders: IndexedSeq[Path], batches: Int): EdgeStream = EdgeStream(
     folders.map(files(_).take(batches).map(readBatch)).transpose
   )
 
-  /** The edges of one input in batches of equal size; with `window` each edge goes that many batches after it came. */
+  /** The edges of one input in batches of equal size; with `window` each edge is deleted that many
+    * batches after its insert.
+    */
   def of(src: Array[Long], dst: Array[Long], batches: Int, window: Option[Int]): EdgeStream = {
     def border(b: Int) = (src.length.toLong * b / batches).toInt
     EdgeStream((0 until batches).map { b =>
@@ -42,7 +46,7 @@ object EdgeStream {
     })
   }
 
-  /** The batches of a folder, in their order. */
+  /** The batch files of a folder, in their order. */
   private[bench] def files(folder: Path): IndexedSeq[Path] = {
     val all = Files.list(folder)
     try all.iterator.asScala.filter(_.toString.endsWith(".csv")).toIndexedSeq.sorted

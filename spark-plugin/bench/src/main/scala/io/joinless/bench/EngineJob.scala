@@ -4,19 +4,21 @@ import java.io.FileWriter
 import java.lang.management.ManagementFactory
 import java.nio.file.{Path, Paths}
 
-/** A job of benchmarks/jobs.py by the engine alone or by the bare index, without Spark: the last target of
-  * docs/benchmarks.md.
+/** Runs a job of benchmarks/jobs.py on the engine alone or on the bare index, without Spark: the
+  * last target of docs/benchmarks.md.
   *
-  * Arguments: `engine`, `wide` (the engine over wide rows, [[EdgeRow]]) or `bare`, report file, `path` or `star`, columns, threshold, batches,
-  * runs, whether to warm up (0: not), and the folder of each relation. Of a grouped job: `engine`, report file, `grouped`, the clauses of the
-  * query and the columns of each relation in one argument each, separated by semicolons; then batches and so on as before. Appends the events
-  * of the job's report; those of a run carry in
-  * addition `cpu`, the seconds that the one thread had a core (with writing the report), `heap`, the bytes that the run
-  * still holds at its end (heap in use after a collection, less that before it), and of the engine `changes` (rows that came or went, once
-  * per relation) and its counters `steps` (of propagation) and `moves` (of cursors).
+  * Arguments: `engine`, `wide` (the engine over wide rows, [[EdgeRow]]) or `bare`, report file,
+  * `path` or `star`, columns, threshold, batches, runs, whether to warm up (0: not), and the folder
+  * of each relation. For a grouped job: `engine`, report file, `grouped`, the clauses of the query
+  * and the columns of each relation in one argument each, separated by semicolons; then batches and
+  * so on as before. Appends the events of the job's report. Those of a run have in addition `cpu`,
+  * the seconds for which the one thread had a core (including writing the report), `heap`, the
+  * bytes that the run still holds at its end (heap in use after a collection, less that before it),
+  * and for the engine `changes` (inserted and deleted rows, once per relation) and its counters
+  * `steps` (of propagation) and `moves` (of cursors).
   *
-  * Reading the files is not measured; all runs are in this process, one after the other. So are several jobs, their arguments separated
-  * by `--`: tests ask for many tiny ones.
+  * Reading the files is not measured. All runs are in this process, one after the other. So are
+  * several jobs, their arguments separated by `--`: tests run many tiny ones.
   */
 object EngineJob {
 
@@ -82,8 +84,8 @@ object EngineJob {
     }
   }
 
-  /** Goes over the stream unmeasured, so that the virtual machine has compiled what it will measure: a thousand times, or as far as it comes
-    * in five seconds.
+  /** Runs the stream unmeasured, so that the virtual machine has compiled the measured code: a
+    * thousand times, or as often as fits in five seconds.
     */
   private def compile[Batch, M <: Told](stream: IndexedSeq[Batch], fresh: () => M, apply: (M, Batch) => Unit): Unit = {
     val end = System.nanoTime + 5000000000L
@@ -95,7 +97,7 @@ object EngineJob {
 
   private val threads = ManagementFactory.getThreadMXBean
 
-  /** Seconds of all batches; tells (batch, seconds, what it changed) of each. */
+  /** The seconds of all batches; reports (batch, seconds, change) of each. */
   private def run[Batch, M <: Told](
       maintenance: M,
       stream: IndexedSeq[Batch],
@@ -126,7 +128,9 @@ object EngineJob {
 /** Rows gained and lost in a batch, and their check. */
 final private case class Changed(plus: Long, minus: Long, check: Long)
 
-/** The report of a job, a line of JSON per event; written every 200 ms, so that batches of one edge cost little. */
+/** The report of a job, a line of JSON per event; written every 200 ms, so that batches of one edge
+  * cost little.
+  */
 final private class Report(path: Path) {
   private[this] val file = new FileWriter(path.toFile, true)
   private[this] val lines = new java.lang.StringBuilder

@@ -4,7 +4,9 @@ import io.joinless.engine.enumerate.{Places, Run}
 import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, RowGroup}
 import io.joinless.engine.view.ViewTree
 
-/** The engine on a [[GraphQuery]]: rows go into the view tree, every result row is visited by the cursor. */
+/** The engine on a [[GraphQuery]]: rows are inserted into the view tree, and the cursor visits
+  * every result row.
+  */
 abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenance {
   val tree = new ViewTree(query.block(deletes))
   protected val words = new Array[Long](query.rows.words)
@@ -18,14 +20,15 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
   private[this] val allPlaces = (1L << shown.size) - 1
   private[this] var linear = 0L // Σ (2 i + 3) x_i
 
-  // the check is base + by(0) · w(0) + by(1) · w(1) for the words w of the row of relation `inner`, the one that changes now
+  // the check is base + by(0) · w(0) + by(1) · w(1) for the words w of the row of relation `inner`,
+  // the one that changes within the run
   private[this] var base = 0L
   private[this] val by = new Array[Long](2)
   protected val run = new Run
 
   var plus, minus, check = 0L
 
-  /** Rows that came or went, each once per relation. */
+  /** Inserted and deleted rows, each once per relation. */
   protected var changes = 0L
 
   def stateRows: Long = tree.rows
@@ -33,10 +36,11 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
   override def figures: Seq[(String, Long)] =
     Seq("changes" -> changes, "steps" -> tree.counters.steps, "moves" -> tree.counters.moves)
 
-  /** Visits the rows of the run, as ones that come or go by `sign`.
+  /** Visits the rows of the run; `sign` says whether they are inserted or deleted.
     *
-    * The check is linear in each row, so of a run only the rows are read in which its results differ: this is what a sink would
-    * have to read. What the rows show lies beside them, or at keys.
+    * The check is linear in each row. So of a run only the rows of the relation in which its
+    * results differ are read, which is the minimum that a sink would read. Their projected fields
+    * are inlined with them, or at keys.
     */
   final protected def visit(places: Places, changed: Long, sign: Long): Unit = {
     turnTo(places, changed)
@@ -88,7 +92,7 @@ object EngineRun {
     if (deletes) new ChangesRun(query) else new AppendsRun(query)
 }
 
-/** Rows only come: each is inserted by itself, when a group is ready. */
+/** For inserts only: each row is inserted separately, when its prefetch group is full. */
 final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = false) {
   private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
   private[this] val group = new RowGroup(tree)
@@ -121,8 +125,8 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
   }
 }
 
-/** Rows come and go: each batch is netted and applied as a whole. Edges are distinct: each is there once or not at all, so that
-  * no result comes and goes in one batch.
+/** For inserts and deletes: each batch is netted and applied as a whole. Edges are distinct: each
+  * has the multiplicity 0 or 1, so no result is inserted and deleted in one batch.
   */
 final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = true) {
   private[this] val net = new ChangeBatch(tree, IndexedSeq.empty)

@@ -5,12 +5,13 @@ import io.joinless.engine.tuples.KeyField
 import io.joinless.engine.view.{AttributeDef, BlockDef, RelationDef, ViewTree}
 import scala.collection.immutable.BitSet
 
-/** A query of benchmarks/jobs.py over edges `(src, dst)`: relation i reads input `inputs(i)`, and only edges of the last
-  * relation whose dst is above `threshold` count.
+/** A query of benchmarks/jobs.py over edges `(src, dst)`. Relation i reads input `inputs(i)`; the
+  * last relation has only edges whose dst is above `threshold`.
   *
-  * @param star all src are equal; otherwise a path, where the dst of one relation is the src of the next
-  * @param columns how many of the vertices r_1.src, r_1.dst, r_2.dst, … a result row shows
-  * @param rows how edges are rows
+  * @param star all src are equal; otherwise a path, where the dst of one relation is the src of the
+  *     next
+  * @param columns how many of the vertices r_1.src, r_1.dst, r_2.dst, … a result row projects
+  * @param rows the encoding of edges as rows
   */
 final case class GraphQuery(
     star: Boolean,
@@ -27,12 +28,12 @@ final case class GraphQuery(
 
   def selfJoin: Boolean = inputs.distinct.size == 1
 
-  /** The relations (bit set) that take an edge of the input. */
+  /** The relations (bit set) that contain an edge of the input. */
   def roles(input: Int, dst: Long): Long = if (dst > threshold) rolesOf(input) else rolesOf(input) & ~last
 
-  /** The join block; an input where rows go is a changelog. */
+  /** The join block; an input with deletes is a changelog. */
   def block(deletes: Boolean): BlockDef = {
-    // the vertices on which relations meet, each as many attributes as it has columns
+    // the vertices on which relations join, each with as many attributes as it has columns
     def met(vertex: Int, columns: IndexedSeq[KeyField]) =
       columns.zipWithIndex.map { case (field, i) => columns.size * vertex + i -> field }
     val keys = (0 until relations).map { r =>
@@ -49,7 +50,7 @@ final case class GraphQuery(
     )
   }
 
-  /** Which vertices of a result row lie at each place of a walk, and how far behind its start. */
+  /** The vertices of a result row at each place of an enumeration, with their offset in words. */
   def shown(tree: ViewTree): IndexedSeq[IndexedSeq[(Int, Int)]] = {
     val places = for (r <- 0 until relations; v <- vertices(r)) yield {
       val (place, offset) = tree.place(r, fieldOf(r, v)).getOrElse(sys.error(s"no place for vertex $v"))
@@ -58,7 +59,9 @@ final case class GraphQuery(
     (0 to math.max(relations - 1, places.map(_._1).max)).map(p => places.collect { case (`p`, at) => at }.sortBy(_._2))
   }
 
-  /** The vertices of a result row that are read from a relation's row: a vertex that several have from one of them only. */
+  /** The vertices of a result row that are read from a relation's row; a vertex of several
+    * relations is read from one of them only.
+    */
   def vertices(relation: Int): IndexedSeq[Int] = {
     val all = if (star && relation > 0) IndexedSeq(relation + 1)
     else if (star || relation == relations - 1) IndexedSeq(relation, relation + 1)
@@ -66,7 +69,7 @@ final case class GraphQuery(
     all.filter(_ < columns)
   }
 
-  /** The field where a relation's row has a vertex. */
+  /** The field of a relation's row that holds a vertex. */
   private def fieldOf(relation: Int, vertex: Int) = (if (vertex == relation) rows.src else rows.dst).head.ordinal
 
   private def relationsOf(input: Int) = inputs.indices.filter(inputs(_) == input)

@@ -4,11 +4,13 @@ import java.nio.file.Path
 import java.util.SplittableRandom
 import scala.collection.mutable
 
-/** Distinct directed edges without loops, in the order in which they arrive; everything follows from the seed. */
+/** Distinct directed edges without loops, in their order of arrival; all are a function of the
+  * seed.
+  */
 object Graphs {
 
-  /** The weight of the vertex of rank k is (k + 8)^−`exponent`; 0 makes it uniform, 0.75 is what benchmarks/streams.py
-    * takes. About 6.65 edges per vertex, as in the known graphs.
+  /** The weight of the vertex of rank k is (k + 8)^−`exponent`; 0 is uniform, 0.75 is that of
+    * benchmarks/streams.py. About 6.65 edges per vertex, as in the known graphs.
     */
   def generate(edges: Int, exponent: Double = 0.75, seed: Long = 1): EdgeBatch = {
     val random = new SplittableRandom(seed)

@@ -7,17 +7,20 @@ import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, Tuple
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 import scala.collection.immutable.BitSet
 
-/** A grouped query of benchmarks/queries.py, from its clauses, and how the engine's room `reduce` keeps it up to date.
+/** A grouped query of benchmarks/queries.py, built from its clauses, and its definition for the
+  * engine's package `reduce`.
   *
-  * What is shown are the group's columns, of COUNT(DISTINCT) its column, and the columns of conditions with `<>`. Columns that are equated
-  * are one vertex of the query's hypergraph; a shown column that is equated with none is a vertex of its own. The reduction may show more.
+  * Projected are the group's columns, the column of a COUNT(DISTINCT), and the columns of
+  * conditions with `<>`. Columns that are equated are one vertex of the query's hypergraph; a
+  * projected column that is equated with none is a vertex of its own. The reduction may project
+  * more.
   *
-  * As in Spark, a relation stores the columns that the query reads of it behind its conditions; relations of one stream that read the same
-  * columns share their rows ([[layouts]]).
+  * As in Spark, a relation stores the columns that the query reads of it after its filters;
+  * relations of one stream that read the same columns share their rows ([[layouts]]).
   *
   * @param streams per relation, the stream it reads
-  * @param columns per stream, how many columns its rows have
-  * @param clauses as `Query.clauses` writes them
+  * @param columns per stream, its number of columns
+  * @param clauses in the format of `Query.clauses`
   */
 final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int], clauses: Seq[String]) {
   import GroupedQuery._
@@ -39,17 +42,19 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   private val below = words.collect { case ("below", n) => (n(0), n(1), n(2).toLong) }
   private val sum = words.collectFirst { case ("sum", n) => n }
 
-  /** Columns of a result row. */
+  /** The number of columns of a result row. */
   val resultColumns: Int = group.size + words.count { case (kind, _) => Aggregates(kind) }
 
-  /** What is asked of a group: nothing, how many results it has, how many different values, or also a sum. */
+  /** The aggregate of a group: none, the number of results, the number of different values, or also
+    * a sum.
+    */
   val asks: Asks =
     if (resultColumns == group.size) Nothing
     else if (distinctOf.isDefined) DistinctValues
     else if (sum.isDefined) CountAndSum
     else Count
 
-  /** Classes of equated columns, each with its columns; then each other column that is shown. */
+  /** Classes of equated columns, each with its columns; then each other projected column. */
   private val vertices: IndexedSeq[Set[Column]] = {
     val equated = pairs("equal").foldLeft(IndexedSeq.empty[Set[Column]]) { case (classes, (a, b)) =>
       val (these, others) = classes.partition(c => c(a) || c(b))
@@ -73,7 +78,7 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
 
   val reduction: Reduction = Reduction.best(graph, asked, distinct).fold(core => sys.error(core.toString), identity)
 
-  /** The rows of the top's results are those of the query. */
+  /** Whether the rows of the top's results are those of the query. */
   val showsWhatIsAsked: Boolean = reduction.output == asked && unequal.isEmpty
 
   val isOneComponent: Boolean = reduction.components.size == 1
@@ -86,13 +91,13 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     Layout(streams(r), read.distinct.sorted)
   }
 
-  /** What is stored: of which stream, which columns. */
+  /** The stored columns: of which stream, and which. */
   val layouts: IndexedSeq[Layout] = layoutOf.distinct
 
   private def at(relation: Int, vertex: Int): Int =
     layoutOf(relation).columns.indexOf(vertices(vertex).collectFirst { case Column(`relation`, c) => c }.get)
 
-  /** What a component shows, in the order of its columns. */
+  /** The projected vertices of a component, in the order of its columns. */
   private def shown(component: ReducedRelation): IndexedSeq[Int] =
     ComponentDef.inOrder(component.tree, component.shown)(at)
 
@@ -129,7 +134,9 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     ReducedDef(block, components, top, ring, lifts)
   }
 
-  /** The relations (bit set) of a layout that take the row of its stream which begins at `start`. */
+  /** The relations (bit set) of a layout that contain the row of its stream which begins at
+    * `start`.
+    */
   def roles(layout: Int, values: Array[Long], start: Int): Long = {
     var found = 0L
     var i = 0
@@ -150,14 +157,16 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     new Ranges(smaller ++ nulls)
   }.toArray
 
-  /** Where a result of the top has a shown column: its component and the column of what that one shows. */
+  /** The location of a projected column in a result of the top: its component, and the column of
+    * the component's projected row.
+    */
   private def place(column: Column): Place = {
     val x = vertex(column)
     val c = reduction.components.indexWhere(_.shown(x))
     Place(c, shown(reduction.components(c)).indexOf(x))
   }
 
-  /** Of the group's columns, and behind them of the values that are to be different. */
+  /** The group's columns, and behind them those of the values to be counted as distinct. */
   val keys: IndexedSeq[Place] = (group ++ distinctOf).map(place)
   val groupColumns: Int = group.size
   val differing: Seq[(Place, Place)] = unequal.map { case (a, b) => (place(a), place(b)) }
@@ -177,13 +186,13 @@ object GroupedQuery {
   case object CountAndSum extends Asks
   case object DistinctValues extends Asks
 
-  /** What a row of a stream is to fulfil: columns, and between which numbers each is. */
+  /** A filter on rows of a stream: columns, and the bounds of each. */
   final private class Ranges(of: Seq[(Int, Long, Long)]) {
     private[this] val columns = of.map(_._1).toArray
     private[this] val lowest = of.map(_._2).toArray
     private[this] val highest = of.map(_._3).toArray
 
-    /** So is the row that begins at `start`. */
+    /** Whether the row that begins at `start` passes. */
     def accept(values: Array[Long], start: Int): Boolean = {
       var i = 0
       while (i < columns.length) {

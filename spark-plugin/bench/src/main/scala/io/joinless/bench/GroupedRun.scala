@@ -4,10 +4,12 @@ import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.reduce.{ReducedBatch, ReducedJoin}
 import io.joinless.engine.tuples.RowProjection
 
-/** The engine on a [[GroupedQuery]]: rows go into sums per key, and what they change is read per result of the top.
+/** The engine on a [[GroupedQuery]]: rows are inserted into sums per key, and their changes are
+  * read per result of the top.
   *
-  * Each group that a batch changed is visited: its old row goes, its new one comes. Where one component shows what is asked and no more,
-  * it tells each group once; else a consumer of ours adds up per group what is told in differences.
+  * Each group that a batch changed is visited: its old row is deleted, its new one inserted. If one
+  * component projects exactly the requested columns, it emits each group once; else a consumer of
+  * ours adds up the emitted differences per group.
   */
 final class GroupedRun(query: GroupedQuery) extends Told {
   private[this] val join = new ReducedJoin(query.definition)
@@ -29,9 +31,9 @@ final class GroupedRun(query: GroupedQuery) extends Told {
 
   private[this] val before, after = new Array[Long](query.ring.width)
 
-  // what a consumer adds up per group: results or different values
+  // sums of a consumer per group: results or different values
   private[this] val groups = new Groups(query.groupColumns, query.ring.width)
-  private[this] val values = new Values(key.length) // that are told more than once
+  private[this] val values = new Values(key.length) // that are emitted more than once
   private[this] val one = Array(1L)
   private[this] val told = query.showsWhatIsAsked &&
     (query.asks == GroupedQuery.Nothing || query.asks != GroupedQuery.DistinctValues && query.isOneComponent)
@@ -114,7 +116,7 @@ final class GroupedRun(query: GroupedQuery) extends Told {
     }
   }
 
-  /** A group's values behind its key; of a sum its low word. */
+  /** Writes a group's values behind its key; of a sum its low word. */
   private def put(values: Array[Long]): Unit = {
     var i = query.groupColumns
     while (i < row.length) { row(i) = values(i - query.groupColumns); i += 1 }
@@ -131,7 +133,7 @@ final class GroupedRun(query: GroupedQuery) extends Told {
 
 private object GroupedRun {
 
-  /** Two shown columns differ. */
+  /** A residual: two projected columns differ. */
   final class Different(join: ReducedJoin, places: (GroupedQuery.Place, GroupedQuery.Place)) extends Residual {
     private[this] val (a, b) = places
 

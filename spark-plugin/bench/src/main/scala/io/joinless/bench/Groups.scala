@@ -2,14 +2,15 @@ package io.joinless.bench
 
 import io.joinless.engine.tuples.{IntStack, KeyIndex, PagedWords, TupleArena}
 
-/** Values per group, to which batches add: the consumer of results that are told in differences.
+/** Values per group, to which batches add: the consumer of results that are emitted as differences.
   *
-  * A group whose first value is 0 at the end of a batch is forgotten.
+  * A group whose first value is 0 at the end of a batch is removed.
   */
 final class Groups(keyColumns: Int, width: Int) {
   private[this] val keys = new TupleArena(keyColumns)
   private[this] val index = new KeyIndex(keys, keyColumns, counted = true)
-  private[this] val values = new PagedWords(width + 1) // and behind them 1 where the batch has touched the group
+  // the group's values, and behind them 1 if the batch has touched the group
+  private[this] val values = new PagedWords(width + 1)
   private[this] val olds = new PagedWords(width)
   private[this] val touched = new IntStack
   private[this] val before, after = new Array[Long](width)
@@ -31,7 +32,7 @@ final class Groups(keyColumns: Int, width: Int) {
     add(page, at, change)
   }
 
-  /** Numbers of one word, and a sum of several behind the first. */
+  /** Adds numbers of one word; with several words, the words behind the first are one sum. */
   private def add(page: Array[Long], at: Int, change: Array[Long]): Unit = {
     page(at) += change(0)
     var carry = 0L
@@ -45,7 +46,9 @@ final class Groups(keyColumns: Int, width: Int) {
     }
   }
 
-  /** Tells of each touched group its key's page and start, and its values before and after the batch, which is over then. */
+  /** Passes the key's page and start of each touched group to `tell`, with its values before and
+    * after the batch. Ends the batch.
+    */
   def foreachTouched(tell: Groups.Tell): Unit = {
     var i = 0
     while (i < touched.size) {

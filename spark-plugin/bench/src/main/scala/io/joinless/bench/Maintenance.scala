@@ -1,15 +1,16 @@
 package io.joinless.bench
 
-/** Something that keeps the result of a [[GraphQuery]] up to date and visits every row that comes or goes.
+/** An algorithm that maintains the result of a [[GraphQuery]] and visits every inserted or deleted
+  * row.
   *
-  * `plus` and `minus` count those rows; `check` is the sum of ±(x_1 + 7)(x_last + 11) ± Σ (2 i + 1) x_i over them, modulo
-  * 2^64, as benchmarks/jobs.py defines it.
+  * `plus` and `minus` count those rows; `check` is the sum of ±(x_1 + 7)(x_last + 11) ± Σ (2 i + 1)
+  * x_i over them, modulo 2^64, as benchmarks/jobs.py defines it.
   */
 trait Maintenance extends Told {
   def apply(batch: IndexedSeq[EdgeBatch]): Unit
 }
 
-/** What has been told of a result so far. */
+/** Counts of the rows emitted so far, and their check. */
 trait Told {
   def plus: Long
   def minus: Long

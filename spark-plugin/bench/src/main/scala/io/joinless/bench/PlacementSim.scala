@@ -12,19 +12,20 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 
-/** Scale-out without a cluster, a target of docs/benchmarks.md: edges go to the cells that Joinless' own placement
-  * gives them, for 4 to 1024 cells, and the fullest cell is compared with that of the best vector of shares within the
-  * same bounds.
+/** A simulation of scale-out without a cluster, a target of docs/benchmarks.md. Edges are sent to
+  * the cells that Joinless' own placement chooses, for 4 to 1024 cells. The fullest cell is
+  * compared with that of the best vector of shares within the same bounds.
   *
-  * Arguments, each `name=value`, all optional: `edges` (50000), `exponents` (0,0.75,1: uniform, the known graphs', more
-  * skew), `folder` (a stream of edges in place of generated ones), `queries` (L3,L4,STAR4), `bounds` of the copies of a
-  * row (8,32), `cells` (4,8,…,1024), `percent` of the edges that the last relation takes (100), `json` (a file for the
-  * rows).
+  * Arguments, each `name=value`, all optional: `edges` (50000), `exponents` (0,0.75,1: uniform, the
+  * known graphs', more skew), `folder` (a stream of edges in place of generated ones), `queries`
+  * (L3,L4,STAR4), `bounds` of the copies of a row (8,32), `cells` (4,8,…,1024), `percent` of the
+  * edges that the last relation contains (100), `json` (a file for the rows).
   *
-  * Load is rows per cell, a row counting once for each relation that takes it there. `imbalance` = largest / mean load;
-  * `replication` = rows sent per row of a relation; `stored` = rows stored per input row (a cell stores a row once);
-  * `best` is found by trying every vector of shares with at most so many cells and that replication, with the same hashes, and
-  * may owe its place to luck with them: `elsewhere` is the ratio of the two vectors over eight other hashes.
+  * Load is rows per cell; a row counts once for each relation that sends it there. `imbalance` =
+  * largest / mean load; `replication` = rows sent per row of a relation; `stored` = rows stored per
+  * input row (a cell stores a row once). `best` is found by trying every vector of shares with at
+  * most so many cells and that replication, with the same hashes, so it may be best by chance;
+  * `elsewhere` is the ratio of the two vectors over eight other hashes.
   */
 object PlacementSim {
 
@@ -80,11 +81,13 @@ object PlacementSim {
         s""""best_shares": [${bestShares.mkString(", ")}], "best": $best, "ratio": $ratio, "elsewhere": $elsewhere}"""
   }
 
-  /** Rows in the fullest cell and in the mean one. */
+  /** The rows in the fullest cell, and the mean over cells. */
   final case class Load(largest: Long, mean: Double)
 }
 
-/** One query over one graph: `L<n>`, a path of n over one stream, or `STAR<n>`, n streams (position mod n) on their src. */
+/** One query over one graph: `L<n>`, a path of n over one stream, or `STAR<n>`, n streams (position
+  * mod n) on their src.
+  */
 final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
   import PlacementSim._
 
@@ -108,7 +111,7 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
     )
   }
 
-  /** Positions of the edges that a relation takes. */
+  /** The positions of the edges that a relation contains. */
   private val rowsOf: IndexedSeq[Array[Int]] = (0 until relations).map { r =>
     edges.src.indices.filter(i =>
       (!star || i % relations == r) && (r < relations - 1 || edges.dst(i) > threshold)
@@ -116,7 +119,9 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
   }
   private val total = rowsOf.iterator.map(_.length.toLong).sum
 
-  /** Per relation and key the hash of each row. With seed 0 it is that of `Cells`, against which `at` checks it. */
+  /** Per relation and key the hash of each row. With seed 0 it is that of `Cells`, against which
+    * `at` checks it.
+    */
   private def hashed(seed: Int): IndexedSeq[IndexedSeq[Array[Int]]] = keys.indices.map { r =>
     keys(r).map { k =>
       val column = if (k.ordinal == 0) edges.src else edges.dst
@@ -169,7 +174,9 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
     (loads, stored)
   }
 
-  /** The vector with the smallest fullest cell. Vectors come by their mean load, which no fullest cell is below. */
+  /** The vector with the smallest fullest cell. Vectors are tried by ascending mean load, which is
+    * a lower bound of the fullest cell.
+    */
   private def bestOf(cells: Int, bound: Double): (IndexedSeq[Int], Long) = {
     val sizes = rowsOf.map(_.length.toDouble)
     val possible = vectors(shape.attributes.size, cells).map(Placement.of(shape, _, sizes))
@@ -186,7 +193,9 @@ final class PlacementSim(query: String, edges: EdgeBatch, threshold: Long) {
     if (attributes == 0) Iterator(IndexedSeq.empty)
     else (1 to cells).iterator.flatMap(p => vectors(attributes - 1, cells / p).map(p +: _))
 
-  /** Rows of the fullest cell: each relation's rows counted by their own coordinates, added up over all cells. */
+  /** The rows of the fullest cell: each relation's rows counted by their own coordinates, added up
+    * over all cells.
+    */
   private def largest(shares: IndexedSeq[Int], hashes: IndexedSeq[IndexedSeq[Array[Int]]] = hashes): Long = {
     val loads = new Array[Long](shares.product)
     val strides = shares.scanRight(1)(_ * _).tail

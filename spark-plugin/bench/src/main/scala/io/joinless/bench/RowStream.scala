@@ -3,7 +3,8 @@ package io.joinless.bench
 import java.nio.file.{Files, Path}
 import java.util.Arrays
 
-/** Changes of rows of whole numbers in the order in which they come; row i is `values(i · columns until (i + 1) · columns)`.
+/** Changes of rows of integers in their order; row i is
+  * `values(i · columns until (i + 1) · columns)`.
   *
   * `weights` are 1 and −1; NULL is [[RowBatch.Null]].
   */
@@ -15,7 +16,9 @@ object RowBatch {
   final val Null = Long.MinValue
 }
 
-/** Streams of rows, one per folder, each file a batch: lines `value,...` or `insert|delete,value,...`, nothing for NULL. */
+/** Streams of rows, one per folder, each file a batch: lines `value,...` or
+  * `insert|delete,value,...`; an empty value is NULL.
+  */
 object RowStream {
 
   /** Batch b of input i is `(b)(i)`. */

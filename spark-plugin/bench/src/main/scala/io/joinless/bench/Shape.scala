@@ -8,13 +8,15 @@ import io.joinless.engine.tuples.KeyField
 
 /** A random join of two to six relations, and a stream for it: a query that nobody chose.
   *
-  * Relations share inputs or do not; they join on one or two columns, in trees of any form; rows are of two to eight BIGINTs in any order, of
-  * which results show some. Values are skewed, so that some keys have many rows; a row has one or two partners on the average. In every
-  * other shape rows go after four batches. At the end there are a thousand results at least, and at most a million for 30,000 rows, or as many
-  * times more for more rows.
+  * Relations share inputs or do not. They join on one or two columns, in trees of any form. Rows
+  * have two to eight BIGINTs in any order, and results project some of them. Values are skewed, so
+  * that some keys have many rows; a row has one or two matches on average. In every other shape
+  * rows are deleted after four batches. At the end there are at least a thousand results, and at
+  * most a million for 30,000 rows, or proportionally more for more rows.
   *
   * @param inputs per input the number of its columns
-  * @param relations per relation its input, the column of each of its attributes, and the columns that results show
+  * @param relations per relation its input, the column of each of its attributes, and its projected
+  *     columns
   * @param tree the engine's choice
   * @param batches per batch changes: an input, a weight, and the row
   */
@@ -27,7 +29,7 @@ final case class Shape(
 ) {
   def attributes: Int = relations.flatMap(_.keys.map(_._1)).max + 1
 
-  /** Rows that come, in all. */
+  /** The number of inserted rows. */
   def rows: Int = batches.map(_.count(_.weight > 0)).sum
 
   /** The relations (bit set) of an input. */
@@ -42,7 +44,7 @@ object Shape {
   private val Batches = 20
   private val Window = 4
 
-  /** The shape of a seed and a number of rows that come in all, always the same. */
+  /** The shape of a seed and a number of inserted rows, always the same. */
   def apply(seed: Int, rows: Int): Shape = {
     val random = new Random(seed * 7919L + 1)
     Iterator.continually(draw(random, rows, deletes = seed % 2 == 1)).collectFirst {
@@ -50,12 +52,14 @@ object Shape {
     }.get
   }
 
-  /** How many results there are at the end. */
+  /** The number of results at the end. */
   private def results(shape: Shape): Double = {
     val rows =
       shape.batches.takeRight(if (shape.deletes) Window else Batches).flatten.filter(_.weight > 0).groupBy(_.input)
 
-    /** For each key towards the parent, how many combinations of the relations below and here there are. */
+    /** For each key towards the parent, the number of combinations of the rows at and below the
+      * node.
+      */
     def below(node: JoinTree, separator: BitSet): Map[Seq[Long], Double] = {
       val children = node.children.map(child => (node.separator(child), below(child, node.separator(child))))
       def product(value: Int => Long) = children.map { case (keys, counts) =>
@@ -78,7 +82,8 @@ object Shape {
     below(shape.tree, BitSet.empty).values.sum
   }
 
-  /** None where relations ask for more columns than their inputs have, or close a cycle. */
+  /** A random shape; None if relations need more columns than their inputs have, or form a cycle.
+    */
   private def draw(random: Random, rows: Int, deletes: Boolean): Option[Shape] = {
     val count = 2 + random.nextInt(5)
     val inputs = IndexedSeq.fill(1 + random.nextInt(count))(2 + random.nextInt(7))

@@ -4,8 +4,8 @@ import io.joinless.engine.enumerate.{Results, Run}
 import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, RowGroup}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, ViewTree}
 
-/** The engine on a [[Shape]]. Every result row is visited, and each of its values read: `check` is the sum over all of them, each times a
-  * number of its relation.
+/** The engine on a [[Shape]]. Every result row is visited, and each of its values read: `check` is
+  * the sum over all of them, each times a factor of its relation.
   */
 final class ShapeRun(shape: Shape) {
   val tree = new ViewTree(
@@ -23,22 +23,24 @@ final class ShapeRun(shape: Shape) {
 
   var results, check = 0L
 
-  // per relation, and behind those per other place of what results show: where the values lie in its row, or in the words at that place; the
-  // number by which each of them counts; and their sum now
+  // per relation, and behind those per other place of projected words: the offsets of the values in
+  // its row, or in the words at that place; the factor of each; and their current sum
   private[this] val shown = for (r <- relations; f <- shape.relations(r).shown) yield {
     val (place, offset) = tree.place(r, f).getOrElse((r, f + 1))
     (place, offset, 1000003L * (r + 1))
   }
   private[this] val offsets = Array.tabulate(ShapeRun.Places)(p => shown.filter(_._1 == p).map(_._2).distinct.toArray)
   private[this] val factors = Array.tabulate(ShapeRun.Places)(p =>
-    shown.collect { case (`p`, offset, factor) if offset == offsets(p)(0) => factor }.sum // a key's word is that of several relations
+    // a key's word counts for several relations
+    shown.collect { case (`p`, offset, factor) if offset == offsets(p)(0) => factor }.sum
   )
   private[this] val sums = new Array[Long](ShapeRun.Places)
   private[this] var total = 0L // of all sums
-  private[this] var runBefore = 0L // the relation of the run before (bit), whose sum is to be renewed
+  // the relation of the previous run (bit), whose sum must be recomputed
+  private[this] var runBefore = 0L
   private[this] val read = shown.foldLeft(0L)((bits, s) => bits | 1L << s._1)
   private[this] val ofRows = relations.filter(r => shape.relations(r).shown.exists(tree.place(r, _).isEmpty))
-    .foldLeft(0L)(_ | 1L << _) // the relations whose rows are read, and nothing beside them
+    .foldLeft(0L)(_ | 1L << _) // the relations whose rows are read, not their inlined words
 
   private[this] val delta = if (shape.deletes) null else new DeltaEnumeration(tree, IndexedSeq.empty)
   private[this] val changes = if (shape.deletes) new ChangeBatch(tree, IndexedSeq.empty) else null

@@ -3,9 +3,11 @@ package io.joinless.bench
 import java.io.PrintWriter
 import java.nio.file.Paths
 
-/** What the engine costs over random queries ([[Shape]]): a line of JSON for each, with the seconds of each run over its stream.
+/** The cost of the engine over random queries ([[Shape]]): a line of JSON for each, with the
+  * seconds of each run over its stream.
   *
-  * Arguments: report file, first seed, number of shapes, runs, rows of each. Each shape is played for three seconds unmeasured before.
+  * Arguments: report file, first seed, number of shapes, runs, rows of each. Each shape is first
+  * run for three seconds unmeasured.
   */
 object ShapesJob {
   def main(args: Array[String]): Unit = args match {

@@ -2,13 +2,16 @@ package io.joinless.bench
 
 import io.joinless.engine.tuples.{KeyIndex, TupleArena}
 
-/** Which values a group has, and how many rows have each: the consumer that counts different values. Keys are the columns of the group, and
-  * behind them those of the value; each row is a reference to its key.
+/** The values of each group with their multiplicities: the consumer for COUNT(DISTINCT). Keys are
+  * the columns of the group, and behind them those of the value; each row is a reference to its
+  * key.
   */
 final class Values(columns: Int) {
   private[this] val index = new KeyIndex(new TupleArena(columns), columns, counted = true)
 
-  /** So many rows more have the value; 1 where it is new to the group, −1 where it is gone from there, else 0. */
+  /** Adds `change` rows with the value. Returns 1 if it is new to the group, −1 if it was removed
+    * from the group, else 0.
+    */
   def add(key: Array[Long], change: Long): Long = {
     val known = index.size
     val id = index.findOrAdd(key, columns)

@@ -7,9 +7,10 @@ import io.joinless.engine.update.{ChangeBatch, Reversal}
 import io.joinless.engine.view.{Invariants, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Random queries and batches against the naive join; see [[EngineRun]] for what is compared.
+/** Random queries and batches against the naive join; see [[EngineRun]] for the comparisons.
   *
-  * A failure prints its seed and leaves the shrunk case under `tests/regressions/`, from where it is replayed for ever.
+  * A failure prints its seed and writes the shrunk case to `tests/regressions/`, where every later
+  * run replays it.
   */
 class EnginePropertySpec extends AnyFunSuite {
 
@@ -124,7 +125,7 @@ class EnginePropertySpec extends AnyFunSuite {
     }
     add(1L, 1L, 10L)
     add(7L, 2L, 10L)
-    add(6L, 1L, 10L) // the roles of the first row do not come together
+    add(6L, 1L, 10L) // the roles of the first row are not consecutive
     batch.prepare()
     val reversal = new Reversal(tree)
     batch.note(reversal, (input, row) => { val _ = reversal.copies.add(input, row) })

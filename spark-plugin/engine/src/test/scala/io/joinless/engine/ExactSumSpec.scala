@@ -20,7 +20,8 @@ class ExactSumSpec extends AnyFunSuite {
     case 1 => rng.nextInt(100000) / 100.0
     case 2 => rng.nextDouble() * 1e300
     case 3 =>
-      java.lang.Double.longBitsToDouble(rng.nextLong() & 0xfffffffffffffL) // smaller than the smallest normal one
+      // smaller than the smallest normal double
+      java.lang.Double.longBitsToDouble(rng.nextLong() & 0xfffffffffffffL)
     case 4 => -rng.nextDouble()
     case 5 => if (rng.nextBoolean()) Double.MaxValue else -Double.MaxValue
     case 6 => if (rng.nextBoolean()) -0.0 else Double.MinPositiveValue
@@ -75,7 +76,9 @@ class ExactSumSpec extends AnyFunSuite {
     }
   }
 
-  /** The double nearest to a quotient: digits beyond those that a tie has are one digit, that says there are some. */
+  /** The double nearest to a quotient. The digits beyond those that a tie can have are
+    * replaced by a 1 if any of them is not 0.
+    */
   private def quotient(sum: BigDecimal, number: BigDecimal): Double = {
     val digits = sum.divide(number, new MathContext(800, RoundingMode.DOWN))
     val rest = digits.multiply(number).compareTo(sum) != 0

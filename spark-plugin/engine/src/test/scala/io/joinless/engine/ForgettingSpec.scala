@@ -8,8 +8,9 @@ import io.joinless.engine.update.{DeltaEnumeration, Forgetting, GoneRows, RowGro
 import io.joinless.engine.view.{Invariants, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Rows of append-only inputs that are forgotten, role by role and in any order: each later insertion tells the results with the rows
-  * that are left, and no others; the invariants hold; a tree that has forgotten all is empty, and no larger each time.
+/** Rows of append-only inputs are deleted without results, role by role and in any order. Each
+  * later insertion emits exactly the results with the remaining rows; the invariants hold; a tree
+  * with all rows deleted is empty, and does not grow from round to round.
   */
 class ForgettingSpec extends AnyFunSuite {
 
@@ -45,14 +46,14 @@ class ForgettingSpec extends AnyFunSuite {
     }
   }
 
-  /** Plays insertions; what is there is kept as (relation, row of the stock, row id). */
+  /** Applies insertions; keeps the present rows as (relation, row of the stock, row id). */
   final private class Run(query: Case, random: Random) {
     val tree = new ViewTree(query.block.copy(forgets = true))
     private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
     private[this] val forget = new Forgetting(tree)
     private[this] val oracle = new NaiveJoin(query)
     private[this] val there = mutable.ArrayBuffer.empty[(Int, Int, Int)]
-    private[this] val roles = mutable.Map.empty[(Int, Int), Int] // of a row: input and id
+    private[this] val roles = mutable.Map.empty[(Int, Int), Int] // by (input, row id)
     var forgotten, results = 0
 
     def play(changes: Iterable[CaseChange]): Unit = {
@@ -65,12 +66,13 @@ class ForgettingSpec extends AnyFunSuite {
       }
       assert(told.keys.forall(after.contains))
       Invariants.check(tree)
-      // so many rows stay as in a batch came, or a few more
+      // about as many rows remain as a batch inserts
       random.shuffle(there.toVector).drop(random.nextInt(12)).foreach(take)
       Invariants.check(tree)
     }
 
-    /** Stores rows and looks them up together; one that does not come after all is freed. */
+    /** Stores rows and prefetches them as one group; frees those that are not inserted after all.
+      */
     private def inGroup(group: RowGroup, changes: Seq[CaseChange]): Seq[(CaseChange, Int)] = {
       val rows = changes.map(change => (change, append(change)))
       group.clear()

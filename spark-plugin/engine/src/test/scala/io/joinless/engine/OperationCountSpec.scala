@@ -9,9 +9,11 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.immutable.BitSet
 import scala.util.Random
 
-/** What algorithms A5, A18 and A23 promise, as counted steps of the propagation and moves of the cursor, never as time.
+/** The bounds of algorithms A5, A18 and A23, tested on counted steps of the propagation and moves
+  * of the cursor, never on time.
   *
-  * The numbered examples and theorems are those of CROWN ("Change Propagation Without Joins", PVLDB 2023, section 6).
+  * The numbered examples and theorems are those of CROWN ("Change Propagation Without Joins", PVLDB
+  * 2023, section 6).
   */
 class OperationCountSpec extends AnyFunSuite {
   import ShapesOfQueries._
@@ -113,7 +115,9 @@ class OperationCountSpec extends AnyFunSuite {
     for ((less, more) <- measured.zip(measured.tail)) assert(more >= 1.5 * less)
   }
 
-  /** Value i of R1 and R5 leaves when the rows i of R2 and R4 come, in the middle of R3's life: for one moment they join. */
+  /** Value i of R1 and R5 is deleted when the rows i of R2 and R4 are inserted, in the middle of
+    * R3's lifespan: for one moment they join.
+    */
   private def theorem62(stream: Streams, n: Int): Unit = {
     val matrix = for (i <- 0 until n; j <- 0 until n) yield stream.add(2, i.toLong, j.toLong)
     val first = (0 until n).map(i => stream.add(0, i.toLong))
@@ -144,7 +148,7 @@ class OperationCountSpec extends AnyFunSuite {
     assert(measured.last / measured.head < 10)
   }
 
-  /** Steps per change of G2; G1 and G3 come and go, 20 edges for each change of G2. */
+  /** Steps per change of G2; G1 and G3 have inserts and deletes, 20 edges for each change of G2. */
   private def enclosureness(edges: IndexedSeq[(Long, Long)], window: Int): Double = {
     val stream = new Streams(line(3), changelog = true)
     val present = Seq(0, 2).map(r => r -> Array.fill(edges.size)(-1)).toMap
@@ -176,11 +180,13 @@ class OperationCountSpec extends AnyFunSuite {
         stream.steps - before
       }
       assert(play((0 until parents).map(i => (1, 7L, i.toLong, 1L)): _*) === 0)
-      assert(play((0, 1L, 7L, 1L)) === parents) // the key comes: each parent lacks only R3 now
+      // the key is inserted: each parent lacks only R3 now
+      assert(play((0, 1L, 7L, 1L)) === parents)
       assert(play((0, 1L, 7L, -1L), (0, 2L, 7L, 1L)) === 0)
       assert(play((0, 2L, 7L, -1L), (0, 3L, 7L, 1L), (0, 4L, 7L, 1L)) === 0)
       assert(play((0, 3L, 7L, -1L), (0, 4L, 7L, -1L), (0, 5L, 7L, 2L)) === 0)
-      assert(play((0, 5L, 7L, -2L), (0, 5L, 8L, 1L)) === parents) // another key: this one goes
+      // another key is inserted, this one deleted
+      assert(play((0, 5L, 7L, -2L), (0, 5L, 8L, 1L)) === parents)
     }
   }
 
@@ -210,7 +216,8 @@ class OperationCountSpec extends AnyFunSuite {
       val random = new Random(size.toLong)
       val nodes = stream.tree.nodes.length
       var results = 0
-      // about 40 rows at one hub, which join; the others are sparse and nearly all of them dangle
+      // about 40 rows at one hub, which join; the others are sparse and nearly all of them have no
+      // match
       def values(count: Int) = {
         val hub = random.nextInt(size) < 40
         IndexedSeq.fill(count)(if (hub) 0L else random.nextInt(size).toLong)

@@ -6,14 +6,14 @@ import io.joinless.engine.query.{JoinTree, RelationNode, ShapesOfQueries}
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.immutable.BitSet
 
-/** Nothing recurses over data: deep chains and large hubs in a thread with 512 KB of stack. */
+/** No recursion over data: deep chains and large hubs in a thread with 512 KB of stack. */
 class SmallStackSpec extends AnyFunSuite {
 
   test("a chain of twelve relations") {
     for (tree <- Seq(None, Some(path(12)))) inSmallThread {
       val chain = new Streams(ShapesOfQueries.line(12), changelog = true, shape = tree)
       chain.drains = true
-      // a ladder: two edges per step, so 2^12 results and marks that run through all levels
+      // a ladder: two edges per step, so 2^12 results, and marks that pass through all levels
       val rows = for (r <- 11 to 0 by -1; _ <- 1 to 2) yield r -> chain.add(r, r.toLong, r + 1L)
       assert(count(chain) === 4096)
       for ((r, row) <- rows) chain.remove(Seq(r), row)
@@ -42,7 +42,7 @@ class SmallStackSpec extends AnyFunSuite {
     }
   }
 
-  /** The tree R1 · R2 · R3 …, as deep as can be. */
+  /** The tree R1 · R2 · R3 …, of maximum depth. */
   private def path(relations: Int): JoinTree =
     (relations - 1 to 0 by -1).foldLeft(IndexedSeq.empty[JoinTree]) { (below, r) =>
       IndexedSeq(RelationNode(r, BitSet(r, r + 1), below))

@@ -8,7 +8,9 @@ import io.joinless.engine.view._
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.immutable.BitSet
 
-/** The three-hop self-join, by hand: how the engine is used, and that it is right on either join tree. */
+/** The three-hop self-join, by hand: an example of the engine's use, with correct results on either
+  * join tree.
+  */
 class ThreeHopSpec extends AnyFunSuite {
 
   private val src = KeyField(0, variable = false)

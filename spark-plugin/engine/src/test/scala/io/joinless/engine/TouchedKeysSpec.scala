@@ -6,7 +6,7 @@ import io.joinless.engine.view.{TouchedKeys, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
 
-/** What a tree tells of touched keys is what a comparison of its views before and after says. */
+/** The touched keys that a tree reports equal the differences of its views before and after. */
 class TouchedKeysSpec extends AnyFunSuite {
 
   test("oracle_: random batches, and the same taken back") {
@@ -28,7 +28,7 @@ class TouchedKeysSpec extends AnyFunSuite {
     }
   }
 
-  /** (node, key) → the alive tuples with their weights; keys that have none are left out. */
+  /** (node, key) → the alive tuples with their weights; keys without any are omitted. */
   private type Views = Map[(Int, Int), Map[Int, Long]]
 
   final private class Run(seed: Long, val query: Case) {
@@ -81,7 +81,7 @@ class TouchedKeysSpec extends AnyFunSuite {
       }).toMap
   }
 
-  /** Keeps, per key, how many tuples were alive before its first touch and after its last. */
+  /** Keeps, per key, the number of alive tuples before its first touch and after its last. */
   final private class Told extends TouchedKeys {
     private[this] val ends = mutable.Map.empty[(Int, Int), (Int, Int)]
     var touches, shifts = 0

@@ -8,11 +8,12 @@ import java.nio.file.Paths
 import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
-/** The engine beside the bare index on the path of 3 over one stream of edges: the first target of docs/benchmarks.md.
+/** The engine against the bare index on the path of 3 over one stream of edges: the first target of
+  * docs/benchmarks.md.
   *
-  * `insert`, `fifo` and `delete` have no results: no edge ends above the threshold. Their `changes` are those of the two
-  * relations that are left, two per edge. `delta` and `full` count results, of which the engine's cursor shows the row
-  * ids and the bare index reads the vertices.
+  * `insert`, `fifo` and `delete` have no results: no edge ends above the threshold. Their `changes`
+  * are those of the two remaining relations, two per edge. `delta` and `full` count results: the
+  * engine's cursor yields their row ids, the bare index reads their vertices.
   */
 @State(Scope.Benchmark)
 @BenchmarkMode(Array(Mode.Throughput))
@@ -25,15 +26,15 @@ class PathBenchmark {
   @Param(Array("joinless", "bare"))
   var system: String = _
 
-  /** Size of the generated graph. */
+  /** The size of the generated graph. */
   @Param(Array("50000"))
   var edges: Int = _
 
-  /** A folder of batches of `src,dst` in place of the generated graph. */
+  /** A folder of batches of `src,dst` to use instead of the generated graph. */
   @Param(Array(""))
   var folder: String = _
 
-  /** Per cent of the edges with which a result may end. */
+  /** The per cent of the edges with which a result may end. */
   @Param(Array("100"))
   var percent: Double = _
 
@@ -55,7 +56,7 @@ class PathBenchmark {
     index = loadIndex()
   }
 
-  /** By `system`. */
+  /** An empty state of the chosen `system`. */
   private def empty(query: GraphQuery, deletes: Boolean): Maintenance =
     if (joinless) EngineRun(query, deletes) else BareIndex(query)
 
@@ -145,7 +146,7 @@ class PathBenchmark {
     index
   }
 
-  /** Puts the rows of the graph into the arena, one by one. */
+  /** Stores the rows of the graph in the arena, one by one. */
   private def eachRow(tree: ViewTree)(f: (Long, Int) => Unit): Unit = {
     val words = new Array[Long](EdgeRow.Plain.words)
     var i = 0
@@ -165,7 +166,7 @@ class PathBenchmark {
   }
 }
 
-/** What is there to be deleted. */
+/** A state that holds the whole graph. */
 @State(Scope.Benchmark)
 class Full {
   var maintenance: Maintenance = _
@@ -174,7 +175,7 @@ class Full {
   def fill(benchmark: PathBenchmark): Unit = maintenance = benchmark.fill()
 }
 
-// Counted beside the score, which is whole passes over the graph; per second, too.
+// A secondary counter: the score counts passes over the graph, this one changes, both per second.
 
 @AuxCounters(AuxCounters.Type.OPERATIONS)
 @State(Scope.Thread)

@@ -3,15 +3,15 @@ package io.joinless.engine.algebra
 import java.io.{DataInput, DataOutput}
 import java.math.BigInteger
 
-/** A sum without rounding: `mantissa · 2^exponent`, of integers (whose exponent is 0) or of finite doubles.
+/** A sum without rounding: `mantissa · 2^exponent`, of integers (exponent 0) or of finite doubles.
   *
-  * Addition is that of a group: what was added can be taken away again, in any order, and an empty sum is 0. Small mantissas
-  * are a long, larger ones a `BigInteger`. Memory: that of the digits between the largest and the smallest part added, at
-  * most 2,100 bits and those of the count.
+  * Addition is that of a group: every value that was added can be subtracted again, in any order.
+  * An empty sum is 0. A small mantissa is a long, a larger one a `BigInteger`. Memory: the digits
+  * between the largest and the smallest value added, at most 2,100 bits plus the bits of the count.
   */
 final class ExactSum {
   private[this] var small = 0L
-  private[this] var large: BigInteger = null // instead of `small`
+  private[this] var large: BigInteger = null // used in place of `small`
   private[this] var exponent = 0
 
   def isZero: Boolean = large == null && small == 0L
@@ -55,7 +55,7 @@ final class ExactSum {
       val sum = if (shift >= 0) shifted(digits, shift) else digits
       val own = if (shift >= 0) small else shifted(small, -shift)
       val total = own + sum
-      // a shift that loses digits gives 0, which neither side is
+      // a shift that loses digits returns 0, and neither operand is 0
       if (large != null || sum == 0L || own == 0L || ((own ^ total) & (sum ^ total)) < 0L)
         addLarge(BigInteger.valueOf(digits), at)
       else {
@@ -65,7 +65,7 @@ final class ExactSum {
       }
     }
 
-  /** `digits · 2^shift`, or 0 where that has no room. */
+  /** `digits · 2^shift`, or 0 if that overflows a long. */
   private def shifted(digits: Long, shift: Int): Long =
     if (shift < 64 && (digits << shift) >> shift == digits) digits << shift else 0L
 
@@ -80,7 +80,9 @@ final class ExactSum {
     normalize()
   }
 
-  /** No zeros behind the binary point; a long where it will do; 0 has the exponent 0. */
+  /** Removes trailing zeros behind the binary point and uses a long if the mantissa fits one. 0 has
+    * the exponent 0.
+    */
   private def normalize(): Unit = {
     if (large != null) {
       val zeros = if (exponent < 0 && large.signum != 0) math.min(large.getLowestSetBit, -exponent) else 0
@@ -94,18 +96,20 @@ final class ExactSum {
     if (isZero) exponent = 0
   }
 
-  /** The sum of integers. */
+  /** The sum of integers, as an integer. */
   def toBigInteger: BigInteger = {
     require(exponent >= 0, "the sum is no integer")
     mantissa.shiftLeft(exponent)
   }
 
-  /** The nearest double, ties to even; infinite where it is too large for one. */
+  /** The nearest double, ties to even; infinite if the sum exceeds the range of a double. */
   def toDouble: Double =
     if (large == null && math.abs(small) < (1L << 62)) Math.scalb(small.toDouble, exponent)
     else signed(ExactSum.nearest(mantissa.abs, isMore = false, exponent))
 
-  /** The nearest double to the sum divided by `number`, which is not 0: rounded once, ties to even. */
+  /** The nearest double to the sum divided by `number`, which must not be 0. Rounded once, ties to
+    * even.
+    */
   def dividedBy(number: Long): Double =
     if (large == null && exponent == 0 && isExact(small) && isExact(number)) small.toDouble / number.toDouble
     else {
@@ -116,7 +120,7 @@ final class ExactSum {
       if (number < 0) -nearest else nearest
     }
 
-  /** It is a double itself. */
+  /** Whether the integer is exactly a double. */
   private def isExact(integer: Long): Boolean = math.abs(integer) <= (1L << 53) && integer != Long.MinValue
 
   private def signed(magnitude: Double): Double = if (mantissa.signum < 0) -magnitude else magnitude
@@ -136,12 +140,14 @@ final class ExactSum {
 
 object ExactSum {
 
-  /** The nearest double to `digits · 2^exponent`, ties to even; infinite where it is too large for one.
+  /** The nearest double to `digits · 2^exponent`, ties to even; infinite if it exceeds the range of
+    * a double.
     *
-    * @param isMore the number is larger by less than `2^exponent`; then `digits` has more digits than a double
+    * @param isMore the exact number is larger, by less than `2^exponent`; `digits` then has more
+    *     digits than a double
     */
   private def nearest(digits: BigInteger, isMore: Boolean, exponent: Int): Double = {
-    // the last digit that a double of this size has
+    // the exponent of the last digit that a double of this magnitude has
     val last = math.max(exponent + digits.bitLength - 53, -1074)
     val cut = last - exponent
     if (cut <= 0) Math.scalb(digits.doubleValue, exponent)
@@ -154,7 +160,7 @@ object ExactSum {
     }
   }
 
-  /** A sum that was written. */
+  /** Deserializes a sum. */
   def read(in: DataInput): ExactSum = {
     val exponent = in.readShort().toInt
     val length = in.readUnsignedShort()

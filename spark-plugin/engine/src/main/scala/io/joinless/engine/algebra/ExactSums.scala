@@ -1,12 +1,15 @@
 package io.joinless.engine.algebra
 
-/** Several sums beside the number of results, each of products of whole numbers: `n`, then per sum a fixed number of words, low words first.
+/** A ring of several sums and the number of results. Each sum adds up products of whole numbers.
+  * Layout: the number of results `n`, then a fixed number of words per sum, low words first.
   *
-  * Sums add and multiply by themselves: what a row is lifted to is, for each sum, its factor where the sum has one of its relation, and 1
-  * elsewhere (algorithms A51). A sum is kept modulo 2^(64 · words), with a sign. So nothing that happens on the way can overflow, and a
-  * sum is right where it fits its words itself; the number of results fails where it does not fit one ([[WeightOverflow]]).
+  * Sums are added and multiplied independently of each other. A row is lifted to one factor per
+  * sum: its own factor if the sum has one of the row's relation, else 1 (algorithms A51). A sum is
+  * kept modulo 2^(64 · words), with a sign. So no intermediate value can overflow, and a sum is
+  * right whenever its final value fits its words. The number of results fails if it does not fit
+  * one word ([[WeightOverflow]]).
   *
-  * @param words per sum: `ExactSums.words` says how many are enough
+  * @param words per sum; `ExactSums.words` computes how many are enough
   */
 final class ExactSums(words: Array[Int]) extends Ring {
   private[this] val starts = words.scanLeft(1)(_ + _)
@@ -16,7 +19,7 @@ final class ExactSums(words: Array[Int]) extends Ring {
 
   override val width: Int = starts.last
 
-  /** Where a sum begins in an element. */
+  /** The word of an element at which a sum begins. */
   def start(sum: Int): Int = starts(sum)
 
   override def one(into: Array[Long]): Unit = {
@@ -37,7 +40,7 @@ final class ExactSums(words: Array[Int]) extends Ring {
         val a = into(at + i)
         val b = summand(from + i)
         val sum = a + b + carry
-        // the carry is the topmost bit of at least two of the three
+        // the carry is the topmost bit of at least two of the three operands
         carry = ((a & b) | ((a | b) & ~sum)) >>> 63
         into(at + i) = sum
         i += 1
@@ -62,7 +65,7 @@ final class ExactSums(words: Array[Int]) extends Ring {
     while (s < words.length) { multiplySum(into, s, times, times >> 63); s += 1 }
   }
 
-  /** Multiplies one sum of an element with a number of 128 bits. */
+  /** Multiplies one sum of an element by a 128-bit number. */
   def multiplySum(into: Array[Long], sum: Int, low: Long, high: Long): Unit = {
     right(0) = low
     var i = 1
@@ -105,12 +108,13 @@ final class ExactSums(words: Array[Int]) extends Ring {
 
 object ExactSums {
 
-  /** Words for a sum of as many numbers as a `Long` can count, and for the difference of two such sums.
+  /** The number of words for a sum of as many numbers as a `Long` can count, and for the difference
+    * of two such sums.
     *
     * @param bits of the largest magnitude of a number
     */
   def words(bits: Int): Int = (bits + 63 + 2 + 63) / 64
 
-  /** The upper half of the product of two numbers without sign. */
+  /** The upper half of the product of two unsigned numbers. */
   private def high(a: Long, b: Long): Long = Math.multiplyHigh(a, b) + ((a >> 63) & b) + ((b >> 63) & a)
 }

@@ -1,31 +1,33 @@
 package io.joinless.engine.algebra
 
-/** What is added up over the results of a join, as elements of `width` words in arrays: a commutative ring (algorithms A46).
+/** A commutative ring whose elements are aggregated over the results of a join (algorithms A46). An
+  * element is `width` words in an array.
   *
-  * The first word is a whole number that adds and multiplies as such: how many results an element stands for. An element whose first
-  * word is 0 stands for none, and is 0. The other words are the ring's own: sums, or a matrix.
+  * The first word is an integer that adds and multiplies as such: the number of results that an
+  * element stands for. An element whose first word is 0 stands for no result, and is 0. The other
+  * words belong to the ring: sums, or a matrix.
   *
-  * Elements to be changed lie at the beginning of `into`, but for `add`.
+  * Elements to be changed lie at the beginning of `into`, except for `add`.
   */
 trait Ring {
 
   def width: Int
 
-  /** What a row counts for that is nothing but there. */
+  /** The element of a row that is counted only: the ring's one. */
   def one(into: Array[Long]): Unit
 
   def add(into: Array[Long], at: Int, summand: Array[Long], from: Int): Unit
 
   def multiply(into: Array[Long], factor: Array[Long], from: Int): Unit
 
-  /** As often as `times` says; −1 is the opposite. */
+  /** Multiplies an element by the number `times`; −1 gives the opposite. */
   def scale(into: Array[Long], times: Long): Unit
 
-  /** What so many rows count for that are nothing but there. */
+  /** The element of `times` rows that are counted only. */
   final def results(into: Array[Long], times: Long): Unit = { one(into); scale(into, times) }
 }
 
-/** Whole numbers: how many results there are. */
+/** The ring of integers: the number of results. */
 object Counts extends Ring {
   override def width: Int = 1
   override def one(into: Array[Long]): Unit = into(0) = 1L

@@ -1,6 +1,8 @@
 package io.joinless.engine.algebra
 
-/** Arithmetic of weights: exact, or a [[WeightOverflow]]. A count is never silently wrong. */
+/** Exact arithmetic of weights: an overflow throws [[WeightOverflow]], so a count is never silently
+  * wrong.
+  */
 object Weight {
 
   def add(a: Long, b: Long): Long =
@@ -16,5 +18,7 @@ object Weight {
     catch { case _: ArithmeticException => throw new WeightOverflow(s"$a * $b") }
 }
 
-/** A weight does not fit 64 bits. What was being computed, a batch or a result, is to be given up. */
+/** A weight does not fit 64 bits. The computation under way, of a batch or a result, must be
+  * abandoned.
+  */
 final class WeightOverflow(val term: String) extends RuntimeException(s"$term does not fit 64 bits")

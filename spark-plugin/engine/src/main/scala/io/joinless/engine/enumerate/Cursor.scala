@@ -3,48 +3,57 @@ package io.joinless.engine.enumerate
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.view.{ViewNode, ViewTree}
 
-/** An odometer over the levels of a plan: constant delay between results, no recursion, nothing materialised
-  * (algorithms A23 to A27).
+/** An odometer over the levels of a plan: constant delay between results, no recursion, nothing
+  * materialised (algorithms A23 to A27).
   *
-  * Each level binds one node to a tuple of a list, under a key of a tuple that an earlier level has bound. The results
-  * of the witness S(10,7) of R(a,b) ⋈ S(b,c) ⋈ T(c,d) under the tree [B]{R, S·T}:
+  * Each level binds one node to a tuple of a list. The list's key is a key of a tuple that an
+  * earlier level has bound. The results of the witness S(10,7) of R(a,b) ⋈ S(b,c) ⋈ T(c,d) under
+  * the tree [B]{R, S·T}:
   * {{{
   * level  binds  from       list                        turns
   * 0      T      S(10,7)    V_s of T under the key 7    (7,6)
   * 1      R      S(10,7)    V_s of R under the key 10   (1,10)   then (2,10)
   *                                                      └─ (1,10,7,6)  └─ (2,10,7,6)
   * }}}
-  * Nothing is bound of [B]: R is found under the key that S has towards it ([[Plan]]).
-  * The innermost level turns for every result, and its list lies in pieces of memory: the results of a piece are a ''run'', which
-  * `take` hands out as a whole. A level whose list ends goes back to the one before it. T and R look at
-  * nothing but what is bound already, and no level looks at them: such ''loose'' levels are put in the order of their
-  * lists' lengths each time they are entered, the longest innermost.
+  * No tuple of [B] is bound: R is found under the key that S has towards it ([[Plan]]). The
+  * innermost level advances for every result. Its list lies in contiguous pieces of memory. The
+  * results of a piece are a ''run'', which `take` returns as a whole. If a level's list ends, the
+  * level before it advances. T and R read only tuples that are bound already, and no other level
+  * reads theirs. Such ''loose'' levels are ordered by the lengths of their lists each time they are
+  * entered, the longest innermost.
   *
-  * Invariant: no list is empty (but the root's, where there is no result at all), since going up follows live tuples
-  * and going down alive ones; so each combination bound down to the last level is a result, if the residuals accept it.
-  * Cost: at most two moves per level between two results without residuals, between two combinations with them. The
-  * tree must not change meanwhile.
+  * Invariant: no list is empty (except the root's, if there is no result at all), since going up
+  * follows live tuples and going down alive ones. So each combination bound down to the last level
+  * is a result, if the residuals accept it. Cost: without residuals, at most two moves per level
+  * between two results; with residuals, between two combinations. The tree must not change during
+  * the enumeration.
   *
-  * After `next()` returned true, `tuples(r)` is the row of relation r and `changed` has a bit for each relation whose row
-  * may differ from the result before, and for each other place of what results show whose words may; `weight` is the product of the rows' multiplicities and the base.
+  * After `next()` has returned true, `tuples(r)` is the row of relation r. `changed` has a bit for
+  * each relation whose row may differ from that of the previous result, and for each place of
+  * projected words ([[Places]]) that may differ. `weight` is the product of the rows'
+  * multiplicities and the base.
   */
 final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
   private[this] val counters = tree.counters
-  private[this] var weighted = false // some row counts more than once, so that results are products
+  private[this] var weighted = false // some row has a multiplicity > 1, so weights are products
   private[this] val contexts = new Array[Plan](tree.nodes.length)
   private[this] val full = Plan.full(tree, residuals)
   private[this] val atStart: Array[Array[Residual]] =
     tree.nodes.map(n => residuals.filter(_.relations.forall(r => (n.relations >>> r & 1L) != 0)).toArray)
   private[this] var levels: Array[Level] = full.levels
   private[this] var last = -1
-  private[this] var firstLoose = 0 // of `levels`, from where on any order will do
+  private[this] var firstLoose = 0 // index into `levels`; the levels from here on are loose
   private[this] var active = false
   private[this] var opened = false
 
-  /** The last level while it needs nothing but its list: its rows count once, and no residuals are asked. */
+  /** The last level, if its list alone determines the results: its rows count once, and no residual
+    * is evaluated there. Else null.
+    */
   private[this] var innermost: Level = null
 
-  /** The level before the innermost one, while there is one and it needs nothing but its list, either, and all rows count once. */
+  /** The level before the innermost one, if its list alone determines its tuples, too, and all rows
+    * count once. Else null.
+    */
   private[this] var second: Level = null
 
   val tuples = new Array[Int](tree.nodes.length)
@@ -56,7 +65,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   def weight: Long = if (weighted) weights(last + 1) else weights(0)
 
-  /** The results that contain `tuple` of `node`, each with the weight `base` times the multiplicities of the other rows. */
+  /** Starts the enumeration of the results that contain `tuple` of `node`. Each has the weight
+    * `base` times the multiplicities of the other rows.
+    */
   def start(node: ViewNode, tuple: Int, base: Long): Unit = {
     if (contexts(node.id) == null) contexts(node.id) = Plan.context(node, residuals)
     tuples(node.id) = tuple
@@ -69,7 +80,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) stop()
   }
 
-  /** All results. */
+  /** Starts the enumeration of all results. */
   def startFull(): Unit = open(full, 1L)
 
   private def open(plan: Plan, base: Long): Unit = {
@@ -84,7 +95,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     changed = -1L
   }
 
-  /** No more results. */
+  /** Ends the enumeration. */
   def stop(): Unit = {
     active = false
     innermost = null
@@ -97,7 +108,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       changed = 0L
       counters.moves += 1
       if (level.turn()) {
-        // the common case: nothing else moves
+        // the common case: no other level moves
         bind(level)
         counters.results += 1
         true
@@ -106,7 +117,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     }
   }
 
-  /** The list of the innermost level has ended: the second one turns, and with that the innermost one goes on in another list. */
+  /** The list of the innermost level has ended: advances the second level, and enters the innermost
+    * level's next list.
+    */
   private def nextList(level: Level): Boolean = {
     counters.moves += 1
     if (second.turn()) {
@@ -120,15 +133,15 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     } else advance(last - 2, fresh = false)
   }
 
-  /** The current tuple of a level is part of the next result. */
+  /** Makes the current tuple of a level part of the next result. */
   private def bind(level: Level): Unit = {
     tuples(level.node) = level.tuple
     level.tell(places)
     changed |= level.relations
   }
 
-  /** Puts the result that `next` has just bound into `run`, with `whole` also those that follow it and differ from it in the row of
-    * one relation only: `next` goes on behind them.
+  /** Puts the result that `next` has just bound into `run`. With `whole`, adds the following
+    * results that differ from it only in the row of one relation; `next` continues after them.
     */
   def take(run: Run, whole: Boolean): Unit =
     if (innermost == null || !whole) {
@@ -154,7 +167,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       advance(last, fresh = false)
     }
 
-  /** Rows of whichever level is the last one count once, so that results that differ in these only weigh the same. */
+  /** Whether the rows of every level that can become the last one count once. Then results that
+    * differ only in the last level's row have the same weight.
+    */
   private def areEqual: Boolean = !weighted || {
     var l = math.min(firstLoose, last)
     while (l <= last && levels(l).of.plural == 0) l += 1
@@ -203,8 +218,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     level.enter(key)
   }
 
-  /** Puts the loose levels in ascending order of their lists' lengths: the innermost list, which is walked again for every
-    * combination of the others, is the longest, and turns to the others are fewest.
+  /** Sorts the loose levels in ascending order of their lists' lengths. The innermost list is
+    * walked again for every combination of the others. If it is the longest, the other lists are
+    * advanced least often.
     */
   private def arrange(): Unit = {
     var i = firstLoose + 1

@@ -2,10 +2,10 @@ package io.joinless.engine.enumerate
 
 import io.joinless.engine.view.ViewTree
 
-/** The complete current result, row by row with constant delay, from the alive tuples of the root downwards
-  * (algorithms A27).
+/** Enumerates the complete current result with constant delay, from the alive tuples of the root
+  * downwards (algorithms A27).
   *
-  * The tree must not change meanwhile.
+  * The tree must not change during the enumeration.
   */
 final class FullEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) extends Results {
   private[this] val cursor = new Cursor(tree, residuals)

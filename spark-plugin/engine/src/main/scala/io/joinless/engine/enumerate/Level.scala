@@ -3,15 +3,18 @@ package io.joinless.engine.enumerate
 import io.joinless.engine.tuples.{KeyIndex, NotedKeys, PagedLongs, RecordLists}
 import io.joinless.engine.view.ViewNode
 
-/** One wheel of the odometer: binds a tuple of the node `of`, given a bound tuple of the node `from`.
+/** One wheel of the odometer: binds a tuple of the node `of`, given a bound tuple of the node
+  * `from`.
   *
-  * The candidates are a list of a key: `lists` under `keys(tuple of from)`, or under that tuple itself where it is a key
-  * (`keys` null). Without `lists` there is one candidate, the key (a generalized parent). A wheel turns from the newest run
-  * of a list to the oldest, and within a run from the oldest record to the newest: one up in one array.
+  * The candidates are the list `lists` under a key: `keys(tuple of from)`, or the tuple itself if
+  * it is a key (`keys` null). Without `lists` the key is the only candidate (a generalized parent).
+  * A wheel advances from the newest run of a list to the oldest, and within a run from the oldest
+  * record to the newest, so that it reads an array in ascending order.
   *
-  * @param source the level that binds the tuple of `from`, where the key lies beside that tuple in its list, too; else null
-  * @param edge keys by which it is entered, of which results show something (null where they do not): that of place `keyPlaces(i)` is
-  *   the word `keyOffsets(i)` of a key
+  * @param source the level that binds the tuple of `from`, if the key is also inlined with that
+  *     tuple in its list; else null
+  * @param edge the keys by which the level is entered, if some of their words are projected; else
+  *     null. Place `keyPlaces(i)` is the word `keyOffsets(i)` of a key.
   */
 final private[enumerate] class Level(
     val of: ViewNode,
@@ -27,33 +30,34 @@ final private[enumerate] class Level(
   val node: Int = of.id
   val relations: Long = of.relations
 
-  /** How often each tuple counts, null where each counts once. */
+  /** The multiplicity of each tuple; null if each counts once. */
   val weights: PagedLongs = of.multiplicity
-  private[this] val width = if (lists == null) 1 else lists.width // of a record
+  private[this] val width = if (lists == null) 1 else lists.width // words of a record
 
-  // the current record is at page(at); those up to page(end) come next, then `beyond` others of other runs, from `rest` on
+  // the current record is page(at); next are those up to page(end), then `beyond` records of other
+  // runs, from `rest` on
   private[this] var page = new Array[Long](1)
   private[this] var at = 0
   private[this] var end = 0
   private[this] var beyond = 0
   private[this] var rest = 0
 
-  /** Its candidates are a list, and all of them are part of results. */
+  /** The candidates are a list, and all of them are part of results. */
   val isPlain: Boolean = lists != null && residuals == null
 
-  /** The places (bit set) that it tells of when it is entered. */
+  /** The places (bit set) that the level sets when it is entered. */
   val shows: Long = keyPlaces.foldLeft(0L)((bits, p) => bits | 1L << p)
 
-  /** The tuple that is bound now. */
+  /** The bound tuple. */
   def tuple: Int = RecordLists.tuple(page(at))
 
-  /** What lies beside it in its list: where the walk goes on. */
+  /** The key inlined with the bound tuple in its list, from which the enumeration continues. */
   def beside: Int = RecordLists.beside(page(at))
 
-  /** Tells where the words beside it lie, where there are some. */
+  /** Sets the places of the words inlined with the tuple, if there are any. */
   def tell(places: Places): Unit = if (width > 1) places.set(node, page, at + 1)
 
-  /** Tells where what results show of the key lies. */
+  /** Sets the places of the key's projected words. */
   def tellKey(key: Int, places: Places): Unit = {
     val page = edge.page(key)
     val start = edge.start(key)
@@ -64,10 +68,10 @@ final private[enumerate] class Level(
     }
   }
 
-  /** Number of candidates under the key. */
+  /** The number of candidates under the key. */
   def length(key: Int): Int = lists.count(key)
 
-  /** Binds the first candidate; false where there is none. */
+  /** Binds the first candidate; false if there is none. */
   def enter(key: Int): Boolean =
     if (lists == null) {
       page(0) = key.toLong
@@ -81,7 +85,7 @@ final private[enumerate] class Level(
       }
     }
 
-  /** Binds the next candidate; false behind the last one. */
+  /** Binds the next candidate; false after the last one. */
   def turn(): Boolean =
     if (at < end) {
       at += width
@@ -92,7 +96,9 @@ final private[enumerate] class Level(
         true
       }
 
-  /** Puts the current candidate and the rest of its run into `run`, and turns to the last of them. */
+  /** Puts the current candidate and the rest of its run into `run`, and advances to the last of
+    * them.
+    */
   def take(run: Run): Unit = {
     run.set(node, page, at, (end - at) / width + 1, width)
     at = end

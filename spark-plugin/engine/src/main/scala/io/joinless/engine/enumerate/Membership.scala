@@ -3,19 +3,20 @@ package io.joinless.engine.enumerate
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
 
-/** How often a given row is in the result, without enumerating: one look-up per relation and per edge (algorithms A28).
+/** Computes the multiplicity of a given row in the result, without enumeration: one look-up per
+  * relation and per edge (algorithms A28).
   *
-  * O(1) for relations of retractable inputs; for append-only inputs, whose rows have no identity, the rows under one key
-  * are compared.
+  * O(1) for relations of retractable inputs. Rows of append-only inputs have no identity; there,
+  * the rows under one key are compared.
   */
 final class Membership(tree: ViewTree) {
 
   /** @param rows per relation the words of its row
-    * @return the weight of that row of the full join, 0 where it is no result
+    * @return the weight of the given combination in the full join; 0 if it is no result
     */
   def weight(rows: IndexedSeq[Array[Long]]): Long = below(tree.root, 0, rows)
 
-  /** Product over the subtree of `node`, given the key towards its parent. */
+  /** The product over the subtree of `node`, given the key towards its parent. */
   private def below(node: ViewNode, key: Int, rows: IndexedSeq[Array[Long]]): Long = node match {
     case g: GeneralizedNode =>
       val tuple = keyOf(g, rows)
@@ -42,7 +43,7 @@ final class Membership(tree: ViewTree) {
       if (count == 0) 0L else product(r, tuple, count, rows)
   }
 
-  /** The tuple of a generalized node on which the given rows meet, −1 where there is none. */
+  /** The tuple of a generalized node on which the given rows join; −1 if there is none. */
   private def keyOf(node: GeneralizedNode, rows: IndexedSeq[Array[Long]]): Int = {
     @scala.annotation.tailrec
     def find(n: ViewNode, level: Int): Int = n.child(0) match {

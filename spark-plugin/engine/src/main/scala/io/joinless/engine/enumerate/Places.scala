@@ -1,7 +1,7 @@
 package io.joinless.engine.enumerate
 
-/** Where words that results show lie (`view.ShownFields`): those of place p in `pages(p)`, from `starts(p)` on. They hold until the next
-  * result.
+/** Pointers to the projected words of a result (`view.ShownFields`). The words of place p lie in
+  * `pages(p)`, from `starts(p)` on. The pointers are valid until the next result.
   */
 final class Places(places: Int) {
   val pages = new Array[Array[Long]](places)

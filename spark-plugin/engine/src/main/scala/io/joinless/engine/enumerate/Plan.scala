@@ -4,11 +4,14 @@ import io.joinless.engine.tuples.{NotedKeys, RecordLists}
 import io.joinless.engine.view.{ViewNode, ViewTree}
 import scala.collection.mutable.ArrayBuffer
 
-/** In which order the nodes are bound: every node after one of its neighbours, so that no list is empty.
+/** The order in which nodes are bound: every node after one of its neighbours, so that no list is
+  * empty.
   *
-  * The nodes of residuals come first, those of one that needs fewest before the others: in a star of R, S, T and U, where R is bound
-  * and a condition reads R and U, U is bound before S and T, so that what the condition refuses is not combined with them.
-  * From `firstLoose` on any order will do: these are lists whose tuples no other level and no residual looks at.
+  * Nodes that a residual reads come first, and among these the nodes of the residual that reads
+  * fewest. Example: a star of R, S, T and U, where R is bound and a condition reads R and U. U is
+  * bound before S and T, so that combinations the condition rejects are not extended by S and T.
+  * From `firstLoose` on any order is correct: no other level and no residual reads the tuples of
+  * these levels.
   */
 final private[enumerate] class Plan(val levels: Array[Level]) {
   val firstLoose: Int = {
@@ -19,7 +22,9 @@ final private[enumerate] class Plan(val levels: Array[Level]) {
 
 private[enumerate] object Plan {
 
-  /** Levels that complete a tuple of `start` to full results: up through live parents, then down through V_s. */
+  /** The levels that complete a tuple of `start` to full results: up through live parents, then
+    * down through V_s.
+    */
   def context(start: ViewNode, residuals: IndexedSeq[Residual]): Plan = {
     val path = Iterator.iterate(start)(_.parent).takeWhile(_ != null).toVector
     val up = path.zip(path.drop(1)).map { case (node, parent) =>
@@ -28,11 +33,13 @@ private[enumerate] object Plan {
     ordered(direct(up ++ path.flatMap(down(_, path))), start.relations, residuals)
   }
 
-  /** Levels of the full result: all alive tuples of the root, then down. */
+  /** The levels of the full result: all alive tuples of the root, then down. */
   def full(tree: ViewTree, residuals: IndexedSeq[Residual]): Plan =
     ordered(Walk(tree.root, -1, tree.root.vs, null, null) +: down(tree.root, Nil), 0L, residuals)
 
-  /** Binds a tuple of `node` to one of the node `from`, by a key of the edge from `below` to its parent: see [[Level]]. */
+  /** Binds a tuple of `node` to one of the node `from`, by a key of the edge from `below` to its
+    * parent: see [[Level]].
+    */
   final private case class Walk(node: ViewNode, from: Int, lists: RecordLists, keys: NotedKeys, below: ViewNode)
 
   private def down(node: ViewNode, bound: Seq[ViewNode]): Vector[Walk] =
@@ -40,8 +47,10 @@ private[enumerate] object Plan {
       Walk(node.child(i), node.id, node.child(i).vs, node.down(i), node.child(i)) +: down(node.child(i), Nil)
     }
 
-  /** The same without generalized parents that only lead to their other children: a tuple of theirs is the key of the one below, and under
-    * this key the children are found from there. One that leads to a parent of its own stays, since its tuple's key is needed.
+  /** The same walks without generalized parents that lead only to their other children. A tuple of
+    * such a parent is the key of the tuple below it, and the children are found under this key
+    * directly. A generalized parent that leads to its own parent stays, since its tuple's key is
+    * needed.
     */
   private def direct(walks: Vector[Walk]): Vector[Walk] = {
     val skipped = walks
@@ -54,7 +63,7 @@ private[enumerate] object Plan {
   }
 
   /** @param walks in an order in which each follows the one it starts from
-    * @param bound the relations (bit set) that are bound before
+    * @param bound the relations (bit set) that are bound already
     */
   private def ordered(walks: Vector[Walk], bound: Long, residuals: IndexedSeq[Residual]): Plan = {
     val levels = new ArrayBuffer[Level]
@@ -74,7 +83,7 @@ private[enumerate] object Plan {
     new Plan(levels.toArray)
   }
 
-  /** Those of `walks` that lead to `relations`, in their order. */
+  /** The walks that lead to `relations`, in their order. */
   private def towards(walks: Vector[Walk], relations: Long): Vector[Walk] =
     walks
       .foldRight((Vector.empty[Walk], Set.empty[Int])) { case (walk, (taken, needed)) =>
@@ -85,7 +94,8 @@ private[enumerate] object Plan {
 
   private def level(walk: Walk, before: collection.Seq[Level], residuals: Array[Residual]): Level = {
     val source = before.find(l => l.node == walk.from && l.lists != null && l.lists.hasBeside(walk.keys)).orNull
-    val told = before.foldLeft(0L)(_ | _.shows) // the first level that can tells of a place: it is entered least often
+    // a place is set by the first level that can: it is entered least often
+    val told = before.foldLeft(0L)(_ | _.shows)
     val tells = if (walk.below == null) Array.empty[Int]
     else walk.below.keyPlaces.indices.filter(i => (told >>> walk.below.keyPlaces(i) & 1L) == 0).toArray
     new Level(

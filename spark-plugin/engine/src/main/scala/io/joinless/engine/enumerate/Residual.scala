@@ -1,12 +1,12 @@
 package io.joinless.engine.enumerate
 
-/** A condition on several relations that is not an equation (`a.x < b.y`), evaluated while enumerating, at the first
-  * cursor level where all its relations are bound. With residuals the delay between results is no longer constant
-  * (algorithms A26).
+/** A condition on several relations that is no equi-join condition (`a.x < b.y`). It is evaluated
+  * during enumeration, at the first cursor level where all its relations are bound. With residuals
+  * the delay between results is no longer constant (algorithms A26).
   */
 trait Residual {
 
-  /** Relations whose rows the condition reads. */
+  /** The relations whose rows the condition reads. */
   def relations: IndexedSeq[Int]
 
   /** @param rows row id per relation; only those of `relations` are bound */

@@ -2,11 +2,13 @@ package io.joinless.engine.enumerate
 
 import io.joinless.engine.tuples.RecordLists
 
-/** Results that differ in the row of one relation only. The first one is bound when the run is handed out.
+/** Results that differ only in the row of one relation. The first one is bound when the run is
+  * returned.
   *
-  * Their rows lie in records of `width` words behind each other, from `from` on: first the row, then what lies beside it
-  * (`tuples.ShownWords`), of relations that have it. Where results come one by one, a run is one row: that of some relation that changed.
-  * It holds until the next move of whoever handed it out.
+  * Their rows lie in consecutive records of `width` words, from `from` on. A record is the row id,
+  * then the words inlined with it (`tuples.ShownWords`), if the relation has any. If results are
+  * produced one by one, a run is one row: that of some relation that changed. A run is valid until
+  * the next move of the cursor that returned it.
   */
 final class Run {
   private[this] var of = 0
@@ -22,7 +24,7 @@ final class Run {
   /** The row of result `i`. */
   def row(i: Int): Int = RecordLists.tuple(page(first + i * stride))
 
-  /** Where the records lie. */
+  /** The array that holds the records. */
   def records: Array[Long] = page
   def from: Int = first
   def width: Int = stride
@@ -35,7 +37,7 @@ final class Run {
     stride = width
   }
 
-  /** One result, with `words` words beside its row. */
+  /** Sets one result, with `words` words inlined with its row. */
   private[enumerate] def set(relation: Int, row: Int, places: Places, words: Int): Unit = {
     if (own.length <= words) own = new Array[Long](1 + words)
     own(0) = row

@@ -2,16 +2,17 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** The reduction to a full join over the output attributes y (algorithms A7), and the free-connex test that it is.
+/** The reduction to a full join over the output attributes y (algorithms A7), and the free-connex
+  * test by it.
   *
-  * Relations that share an attribute outside y form an existential component `C`; it stands for one reduced relation
-  * over `b(C) = attributes(C) ∩ y`. The query is free-connex iff it is acyclic, some relation of every `C` contains
-  * `b(C)`, and the graph of the `b(C)` is acyclic. The usual definition, that the graph is acyclic with and without an
-  * additional edge y, is equivalent.
+  * Relations that share an attribute outside y form an existential component `C`, which is reduced
+  * to one relation over `b(C) = attributes(C) ∩ y`. The query is free-connex iff it is acyclic,
+  * some relation of every `C` contains `b(C)`, and the graph of the `b(C)` is acyclic. The usual
+  * definition is equivalent: the graph is acyclic with and without an additional edge y.
   */
 object FreeConnex {
 
-  /** An existential component and the attributes it shows. */
+  /** An existential component and the attributes it projects. */
   final case class Component(relations: BitSet, shown: BitSet)
 
   def components(graph: Hypergraph, output: BitSet): IndexedSeq[Component] =

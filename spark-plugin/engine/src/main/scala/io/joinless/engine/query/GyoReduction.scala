@@ -2,15 +2,16 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** GYO reduction (Graham; Yu and Ozsoyoglu): the acyclicity test, and the join tree it finds on the way.
+/** GYO reduction (Graham; Yu and Ozsoyoglu): the acyclicity test, and the join tree that it yields.
   *
-  * Two steps, until neither applies: drop an attribute that only one remaining relation has; drop a relation whose
-  * remaining attributes lie inside another's. The graph is acyclic if one relation is left. What is left otherwise, the
-  * ''core'', does not depend on the order of the steps, up to the choice between equal relations (the lowest ordinal
-  * stays).
+  * Two steps, until neither applies: drop an attribute that only one remaining relation has; drop a
+  * relation whose remaining attributes are contained in another's. The graph is acyclic if one
+  * relation remains. Otherwise the remaining relations are the ''core''. It does not depend on the
+  * order of the steps, up to the choice between equal relations (the lowest ordinal stays).
   *
-  * A dropped relation becomes a neighbour of the one that contains it; these edges form a join tree over the relations.
-  * Relations of different connected components become neighbours too, with an empty separator.
+  * A dropped relation becomes a neighbour of the one that contains it; these edges form a join tree
+  * over the relations. Relations of different connected components become neighbours too, with an
+  * empty separator.
   *
   * Cost: O(relations² · attributes) per dropped relation.
   */
@@ -29,7 +30,7 @@ object GyoReduction {
       alive.foreach(r => remaining(r) = remaining(r) & repeated)
     }
 
-    /** The highest relation inside another one, with the lowest that contains it. */
+    /** The highest relation contained in another one, with the lowest that contains it. */
     def contained: Option[(Int, Int)] =
       alive.toIndexedSeq.reverseIterator
         .flatMap(r => alive.find(other => other != r && remaining(r).subsetOf(remaining(other))).map(r -> _))
@@ -52,7 +53,7 @@ object GyoReduction {
   def isAcyclic(graph: Hypergraph): Boolean = reduce(graph).isRight
 }
 
-/** Why a graph is cyclic: these relations close a cycle through these attributes. Every relation and attribute outside
-  * can be taken away step by step; none of these can.
+/** The reason why a graph is cyclic: these relations close a cycle through these attributes. Every
+  * other relation and attribute can be dropped step by step; none of these can.
   */
 final case class CyclicCore(relations: BitSet, attributes: BitSet)

@@ -4,8 +4,8 @@ import scala.collection.immutable.BitSet
 
 /** A query as data: the join attributes of each relation (algorithms A1, architecture D1).
   *
-  * `edges(r)` holds the attributes of relation `r`. Equal edges, empty edges and attributes of a single relation are
-  * all legal; relations are told apart by their ordinal only.
+  * `edges(r)` holds the attributes of relation `r`. Equal edges, empty edges and attributes of a
+  * single relation are all legal; relations are distinguished by their ordinal only.
   */
 final case class Hypergraph(edges: IndexedSeq[BitSet]) {
 
@@ -21,8 +21,9 @@ final case class Hypergraph(edges: IndexedSeq[BitSet]) {
   /** `at(x)`: the relations that have attribute `x`. */
   def at(attribute: Int): BitSet = relations.filter(edges(_)(attribute))
 
-  /** The components of `some` relations when `cut` attributes are taken away: two relations are linked where they share
-    * an attribute outside `cut`. Ordered by their lowest relation; a relation that lies inside `cut` is alone.
+  /** The components of `some` relations after the attributes `cut` are removed: two relations are
+    * linked if they share an attribute outside `cut`. Ordered by their lowest relation. A relation
+    * contained in `cut` is a component of its own.
     *
     * Cost: O(|some|²) set operations.
     */

@@ -2,21 +2,22 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** A join tree: what the view tree is built from.
+/** A join tree, from which the view tree is built.
   *
-  * Every node has a set of attributes; `separator(child) = child.attributes ∩ parent.attributes`. For each attribute the
-  * nodes that contain it are connected. A [[RelationNode]] stands for one relation of the join block; a
-  * [[GeneralizedNode]] stands for no relation: its attributes are contained in each of its children, which meet in it.
-  * So the separator below a generalized node is the node's own attributes, and its parent, if any, is generalized too.
+  * Every node has a set of attributes; `separator(child) = child.attributes ∩ parent.attributes`.
+  * For each attribute the nodes that contain it are connected. A [[RelationNode]] represents one
+  * relation of the join block. A [[GeneralizedNode]] represents no relation: its attributes are
+  * contained in each of its children, which join on them. So the separator below a generalized node
+  * is the node's own attributes, and its parent, if any, is generalized too.
   *
-  * Height counts relation nodes on a path from a leaf to the root, generalized nodes are free; depth counts relation
-  * nodes strictly above (algorithms A3, A4).
+  * Height counts the relation nodes on a path from a leaf to the root, not the generalized ones;
+  * depth counts the relation nodes strictly above (algorithms A3, A4).
   */
 sealed trait JoinTree {
   def attributes: BitSet
   def children: IndexedSeq[JoinTree]
 
-  /** The attributes by which a child meets this node. */
+  /** The attributes on which a child joins this node. */
   def separator(child: JoinTree): BitSet = child.attributes & attributes
 
   /** All nodes, parents before children. */
@@ -25,7 +26,7 @@ sealed trait JoinTree {
   /** All pairs of parent and child. */
   def edges: IndexedSeq[(JoinTree, JoinTree)] = preorder.flatMap(node => node.children.map(node -> _))
 
-  /** The relations below and at this node, in ascending order. */
+  /** The relations at and below this node, in ascending order. */
   def relations: IndexedSeq[Int] = preorder.collect { case RelationNode(r, _, _) => r }.sorted
 
   def generalizedNodes: Int = preorder.count(_.isInstanceOf[GeneralizedNode])
@@ -38,7 +39,7 @@ sealed trait JoinTree {
     }
   }
 
-  /** Depth of every relation. */
+  /** The depth of every relation. */
   def depths: Map[Int, Int] = this match {
     case RelationNode(relation, _, _) =>
       children.flatMap(_.depths).map { case (r, depth) => r -> (depth + 1) }.toMap + (relation -> 0)
@@ -48,7 +49,9 @@ sealed trait JoinTree {
   /** Σ depth(e) · sizes(e). */
   def cost(sizes: IndexedSeq[Double]): Double = depths.map { case (r, depth) => depth * sizes(r) }.sum
 
-  /** In one line: `[C]{G2·G1, G3}`, `parent·child` for an only child and `parent{child, child}` for several. */
+  /** The tree in one line: `[C]{G2·G1, G3}`, `parent·child` for an only child and
+    * `parent{child, child}` for several.
+    */
   def notation(relation: Int => String, attribute: Int => String): String = {
     val node = this match {
       case RelationNode(r, _, _) => relation(r)
@@ -65,7 +68,8 @@ final case class GeneralizedNode(attributes: BitSet, children: IndexedSeq[JoinTr
 
 object JoinTree {
 
-  /** Why `tree` is not a join tree of `graph`, one sentence each; empty if it is one. */
+  /** The reasons why `tree` is not a join tree of `graph`, one sentence each; empty if it is one.
+    */
   def violations(tree: JoinTree, graph: Hypergraph): IndexedSeq[String] = {
     val nodes = tree.preorder
     val edges = tree.edges

@@ -1,11 +1,12 @@
 package io.joinless.engine.query
 
-/** A tree with what it is judged by. The order is (cost, generalized nodes, tie) at equal height; each of the three adds
-  * up over disjoint parts, so a worse part never belongs to a better whole of the same height.
+/** A tree with its measures. At equal height the order is (cost, generalized nodes, tie). Each of
+  * the three is additive over disjoint parts, so a worse part never belongs to a better whole of
+  * the same height.
   */
 final private[query] case class Candidate(height: Int, cost: Double, generalized: Int, tie: Long, tree: JoinTree) {
 
-  /** Whether this one may take the other's place: neither higher nor later in the order. */
+  /** Whether this candidate dominates the other: neither higher nor later in the order. */
   def covers(other: Candidate): Boolean = height <= other.height && Candidate.rank.lteq(this, other)
 }
 
@@ -14,11 +15,15 @@ private[query] object Candidate {
   private val rank: Ordering[Candidate] =
     Ordering.by[Candidate, Double](_.cost)(Ordering.Double.TotalOrdering).orElseBy(_.generalized).orElseBy(_.tie)
 
-  /** What one step down costs a relation in the tie-break: four bits each, the lowest relation in front. */
+  /** The tie-break cost of moving a relation one level down: four bits per relation, the lowest
+    * relation in the highest bits.
+    */
   private def stepDown(relation: Int): Long = if (relation < 15) 1L << (4 * (14 - relation)) else 0L
 
-  /** A relation over the best trees of what is below it: all of that moves one step down. What it has in a tree of its own, `height`,
-    * stands beside that.
+  /** A relation over the best trees of its subtrees, which all move one level down.
+    *
+    * @param height of the relation's own tree, if it represents several relations; that tree is at
+    *     the same level
     */
   def relation(
       node: RelationNode,
@@ -35,7 +40,7 @@ private[query] object Candidate {
       node
     )
 
-  /** A generalized node moves nothing down. */
+  /** A generalized node, which moves no relation down. */
   def generalized(node: GeneralizedNode, parts: IndexedSeq[Candidate]): Candidate =
     Candidate(
       parts.map(_.height).max,
@@ -46,9 +51,10 @@ private[query] object Candidate {
     )
 }
 
-/** The candidates of a subproblem that no other covers, by ascending height: at most one per height.
+/** The candidates of a subproblem that no other dominates, by ascending height: at most one per
+  * height.
   *
-  * All of them are kept, not only the lowest: where a sibling is high anyway, the cheaper one wins.
+  * All of them are kept, not only the lowest: if a sibling is high anyway, the cheaper one wins.
   */
 final private[query] case class ParetoFront private (candidates: IndexedSeq[Candidate]) {
 
@@ -57,7 +63,7 @@ final private[query] case class ParetoFront private (candidates: IndexedSeq[Cand
 
 private[query] object ParetoFront {
 
-  /** Earlier candidates win among equals. */
+  /** The front of `all`; earlier candidates win among equals. */
   def of(all: Iterable[Candidate]): ParetoFront = {
     val kept = all.foldLeft(IndexedSeq.empty[Candidate]) { (front, next) =>
       if (front.exists(_.covers(next))) front else front.filterNot(next.covers) :+ next
@@ -65,8 +71,9 @@ private[query] object ParetoFront {
     ParetoFront(kept.sortBy(_.height))
   }
 
-  /** Parts of different fronts made into wholes. For each height: of every front the candidate that comes first in the order among
-    * those no higher. No other choice can be on the front of the wholes, since all but the height add up.
+  /** Combines parts of different fronts into wholes. For each height, it takes of every front the
+    * first candidate in the order among those no higher. No other choice can be on the front of the
+    * wholes, since all measures but the height are additive.
     */
   def combined(fronts: IndexedSeq[ParetoFront])(node: IndexedSeq[Candidate] => Candidate): ParetoFront = {
     val heights = fronts.flatMap(_.candidates.map(_.height)).distinct.sorted

@@ -2,17 +2,18 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** The q-hierarchical test (algorithms A5): exactly these queries can be kept up to date in constant time per change,
-  * whatever the changes, and exactly these have a join tree of height 1.
+/** The q-hierarchical test (algorithms A5). Exactly these queries can be maintained in constant
+  * time per change, for any sequence of changes, and exactly these have a join tree of height 1.
   *
-  * Hierarchical: the sets `at(x)` of the relations with attribute x are pairwise nested or disjoint. With output
-  * attributes y in addition: if x is in y and `at(x) ⊊ at(z)`, then z is in y.
+  * Hierarchical: the sets `at(x)` of the relations with attribute x are pairwise nested or
+  * disjoint. With output attributes y in addition: if x is in y and `at(x) ⊊ at(z)`, then z is in
+  * y.
   *
   * Cost: O(attributes²) set operations.
   */
 object QHierarchical {
 
-  /** With all attributes in the output, as in rows mode. */
+  /** The test with all attributes in the output, as in rows mode. */
   def isHierarchical(graph: Hypergraph): Boolean = isQHierarchical(graph, graph.attributes)
 
   def isQHierarchical(graph: Hypergraph, output: BitSet): Boolean = {

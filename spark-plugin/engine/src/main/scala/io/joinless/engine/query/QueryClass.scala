@@ -2,18 +2,20 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** The smallest of the nested classes that a query belongs to; what it promises for the cost of a change. */
+/** The smallest of the nested classes that a query belongs to; it bounds the cost of a change. */
 sealed abstract class QueryClass(val name: String)
 
 object QueryClass {
 
-  /** Constant time per change, whatever the changes. */
+  /** Constant time per change, for any sequence of changes. */
   case object QHierarchical extends QueryClass("q-hierarchical")
 
-  /** Linear state and constant delay over the output attributes; amortised constant time where nothing is deleted. */
+  /** Linear state and constant delay over the output attributes; amortised constant time if nothing
+    * is deleted.
+    */
   case object FreeConnex extends QueryClass("free-connex")
 
-  /** As free-connex, once the full join's attributes are output too. */
+  /** As free-connex, if the full join's attributes are output too. */
   case object Acyclic extends QueryClass("acyclic")
 
   case object Cyclic extends QueryClass("cyclic")

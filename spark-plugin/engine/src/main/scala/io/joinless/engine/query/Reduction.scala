@@ -2,25 +2,32 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** How a query that shows some attributes only is kept up to date without its results: each existential component is one ''reduced''
-  * relation over the attributes it shows, and these are joined (algorithms A7).
+/** The plan that maintains a query which projects only some attributes, without its results. Each
+  * existential component is one ''reduced'' relation over the attributes it projects, and these are
+  * joined (algorithms A7).
   *
   * {{{
-  * SELECT b.src, COUNT(*) FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src GROUP BY b.src       shown: B = b.src
+  * SELECT b.src, COUNT(*) FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src
+  * GROUP BY b.src                                                      projected: B = b.src
   *
-  * [B]{a, b · c}       a row of b counts as often as there are rows of c with its dst; a B as often as a and b·c count, multiplied
+  * [B]{a, b · c}       a row of b counts as many times as c has rows with its dst;
+  *                     a B counts (number of a) · (number of b · c)
   * }}}
-  * `a` and `b · c` are components; as both show B and nothing else, they are one reduced relation.
+  * `a` and `b · c` are components. Both project B and nothing else, so they are one reduced
+  * relation.
   *
-  * A query that is not free-connex shows more attributes than asked for, as few as possible: then it is; whoever asked adds up.
+  * A query that is not free-connex projects more attributes than requested, as few as possible to
+  * make it free-connex; the consumer aggregates over the additional ones.
   *
-  * @param output what is shown: the attributes asked for, and what was added
+  * @param output the projected attributes: those requested and those added
   * @param components in the order of their lowest relation
   * @param top a join tree of the components, by position
   */
 final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelation], top: JoinTree) {
 
-  /** Height of the whole: relations on a path from a leaf of a component to the root of the top. */
+  /** The height of the whole plan: relations on a path from a leaf of a component to the root of
+    * the top.
+    */
   def height: Int = {
     def heightOf(node: JoinTree): Int = {
       val below = node.children.map(heightOf).maxOption.getOrElse(0)
@@ -39,7 +46,7 @@ final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelatio
   }
 }
 
-/** An existential component, or several that show the same, and what it shows.
+/** An existential component, or several with the same projection, and the attributes it projects.
   *
   * @param tree over its relations; the attributes of its root contain `shown`
   */
@@ -47,8 +54,9 @@ final case class ReducedRelation(relations: BitSet, shown: BitSet, tree: JoinTre
 
 object ReducedRelation {
 
-  /** Components that show the same attributes become one, whose trees meet in them: what the product of their sums is, is known once
-    * per key, and need not be joined. Their order stays, by the first of each.
+  /** Merges components that project the same attributes into one, whose trees join on them. The
+    * product of their sums is then known once per key and need not be joined. The order is that of
+    * the first component of each.
     */
   def together(components: IndexedSeq[ReducedRelation]): IndexedSeq[ReducedRelation] =
     components.map(_.shown).distinct.flatMap { shown =>
@@ -63,11 +71,12 @@ object ReducedRelation {
       }
     }
 
-  /** Components that show a part of what another one shows go below that one's root, where what is shown counts once: then they only
-    * say which of its rows are there, and a change of theirs concerns the rows that it would concern in the top.
+  /** Moves a component that projects a subset of another's attributes below the root of that other
+    * one, if the projected rows are distinct. Then it only determines which of the other's rows are
+    * present, and its changes concern the rows that they would concern in the top.
     *
-    * Where results are counted they stay in the top: there a change of a number is carried to the results that are there, below a root it would be
-    * carried to all rows of the key.
+    * If results are counted, such components stay in the top. There a changed count is propagated
+    * to existing results only; below a root it would be propagated to all rows of the key.
     */
   @scala.annotation.tailrec
   def absorbed(components: IndexedSeq[ReducedRelation]): IndexedSeq[ReducedRelation] = {
@@ -83,7 +92,7 @@ object ReducedRelation {
     }
   }
 
-  /** Hangs a component below the first relation that meets the root. */
+  /** Attaches a component below the first relation that meets the root. */
   private def below(root: JoinTree, part: ReducedRelation): Option[JoinTree] = {
     val trees = part.tree match {
       case GeneralizedNode(attributes, children) =>
@@ -101,12 +110,15 @@ object ReducedRelation {
 
 object Reduction {
 
-  /** More attributes than this are not tried one by one, but all shown. */
+  /** If there are more additional attributes than this, all are projected instead of trying
+    * subsets.
+    */
   val MostTried = 10
 
-  /** The reduction that shows the fewest attributes besides `output`; of several the one of least height, then of least cost.
+  /** The reduction that projects the fewest attributes besides `output`; of several, the one of
+    * least height, then of least cost.
     *
-    * @param once what is shown counts once
+    * @param once the projected rows are distinct
     */
   def best(
       graph: Hypergraph,
@@ -128,7 +140,7 @@ object Reduction {
   def best(graph: Hypergraph, output: BitSet, once: Boolean = false): Either[CyclicCore, Reduction] =
     best(graph, output, IndexedSeq.fill(graph.size)(1.0), once)
 
-  /** None where a search of trees takes too long. */
+  /** The reduction with exactly this output; None if the search of trees exceeds its bound. */
   private def of(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double], once: Boolean): Option[Reduction] = {
     val trees = FreeConnex.components(graph, output).map { c =>
       TreeSearch.over(graph, c.relations, c.shown, sizes).map(ReducedRelation(c.relations, c.shown, _))

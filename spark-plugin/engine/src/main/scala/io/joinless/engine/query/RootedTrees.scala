@@ -1,10 +1,11 @@
 package io.joinless.engine.query
 
-/** A join tree without generalized nodes but that root, hung up at its best root: what very large queries get.
+/** A join tree without generalized nodes except possibly [], hung at its best root: the fallback
+  * for very large queries.
   *
-  * From the neighbours of a join tree, each connected component is hung up at each of its relations; the best is taken
-  * by (height, cost, lowest root). Several components meet in the root []; neighbours without a common attribute (the neighbours
-  * link components, too) are no neighbours here.
+  * From the neighbours of a join tree, each connected component is hung at each of its relations;
+  * the best is chosen by (height, cost, lowest root). Several components meet in the root [].
+  * Neighbours without a common attribute (they link components) do not count as neighbours here.
   *
   * Cost: O(relations²).
   */

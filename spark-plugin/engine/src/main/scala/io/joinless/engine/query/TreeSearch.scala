@@ -4,40 +4,50 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable
 import scala.util.control.NoStackTrace
 
-/** The best join tree of a query in rows mode, where every join attribute is output (algorithms A6, A8).
+/** The search of the best join tree of a query in rows mode, where every join attribute is output
+  * (algorithms A6, A8).
   *
-  * Best: least height, then least cost Σ depth(e)·sizes(e), then fewest generalized nodes, then the lowest relations
-  * nearest to the root (the depths of relations 0, 1, 2, … compared one after the other). What is still equal is decided
-  * by the fixed order of the search, so the same query gives the same tree everywhere. Relations of size 0 let height and
-  * cost decide alone: a sibling that could sink for nothing stays where it is.
+  * Best: least height, then least cost Σ depth(e)·sizes(e), then fewest generalized nodes, then the
+  * lowest relations nearest to the root (the depths of relations 0, 1, 2, … compared one after the
+  * other). Remaining ties are decided by the fixed order of the search, so the same query gives the
+  * same tree everywhere. Relations of size 0 leave the choice to height and cost alone: a sibling
+  * that could move down at no cost stays at its level.
   *
   * A query of several connected components has the root [], and below it the best tree of each.
   *
-  * The search is a dynamic program over sets of relations. It is exact within `workBound` candidates; a query that needs
-  * more gets its GYO tree, hung up at its best relation.
+  * The search is a dynamic program over sets of relations. It is exact within `workBound`
+  * candidates. A query that needs more gets its GYO tree, hung at its best relation.
   */
 object TreeSearch {
 
-  /** Subproblems looked at before the search gives up: some tenths of a second. All ordinary queries need thousands. */
+  /** The number of subproblems after which the search gives up: some tenths of a second. All
+    * ordinary queries need thousands.
+    */
   val WorkBound: Long = 100000
 
   final case class Found(tree: JoinTree, work: Long, exact: Boolean)
 
-  /** `sizes(r)`: how often relation `r` changes, relative to the others; 1 where nothing is known. */
+  /** The best join tree of a graph, or the core of a cyclic one.
+    *
+    * @param sizes how often each relation changes, relative to the others; 1 if unknown
+    */
   def best(graph: Hypergraph, sizes: IndexedSeq[Double]): Either[CyclicCore, JoinTree] =
     search(graph, sizes, WorkBound).map(_.tree)
 
   def best(graph: Hypergraph): Either[CyclicCore, JoinTree] = best(graph, IndexedSeq.fill(graph.size)(1.0))
 
-  /** `heights(r)`: what a relation that stands for several has below itself, in its own tree. */
+  /** The best join tree of relations that may represent several.
+    *
+    * @param heights the height of each relation's own tree
+    */
   def best(
       graph: Hypergraph,
       sizes: IndexedSeq[Double],
       heights: IndexedSeq[Int]
   ): Either[CyclicCore, JoinTree] = search(graph, sizes, WorkBound, heights).map(_.tree)
 
-  /** The best tree over `some` relations, connected ones, whose root contains `shared`; some relation of theirs must contain it. None
-    * where the search takes too long.
+  /** The best tree over `some` connected relations whose root contains `shared`; one of them must
+    * contain it. None if the search exceeds its bound.
     */
   def over(graph: Hypergraph, some: BitSet, shared: BitSet, sizes: IndexedSeq[Double]): Option[JoinTree] =
     try Some(new TreeSearch(graph, sizes, IndexedSeq.fill(graph.size)(1), WorkBound).under(some, shared).best.tree)
@@ -84,7 +94,8 @@ final private class TreeSearch(
     front.best.tree
   }
 
-  /** Trees over `some` relations whose root, a relation or a generalized node, contains `shared`. */
+  /** Trees over `some` relations whose root, a relation or a generalized node, contains `shared`.
+    */
   def under(some: BitSet, shared: BitSet): ParetoFront =
     anyRoot.getOrElse(
       (some, shared), {
@@ -95,13 +106,14 @@ final private class TreeSearch(
       }
     )
 
-  /** Trees with a generalized root G ⊋ `shared` where at least two groups of `some` relations meet.
+  /** Trees with a generalized root G ⊋ `shared` where at least two sets of `some` relations meet.
     *
-    * The groups are the components outside G. One without a relation that contains G cannot stand below G; it goes below
-    * any relation of another group, all of them one step down: the first group takes it.
+    * These sets are the components outside G. A component without a relation that contains G cannot
+    * be a child of G. It goes below some relation of another component, with all its relations one
+    * level down; the first component takes it.
     *
-    * Outside G two groups have nothing in common, and each has a relation that contains G; so G is the intersection of
-    * two relations, and no other sets need be tried.
+    * Outside G two components have no common attribute, and each has a relation that contains G. So
+    * G is the intersection of two relations, and no other sets need be tried.
     */
   private def generalizedRoots(some: BitSet, shared: BitSet): IndexedSeq[ParetoFront] =
     for {

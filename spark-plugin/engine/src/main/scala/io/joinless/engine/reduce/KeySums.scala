@@ -3,35 +3,38 @@ package io.joinless.engine.reduce
 import io.joinless.engine.algebra.Ring
 import io.joinless.engine.tuples.{IntStack, PagedWords, Words}
 
-/** An element of a ring per key, and what a pending batch adds to each: a ''net buffer'', so that a key is told once per batch,
-  * however many rows under it change.
+/** An element of a ring per key, and the pending batch's change of each: a ''net buffer'', so that
+  * a key is propagated once per batch, however many rows under it change.
   *
-  * A key without a result has the element 0. An element lies in the key's record, with a word behind it that says where the key stands
-  * among the touched; sums of the same keys, as those of nodes that meet in one, share their records, so that a key is read in one place.
-  * Memory: `KeySums.words` words per key, and `width` words per key that a batch touches.
+  * A key without a result has the element 0. An element lies in the key's record. The word behind
+  * it is 1 + the key's index among the touched keys, or 0. Nodes that share their keys also share
+  * their records, for example the children of one generalized node: so a key is read at one
+  * address. Memory: `KeySums.words` words per key, and `width` words per key that a batch touches.
   *
-  * @param records with a place for `KeySums.words` words from `offset` on
-  * @param once a batch adds to a key once at most: then the record has no word for that
+  * @param records with `KeySums.words` words for this sum, from `offset` on
+  * @param once a batch adds to a key at most once: the record then has no index word
   */
 final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int, once: Boolean) {
   private[this] val width = ring.width
   private[this] val keys = new IntStack
   private[this] val changes = new PagedWords(width)
 
-  /** How many results stand behind a key. */
+  /** The number of results under a key. */
   def count(key: Int): Long = records.word(key, offset)
 
-  /** The array with the key's element, which lies there at `at(key)`. The key has one, or had. */
+  /** The array that holds the key's element, from `at(key)` on. The key must have an element, or
+    * have had one.
+    */
   def page(key: Int): Array[Long] = records.page(key)
 
   def at(key: Int): Int = records.at(key) + offset
 
-  /** Keys that the pending batch touches. */
+  /** The number of keys that the pending batch touches. */
   def touched: Int = keys.size
 
   def key(i: Int): Int = keys(i)
 
-  /** Adds to what the batch changes at a key. */
+  /** Adds `summand` to the pending change of a key. */
   def add(key: Int, summand: Array[Long]): Unit =
     if (once) touch(key, summand)
     else {
@@ -52,17 +55,19 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
     Words.copy(summand, 0, changes.page(place), changes.at(place), width)
   }
 
-  /** What the batch changes at the i-th touched key. */
+  /** Reads the pending change of the i-th touched key. */
   def readChange(i: Int, into: Array[Long]): Unit =
     Words.copy(changes.page(i), changes.at(i), into, 0, width)
 
-  /** The element of a key. */
+  /** Reads the element of a key. */
   def read(key: Int, into: Array[Long]): Unit = {
     records.reserve(key)
     Words.copy(page(key), at(key), into, 0, width)
   }
 
-  /** Adds what the batch changes at the i-th touched key, which is read, to the key's element; how many results were behind it before. */
+  /** Reads the pending change of the i-th touched key into `into` and adds it to the key's element.
+    * Returns the number of results before.
+    */
   def settle(i: Int, into: Array[Long]): Long = {
     readChange(i, into)
     val key = keys(i)
@@ -71,21 +76,21 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
     val at = this.at(key)
     val before = page(at)
     ring.add(page, at, into, 0)
-    // no result is left: nor must be what rounding left of it
+    // no result remains, so no rounding residue may remain either
     if (page(at) == 0L) java.util.Arrays.fill(page, at, at + width, 0L)
     if (!once) page(at + width) = 0L
     before
   }
 
-  /** All touched keys are settled. */
+  /** Resets the list of touched keys, after `settle` of each. */
   def clear(): Unit = keys.clear()
 
-  /** Records that are shared count once. */
+  /** Heap held; shared records count once. */
   def bytes: Long = (if (offset == 0) records.bytes else 0L) + keys.bytes + changes.bytes
 }
 
 private[reduce] object KeySums {
 
-  /** Words of a key's record. */
+  /** The number of words of a key's record for one sum. */
   def words(ring: Ring, once: Boolean): Int = if (once) ring.width else ring.width + 1
 }

@@ -2,9 +2,10 @@ package io.joinless.engine.reduce
 
 import io.joinless.engine.update.CollectedChanges
 
-/** How many rows of each input are there, in any of its relations, where keys of others lie among them ([[WholeRows]]).
+/** The number of rows of each input that are present in any of its relations, for inputs whose
+  * arenas also hold keys of other relations ([[WholeRows]]).
   *
-  * A state that was restored is counted once, when it is asked for first.
+  * After a restore the rows are counted on the first read.
   */
 final private class PresentRows(join: ReducedJoin) {
   private[this] val block = join.block
@@ -12,10 +13,10 @@ final private class PresentRows(join: ReducedJoin) {
 
   def of(input: Int): Long = { known(); rows(input) }
 
-  /** The state is about to be restored. */
+  /** Resets the counts: the state is about to be restored. */
   def forget(): Unit = rows = null
 
-  /** A prepared batch is about to be applied. */
+  /** Updates the counts: a prepared batch is about to be applied. */
   def change(changes: CollectedChanges, entry: Int): Unit = {
     known()
     val row = changes.row(entry)

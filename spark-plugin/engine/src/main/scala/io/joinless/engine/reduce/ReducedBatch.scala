@@ -3,16 +3,18 @@ package io.joinless.engine.reduce
 import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
 
-/** A batch of signed changes, and what it adds to the results of a [[ReducedJoin]].
+/** A batch of signed changes and its delta of the results of a [[ReducedJoin]].
   *
   * {{{
   * changes.foreach(c => batch.add(c.input, c.roles, c.weight, c.words, c.words.length))
   * while (batch.next()) emit(batch.rows, batch.element)
   * }}}
-  * A result is a row of each component, its ids in `rows`; `element` is what is to be added to what it counted for so far, never 0.
-  * It may come several times. `next` is to be drained before the next batch.
+  * A result is a row of each component, with its ids in `rows`; `element` is the change of its
+  * element, never 0. A result may be emitted several times; its changes then add up. `next` must be
+  * drained before the next batch.
   *
-  * @throws io.joinless.engine.algebra.WeightOverflow from any call: the state must be given up then
+  * @throws io.joinless.engine.algebra.WeightOverflow from any call; the state must then be
+  *     discarded
   */
 final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe: Boolean = false)
     extends NettedBatch(join) {
@@ -21,13 +23,17 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
   def rows: Array[Int] = sums.rows
   def element: Array[Long] = sums.element
 
-  /** How many results more there are. */
+  /** The change of the number of results. */
   def weight: Long = sums.element(0)
 
-  /** What the result counted for before the batch; of a join with one component, which tells each result once. */
+  /** Reads the result's element before the batch. For a join with one component, which emits each
+    * result once.
+    */
   def readBefore(into: Array[Long]): Unit = sums.readBefore(into)
 
-  /** Components (bit set) whose row differs from that of the result before; all the first time. */
+  /** The components whose row differs from that of the previous result (bit set); for the first
+    * result, all.
+    */
   def changed: Long = sums.changed
 
   override protected def arrange(): DeleteOfAbsentRow = {
@@ -56,7 +62,8 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
     }
   }
 
-  /** Brings sums up to date, but for those that results show: else the first `next` does. */
+  /** Propagates the batch to all sums but those of projected rows, which the first `next` updates.
+    */
   def propagate(): Unit = {
     prepare()
     sums.start()

@@ -7,13 +7,15 @@ import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.engine.tuples.ProjectedField
 import io.joinless.engine.view.BlockDef
 
-/** What a [[ReducedJoin]] is built from, as data.
+/** The definition of a [[ReducedJoin]], as data.
   *
-  * @param block the base: inputs, all retractable, attributes and relations; its tree plays no part
+  * @param block the base: inputs, all retractable, attributes and relations; its tree is not used
   * @param components existential components, each a relation of `top`
-  * @param top the join of what the components show: input i is relation i, and has the rows of component i
-  * @param ring what is added up
-  * @param lifts per relation of the base, what its rows count for; none where they count as one
+  * @param top the join of the components' projected rows: input i is relation i, and has the rows
+  *     of component i
+  * @param ring of the aggregated elements
+  * @param lifts per relation of the base the contribution of its rows; none if they are counted
+  *     only
   */
 final case class ReducedDef(
     block: BlockDef,
@@ -27,9 +29,9 @@ final case class ReducedDef(
 }
 
 /** @param tree over relations of the base
-  * @param shown per relation that meets the root (itself, or one that has only generalized nodes above it), where the component's
-  *   columns stand in its rows
-  * @param distinct what the component shows counts once, whatever number of rows stand behind it
+  * @param shown for each relation that meets the root (the root itself, or a relation with only
+  *     generalized nodes above it), the positions of the component's columns in its rows
+  * @param distinct each projected row counts once, however many results project to it
   */
 final case class ComponentDef(
     tree: JoinTree,
@@ -47,8 +49,8 @@ object ComponentDef {
     case GeneralizedNode(_, children) => children.flatMap(atRoot)
   }
 
-  /** What a component shows, in the order in which a relation at its root stores it: rows that are shown as they are stored lie once
-    * then ([[WholeRows]]).
+  /** The projected columns of a component, in the order in which a relation at its root stores
+    * them. Rows that are projected whole are then stored once ([[WholeRows]]).
     *
     * @param ordinal of a relation's vertex
     */

@@ -4,15 +4,19 @@ import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena, TupleKeys}
 import io.joinless.engine.update.{Restoration, Reversal, RowGroup}
 import io.joinless.engine.view.{BlockDef, Counters, RowStore, ViewTree}
 
-/** What a join adds up to, without its results (algorithms A7): the state of a block of which an aggregate is asked.
+/** The aggregates of a join without its results (algorithms A7): the state of a block below an
+  * aggregate.
   *
   * {{{
-  * rows of the base ─► components: sums per key, from the leaves to the root ─► rows that components show, with their sums
-  *                                                                                      │
-  *                                     results of the top, each with the product   ◄────┘ view tree, where there are several
+  * rows of the base ─► components: sums per key, from the leaves to the root
+  *                                                │
+  *                     projected rows of components, with their sums
+  *                                                │ view tree, if several components
+  *                     results of the top, each with the product of its rows' sums
   * }}}
-  * Only [[ReducedBatch]] changes it. Invariant: an element of a key is the sum, over the results of the join of its subtree, of the
-  * products of what their rows count for; the same holds for what a component shows.
+  * Only [[ReducedBatch]] changes it. Invariant: a key's element is the sum, over the results of the
+  * join of its subtree, of the products of their rows' contributions. The same holds for the
+  * projected rows of a component.
   *
   * Space: a constant number of ints and elements per row and role; never a result. Not thread safe.
   */
@@ -20,7 +24,9 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   override val block = definition.block
   override val counters = new Counters
 
-  /** The join of what the components show; null where there is one component, whose rows are the results. */
+  /** The join of the components' projected rows; null for a single component, whose rows are the
+    * results.
+    */
   private[reduce] val top: ViewTree =
     if (definition.components.size > 1) new ViewTree(ReducedJoin.once(definition.top)) else null
 
@@ -40,10 +46,10 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   private[this] val built = new SumTreeBuilder(definition, arenas, identities, whole, counters, shownIdentity)
 
-  /** Per component its nodes, children before parents: the last is the root. */
+  /** The nodes of each component, children before parents: the last is the root. */
   private[reduce] val nodes: Array[Array[SumNode]] = built.nodes
 
-  // rows that one component shows can be keys of nodes anywhere
+  // projected rows of one component can be keys of nodes anywhere
   for (node <- nodes.iterator.flatten; c <- definition.components.indices if node.up eq shownIdentity(c))
     node.keysOfKeys = keysOfShown(c)
 
@@ -52,14 +58,16 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private[this] val mixed: Array[Boolean] =
     block.inputs.indices.map(block.relationsOf(_).exists(r => relations(r).isKey && relations(r).parent != null)).toArray
 
-  /** Among the rows of an input lie keys that are none of its rows: a relation's rows are keys, and others have keys there, too. */
+  /** Whether the arena of an input also holds keys that are none of its rows: if a relation's rows
+    * are keys, other relations may have added keys to it.
+    */
   private[reduce] def hasOtherKeys(input: Int): Boolean = mixed(input)
 
   private[reduce] def root(component: Int): SumNode = nodes(component).last
 
   private[reduce] def relation(r: Int): RelationNode = relations(r)
 
-  /** The rows that a component shows. */
+  /** The projected rows of a component. */
   def shown(component: Int): TupleArena = if (top == null) onlyRows else top.arena(component)
 
   private def shownIdentity(component: Int): KeyIndex = if (top == null) onlyIdentity else top.identity(component)
@@ -69,7 +77,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   override private[engine] def keysOfRows(input: Int): Array[TupleKeys] =
     whole.shownBy(input).fold(Array.empty[TupleKeys])(keysOfShown)
 
-  /** The keys that the top has noted of what a component shows. */
+  /** The keys that the top has memoized for the projected rows of a component. */
   private def keysOfShown(component: Int): Array[TupleKeys] =
     if (top == null) Array.empty else top.keysOfRows(component)
 
@@ -88,13 +96,13 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
       built.keys.bytes + nodes.iterator.flatten.map(_.bytes).sum +
       (if (top == null) onlyRows.bytes + onlyIdentity.bytes else top.bytes)
 
-  /** Nothing is stored, and nothing is left of what was. */
+  /** Whether nothing is stored, and nothing remains of earlier rows. */
   def isEmpty: Boolean =
     (arenas ++ definition.components.indices.map(shown)).forall(_.live == 0) && rows == 0 && keys == 0 &&
       (top == null || top.isEmpty)
 
-  /** Fills the state, which must be empty, with rows and their counts; `restored` is to be called behind its `finish`, or its results
-    * ([[RestoredResults]]) are to be read to their end.
+  /** Fills the state, which must be empty, with rows and their counts. After its `finish`, either
+    * call `restored` or read its results ([[RestoredResults]]) to the end.
     */
   def restoration(): Restoration = {
     present.forget()
@@ -103,7 +111,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   def restored(): Unit = new RestoredResults(this, IndexedSeq.empty).drain()
 
-  /** Notes a batch so that it can be taken back. */
+  /** Records a batch so that it can be rolled back. */
   def reversal(): Reversal =
     new Reversal(
       this,
@@ -114,6 +122,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
 private object ReducedJoin {
 
-  /** What rows of a top count for are sums, beside it. */
+  /** The definition of the top with rows that count once: their sums are kept outside of the top.
+    */
   def once(top: BlockDef): BlockDef = top.copy(inputs = top.inputs.map(_.copy(once = true)))
 }

@@ -2,10 +2,11 @@ package io.joinless.engine.reduce
 
 import io.joinless.engine.enumerate.Residual
 
-/** All that a [[ReducedJoin]] which was just restored adds up to: its rows are one batch that came into an empty state.
+/** All results of a [[ReducedJoin]] that was just restored: its rows are one batch that is inserted
+  * into an empty state.
   *
-  * A result is a row of each component, its ids in `rows`, and what it counts for. It may come several times: then its elements are to
-  * be added up.
+  * A result is a row of each component, with its ids in `rows`, and an element. A result may be
+  * emitted several times; its elements then add up.
   */
 final class RestoredResults(join: ReducedJoin, residuals: IndexedSeq[Residual]) {
   private[this] val sums = SumChanges(join, residuals)
@@ -13,11 +14,13 @@ final class RestoredResults(join: ReducedJoin, residuals: IndexedSeq[Residual]) 
   def rows: Array[Int] = sums.rows
   def element: Array[Long] = sums.element
 
-  /** Components (bit set) whose row differs from that of the result before; all the first time. */
+  /** The components whose row differs from that of the previous result (bit set); for the first
+    * result, all.
+    */
   def changed: Long = sums.changed
 
   def next(): Boolean = sums.next()
 
-  /** Skips what is left. */
+  /** Skips the remaining results. */
   def drain(): Unit = sums.drain()
 }

@@ -2,7 +2,9 @@ package io.joinless.engine.reduce
 
 import io.joinless.engine.enumerate.Residual
 
-/** What changes of a join with one component: each row that it shows is a result, and is told once. */
+/** The result changes of a join with one component: each projected row is a result, and is emitted
+  * once.
+  */
 final private[reduce] class ShownChanges(join: ReducedJoin, residuals: IndexedSeq[Residual]) extends SumChanges(join) {
   private[this] val sums = roots(0)
   private[this] val once = distinct(0)
@@ -10,8 +12,8 @@ final private[reduce] class ShownChanges(join: ReducedJoin, residuals: IndexedSe
 
   override val rows: Array[Int] = new Array[Int](1)
 
-  private[this] var entry = 0 // of what the root is touched in; the pending one, or the next
-  private[this] var pending = false // the entry is told, and not settled
+  private[this] var entry = 0 // among the root's touched keys; the pending one, or the next
+  private[this] var pending = false // the entry was emitted, but not yet applied
 
   override def readBefore(into: Array[Long]): Unit = {
     sums.read(rows(0), into)

@@ -2,34 +2,39 @@ package io.joinless.engine.reduce
 
 import io.joinless.engine.enumerate.Residual
 
-/** Carries the changes of rows, which their nodes hold, through the components, and tells what results change by how much
-  * (algorithms A29): first each component is brought up to date, from the leaves to the root, each key once. With one
-  * component the rows it shows are the results ([[ShownChanges]]), else a top joins what they show ([[TopChanges]]).
+/** Propagates the row changes collected at the nodes through the components, and emits the result
+  * changes (algorithms A29). First each component is brought up to date, from the leaves to the
+  * root, each key once. With one component its projected rows are the results ([[ShownChanges]]),
+  * else a top joins the projected rows ([[TopChanges]]).
   *
-  * Cost: a step per tuple whose element changes; then one result after the other with constant delay.
+  * Cost: one step per tuple whose element changes; then constant delay per result.
   */
 abstract private[reduce] class SumChanges(join: ReducedJoin) {
   final protected val ring = join.definition.ring
   final protected val components = join.definition.components
   final protected val roots: Array[KeySums] = components.indices.map(join.root(_).sums).toArray
 
-  /** Components whose rows count once. */
+  /** The components whose rows count once. */
   final protected val distinct: Array[Boolean] = components.map(_.distinct).toArray
 
-  /** What the result counts for, less what it counted for before. */
+  /** The change of the result's element. */
   final val element = new Array[Long](ring.width)
 
-  /** Per component the id of the row that it shows. */
+  /** Per component the id of its projected row. */
   def rows: Array[Int]
 
-  /** Components (bit set) whose row differs from that of the result before; all the first time. */
+  /** The components whose row differs from that of the previous result (bit set); for the first
+    * result, all.
+    */
   final def changed: Long = told
   private[this] var told = 0L
   final protected var unseen = 0L
 
   private[this] var started = false
 
-  /** The next result whose element changes; false where there is none left, and all is up to date. */
+  /** Moves to the next result whose element changes; false if there is none left. Then everything
+    * is up to date.
+    */
   final def next(): Boolean = {
     start()
     seek() && {
@@ -40,30 +45,31 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
     }
   }
 
-  /** Skips what is left. */
+  /** Skips the remaining results. */
   final def drain(): Unit = {
     start()
     skip()
     unseen = 0L
   }
 
-  /** Carries the changes through the components. */
+  /** Propagates the changes through the components. */
   final def start(): Unit = if (!started) {
     started = true
     join.nodes.foreach(_.foreach(_.update()))
     begin()
   }
 
-  /** What the result told last counted for before the batch; where there is one component. */
+  /** Reads the element that the current result had before the batch. For joins with one component.
+    */
   def readBefore(into: Array[Long]): Unit
 
-  /** The components are up to date, but for what their roots show. */
+  /** Starts the emission: the components are up to date, except for the sums at their roots. */
   protected def begin(): Unit
 
-  /** Finds the next result; with the last one, `end`s. */
+  /** Finds the next result; after the last one, calls `end`. */
   protected def seek(): Boolean
 
-  /** The same without results. */
+  /** As `seek` to the end, without results. */
   protected def skip(): Unit
 
   final protected def end(): Unit = {

@@ -17,20 +17,23 @@ import io.joinless.engine.tuples.{
 }
 import io.joinless.engine.view.Counters
 
-/** A node of a component's tree: what the join of its subtree adds up to, per key towards its parent.
+/** A node of a component's tree: the sum of the join of its subtree, per key towards its parent.
   *
-  * At the root the keys are the rows that the component shows. A key is kept while a tuple has it, or a batch has touched it.
+  * At the root the keys are the projected rows of the component. A key is kept as long as a tuple
+  * has it or the pending batch has touched it.
   *
-  * @param distinct the parent counts a key once, whatever number of results stand behind it
+  * @param distinct the parent counts a key once, however many results are under it
   */
 sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean, counters: Counters) {
   private[reduce] var parent: SumNode = null
   private[reduce] var children: Array[SumNode] = Array.empty
 
-  /** Keys towards the parent. */
+  /** The keys towards the parent. */
   private[reduce] var up: KeyIndex = null
 
-  /** Where the keys are rows that some component shows: what the top has noted of them, which goes with them. */
+  /** If the keys are projected rows of some component, the keys that the top has memoized for them.
+    * They are freed with the rows.
+    */
   private[reduce] var keysOfKeys: Array[TupleKeys] = Array.empty
 
   /** Tuple → its key towards the parent. */
@@ -42,7 +45,9 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   final private[this] val delta = new Array[Long](ring.width)
   final private[this] val forgone = new IntStack
 
-  /** Takes over what the batch changed below: each touched key of each child, once. The children are done with the batch. */
+  /** Propagates the batch's changes of the children: each touched key of each child, once. The
+    * children must be finished with the batch.
+    */
   final def update(): Unit = {
     var c = 0
     while (c < children.length) {
@@ -62,13 +67,17 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
     updateRows()
   }
 
-  /** The element of child `c`'s `key` changed by `delta`; there were, and are, results behind it. */
+  /** Propagates the change `delta` of the element of child `c`'s `key`. `before` and `after` say
+    * whether the key had, and has, results.
+    */
   protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit
 
-  /** Takes over what the batch changed in rows of the node itself. */
+  /** Applies the batch's changes of the node's own rows. */
   protected def updateRows(): Unit
 
-  /** `tuple`, whose key is `key`, stands for so much more than before: `product` times the children but `c`. */
+  /** Adds the change of `tuple` to its key `key`: `product` times the elements of all children
+    * except `c`.
+    */
   final protected def contribute(tuple: Int, key: Int, c: Int): Unit = {
     var other = 0
     while (other < children.length) {
@@ -84,10 +93,14 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
 
   protected def keyTo(c: Int, tuple: Int): Int
 
-  /** Gives a tuple's reference to its key back. A key without one stays to the end of the batch, which may have touched it. */
+  /** Releases a tuple's reference to its key. Freeing an unreferenced key is deferred to the end of
+    * the batch, which may have touched it.
+    */
   final def release(key: Int): Unit = if (up.forgo(key)) forgone.push(key)
 
-  /** The batch is over: keys that no tuple has are gone, and with a key that was a tuple of a generalized node, that one's reference. */
+  /** Ends the batch: frees the keys without a reference. A freed key that was a tuple of a
+    * generalized node also releases that tuple's reference.
+    */
   final def bury(): Unit = while (!forgone.isEmpty) {
     val key = forgone.pop()
     if (up.bury(key)) {
@@ -107,7 +120,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
 
 private[reduce] object SumNode {
 
-  /** How often something counts that counts once, whatever number of results stand behind it. */
+  /** The multiplicity of a key that counts once, however many results are under it. */
   def once(results: Long): Long = if (results > 0L) 1L else 0L
 
   def isZero(element: Array[Long]): Boolean = {
@@ -117,9 +130,10 @@ private[reduce] object SumNode {
   }
 }
 
-/** A generalized node: a tuple is a key on which all its children meet, and has no rows of its own.
+/** A generalized node: a tuple is a key on which all its children join. It has no rows of its own.
   *
-  * @param isShown the tuples are what the component shows: each is its own key, and `domain` is `up`
+  * @param isShown the tuples are the component's projected rows: each is its own key, and `domain`
+  *     is `up`
   */
 final private[reduce] class KeyNode(
     ring: Ring,
@@ -146,10 +160,10 @@ final private[reduce] class KeyNode(
   override protected def updateRows(): Unit = ()
 }
 
-/** A relation: a tuple is a row, alive where each child has results for its key.
+/** A relation: a tuple is a row. It is alive if each child has results for its key.
   *
-  * Where there are several children, the rows under a child's key lie in two lists, those that are alive and those that are not: so a
-  * change of a key that stays walks rows that count for something only.
+  * With several children, the rows under a child's key are in two lists, alive ones and others. So
+  * a change of the element of a key that keeps its results walks alive rows only.
   */
 final private[reduce] class RelationNode(
     val relation: Int,
@@ -160,7 +174,9 @@ final private[reduce] class RelationNode(
     lift: Option[Lift]
 ) extends SumNode(ring, distinct, counters) {
 
-  /** How often each row is there; rows that are owed have a negative number, and are in no list. */
+  /** The multiplicity of each row. A row with a negative multiplicity (deleted before its insert)
+    * is in no list.
+    */
   val multiplicity = new PagedLongs
 
   private[reduce] var down: Array[PagedInts] = Array.empty
@@ -170,22 +186,26 @@ final private[reduce] class RelationNode(
   /** A row is its own key towards the parent ([[WholeRows]]). */
   private[reduce] var isKey = false
 
-  /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own, and so on. */
+  /** Readers of the key to the parent and, above a generalized parent, of that parent's key to its
+    * own parent, and so on.
+    */
   private[reduce] var upReaders: Array[KeyReader] = Array.empty
 
-  /** Where only generalized nodes are above, what the root shows of a row; it is the last key where these are the root's tuples. */
+  /** If only generalized nodes are above, the projection of a row to the component's columns. If
+    * these are the root's tuples, it is the last key.
+    */
   private[reduce] var projection: RowProjection = null
 
-  private[this] val lifted: Lift = lift.orNull // asked once per step
+  private[this] val lifted: Lift = lift.orNull // read once per step
   private[this] val support = new PagedBytes
   private[this] val moving = new IntStack
 
-  // the pending batch: rows, and how often they are there before and after
+  // the pending batch: rows, and their counts before and after
   private[this] val changedRows = new IntStack
   private[this] val counts = new PagedLongs
 
-  /** The batch changes how often a row is there. A row with nothing below it counts for that at once, others when what is below them is
-    * up to date.
+  /** Changes the multiplicity of a row in the batch. A row of a leaf is applied at once, others
+    * after their children are up to date.
     */
   def change(row: Int, before: Long, after: Long): Unit =
     if (children.length == 0) apply(row, before, after)
@@ -312,7 +332,9 @@ final private[reduce] class RelationNode(
     if (!isKey) linkUp(this, row, 0, row)
   }
 
-  /** Gives `tuple` of `node` its key above; a key that is new there is itself a tuple of the generalized parent. */
+  /** Assigns `tuple` of `node` its key above. A new key is itself a new tuple of the generalized
+    * parent.
+    */
   @scala.annotation.tailrec
   private def linkUp(node: SumNode, tuple: Int, level: Int, row: Int): Unit = {
     val before = node.up.size

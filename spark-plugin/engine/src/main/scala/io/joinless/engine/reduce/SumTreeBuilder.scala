@@ -7,10 +7,10 @@ import io.joinless.engine.query
 import io.joinless.engine.tuples.{IntLists, KeyIndex, PagedInts, PagedWords, TupleArena}
 import io.joinless.engine.view.{Counters, EdgeKeys}
 
-/** Lays out the nodes of a [[ReducedJoin]].
+/** Builds the nodes of a [[ReducedJoin]].
   *
   * @param identities of the rows of inputs
-  * @param shown the identity of the rows that a component shows
+  * @param shown the identity of a component's projected rows
   */
 final private class SumTreeBuilder(
     definition: ReducedDef,
@@ -96,7 +96,7 @@ final private class SumTreeBuilder(
     case _ => false
   }
 
-  /** Whether a component shows just these attributes. */
+  /** Whether a component projects exactly these attributes. */
   private def shows(component: ComponentDef, attributes: BitSet): Boolean = {
     val r = ComponentDef.atRoot(component.tree).head
     val columns = component.shown(r).map(_.ordinal)
@@ -104,7 +104,7 @@ final private class SumTreeBuilder(
     columns.toSet == block.relations(r).keys.collect { case (x, field) if attributes(x) => field.ordinal }.toSet
   }
 
-  /** Gives nodes whose keys are the same their sums, which share their records. */
+  /** Assigns sums to nodes; nodes with the same keys share the records of their sums. */
   private def giveSums(nodes: IndexedSeq[SumNode]): Unit = {
     def isToldOnce(node: SumNode) = node match {
       case r: RelationNode => r.isKey && r.children.isEmpty
@@ -116,7 +116,9 @@ final private class SumTreeBuilder(
       node.sums = new KeySums(definition.ring, records, offset, isToldOnce(node))
   }
 
-  /** Relations with nothing but generalized nodes between them and `node` read its key from their rows. */
+  /** Registers the key readers of `node`: relations with only generalized nodes between them and
+    * `node` read its key from their rows.
+    */
   private def readers(node: SumNode, tree: query.JoinTree, attributes: BitSet): Unit = node match {
     case r: RelationNode => r.upReaders :+= keys.reader(r.relation, attributes)
     case k: KeyNode =>

@@ -4,11 +4,12 @@ import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.tuples.{IntStack, Words}
 import io.joinless.engine.update.DeltaEnumeration
 
-/** What changes of a join with a top, which joins what the components show.
+/** The result changes of a join with a top, which joins the projected rows of the components.
   *
-  * What they show changes row by row: rows that go, then those whose sums change, then those that come; each state in between is that
-  * of a legal database. A result may be told several times, its changes add up. Where rows stay on both sides of a transition the top's
-  * views do not change: their sums alone do, and only results that are there are walked.
+  * Projected rows change one by one: first deletes, then changes of sums, then inserts. Each state
+  * in between is that of a legal database. A result may be emitted several times; its changes add
+  * up. A row that is present before and after changes no view of the top, only its sum, and only
+  * existing results are walked.
   */
 final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[Residual]) extends SumChanges(join) {
   import TopChanges._
@@ -19,10 +20,11 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
 
   override val rows: Array[Int] = delta.rows
 
-  private[this] val phases = Array.fill(Come + 1, components.size)(new IntStack) // what each root is touched in
+  // per phase and component, indexes into the root's touched keys
+  private[this] val phases = Array.fill(Come + 1, components.size)(new IntStack)
   private[this] var phase = Go
   private[this] var component = 0
-  private[this] var at = 0 // in the list of the phase
+  private[this] var at = 0 // index in the list of the phase
   private[this] var entry = 0 // the pending one
   private[this] var walking = false // `delta` has results of the pending entry
 
@@ -56,8 +58,9 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     settle()
   }
 
-  /** Puts what a component's root is touched in into the lists of the phases. What does not show is settled; so is where rows count once, as
-    * the changes of results do not read how often they do.
+  /** Sorts the touched keys of a component's root into the phases. A change without effect on
+    * results is applied at once. So are all changes of a component whose rows count once, since the
+    * result changes do not read their counts.
     */
   private def classify(c: Int): Unit = {
     val sums = roots(c)
@@ -75,7 +78,9 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     }
   }
 
-  /** Starts the next change of what a component shows, with the results that it has in the top; false where there is none left. */
+  /** Starts the next change of a projected row, with its results in the top; false if there is none
+    * left.
+    */
   private def advance(): Boolean = {
     while (phase <= Come) {
       while (component < roots.length) {
@@ -107,7 +112,9 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     walking = true
   }
 
-  /** The change of the pending row, times the other rows of the result; false where it is 0. */
+  /** Computes the pending row's change times the elements of the result's other rows; false if it
+    * is 0.
+    */
   private def combine(): Boolean = {
     Words.copy(factor, 0, element, 0, element.length)
     var c = 0
@@ -121,7 +128,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     !SumNode.isZero(element)
   }
 
-  /** The pending change is told. */
+  /** Applies the pending change, whose results were emitted. */
   private def settle(): Unit = {
     if (!distinct(component)) { val _ = roots(component).settle(entry, change) }
     walking = false
@@ -130,7 +137,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
 }
 
 private object TopChanges {
-  // the order of rows that a component shows no more, those it goes on to show, and those it shows anew
+  // order of the phases: deleted projected rows, rows that remain, inserted rows
   final val Go = 0
   final val Stay = 1
   final val Come = 2

@@ -1,14 +1,14 @@
 package io.joinless.engine.tuples
 
-/** Which elements of a pool are taken: chunks of a few sizes, each within one page; freed ones are used again.
+/** The allocator of a pool: chunks of a few sizes, each within one page. Freed chunks are reused.
   *
   * @param sizes elements of a chunk, by class
   */
 final private[tuples] class ChunkSpace(sizes: Array[Int]) {
-  private[this] var end = 0 // of the pool
-  private[this] var freed: Array[IntStack] = null // by class, once there are any
+  private[this] var end = 0 // of the allocated part of the pool
+  private[this] var freed: Array[IntStack] = null // by class, created on the first free
 
-  /** The first element of a new chunk. */
+  /** Allocates a chunk; returns its first element. */
   def allocate(chunkClass: Int): Int =
     if (freed != null && !freed(chunkClass).isEmpty) freed(chunkClass).pop()
     else {

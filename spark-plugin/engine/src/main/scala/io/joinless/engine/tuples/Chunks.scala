@@ -1,10 +1,11 @@
 package io.joinless.engine.tuples
 
-/** Where the chunks of lists begin in a pool, and which of them are free.
+/** The chunks of lists in a pool: where each begins, and which are free.
   *
-  * A list's chunks hold twice as many tuples (and one) as the one before, up to 63, and lie in one page behind a header, so walking a long
-  * list is walking memory in order, and a list wastes less than it holds. A chunk of class c holds (2 << c) − 1 tuples; the first one of a
-  * list is of class `lowest`.
+  * Each chunk of a list holds twice as many tuples (plus one) as the one before, up to 63. It lies
+  * in one page behind a header. So a long list is read in memory order, and a list wastes less than
+  * it holds. A chunk of class c holds (2 << c) − 1 tuples; the first one of a list is of class
+  * `lowest`.
   */
 final private[tuples] class Chunks(lowest: Int) {
   import Chunks._
@@ -15,21 +16,21 @@ final private[tuples] class Chunks(lowest: Int) {
   private[this] val smallBorders = (lowest until Classes).scanLeft(0)((length, c) => length + (2 << c) - 1)
   private[this] val small = smallBorders.last
 
-  // class of the chunk that begins at a length below `small`; −1 where none begins
+  // class of the chunk that begins at a length below `small`; −1 if none begins there
   private[this] val begins = {
     val table = Array.fill(small)(-1)
     for ((border, i) <- smallBorders.init.zipWithIndex) table(border) = lowest + i
     table
   }
 
-  /** A list of this length fills its chunks exactly. */
+  /** Whether a list of this length fills its chunks exactly. */
   def isBorder(length: Int): Boolean =
     if (length < small) begins(length) >= 0 else (length - small) % Largest == 0
 
-  /** The header of a new chunk, for tuples from a border on. */
+  /** Allocates the chunk for tuples from a border on; returns its header. */
   def allocate(border: Int): Int = space.allocate(classAt(border))
 
-  /** The chunk that held the tuples from a border on is free. */
+  /** Frees the chunk that held the tuples from a border on. */
   def free(header: Int, border: Int): Unit = space.free(header, classAt(border))
 
   private def classAt(border: Int): Int = if (border < small) begins(border) else Classes - 1

@@ -2,20 +2,24 @@ package io.joinless.engine.tuples
 
 /** For each key a list of tuples: `idx_c` of a view tree.
   *
-  * A tuple is in at most one list of a family. A ''short'' list, of up to three tuples, lies at its key, beside its length: to find it
-  * is to have it. A longer one is a chain of chunks ([[Chunks]]) in one shared pool of ints, the newest chunk first.
+  * A tuple is in at most one list of a family. A ''short'' list, of up to three tuples, is stored
+  * in the key's head, behind its length, so that one read finds it. A longer list is a chain of
+  * chunks ([[Chunks]]) in one shared pool of ints, the newest chunk first.
   * {{{
   * heads, at 4 · key      length   tuple    tuple    tuple         a short list, oldest first
   *                        length   slot of the last tuple          a longer list
-  * pool                   ~below   tuple    tuple    …             a chunk: its header says where the chain goes on, 0 nowhere
+  * pool                   ~below   tuple    tuple    …             a chunk: its header is the slot
+  *                                                                 where the chain continues, or 0
   * }}}
-  * Lists have no holes: `remove` moves the last tuple into the gap. Push and remove cost O(1); removal
-  * needs a place per tuple. Lists that are only appended to do without: there, `remove` takes the last tuple, whichever is named, which
-  * is right for taking pushes back in an order that ends with the same set.
+  * Lists have no holes: `remove` moves the last tuple into the gap. Push and remove cost O(1);
+  * removal needs the slot of each tuple. Append-only lists do not keep slots: their `remove` takes
+  * the last tuple, whichever is named. That is right for undoing pushes in an order that ends with
+  * the same set.
   *
-  * Slots say where a tuple lies, in the pool or (below 0) in the heads; 0 is none. They hold until the next push or remove.
+  * Slots say where a tuple lies, in the pool or (below 0) in the heads; 0 is none. A slot is valid
+  * until the next push or remove.
   *
-  * Lists that results are walked by have more beside their tuples: [[RecordLists]].
+  * Lists by which results are enumerated keep more words with their tuples: [[RecordLists]].
   */
 final class IntLists(removable: Boolean) extends KeyedLists {
   import IntLists._
@@ -95,7 +99,7 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     header
   }
 
-  /** Moves the first `Short` tuples of a chunk to their key. */
+  /** Moves the first `Short` tuples of a chunk to the key's head. */
   private def shorten(key: Int, header: Int): Unit = {
     heads(Head * key) = Short
     var i = 1
@@ -123,9 +127,9 @@ final class IntLists(removable: Boolean) extends KeyedLists {
 
 private object IntLists {
 
-  /** Ints at each key. */
+  /** Ints per head. */
   final val Head = 4
 
-  /** A list of up to so many tuples is short. */
+  /** The maximum length of a short list. */
   final val Short = 3
 }

@@ -1,20 +1,23 @@
 package io.joinless.engine.tuples
 
-/** Key → dense int id, by open addressing with linear probing; the keys themselves lie in an arena.
+/** Key → dense int id, by open addressing with linear probing. The keys themselves lie in an arena.
   *
-  * A key is one word or several (see [[KeyReader]]); keys of one word, the common case, are compared as primitives. Each tree
-  * edge has one index for both of its sides; the children of a generalized node share one, whose ids are that node's
-  * tuples. Each slot has its key's hash beside the id, so that keys are read to find the one that is there, never to find that another
-  * one is, nor to grow or to close a gap. With `counted`, `retain`/`release` count references and the last release frees the id for another key
-  * (`forgo` leaves that to `bury`); otherwise keys stay. One probe costs O(1) expected.
+  * A key has one word or several (see [[KeyReader]]); keys of one word, the common case, are
+  * compared as primitives. Each tree edge has one index for both of its sides. The children of a
+  * generalized node share one, whose ids are that node's tuples. Each slot holds the key's hash
+  * with the id. So a key is read only to confirm a match, never to reject one, to grow the table or
+  * to close a gap. With `counted`, `retain`/`release` count references, and the last release frees
+  * the id for another key (`forgo` defers that to `bury`). Otherwise keys stay. One probe costs
+  * O(1) expected.
   *
-  * `find(Long)` and `findOrAdd(Long)` are for indexes of keys of one word (`keyWords` 1), those of an array for all others: the two hash
-  * differently. A key that is added has no reference yet: the caller retains it.
+  * `find(Long)` and `findOrAdd(Long)` are for indexes with one-word keys (`keyWords` 1), the array
+  * variants for all others: the two hash differently. An added key has no reference yet: the caller
+  * must retain it.
   *
-  * Over the arena of an input it serves as the identity of rows: row → row id.
+  * Over the arena of an input it is the identity of rows: row → row id.
   *
-  * @param keys where the keys lie; an id is an id of this arena
-  * @param keyWords words of every key, 0 where keys vary
+  * @param keys the arena of the keys; an id is an id of this arena
+  * @param keyWords words of every key, 0 if keys vary in length
   */
 final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   private[this] val references = if (counted) new PagedInts else null
@@ -24,14 +27,14 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   /** Number of keys. */
   def size: Int = keys.live
 
-  /** All ids are below this. */
+  /** An exclusive upper bound of all ids. */
   def limit: Int = keys.limit
 
-  /** The words of a key lie in this page, from `start` on. */
+  /** The page that holds the words of a key, from `start` on. */
   def page(id: Int): Array[Long] = keys.page(id)
   def start(id: Int): Int = keys.start(id)
 
-  /** Id of the one-word key, −1 where there is none. */
+  /** The id of a one-word key; −1 if absent. */
   def find(key: Long): Int = {
     val hash = KeyIndex.hash(key)
     var s = hash & mask
@@ -60,7 +63,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     -1
   }
 
-  /** The same of a key of two words, which is the array of both. */
+  /** As `findOrAdd`, for a key of two words, hashed as the array of both. */
   def findOrAdd(first: Long, second: Long): Int = {
     val hash = KeyIndex.hash(first, second)
     var s = hash & mask
@@ -94,7 +97,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
 
   def findOrAdd(key: Array[Long], words: Int): Int = findOrAdd(KeyIndex.hash(key, 0, words), key, 0, words)
 
-  /** The same of a key that lies at `from`, and whose hash is known. */
+  /** As `findOrAdd`, for a key that begins at `from` and whose hash is known. */
   def findOrAdd(hash: Int, key: Array[Long], from: Int, words: Int): Int = {
     var s = hash & mask
     while (true) {
@@ -106,7 +109,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     -1
   }
 
-  /** The id that a key with this hash most likely has; −1 where none is likely. */
+  /** The most likely id of a key with this hash; −1 if there is none. For prefetching. */
   def likely(hash: Int): Int = {
     val slot = slots(hash & mask)
     if ((slot >>> 32).toInt == hash) slot.toInt - 1 else -1
@@ -114,14 +117,16 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
 
   def retain(id: Int, times: Int = 1): Unit = if (references != null) { val _ = references.add(id, times) }
 
-  /** True where these were the last references: the key is gone and its id free. */
+  /** Releases references; true if these were the last ones. Then the key is removed and its id is
+    * free.
+    */
   def release(id: Int, times: Int = 1): Boolean =
     references != null && references.add(id, -times) == 0 && { vacate(id); keys.free(id); true }
 
-  /** Gives a reference back, and leaves a key without one where it is, until `bury`. True where there is none left. */
+  /** Releases a reference, but defers freeing the key to `bury`. True if no reference remains. */
   def forgo(id: Int): Boolean = references != null && references.add(id, -1) == 0
 
-  /** A key that was forgone is gone, and true is told, if it has no reference still. */
+  /** The deferred free of a key: frees it and returns true if it still has no reference. */
   def bury(id: Int): Boolean = references(id) == 0 && { vacate(id); keys.free(id); true }
 
   private def isKey(id: Int, key: Long): Boolean = keys.page(id)(keys.start(id)) == key
@@ -155,8 +160,8 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     }
   }
 
-  /** Empties the slot of `id` and moves later ids of its probe chain back, so that no chain has a hole. The key must still be
-    * there. Ends because some slots are empty (`occupy`).
+  /** Empties the slot of `id` and moves later ids of its probe chain back, so that no chain has a
+    * hole. The key must still be in the arena. Terminates because some slots are empty (`occupy`).
     */
   private def vacate(id: Int): Unit = {
     var hole = hashOf(id) & mask
@@ -173,13 +178,15 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     if (keyWords == 1) KeyIndex.hash(keys.page(id)(keys.start(id)))
     else KeyIndex.hash(keys.page(id), keys.start(id), keys.words(id))
 
-  /** Without the arena of the keys. */
+  /** Heap held, without the arena of the keys. */
   def bytes: Long = 8L * slots.length + (if (references == null) 0 else references.bytes)
 }
 
 private[engine] object KeyIndex {
 
-  /** Upper half of a Fibonacci product: consecutive keys spread, and so do keys that differ in high bits only. */
+  /** The upper half of a Fibonacci product: it spreads consecutive keys, and keys that differ in
+    * high bits only.
+    */
   def hash(key: Long): Int = {
     val h = (key ^ (key >>> 32)) * 0x9e3779b97f4a7c15L
     (h >>> 32).toInt
@@ -192,7 +199,7 @@ private[engine] object KeyIndex {
     hash(h)
   }
 
-  /** As of the array of both. */
+  /** The same hash as that of the array of both words. */
   def hash(first: Long, second: Long): Int = hash(mix(mix(2L, first), second))
 
   private def mix(h: Long, word: Long): Long = {

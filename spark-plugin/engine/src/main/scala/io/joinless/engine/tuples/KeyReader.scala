@@ -2,16 +2,19 @@ package io.joinless.engine.tuples
 
 import java.util.Arrays
 
-/** Where an attribute's value stands in a row: field `ordinal`; `variable` where the field's word holds (byte offset of
-  * the data from the start of the row << 32 | byte size), as in Spark's UnsafeRow.
+/** The position of an attribute's value in a row: field `ordinal`. If `variable`, the field's word
+  * is (byte offset of the data from the start of the row << 32 | byte size), as in Spark's
+  * UnsafeRow.
   */
 final case class KeyField(ordinal: Int, variable: Boolean)
 
-/** Reads the key of a row on some of its attributes, as words that are equal exactly when the keys are.
+/** Reads the key of a row on some of its attributes, as words that are equal exactly if the keys
+  * are.
   *
-  * Row format: null bits in ⌈fields/64⌉ words, one word per field, then the data of variable fields, 8-byte aligned and
-  * zero padded. Key format: null bits in ⌈attributes/64⌉ words if some attribute is `nullSafe` (NULL is a value there), then
-  * per attribute its word, or for a variable field its size in bytes and its data. A NULL counts as a zero word.
+  * Row format: null bits in ⌈fields/64⌉ words, one word per field, then the data of variable
+  * fields, 8-byte aligned and zero padded. Key format: null bits in ⌈attributes/64⌉ words if some
+  * attribute is `nullSafe` (NULL is a value there), then per attribute its word, or for a variable
+  * field its size in bytes and its data. A NULL is a zero word.
   */
 final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField], nullSafe: Array[Boolean])
     extends RowReader {
@@ -20,9 +23,10 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
   private[this] var buffer = new Array[Long](math.max(4, 2 * fields.length + keyNullWords))
   private[this] val singleWord = if (fields.length == 1) nullWords + fields(0).ordinal else -1
 
-  /** Words of every key, 0 where they vary. */
+  /** Words of every key, 0 if keys vary in length. */
   val keyWords: Int = KeyReader.keyWords(fields.map(_.variable), nullSafe)
-  private[this] val isPair = keyWords == 2 && keyNullWords == 0 // of values, as most keys of several columns are
+  // two words of values, the most common multi-column key
+  private[this] val isPair = keyWords == 2 && keyNullWords == 0
 
   override def findOrAdd(index: KeyIndex, row: Int): Int = {
     val page = arena.page(row)
@@ -41,15 +45,15 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
     else { val n = fill(page, start); KeyIndex.hash(buffer, 0, n) }
   }
 
-  /** Id of the row's key in `index`, −1 where it is not there. */
+  /** The id of the row's key in `index`; −1 if absent. */
   def find(index: KeyIndex, row: Int): Int = find(index, arena.page(row), arena.start(row))
 
-  /** The same for a row that lies anywhere: its words begin at `start` of `page`. */
+  /** The same for a row outside of the arena: its words begin at `start` of `page`. */
   def find(index: KeyIndex, page: Array[Long], start: Int): Int =
     if (keyWords == 1) index.find(page(start + singleWord))
     else { val n = fill(page, start); index.find(buffer, n) }
 
-  /** The word of a field, 0 where it is NULL. */
+  /** The word of a field, 0 if it is NULL. */
   private def word(page: Array[Long], start: Int, ordinal: Int): Long =
     if ((page(start + (ordinal >>> 6)) >>> (ordinal & 63) & 1L) != 0L) 0L else page(start + nullWords + ordinal)
 
@@ -82,11 +86,11 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
 
 object KeyReader {
 
-  /** Words of a key over attributes of these kinds, 0 where they vary from key to key. */
+  /** Words of a key over attributes of these kinds, 0 if keys vary in length. */
   def keyWords(variable: Array[Boolean], nullSafe: Array[Boolean]): Int =
     if (variable.contains(true)) 0 else variable.length + nullWords(nullSafe)
 
-  /** Words of a key before those of its attributes. */
+  /** The number of null-bit words at the start of a key. */
   def nullWords(nullSafe: Array[Boolean]): Int =
     if (nullSafe.contains(true)) (nullSafe.length + 63) / 64 else 0
 }

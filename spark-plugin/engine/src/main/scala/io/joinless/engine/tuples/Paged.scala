@@ -2,25 +2,28 @@ package io.joinless.engine.tuples
 
 import java.util.Arrays
 
-/** Growable arrays of primitives in pages: what every list, key and count of a view tree stands on.
+/** Growable arrays of primitives in pages: the storage of all lists, keys and counts of a view
+  * tree.
   *
-  * An index that was never set reads as 0, so 0 means "none" throughout the engine and references are stored plus one.
-  * The first page starts with 16 elements and doubles, a later one starts half: so growing copies one page at most, and there is
-  * little room that is not needed. `clear` gives all back. Pages are large, since each read looks at the length of one, and those
-  * of few pages stay in the cache; they are no larger, since G1 gives an array of half a megabyte regions of its own where the heap is
-  * small, which elements of up to three words stay below.
+  * An index that was never set reads as 0. So 0 means "none" throughout the engine, and references
+  * are stored plus one. The first page starts with 16 elements and doubles; a later page starts at
+  * half its full size. So growing copies at most one page, and little memory is unused. `clear`
+  * frees all pages. Pages are large because each access reads the length of a page's array, and the
+  * lengths of few pages stay in the cache. They are not larger because G1 allots separate regions
+  * to an array of half a megabyte if the heap is small; elements of up to three words stay below
+  * that size.
   */
 sealed abstract class Paged(elementBytes: Int) {
   import Paged._
 
   protected[this] var capacity = 0
 
-  /** Makes page `p` hold `size` elements, keeping what it has. */
+  /** Resizes page `p` to `size` elements, keeping its content. */
   protected[this] def resizePage(p: Int, size: Int): Unit
 
   protected[this] def dropPages(): Unit
 
-  /** Makes place for element `i`. */
+  /** Grows the array to hold element `i`. */
   final protected[this] def grow(i: Int): Unit = {
     val last = i >>> Shift
     var p = capacity >>> Shift
@@ -67,10 +70,10 @@ final class PagedInts extends Paged(4) {
 
 object PagedInts {
 
-  /** Where an element lies in its page. */
+  /** The position of an element in its page. */
   def at(i: Int): Int = i & Paged.Mask
 
-  /** Elements of a page. */
+  /** Elements per page. */
   final val PageSize = Paged.PageSize
 }
 
@@ -114,21 +117,23 @@ final class PagedBytes extends Paged(1) {
   protected[this] def dropPages(): Unit = pages = new Array[Array[Byte]](1)
 }
 
-/** Elements of `width` words each. */
+/** A paged array of elements of `width` words each. */
 final class PagedWords(val width: Int) extends Paged(8 * width) {
   import Paged._
 
   private[this] var pages = new Array[Array[Long]](1)
 
-  /** The page of an element that was set; its words lie there from `at(i)` on. Holds until the next element is set. */
+  /** The page of an element that was set; its words begin at `at(i)`. Valid until the next element
+    * is set.
+    */
   def page(i: Int): Array[Long] = pages(i >>> Shift)
 
   def at(i: Int): Int = (i & Mask) * width
 
-  /** A word of an element. */
+  /** One word of an element. */
   def word(i: Int, offset: Int): Long = if (i < capacity) pages(i >>> Shift)((i & Mask) * width + offset) else 0L
 
-  /** Makes place for an element, which is zero until it is set. */
+  /** Allocates an element, which is zero until it is set. */
   def reserve(i: Int): Unit = if (i >= capacity) grow(i)
 
   protected[this] def resizePage(p: Int, size: Int): Unit = {

@@ -1,25 +1,33 @@
 package io.joinless.engine.tuples
 
-/** For each key a list of tuples, each with what is asked of it beside it: `vs` and `live_c` of a view tree, by which results are walked.
+/** For each key a list of tuples with inlined words: `vs` and `live_c` of a view tree, by which
+  * results are enumerated.
   *
-  * A tuple is in at most one list of a family. Its ''record'' is a few words that lie together: the tuple and, in the upper half, the key
-  * by which the walk goes on from it; then words of its row. So who walks reads one line of memory where the tuple, its key and its row
-  * would be three. A list of one lies at its key; one of up to eight in one chunk of 2, 4 or 8 records, to which it moves as it grows and
-  * shrinks; a longer one in a chain of chunks of 8, 8, 16, 32, and then 64 records: most lists are short, and most results come of long ones.
+  * A tuple is in at most one list of a family. Its ''record'' is a few contiguous words. The first
+  * word holds the tuple and, in the upper half, the key from which the enumeration continues; the
+  * other words are copied from its row. So an enumeration reads one cache line instead of three
+  * (tuple, key and row). A list of one tuple is stored in the key's head. A list of up to eight is
+  * one chunk of 2, 4 or 8 records, and moves to another chunk as it grows and shrinks. A longer
+  * list is a chain of chunks of 8, 8, 16, 32, and then 64 records. Most lists are short, and most
+  * results come from long ones.
   * {{{
   * heads, per key   length | 0                            record   a list of one
   *                  length | slot of the newest record             a longer one
-  * pool             below    record   record   …          a chunk: its header is the slot where the chain goes on, 0 nowhere
+  * pool             below    record   record   …          a chunk: its header is the slot
+  *                                                        where the chain continues, or 0
   * }}}
-  * Lists have no holes (constant delay needs that): `remove` moves the newest record into the gap. Push and remove cost O(1); removal
-  * needs a place per tuple of a list of several. Lists that are only appended to do without: there, `remove` takes the newest tuple, whichever is named, which
-  * is right for taking pushes back in an order that ends with the same set.
+  * Lists have no holes, which constant delay requires: `remove` moves the newest record into the
+  * gap. Push and remove cost O(1); removal needs the slot of each tuple of a list of several.
+  * Append-only lists do not keep slots: their `remove` takes the newest tuple, whichever is named.
+  * That is right for undoing pushes in an order that ends with the same set.
   *
-  * Slots say where a record lies, in the pool or (below 0) in the heads; 0 is none. They hold until the next push or remove.
+  * Slots say where a record lies, in the pool or (below 0) in the heads; 0 is none. A slot is valid
+  * until the next push or remove.
   *
-  * @param keys tuple → where the walk goes on from it: so the next list is found without a look at the tuple. It must not change while
-  *   the tuple is in a list. Null where no walk goes on.
-  * @param words what is asked of tuples, which are rows then; null where nothing is
+  * @param keys tuple → the key from which the enumeration continues, so that the next list is found
+  *     without reading the tuple. It must not change while the tuple is in a list. Null if the
+  *     enumeration does not continue from these tuples.
+  * @param words the words to inline, if the tuples are rows; else null
   */
 final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: ShownWords = null)
     extends KeyedLists {
@@ -32,7 +40,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
   private[this] val heads = new PagedWords(1 + width)
   private[this] val pool = new PagedWords(1)
   private[this] val places =
-    if (removable) new PagedInts else null // tuple -> its slot, where its list has several
+    if (removable) new PagedInts else null // tuple -> its slot, if its list has several
 
   def isEmpty(key: Int): Boolean = count(key) == 0
 
@@ -41,7 +49,8 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
   /** The slot of the newest record. */
   def first(key: Int): Int = first(key, headOf(key))
 
-  /** Who asks for both of a list reads its head once: `length` of it, and `first`. */
+  /** The head of a list. A caller that needs both `length` and `first` of it reads the head once.
+    */
   def headOf(key: Int): Long = heads.word(key, 0)
 
   def first(key: Int, head: Long): Int = if (length(head) > 1) slot(head) else if (length(head) == 1) ~key else 0
@@ -52,10 +61,12 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
   def next(slot: Int, left: Int): Int =
     if (left == 0) 0 else if (isBorder(left)) pool.word(slot - 1, 0).toInt else slot - width
 
-  /** What lies beside a tuple is what this array has of it. */
+  /** Whether the keys inlined with the tuples are those of this array. */
   def hasBeside(keys: NotedKeys): Boolean = keys != null && (keys eq this.keys)
 
-  /** What lies beside the tuples of a list is what the array has of them, and what the rows have. For checks. */
+  /** Whether the words inlined with the tuples of a list equal the array's keys and the rows'
+    * fields. For checks.
+    */
   def besideIsRight(key: Int): Boolean = {
     var left = count(key)
     var slot = first(key)
@@ -72,13 +83,17 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
     (words == null || words.are(tuple, page, at + 1))
   }
 
-  /** The newest records of a list of `length` tuples, as many as lie together behind each other: in its last chunk. */
+  /** The number of newest records of a list of `length` tuples that are contiguous: those in its
+    * last chunk.
+    */
   def inLastRun(length: Int): Int = length - borderBelow(length)
 
-  /** Where the list goes on below a run that begins at `at` of a page of the pool. */
+  /** The slot where the list continues below a run that begins at `at` of a page of the pool. */
   def below(page: Array[Long], at: Int): Int = page(at - 1).toInt
 
-  /** The array in which the record of a slot lies, from `at(slot)` on; the older ones of its run lie below. */
+  /** The array that holds the record of a slot, from `at(slot)` on; the older ones of its run lie
+    * below.
+    */
   def page(slot: Int): Array[Long] = if (slot > 0) pool.page(slot) else heads.page(~slot)
 
   def at(slot: Int): Int = if (slot > 0) pool.at(slot) else heads.at(~slot) + 1
@@ -140,13 +155,15 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
     slot
   }
 
-  /** Moves the one record of a chunk to its key. */
+  /** Moves the only record of a chunk to its key's head. */
   private def shorten(page: Array[Long], at: Int, slot: Int): Unit = {
     Words.copy(pool.page(slot), pool.at(slot), page, at, width)
     space.free(slot - 1, 0)
   }
 
-  /** Moves a list of `length` records, the newest at `end`, to a chunk of another class, and returns where the newest lies now. */
+  /** Moves a list of `length` records, the newest at `end`, to a chunk of another class, and
+    * returns the newest one's new slot.
+    */
   private def move(end: Int, length: Int, from: Int, to: Int): Int = {
     val old = end - width * (length - 1)
     val slot = allocate(to, below = 0)
@@ -160,7 +177,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
     last
   }
 
-  /** A new chunk; returns the slot of its first record. */
+  /** Allocates a chunk; returns the slot of its first record. */
   private def allocate(chunkClass: Int, below: Int): Int = {
     val header = space.allocate(chunkClass)
     pool.reserve(header + width * capacity(chunkClass))
@@ -174,25 +191,25 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
 private[engine] object RecordLists {
   final private val Classes = 6
   final private val Largest = 64
-  final private val OneChunk = 8 // records at most of a list that is moved as it grows
+  final private val OneChunk = 8 // the largest list that is one chunk, and moved as it grows
 
   /** Records of a chunk. */
   private def capacity(chunkClass: Int): Int = 2 << chunkClass
 
-  /** Another chunk of the chain begins at this length. */
+  /** Whether another chunk of the chain begins at this length. */
   private def isBorder(length: Int): Boolean =
     length >= OneChunk && (length & (if (length < Largest) length - 1 else Largest - 1)) == 0
 
-  /** Length of a list of `length` records without its last chunk. */
+  /** The length of a list of `length` records without its last chunk. */
   private def borderBelow(length: Int): Int =
     if (length <= OneChunk) 0
     else if (length <= Largest) Integer.highestOneBit(length - 1)
     else length - 1 & ~(Largest - 1)
 
-  /** Class of the chunk that begins at a border: as much as the list holds. */
+  /** The class of the chunk that begins at a border: it holds as much as the list. */
   private def classAt(border: Int): Int = math.min(Classes - 1, 30 - Integer.numberOfLeadingZeros(border))
 
-  /** The first word of a record: a tuple, and what lies beside it. */
+  /** The first word of a record: a tuple, and the key inlined with it. */
   private def record(tuple: Int, beside: Int): Long = beside.toLong << 32 | tuple
 
   private def head(length: Int, slot: Int): Long = slot.toLong << 32 | length

@@ -2,14 +2,17 @@ package io.joinless.engine.tuples
 
 import java.util.Arrays
 
-/** A field that is taken over into another row.
+/** A field that is copied into another row.
   *
-  * @param variable its word says where its data lies, and how many bytes it has ([[KeyReader]])
-  * @param dataWords words of its data where that is the same in all rows; 0 where it follows from its bytes
+  * @param variable its word is the offset and the size in bytes of its data ([[KeyReader]])
+  * @param dataWords words of its data if that is the same in all rows; 0 if it follows from its
+  *     bytes
   */
 final case class ProjectedField(ordinal: Int, variable: Boolean, dataWords: Int = 0)
 
-/** Some fields of a row as a row of their own, in the format of [[KeyReader]]: equal fields are equal words. */
+/** A projection of rows to some fields, as rows of their own in the format of [[KeyReader]]: equal
+  * fields are equal words.
+  */
 final class RowProjection(arena: TupleArena, rowFields: Int, fields: Array[ProjectedField]) extends RowReader {
   private[this] val rowNullWords = (rowFields + 63) / 64
   private[this] val nullWords = (fields.length + 63) / 64

@@ -1,8 +1,8 @@
 package io.joinless.engine.tuples
 
-/** Reads a part of rows, and finds it in an index. */
+/** Reads a part of each row, and looks it up in an index. */
 trait RowReader {
 
-  /** Id of the row's part in `index`; added where it is new. */
+  /** The id of the row's part in `index`; a new part is added. */
   def findOrAdd(index: KeyIndex, row: Int): Int
 }

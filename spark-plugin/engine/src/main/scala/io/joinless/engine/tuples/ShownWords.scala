@@ -1,9 +1,11 @@
 package io.joinless.engine.tuples
 
-/** Some words of the rows of an input, as they lie beside rows in lists ([[RecordLists]]): whoever walks a list finds there, one behind the
-  * other, what is asked of its rows, and need not read one row here and the next one there.
+/** Some words of an input's rows, inlined with the rows in lists ([[RecordLists]]). An enumeration
+  * of a list reads the projected fields in memory order, instead of reading each row from the
+  * arena.
   *
-  * A NULL has a word, too, which does not say that it is one: where there is any, rows are to be read.
+  * A NULL has a word, too, which does not say that it is one. If there is any NULL, rows must be
+  * read.
   *
   * @param rowFields fields of every row (format: [[KeyReader]])
   * @param fields ordinals, of fixed width
@@ -12,10 +14,10 @@ final class ShownWords(arena: TupleArena, rowFields: Int, fields: Array[Int]) {
   private[this] val nullWords = (rowFields + 63) / 64
   private[this] var nulls = false
 
-  /** Words beside a row. */
+  /** The number of words inlined with a row. */
   val width: Int = fields.length
 
-  /** There was a NULL among the words that were copied. */
+  /** Whether a NULL was among the copied words. */
   def anyNull: Boolean = nulls
 
   def copy(row: Int, into: Array[Long], at: Int): Unit = {
@@ -30,7 +32,7 @@ final class ShownWords(arena: TupleArena, rowFields: Int, fields: Array[Int]) {
     }
   }
 
-  /** They are those of the row. For checks. */
+  /** Whether `words` are those of the row. For checks. */
   def are(row: Int, words: Array[Long], at: Int): Boolean =
     fields.indices.forall(i => words(at + i) == arena.page(row)(arena.start(row) + nullWords + fields(i)))
 }

@@ -2,20 +2,25 @@ package io.joinless.engine.tuples
 
 import java.util.Arrays
 
-/** Ids by the time at which each is due: a hierarchical timing wheel, which is a radix heap of base 16.
+/** Ids by due time: a hierarchical timing wheel, which is a radix heap of base 16.
   *
-  * `now` only grows. An id lies at the highest digit in which its time differs from `now`, in the slot of its own digit there:
+  * `now` only grows. An id lies at the level of the highest digit in which its time differs from
+  * `now`, in the slot of its own digit there:
   * {{{
-  * now = 0x1204      0x1209 → level 0, slot 9      0x12f0 → level 1, slot f      0x4000 → level 3, slot 4
+  * now = 0x1204      0x1209 → level 0, slot 9
+  *                   0x12f0 → level 1, slot f
+  *                   0x4000 → level 3, slot 4
   *
-  * now = 0x12f3      levels below 1 and the slots of level 1 before f are due as they are; slot f is dealt out anew, to
-  *                   level 0; what lies higher, or behind, stays where it is
+  * now = 0x12f3      levels below 1 and the slots of level 1 before f are due;
+  *                   slot f is redistributed to level 0;
+  *                   higher levels, and slots behind f, stay as they are
   * }}}
-  * So an id moves to a lower level each time that it moves. Cost: O(1) for `put`; for each id, over its whole life, at most as many
-  * moves as its time has digits that differ from the time at which it was put; nothing is compared or sorted. Memory: 12 bytes
-  * for each id, in arrays that grow by half; those of a slot that is emptied are given back.
+  * So each move brings an id to a lower level. Cost: O(1) for `put`. Over its whole life an id is
+  * moved at most as often as its time has digits that differ from the time at which it was put.
+  * Nothing is compared or sorted. Memory: 12 bytes for each id, in arrays that grow by half; the
+  * arrays of an emptied slot are freed.
   *
-  * Times are any longs, in any unit. An id is there as often as it was put.
+  * Times are any longs, in any unit. An id put several times is returned as often.
   */
 final class TimingWheel {
   import TimingWheel._
@@ -25,16 +30,18 @@ final class TimingWheel {
   private[this] var count = 0
   private[this] var last = 0L // `now`, in the order of unsigned numbers
 
-  /** Number of ids that are not due yet, or were not handed out. */
+  /** The number of ids that were put and not returned yet. */
   def size: Int = count
 
-  /** The id is due at `time`: with the next `advance` where that has passed. */
+  /** Adds an id that is due at `time`. If that has passed, the next `advance` returns it. */
   def put(time: Long, id: Int): Unit = {
     count += 1
     place(unsigned(time), id)
   }
 
-  /** The time is now `now`; `f` gets each id that is due at this time or before. It is not to call the wheel. */
+  /** Sets the time to `now`; `f` gets each id that is due at this time or before. `f` must not call
+    * the wheel.
+    */
   def advance(now: Long)(f: Int => Unit): Unit = {
     val to = unsigned(now)
     if (java.lang.Long.compareUnsigned(to, last) > 0) turn(to)
@@ -44,7 +51,7 @@ final class TimingWheel {
     due.clear()
   }
 
-  /** The least time at which an id is due; the greatest long where there is none. */
+  /** The least time at which an id is due; the greatest long if there is none. */
   def next: Long =
     if (due.size > 0) unsigned(due.least)
     else
@@ -52,15 +59,16 @@ final class TimingWheel {
         unsigned(s.least)
       )
 
-  /** The least time of an id that is still wanted; the greatest long where there is none. Ids that are not are dropped as far as they are in
-    * the way. Cost: that of `next`; where the first id is not wanted, a look at those beside it in its slot.
+  /** The least time of an id that is still wanted; the greatest long if there is none. Unwanted ids
+    * are dropped if they come first. Cost: that of `next`; if the first id is unwanted, a scan of
+    * its slot.
     */
   def next(isWanted: (Long, Int) => Boolean): Long = {
     val slots = Iterator.single(due) ++ levels.iterator.filter(_ != null).flatMap(_.iterator).filter(_ != null)
     slots.find(firstOf(_, isWanted)).fold(Long.MaxValue)(slot => unsigned(slot.least))
   }
 
-  /** Whether the slot has ids; the first of them is wanted. */
+  /** Whether the slot has ids; its first id is then a wanted one. */
   private def firstOf(slot: Slot, isWanted: (Long, Int) => Boolean): Boolean = {
     if (slot.size > 0 && !isWanted(unsigned(slot.least), slot.id(slot.leastAt))) {
       val (size, times, ids) = (slot.size, slot.times, slot.ids)
@@ -90,7 +98,7 @@ final class TimingWheel {
     }
   }
 
-  /** Deals the ids of a slot out anew. */
+  /** Redistributes the ids of a slot. */
   private def take(slot: Slot): Unit = if (slot != null && slot.size > 0) {
     val (size, times, ids) = (slot.size, slot.times, slot.ids)
     slot.clear()
@@ -114,10 +122,10 @@ private object TimingWheel {
   final val Digits = 1 << DigitBits
   final val Levels = 64 / DigitBits
 
-  /** Keeps the order, as that of unsigned numbers; its own inverse. */
+  /** Maps a time to an unsigned number of the same order; its own inverse. */
   def unsigned(time: Long): Long = time ^ Long.MinValue
 
-  /** The highest digit that is not 0. */
+  /** The position of the highest digit that is not 0. */
   def levelOf(difference: Long): Int = (63 - java.lang.Long.numberOfLeadingZeros(difference)) / DigitBits
 
   def digit(time: Long, level: Int): Int = (time >>> (DigitBits * level)).toInt & (Digits - 1)

@@ -2,12 +2,15 @@ package io.joinless.engine.tuples
 
 import java.util.Arrays
 
-/** The rows of one input (or the keys of one index), each a run of 8-byte words addressed by a dense int id.
+/** The rows of one input (or the keys of one index), each a run of 8-byte words addressed by a
+  * dense int id.
   *
-  * Rows lie in pages of 256 KB (the first one starts small) and never straddle a page; a larger row gets a page of its
-  * own. So a row is read by pointing at `page(id)`, `start(id)`, `words(id)`, without a copy; the pointer holds until the
-  * next `reserve` or `free`. With `fixedWords > 0` the place follows from the id; with 0 rows vary in length and each costs 8
-  * bytes of address more, and space of freed rows is won back by compaction once it exceeds the live rows (amortised O(1)).
+  * Rows lie in pages of 256 KB (the first one starts small) and never straddle a page; a larger row
+  * gets a page of its own. So a row is read in place, by `page(id)`, `start(id)` and `words(id)`,
+  * without a copy. The pointer is valid until the next `reserve` or `free`. With `fixedWords > 0`
+  * the address follows from the id. With 0, rows vary in length and each costs 8 bytes more for its
+  * address; space of freed rows is reclaimed by compaction once it exceeds that of the live rows
+  * (amortised O(1)).
   */
 final class TupleArena(fixedWords: Int) {
   import TupleArena._
@@ -19,10 +22,10 @@ final class TupleArena(fixedWords: Int) {
   /** Number of rows. */
   def live: Int = ids - freed.size
 
-  /** All ids are below this. */
+  /** An exclusive upper bound of all ids. */
   def limit: Int = ids
 
-  /** A new row of `words` words, whose content is undefined until the caller wrote it. */
+  /** Allocates a row of `words` words, whose content is undefined until the caller writes it. */
   def reserve(words: Int): Int = {
     val id = if (freed.isEmpty) { ids += 1; ids - 1 }
     else freed.pop()
@@ -40,7 +43,7 @@ final class TupleArena(fixedWords: Int) {
   def start(id: Int): Int = store.start(id)
   def words(id: Int): Int = store.words(id)
 
-  /** A new row with the content of `source(from until from + words)`. */
+  /** Adds a row with the content of `source(from until from + words)`. */
   def append(source: Array[Long], from: Int, words: Int): Int = {
     val id = reserve(words)
     Words.copy(source, from, page(id), start(id), words)
@@ -91,9 +94,9 @@ private object TupleArena {
   }
 
   final class VaryingStore extends Store {
-    // place = page * PageWords + start; an oversized row starts its own page at 0
+    // address = page * PageWords + start; an oversized row starts its own page at 0
     private[this] val places = new PagedInts
-    private[this] val sizes = new PagedInts // words + 1; 0 where the id is free
+    private[this] val sizes = new PagedInts // words + 1; 0 if the id is free
     private[this] var pages = new Array[Array[Long]](1)
     private[this] var last = -1
     private[this] var used = PageWords

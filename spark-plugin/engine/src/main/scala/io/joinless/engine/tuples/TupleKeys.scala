@@ -1,18 +1,20 @@
 package io.joinless.engine.tuples
 
-/** The key of each tuple in an index. It is looked up once, when it is first asked for, and noted until the tuple is gone: so relations
-  * that read the same columns of a row ask the index once, and the key has one reference for all of them.
+/** The key of each tuple in an index, memoized. It is looked up on the first request, and kept
+  * until the tuple is deleted. So relations that read the same columns of a row probe the index
+  * once, and the key has one reference for all of them.
   *
-  * Where a key of the index is itself a tuple, of a generalized node, its own key `above` comes and goes with it; then nobody else adds keys
-  * to the index.
+  * If a key of the index is itself a tuple of a generalized node, its own key `above` is added and
+  * freed with it; nothing else may then add keys to the index.
   *
   * @param reader reads the key from a row
-  * @param noted the keys, by tuple; of a generalized node they may be read from rows of several relations
+  * @param noted the memoized keys, by tuple; those of a generalized node may be read from rows of
+  *     several relations
   */
 final class TupleKeys(index: KeyIndex, reader: KeyReader, val noted: NotedKeys, above: TupleKeys) {
 
-  /** The tuple's key, which comes where it is not there yet. `row` is the tuple, or a row of which the tuple is the key. The tuple must be
-    * one that `forget` will be told of.
+  /** The tuple's key; a new key is added. `row` is the tuple, or a row of which the tuple is the
+    * key. The caller must call `forget` when the tuple is deleted.
     */
   def findOrAdd(tuple: Int, row: Int): Int = {
     val key = noted(tuple)
@@ -28,14 +30,16 @@ final class TupleKeys(index: KeyIndex, reader: KeyReader, val noted: NotedKeys, 
     key
   }
 
-  /** For reading ahead: the hash of a row's key, and the key that one with this hash most likely is, −1 where none is likely. */
+  /** For prefetching: the hash of a row's key, and the most likely key with this hash, −1 if there
+    * is none.
+    */
   def hash(row: Int): Int = reader.hash(row)
   def likely(hash: Int): Int = index.likely(hash)
 
-  /** All keys are below this. */
+  /** An exclusive upper bound of all keys. */
   def limit: Int = index.limit
 
-  /** The tuple is gone, and so is its key if no other tuple has it. */
+  /** Forgets a deleted tuple's key, and frees the key if no other tuple has it. */
   def forget(tuple: Int): Unit = {
     val key = noted(tuple)
     if (key >= 0) {
@@ -47,18 +51,18 @@ final class TupleKeys(index: KeyIndex, reader: KeyReader, val noted: NotedKeys, 
 
 object TupleKeys {
 
-  /** The tuple is gone: none of its keys is noted any more. */
+  /** Forgets all memoized keys of a deleted tuple. */
   def forget(keys: Array[TupleKeys], tuple: Int): Unit = {
     var i = 0
     while (i < keys.length) { keys(i).forget(tuple); i += 1 }
   }
 }
 
-/** Where keys of tuples are noted. */
+/** The memoized keys of tuples. */
 final class NotedKeys {
   private[this] val keys = new PagedInts // 1 + key
 
-  /** −1 where none is noted. */
+  /** The key; −1 if none is memoized. */
   def apply(tuple: Int): Int = keys(tuple) - 1
 
   private[tuples] def note(tuple: Int, key: Int): Unit = keys(tuple) = key + 1

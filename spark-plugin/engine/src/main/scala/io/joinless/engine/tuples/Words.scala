@@ -2,7 +2,9 @@ package io.joinless.engine.tuples
 
 import java.util.Arrays
 
-/** Runs of words in arrays, of which most are short: a loop is done with two or three words before a call of the library has begun. */
+/** Copies and comparisons of runs of words, most of which are short: a loop finishes two or three
+  * words before a library call has begun.
+  */
 private[engine] object Words {
   final private val Short = 4
 

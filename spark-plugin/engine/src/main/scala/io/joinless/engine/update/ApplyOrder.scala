@@ -6,28 +6,31 @@ import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.{RelationNode, ViewTree}
 
-/** In which order the net changes of a batch are applied; no view changes here.
+/** The order in which the net changes of a batch are applied. No view changes here.
   *
-  *   1. deletions, but those under keys that are refilled
-  *   1. insertions under keys that are refilled
-  *   1. deletions under keys that are refilled
+  *   1. deletions, except those under refilled keys
+  *   1. insertions under refilled keys
+  *   1. deletions under refilled keys
   *   1. changes of multiplicity
   *   1. all other insertions
   *
-  * So no combination of rows comes and goes, but for what [[BatchDeltas]] leaves out. The second and third are ''same-key
-  * replacements'' (algorithms A31): V_p stays as it is, and the parents of such a key are not counted down and up.
+  * So no combination of rows is inserted and deleted again, except the transient results that
+  * [[BatchDeltas]] suppresses. The second and third step are ''same-key replacements'' (algorithms
+  * A31): V_p stays unchanged, and the support of the key's parents is not decremented and
+  * incremented.
   */
 final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges) {
   import ApplyOrder._
   import ChangeBatch.each
 
-  // entries of the net, by what they do
+  // entries of the net batch, by kind of change
   private[this] val deletions = new IntStack
   private[this] val reweighings = new IntStack
   private[this] val insertions = new IntStack
 
-  // the same by roles: insertions come under keys that are refilled, or are fresh; deletions that are told as going take an alive tuple from a
-  // key, and some of these are replaced; `order` is that of all
+  // the same by roles: insertions are under refilled keys (`coming`), or `fresh`; the deletions in
+  // `going` remove an alive tuple of a key, and some of these are replaced; `order` holds all of
+  // them
   private[this] val coming = new Steps
   private[this] val fresh = new Steps
   private[this] val going = new Steps
@@ -38,13 +41,14 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   private[this] var reweighsUp = false
   private[this] var reweighsDown = false
 
-  // same-key replacements: their relations, and where in `order` their insertions and deletions stand (ends are exclusive)
+  // same-key replacements: their relations, and the ranges of their insertions and deletions in
+  // `order` (ends are exclusive)
   private[this] var refilledIn = 0L
   private[this] var refillsFrom = 0
   private[this] var refillsUntil = 0
   private[this] var refilledUntil = 0
 
-  /** Entries of rows that were and stay absent: only their counts change. */
+  /** Entries of rows that were and remain absent: only their counts change. */
   val absences = new IntStack
 
   def size: Int = order.size
@@ -53,25 +57,25 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   /** The relations (bit set) in which the step changes the entry's row. */
   def roles(at: Int): Long = order.roles(at)
 
-  /** Relations (bit set) with same-key replacements. */
+  /** The relations (bit set) with same-key replacements. */
   def refilled: Long = refilledIn
 
-  /** `Comes` or `Goes` where the change at this place is half of a same-key replacement, else `None`. */
+  /** `Comes` or `Goes` if the step `at` is half of a same-key replacement, else `None`. */
   def replaces(at: Int): Int =
     if (at < refillsFrom || at >= refilledUntil) Replacements.None
     else if (at < refillsUntil) Replacements.Comes
     else Replacements.Goes
 
-  /** The result may both gain and lose rows in this batch. */
+  /** Whether the result may both gain and lose rows in this batch. */
   def bothSigns: Boolean = (increases || changes.appends > 0) && decreases
 
-  /** The same combination of rows may come several times, and with both signs. */
+  /** Whether the same combination of rows may be emitted several times, and with both signs. */
   def repeats: Boolean = reweighsDown && (reweighsUp || changes.appends > 0 || refilled != 0L)
 
-  /** Classifies the net changes by what they do, and puts them in order. Once per batch, after `clear`.
+  /** Classifies the net changes and puts them in order. Called once per batch, after `clear`.
     *
     * @param owe absent rows may be deleted
-    * @return why the batch is refused; null where it is not
+    * @return the reason why the batch is refused; null if it is not
     */
   def arrange(owe: Boolean): DeleteOfAbsentRow = {
     var e = 0
@@ -125,7 +129,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     while (i < going.size) { val _ = those(going.entry(i), going.roles(i), isForgotten); i += 1 }
   }
 
-  /** Those of an entry's relations (bit set) in which something holds of its row. */
+  /** The subset of an entry's relations (bit set) in which `holds` is true of its row. */
   private def those(entry: Int, roles: Long, holds: Question): Long = {
     val row = changes.row(entry)
     var left = roles
@@ -153,25 +157,28 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
 private object ApplyOrder {
 
-  /** Something that a batch asks of a row in a relation, and tells its key there. */
+  /** A predicate on a row in a relation, which may also update the state of the row's key. */
   trait Question {
     def apply(node: RelationNode, row: Int): Boolean
   }
 
-  /** The deletion takes an alive tuple from a key of V_p: tells the key. */
+  /** The deletion removes an alive tuple of a key of V_p; counts it at the key. */
   val goes: Question = (node, row) =>
     canEmpty(node, row) && {
       RefilledKeys.goes(node, node.key(row))
       true
     }
 
-  /** The row comes under a key whose alive tuples the batch deletes, all of them: tells the key. */
+  /** The insertion is under a key whose alive tuples are all deleted by the batch; marks the key.
+    */
   val refills: Question = (node, row) => !node.isRoot && RefilledKeys.comes(node, node.toParent.findOrAdd(row, row))
 
-  /** The deletion takes an alive tuple from a key whose alive tuples all go while others come. */
+  /** The deletion removes an alive tuple of a refilled key: all its alive tuples are deleted, and
+    * others inserted.
+    */
   val isReplaced: Question = (node, row) => canEmpty(node, row) && RefilledKeys.contains(node, node.key(row))
 
-  /** Of one that `goes`: forgets what was told of the key. */
+  /** Resets the key of a deletion for which `goes` held. Always true. */
   val isForgotten: Question = (node, row) => {
     RefilledKeys.forget(node, node.key(row))
     true

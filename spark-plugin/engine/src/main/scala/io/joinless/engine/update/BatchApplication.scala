@@ -2,13 +2,17 @@ package io.joinless.engine.update
 
 import java.lang.Long.numberOfTrailingZeros
 
-/** Applies the changes of a batch, one after the other: first the net ones in their order, then the appended rows.
+/** Applies the changes of a batch one by one: first the net ones in their order, then the appended
+  * rows.
   *
-  * Each is started on `delta`, which completes it before the next one; whoever wants its results enumerates them in between.
+  * Each change is started on `delta`, which completes it before the next one. Its results can be
+  * enumerated in between.
   */
 final private[update] class BatchApplication(changes: CollectedChanges, order: ApplyOrder, delta: DeltaEnumeration) {
 
-  /** The step that is under way, and its roles (bit set) that are still to come. Behind the steps come the appended rows. */
+  /** The current step, and its roles (bit set) that are not yet applied. After the steps, the
+    * appended rows.
+    */
   private[this] var position = -1
   private[this] var left = 0L
 
@@ -17,10 +21,10 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
     left = 0L
   }
 
-  /** Place of the step whose change was started last. */
+  /** The position of the step whose change was started last. */
   def place: Int = position
 
-  /** Starts the next change; false where there is none. */
+  /** Starts the next change; false if there is none left. */
   def startNext(): Boolean = {
     if (left == 0L) position += 1
     if (position < order.size) {
@@ -43,13 +47,15 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
     else delta.reweigh(relation, row, after)
   }
 
-  /** Applies what is left, without results. */
+  /** Applies the remaining changes, without results. */
   def drain(): Unit = {
     while (startNext()) {}
     delta.complete()
   }
 
-  /** All changes were started and completed: sets the counts of rows that were and stay absent. */
+  /** Ends the batch after all changes were completed: sets the counts of rows that were and remain
+    * absent.
+    */
   def end(): Unit = ChangeBatch.each(order.absences) { e =>
     var roles = changes.roles(e)
     while (roles != 0L) {

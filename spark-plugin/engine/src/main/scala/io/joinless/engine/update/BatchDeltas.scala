@@ -2,11 +2,13 @@ package io.joinless.engine.update
 
 import io.joinless.engine.enumerate.Run
 
-/** The changes of the result that a batch causes: those of its changes, one after the other, each applied as it is reached.
+/** The result deltas of a batch: those of its changes, one after the other. Each change is applied
+  * when it is reached.
   *
-  * ''Passing results'': a combination with a row that the batch inserts and one that it deletes is no result before nor
-  * after, but same-key replacements in several relations make it one in between. It is left out where it is met, both times.
-  * That costs a look at the replaced rows per result while such replacements are applied, and nothing otherwise.
+  * ''Transient results'': a combination of a row that the batch inserts and a row that it deletes
+  * is a result neither before nor after the batch. Same-key replacements in several relations can
+  * make it a result in between. It is suppressed both times. That costs a check of the replaced
+  * rows per result while such replacements are applied, and nothing otherwise.
   */
 final private[update] class BatchDeltas(
     changes: CollectedChanges,
@@ -15,13 +17,15 @@ final private[update] class BatchDeltas(
     delta: DeltaEnumeration
 ) {
   private[this] val replacements = new Replacements(changes.relations)
-  private[this] var opposite = Replacements.None // rows that make a result of the pending change a passing one
-  private[this] var unseen = 0L // what changed in passing results since the last one handed out
+  // rows that make a result of the pending change transient
+  private[this] var opposite = Replacements.None
+  // changed relations of the transient results since the last emitted one
+  private[this] var unseen = 0L
 
-  /** Relations (bit set) whose row differs from that of the result before. */
+  /** The relations (bit set) whose row differs from that of the previous result. */
   def changed: Long = delta.changed | unseen
 
-  /** The batch is in order, and nothing of it was applied yet. */
+  /** Starts a batch that was arranged and of which nothing was applied yet. */
   def begin(): Unit = {
     opposite = Replacements.None
     if (java.lang.Long.bitCount(order.refilled) > 1)
@@ -42,7 +46,9 @@ final private[update] class BatchDeltas(
     false
   }
 
-  /** As `next`, but takes all results that differ from the next one in the row of one relation only. */
+  /** As `next`, but takes all results that differ from the next one only in the row of one
+    * relation.
+    */
   def next(run: Run): Boolean = next() && { delta.take(run, whole = opposite == Replacements.None); true }
 
   private def oppositeOf(at: Int): Int =

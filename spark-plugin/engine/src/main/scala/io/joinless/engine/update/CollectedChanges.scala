@@ -6,12 +6,13 @@ import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.RowStore
 
-/** The changes of a batch, collected: added up per row and roles of retractable inputs ([[Net]]), one by one for rows of append-only
-  * inputs. No view changes here; rows are stored.
+/** The changes of a batch, collected: added up per row and roles for retractable inputs ([[Net]]),
+  * one by one for rows of append-only inputs. No view changes here; rows are stored.
   *
-  * Entries of the net are numbered in the order of their first change. Every pair whose count is not 0 holds a reference to
-  * its row, and so does every absent pair of the batch, until `settle` or `abandon`: so the ids of rows stay.
-  * Cost: one probe for the row per `add`.
+  * Entries of the net batch are numbered in the order of their first change. Each pair (relation,
+  * row) whose count is not 0 holds a reference to its row. So does each absent pair of the batch,
+  * until `settle` or `abandon`: so the ids of rows stay valid. Cost: one probe for the row per
+  * `add`.
   */
 final private[engine] class CollectedChanges(val store: RowStore) {
   private[this] val net = new Net(store.block.inputs.size)
@@ -25,11 +26,15 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   /** Number of relations. */
   def relations: Int = inputs.length
 
-  /** Number of entries, of retractable inputs; some may have no net change. Holds of a complete batch. */
+  /** The number of entries, of retractable inputs; some may have no net change. Valid for a
+    * complete batch.
+    */
   def size: Int = net.size
   def row(entry: Int): Int = net.row(entry)
 
-  /** The relations (bit set), all of one input, that an entry is about: in all of them the row has the same count, and the same change. */
+  /** The relations (bit set) of an entry, all of one input. In all of them the row has the same
+    * count, and the same change.
+    */
   def roles(entry: Int): Long = net.roles(entry)
   def input(entry: Int): Int = inputs(numberOfTrailingZeros(net.roles(entry)))
 
@@ -41,7 +46,9 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   def before(entry: Int): Long = net.before(entry)
   def after(entry: Int): Long = Weight.add(net.before(entry), net.change(entry))
 
-  /** Counts of a row in one relation before and after the batch, also of one that the batch does not name. */
+  /** The counts of a row in one relation before and after the batch, also of a row without changes
+    * in the batch.
+    */
   def before(relation: Int, row: Int): Long = {
     val entry = net.entry(inputs(relation), relation, row)
     if (entry < 0) counts(relation)(row) else before(entry)
@@ -52,19 +59,24 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     if (entry < 0) counts(relation)(row) else after(entry)
   }
 
-  /** The entry is the head of its row's chain, so one for each row, and the row has a net change in some relation. */
+  /** Whether the entry is the head of its row's chain, so that there is one per row, and the row
+    * has a net change in some relation.
+    */
   def isRowsFirst(entry: Int): Boolean = net.first(input(entry), row(entry)) == entry && {
     var e = entry
     while (e >= 0 && net.change(e) == 0L) e = net.next(e)
     e >= 0
   }
 
-  /** Number of pairs (relation, row) of append-only inputs; the roles of a row stand together. */
+  /** The number of pairs (relation, row) of append-only inputs; the roles of a row are consecutive.
+    */
   def appends: Int = appendedRows.size
   def appendedRelation(i: Int): Int = appendedRelations(i)
   def appendedRow(i: Int): Int = appendedRows(i)
 
-  /** A change of the relations `roles` (bit set), all of them roles of `input`: `weight` copies of the row in `words`. */
+  /** Adds a change of the relations `roles` (bit set), all of them roles of `input`: `weight`
+    * copies of the row in `words`.
+    */
   def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
     if (store.identity(input) != null) lookups.add(input, roles, weight, words, count)
     else {
@@ -79,7 +91,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     }
   }
 
-  /** All changes were added. */
+  /** Completes the batch after all changes were added. */
   def complete(): Unit = lookups.complete()
 
   private def change(row: Int, roles: Long, weight: Long): Unit = {
@@ -88,7 +100,9 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     while (left != 0L) left = open(row, left, weight)
   }
 
-  /** An entry of the roles that have the count of the first one; the other ones. */
+  /** Opens an entry for the roles that have the same count as the first one. Returns the other
+    * roles.
+    */
   private def open(row: Int, roles: Long, weight: Long): Long = {
     val first = numberOfTrailingZeros(roles)
     val before = counts(first)(row)
@@ -104,10 +118,12 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     roles & ~equal
   }
 
-  /** Each row that the batch names is there more often than before, and was not owed: none is refused, and none goes. */
+  /** Whether each changed row has a larger count than before, and had no negative count: no change
+    * is refused, and no row is deleted.
+    */
   def onlyGrows: Boolean = grows
 
-  /** Why a batch with this entry is refused; null where it is not.
+  /** The reason why a batch with this entry is refused; null if it is not.
     *
     * @param owe absent rows may be deleted
     */
@@ -121,11 +137,11 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     new DeleteOfAbsentRow(numberOfTrailingZeros(roles(entry)), words, present, net.change(entry))
   }
 
-  /** Ends a batch that was applied: gives back the references of pairs that are gone, and of those that did not come. The one that a
-    * pair held as long as it was absent stays, as its own.
+  /** Ends a batch that was applied: releases the references of pairs whose count is now 0. A pair
+    * that had no reference before and has a count now keeps the batch's reference as its own.
     */
   def settle(): Unit = {
-    var e = if (onlyGrows) net.size else 0 // rows that come keep their reference
+    var e = if (onlyGrows) net.size else 0 // inserted rows keep their reference
     while (e < net.size) {
       if (net.before(e) + net.change(e) == 0) release(e)
       e += 1
@@ -133,13 +149,14 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     clear()
   }
 
-  /** Ends a batch that is refused, of which nothing was applied: frees the rows that it stored. The engine can go on as if it had not
-    * come; a task of Spark fails then, and gives the tree up.
+  /** Ends a batch that is refused and of which nothing was applied: frees the rows that it stored.
+    * The engine can continue as if the batch had not been added; in Spark the task fails, and
+    * discards the tree.
     */
   def abandon(): Unit = {
     var i = 0
     while (i < appendedRows.size) {
-      // the roles of a row stand together; rows of different inputs may have the same id
+      // the roles of a row are consecutive; rows of different inputs may have the same id
       def inputAt(i: Int) = store.block.relations(appendedRelations(i)).input
       val again = i > 0 && appendedRows(i) == appendedRows(i - 1) && inputAt(i) == inputAt(i - 1)
       if (!again) GoneRows.free(store, inputAt(i), appendedRows(i))

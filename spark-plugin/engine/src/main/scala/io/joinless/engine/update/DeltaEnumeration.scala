@@ -4,7 +4,7 @@ import io.joinless.engine.algebra.Weight
 import io.joinless.engine.enumerate.{Cursor, Places, Residual, Results, Run}
 import io.joinless.engine.view.{RelationNode, ViewTree}
 
-/** The changes of the result that one change of one relation causes, row by row with constant delay.
+/** The result deltas of one change of one relation, row by row with constant delay.
   *
   * {{{
   * val row = tree.arena(input).reserve(words)      // and write the row's words
@@ -12,23 +12,25 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
   * while (delta.next()) emit(delta.rows, delta.weight)
   * }}}
   *
-  * Each result that the change makes or takes away contains exactly one witness ([[Propagation]]); a cursor walks the
-  * results of one witness after the other (algorithms A17, A24). When they are walked, and what each weighs:
+  * Each result that the change inserts or deletes contains exactly one witness ([[Propagation]]). A
+  * cursor enumerates the results of one witness after the other (algorithms A17, A24). The state of
+  * the views during the enumeration, and the weight of a result:
   * {{{
-  *            V_s, counts     live views     the row's count    weight of a result
-  * insert     new             old            new                + the product of its rows' counts
-  * delete     old             old            old                − that product
-  * reweigh    unchanged       unchanged      old                (new − old) · the product of the other rows' counts
+  *            V_s, counts   live views   the row's count   weight of a result
+  * insert     new           old          new               + the product of its rows' counts
+  * delete     old           old          old               − that product
+  * reweigh    unchanged     unchanged    old               (new − old) · the others' product
   * }}}
-  * With R(1,10), R(2,10), S(10,7), S(10,8) and T(8,5) there, inserting T(7,6) has the witness S(10,7) and the results
-  * (1,10,7,6) and (2,10,7,6); S(10,7) is marked live behind them.
+  * Example: with R(1,10), R(2,10), S(10,7), S(10,8) and T(8,5) stored, the insertion of T(7,6) has
+  * the witness S(10,7) and the results (1,10,7,6) and (2,10,7,6). S(10,7) is marked live after
+  * them.
   *
-  * Changes are applied one after the other, role by role; each state in between is that of a legal database, so
-  * self-joins need no correction terms (algorithms A22). A change whose results were not drained is completed without
-  * them: the views are then as they would be.
+  * Changes are applied one after the other, role by role. Each state in between is that of a legal
+  * database, so self-joins need no correction terms (algorithms A22). A change whose results were
+  * not drained is completed without them: the views are then the same as with them.
   *
-  * Invariant: no change hands out a combination of rows twice (I6). Cost: that of propagation, and constant delay per
-  * result ([[Cursor]]); a change without results costs propagation only.
+  * Invariant: no change emits a combination of rows twice (I6). Cost: that of propagation, and
+  * constant delay per result ([[Cursor]]); a change without results costs propagation only.
   */
 final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) extends Results {
   private[this] val propagation = new Propagation(tree)
@@ -49,10 +51,10 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   def changed: Long = cursor.changed
   def weight: Long = cursor.weight
 
-  /** `row`, which lies in the arena of the relation's input, is now a row of the relation. */
+  /** Inserts `row`, which lies in the arena of the relation's input, into the relation. */
   def insert(relation: Int, row: Int): Unit = insert(relation, row, 1L)
 
-  /** Changelog inputs: the row is now there `weight` > 0 times. */
+  /** Changelog inputs: inserts the row with the multiplicity `weight` > 0. */
   def insert(relation: Int, row: Int, weight: Long): Unit = {
     begin(relation, row, 1L)
     if (node.multiplicity != null) node.multiplicity(row) = weight
@@ -61,7 +63,9 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
     newWeight = weight
   }
 
-  /** Changelog inputs: the row, there any number of times, is gone. Its id may be freed once the results are drained. */
+  /** Changelog inputs: deletes the row, whatever its multiplicity. Its id may be freed once the
+    * results are drained.
+    */
   def delete(relation: Int, row: Int): Unit = delete(relation, row, 0L)
 
   /** As `delete`; the row keeps the count `owed` <= 0. */
@@ -71,7 +75,9 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
     newWeight = owed
   }
 
-  /** Changelog inputs: the row, which is there, is now there `weight` > 0 times. Nothing propagates. */
+  /** Changelog inputs: changes the multiplicity of a present row to `weight` > 0. Nothing
+    * propagates.
+    */
   def reweigh(relation: Int, row: Int, weight: Long): Unit = {
     begin(relation, row, 0L)
     newWeight = weight
@@ -117,13 +123,13 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
     pending = true
   }
 
-  /** So many more rows of the relation are there more than once. */
+  /** Adds to the number of the relation's rows with a multiplicity > 1. */
   private def addPlural(change: Int): Unit = {
     tree.plural += change
     node.plural += change
   }
 
-  /** Completes the pending change, enumerated or not. */
+  /** Completes the pending change, whether enumerated or not. */
   private def finish(): Unit = {
     cursor.stop()
     if (sign <= 0L) {

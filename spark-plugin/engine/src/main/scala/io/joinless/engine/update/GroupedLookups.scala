@@ -5,11 +5,11 @@ import java.util.Arrays
 import io.joinless.engine.tuples.{KeyIndex, Words}
 import io.joinless.engine.view.RowStore
 
-/** Changes of rows that wait to be looked up in groups, so that the reads of several rows from memory overlap: what one look-up needs
-  * depends on what it read before, what the next row's needs does not.
+/** Row look-ups in prefetch groups, so that the memory reads of several rows overlap. The reads of
+  * one look-up depend on each other; those of different rows do not.
   *
-  * A group is read through three times: for its slots in the index of rows, then for the rows that are likely meant and their counts,
-  * then in earnest, when all of that is near.
+  * A prefetch group is read in three passes: first the slots in the index of rows, then the most
+  * likely rows and their counts, then the look-ups proper, when all of that is cached.
   */
 final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups.Look) {
   import GroupedLookups._
@@ -22,7 +22,8 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
   private[this] val starts = new Array[Int](GroupSize + 1)
   private[this] val likely = new Array[Int](GroupSize)
   private[this] var words = new Array[Long](4 * GroupSize)
-  private[this] var read = 0L // of what was read ahead, so that it is not left out
+  // the sum of prefetched words, so that the reads are not optimized away
+  private[this] var read = 0L
 
   def add(input: Int, roles: Long, weight: Long, row: Array[Long], count: Int): Unit =
     if (count > LongRow) {
@@ -41,7 +42,7 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
       if (waiting == GroupSize) complete()
     }
 
-  /** Looks up what waits. */
+  /** Looks up the rows that wait. */
   def complete(): Unit = if (waiting > 0) {
     readAhead()
     var i = 0
@@ -76,9 +77,10 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
 
 private[update] object GroupedLookups {
   final val GroupSize = 32
-  final val LongRow = 1024 // words; a longer row is looked up at once, so that little memory waits
+  // in words: a longer row is looked up at once, so that little memory is buffered
+  final val LongRow = 1024
 
-  /** Takes a row that was found or added. */
+  /** Receives a row that was found or added. */
   trait Look {
     def apply(row: Int, roles: Long, weight: Long): Unit
   }

@@ -2,15 +2,16 @@ package io.joinless.engine.update
 
 import io.joinless.engine.view.RelationNode
 
-/** Puts rows into the indexes of their node and takes them out: the lists by their keys towards children, whose number of those that
-  * support them is a row's count.
+/** Adds rows to the indexes of their node and removes them: the lists by the row's keys towards
+  * children. A row's count is the number of children that support it.
   *
-  * V_s and the live views are not touched: [[Propagation]] and [[Liveness]] keep these. Keys are noted for as long as a row is there
-  * (`tuples.TupleKeys`). Cost: one list per child of the node, and one probe per key that no relation of the row has asked for before.
+  * V_s and the live views are not changed here, but by [[Propagation]] and [[Liveness]]. Keys are
+  * memoized as long as a row is stored (`tuples.TupleKeys`). Cost: one list per child of the node,
+  * and one probe per key that no relation of the row has requested before.
   */
 private[update] object Links {
 
-  /** Puts a row, which lies in the arena, into the indexes of `node`; sets its count. */
+  /** Adds a row, which lies in the arena, to the indexes of `node`; sets its count. */
   def link(node: RelationNode, row: Int): Unit = {
     if (!node.isRoot) { val _ = node.toParent.findOrAdd(row, row) }
     if (node.childCount > 0) {
@@ -26,7 +27,7 @@ private[update] object Links {
     }
   }
 
-  /** Takes a row that is no longer alive in `node` out of its indexes. */
+  /** Removes a row that is no longer alive in `node` from its indexes. */
   def unlink(node: RelationNode, row: Int): Unit = if (node.childCount > 0) {
     var c = 0
     while (c < node.childCount) {

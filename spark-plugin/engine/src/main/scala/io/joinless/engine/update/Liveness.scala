@@ -3,16 +3,18 @@ package io.joinless.engine.update
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.{ViewNode, ViewTree}
 
-/** Keeps the live views: `live_c(k)` = the live tuples whose key towards child c is k (algorithms A14, invariant I3).
+/** Maintains the live views: `live_c(k)` = the live tuples whose key towards child c is k
+  * (algorithms A14, invariant I3).
   *
-  * A tuple that becomes live makes live, below it, the alive tuples of each key that had no live tuple before; and the
-  * other way round. Cost O(1) per mark set or taken plus O(1) per child; work lists instead of recursion.
+  * If a tuple becomes live, then for each of its keys that had no live tuple before, the alive
+  * tuples below become live; and the reverse. Cost: O(1) per mark set or cleared, plus O(1) per
+  * child. Work lists replace recursion.
   */
 final private[update] class Liveness(tree: ViewTree) {
   private[this] val pendingNodes = new IntStack
   private[this] val pendingTuples = new IntStack
 
-  /** `tuple`, alive and with a live parent (or at the root), becomes live. */
+  /** Marks `tuple` live, which is alive and has a live parent (or is at the root). */
   def mark(node: ViewNode, tuple: Int): Unit = {
     push(node, tuple)
     while (!pendingNodes.isEmpty) {
@@ -32,7 +34,7 @@ final private[update] class Liveness(tree: ViewTree) {
     }
   }
 
-  /** `tuple` was live and is not any longer. The views V_s are still those in which it was. */
+  /** Unmarks `tuple`, which was live and is no longer. V_s must still contain it. */
   def unmark(node: ViewNode, tuple: Int): Unit = {
     if (node.isMarked(tuple)) push(node, tuple)
     while (!pendingNodes.isEmpty) {

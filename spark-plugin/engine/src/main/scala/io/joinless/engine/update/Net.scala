@@ -5,19 +5,22 @@ import java.util.Arrays
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.PagedInts
 
-/** Adds up (consolidates) the changes of a batch per row id and relation: what is left is the net change, beside the count before the
-  * batch (algorithms A29).
+/** Adds up (consolidates) the changes of a batch per row id and relation, and keeps the net change
+  * with the count before the batch (algorithms A29).
   *
-  * An ''entry'' stands for all roles (relations, a bit set) of a row that have one count and one net change: mostly one per row, since a
-  * row comes to all relations of a self-join at once. A change that names some of an entry's roles only splits it.
-  * Entries come in the order of their first change; those of one row form a chain.
+  * An ''entry'' represents all roles (relations, a bit set) of a row that have the same count and
+  * the same net change: mostly one per row, since a row is inserted into all relations of a
+  * self-join at once. A change that names only some of an entry's roles splits it. Entries are in
+  * the order of their first change; those of one row form a chain.
   */
 final private[update] class Net(inputs: Int) {
   import Net._
 
-  private[this] val places = Array.fill(inputs)(new PagedInts) // row -> 1 + the first entry of its chain
+  // row -> 1 + the first entry of its chain
+  private[this] val places = Array.fill(inputs)(new PagedInts)
   private[this] var words =
-    new Array[Long](16 * Width) // per entry: next in the chain (1 + entry) and row, roles, count before, change
+    // per entry: next in the chain (1 + entry) and row, roles, count before, change
+    new Array[Long](16 * Width)
   private[this] var entries = 0
 
   def size: Int = entries
@@ -26,20 +29,21 @@ final private[update] class Net(inputs: Int) {
   def before(entry: Int): Long = words(Width * entry + Before)
   def change(entry: Int): Long = words(Width * entry + Change)
 
-  /** The first entry of a row; −1 where the batch does not name it. */
+  /** The first entry of a row; −1 if the batch does not change it. */
   def first(input: Int, row: Int): Int = places(input)(row) - 1
 
   /** The row's next entry; −1 behind the last one. */
   def next(entry: Int): Int = (words(Width * entry) >>> 32).toInt - 1
 
-  /** The entry of a row's relation; −1 where the batch does not name it. */
+  /** The entry of a row's relation; −1 if the batch does not change it. */
   def entry(input: Int, relation: Int, row: Int): Int = {
     var e = first(input, row)
     while (e >= 0 && (roles(e) >>> relation & 1L) == 0L) e = next(e)
     e
   }
 
-  /** One more change of these roles of a row; those of them that the batch has not named yet. */
+  /** Adds a further change of these roles of a row. Returns those of them that have no entry yet.
+    */
   def add(input: Int, row: Int, roles: Long, weight: Long): Long = {
     var left = roles
     var e = first(input, row)
@@ -55,13 +59,13 @@ final private[update] class Net(inputs: Int) {
     left
   }
 
-  /** A first change of these roles of a row, whose count is `before` in each. */
+  /** Opens an entry: the first change of these roles of a row, whose count is `before` in each. */
   def open(input: Int, row: Int, roles: Long, before: Long, weight: Long): Unit = {
     append(places(input)(row), row, roles, before, weight)
     places(input)(row) = entries
   }
 
-  /** Leaves `roles` to an entry, and its other ones to a new entry behind it. */
+  /** Reduces an entry to `roles`, and moves its other roles to a new entry behind it. */
   private def split(entry: Int, roles: Long): Unit = {
     append(1 + next(entry), row(entry), this.roles(entry) & ~roles, before(entry), change(entry))
     words(Width * entry) = entries.toLong << 32 | row(entry)
@@ -78,7 +82,7 @@ final private[update] class Net(inputs: Int) {
     entries += 1
   }
 
-  /** @param inputOf of each relation */
+  /** @param inputOf the input of each relation */
   def clear(inputOf: Array[Int]): Unit = while (entries > 0) {
     entries -= 1
     places(inputOf(java.lang.Long.numberOfTrailingZeros(roles(entries))))(row(entries)) = 0

@@ -3,30 +3,36 @@ package io.joinless.engine.update
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
 
-/** Change propagation without joins (algorithms A16 to A20): one row comes to one relation, or goes from it.
+/** Change propagation without joins (algorithms A16 to A20): inserts one row into one relation, or
+  * deletes it.
   *
-  * A tuple that becomes alive (supported) under a key without alive tuples counts up the parent's tuples of that key,
-  * and so on towards the root; only one node is touched per level, so levels are work lists and nothing recurses.
-  * T(7,6) comes to R(a,b) ⋈ S(b,c) ⋈ T(c,d):
+  * If a tuple becomes alive (supported) under a key without alive tuples, the support of the
+  * parent's tuples of that key is incremented, and so on towards the root. Only one node is touched
+  * per level, so levels are work lists and nothing recurses. T(7,6) is inserted into R(a,b) ⋈
+  * S(b,c) ⋈ T(c,d):
   * {{{
-  *            [B] 10 *                   4. 10 is live (*): S(10,7) is the witness, and nothing above changes
+  *            [B] 10 *                   4. 10 is live: S(10,7) is the witness; no change above
   *           /      \
-  *   R (1,10) *    S (10,8) *            3. it is alive now, under a key of V_p that was there already
-  *                   (10,7)  0 → 1       2. S's tuples of key 7 are counted up: one step
+  *   R (1,10) *    S (10,8) *            3. it is alive now, under a key that was in V_p already
+  *                   (10,7)  0 → 1       2. S's tuples of key 7 gain support: one step
   *                      |
   *                 T (8,5) *
   *                   (7,6)               1. a leaf is alive; its key 7 is new in V_p
   * }}}
-  * Without S(10,8), 10 would be new in V_p of S: one step more, and the tuple 10 of the root would be the witness.
+  * Without S(10,8), 10 would be new in V_p of S: one step more, and the tuple 10 of the root would
+  * be the witness.
   *
-  * Invariant: each result that appears (disappears) contains exactly one ''witness'': a tuple that became alive (dies)
-  * and is at the root, or whose key was (stays) in V_p and has a live tuple above it. The caller enumerates the results
-  * of all witnesses, then calls `finish`, after which I1 to I5 hold again:
-  *   - insertion: V_s and counts are changed first, witnesses are enumerated on the new V_s and the old live views;
-  *   - deletion: simulated first, witnesses are enumerated on the unmodified views, then applied (algorithms A20).
+  * Invariant: each result that is inserted (deleted) contains exactly one ''witness'': a tuple that
+  * became alive (dies) and is at the root, or whose key was (stays) in V_p and has a live tuple
+  * above it. The caller enumerates the results of all witnesses, then calls `finish`, after which
+  * I1 to I5 hold again:
+  *   - insertion: V_s and counts are changed first, witnesses are enumerated on the new V_s and the
+  *     old live views;
+  *   - deletion: simulated first, witnesses are enumerated on the unmodified views, then applied
+  *     (algorithms A20).
   *
-  * Cost: O(1) per change, and O(1) per step (`counters.steps`), of which algorithms A5 says how many there are. What a
-  * tuple's multiplicity is plays no part.
+  * Cost: O(1) per change, and O(1) per step (`counters.steps`); algorithms A5 bounds the number of
+  * steps. The multiplicity of a tuple has no influence.
   */
 final private[update] class Propagation(tree: ViewTree) {
   private[this] val liveness = new Liveness(tree)
@@ -39,7 +45,7 @@ final private[update] class Propagation(tree: ViewTree) {
   val witnessNodes = new IntStack
   val witnessTuples = new IntStack
 
-  // a pending deletion: what dies, whose count falls, what may be a witness
+  // a pending deletion: tuples that die, tuples whose support falls, candidates for witnesses
   private[this] val dyingNodes = new IntStack
   private[this] val dyingTuples = new IntStack
   private[this] val fallingNodes = new IntStack
@@ -54,7 +60,9 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isAlive(row)) climb(node, row, appears = true)
   }
 
-  /** From a tuple that appears or disappears up to the root, level by level, as far as keys of V_p come or go. */
+  /** Propagates the insertion or deletion of a tuple towards the root, level by level, as long as
+    * keys enter or leave V_p.
+    */
   private def climb(from: ViewNode, tuple: Int, appears: Boolean): Unit = {
     reach(from, tuple, appears)
     var node = from.parent
@@ -70,8 +78,8 @@ final private[update] class Propagation(tree: ViewTree) {
   private def reach(node: ViewNode, tuple: Int, appears: Boolean): Unit =
     if (appears) appear(node, tuple) else noteDying(node, tuple)
 
-  /** `tuple` of `node` is alive now: it goes into V_s. It is a witness where it is live at once; where its key is new in V_p, the
-    * tuples above are counted up.
+  /** Adds `tuple` of `node`, which became alive, to V_s. It is a witness if it is live at once. If
+    * its key is new in V_p, the support of the tuples above is incremented.
     */
   private def appear(node: ViewNode, tuple: Int): Unit = {
     counters.alive += 1
@@ -89,7 +97,9 @@ final private[update] class Propagation(tree: ViewTree) {
     }
   }
 
-  /** A key of `node` came to V_p (`up`), or will leave it: the parent's tuples that have it gain support, or will lose it. */
+  /** Propagates that a key of `node` entered V_p (`up`), or will leave it: the parent's tuples with
+    * this key gain support, or will lose it.
+    */
   private def countAbove(node: ViewNode, key: Int, up: Boolean): Unit = {
     val parent = node.parent
     val list = parent.idx(node.position)
@@ -123,13 +133,16 @@ final private[update] class Propagation(tree: ViewTree) {
     while (i < candidateNodes.size) {
       val n = tree.nodes(candidateNodes(i))
       val key = n.key(candidateTuples(i))
-      // the key must survive the whole deletion: several of its tuples may die in it (algorithms A20)
+      // the key must survive the whole deletion: several of its tuples may die in it (algorithms
+      // A20)
       if (n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)) witness(n, candidateTuples(i))
       i += 1
     }
   }
 
-  /** `tuple`, alive so far, dies when the pending deletion is applied; its key may leave V_p then. */
+  /** Records that `tuple`, alive so far, dies when the pending deletion is applied; its key may
+    * leave V_p then.
+    */
   private def noteDying(node: ViewNode, tuple: Int): Unit = {
     dyingNodes.push(node.id)
     dyingTuples.push(tuple)
@@ -143,7 +156,9 @@ final private[update] class Propagation(tree: ViewTree) {
     }
   }
 
-  /** The support count falls when the pending deletion is applied: `tuple` dies then, if it is alive now. */
+  /** Records that the support of `tuple` falls when the pending deletion is applied. If it is alive
+    * now, it dies then.
+    */
   private def noteFalling(node: ViewNode, tuple: Int): Unit = {
     counters.steps += 1
     fallingNodes.push(node.id)
@@ -151,7 +166,7 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isAlive(tuple)) above.push(tuple)
   }
 
-  /** Sets the multiplicity of a row that is there and stays. */
+  /** Sets the multiplicity of a row that is present and remains present. */
   def reweigh(node: RelationNode, row: Int, weight: Long): Unit = {
     if (node.multiplicity != null) node.multiplicity(row) = weight
     if (touched != null && node.isAlive(row)) tell(node, node.key(row), 0)
@@ -162,7 +177,7 @@ final private[update] class Propagation(tree: ViewTree) {
     touched.touched(node.id, key, alive - change, alive)
   }
 
-  /** Ends the pending change, once its witnesses are enumerated. */
+  /** Completes the pending change, after its witnesses were enumerated. */
   def finish(): Unit = {
     if (deleted == null) {
       var i = 0

@@ -2,8 +2,8 @@ package io.joinless.engine.update
 
 import io.joinless.engine.tuples.{IntStack, PagedBytes}
 
-/** Rows that a batch replaces under keys that stay: which of them come and which go. One byte per row id up to the largest,
-  * for as long as the batch lives.
+/** The rows that a batch replaces under keys that stay in V_p, each marked as inserted or deleted.
+  * One byte per row id up to the largest, as long as the batch lives.
   */
 final private[update] class Replacements(relations: Int) {
   private[this] val marks = new Array[PagedBytes](relations)
@@ -24,7 +24,8 @@ final private[update] class Replacements(relations: Int) {
     }
   }
 
-  /** Some row of the combination `rows` is marked `what`. Only `among` (bit set) has marks. */
+  /** Whether some row of the combination `rows` is marked `what`. Only `among` (bit set) has marks.
+    */
   def meet(what: Int, among: Long, rows: Array[Int]): Boolean = {
     var left = among
     while (left != 0) {

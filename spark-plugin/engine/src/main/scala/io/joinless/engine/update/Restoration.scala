@@ -3,14 +3,16 @@ package io.joinless.engine.update
 import io.joinless.engine.tuples.KeyIndex
 import io.joinless.engine.view.{RowStore, ViewTree}
 
-/** Fills an empty state with rows and their counts, as a log holds them, in any order; nothing is enumerated.
+/** Fills an empty state with rows and their counts from a log, in any order. Nothing is enumerated.
   *
-  * Rows of append-only inputs are loaded as they come, the last few of them by `finish`. Rows of retractable inputs are first collected: `find` a row, `set` its
-  * count for some relations, as often as one likes, the last one counts; `finish` loads those that are there and forgets
-  * those whose counts are all 0. Cost: one probe per `find`, then that of inserting each row once.
+  * Rows of append-only inputs are loaded at once, the last few of them by `finish`. Rows of
+  * retractable inputs are first collected: `find` a row, then `set` its count for some relations. A
+  * count may be set several times; the last one counts. `finish` loads the rows that are present
+  * and frees those whose counts are all 0. Cost: one probe per `find`, then that of inserting each
+  * row once.
   *
-  * @param insert puts a row, which lies in its arena, into a relation, so many times
-  * @param group of rows that are to be inserted, the last of them by `finish`
+  * @param insert inserts a row, which lies in its arena, into a relation with a multiplicity
+  * @param group prefetch group of rows to be inserted, the last of them by `finish`
   */
 final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Long) => Unit, group: RowGroup) {
 
@@ -19,7 +21,7 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
   private[engine] def this(tree: ViewTree, near: Int) =
     this(tree, Restoration.inserter(tree), new RowGroup(tree, near))
 
-  /** A row of an append-only input, which lies in its arena. */
+  /** Loads a row of an append-only input, which lies in its arena. */
   def load(roles: Long, row: Int): Unit = add(roles, row)
 
   private def add(roles: Long, row: Int): Unit = {
@@ -32,7 +34,7 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
     insert(relation, row, if (counts == null) 1L else counts(row))
   }
 
-  /** Id of a row of a retractable input; ids are dense and stay until `finish`. */
+  /** The id of a row of a retractable input. Ids are dense and valid until `finish`. */
   def find(input: Int, words: Array[Long], count: Int): Int = {
     val identity = store.identity(input)
     val known = identity.size
@@ -51,7 +53,7 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
 
   def finish(): Unit = {
     val inputs = store.block.inputs.indices.filter(store.identity(_) != null)
-    // inputs can have one identity in common
+    // inputs can share one identity
     for ((identity, sharing) <- inputs.groupBy(store.identity)) {
       val relations = sharing.flatMap(store.block.relationsOf(_)).toArray
       eachRow(identity) { row =>

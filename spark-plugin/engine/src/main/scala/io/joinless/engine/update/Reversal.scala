@@ -4,32 +4,40 @@ import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.{IntStack, PagedLongs}
 import io.joinless.engine.view.{RowStore, ViewTree}
 
-/** What a batch did to the state of a block, noted so that it can be taken back: then it holds the rows from before, with the views
-  * that belong to them. Costs what deleting and inserting as many rows costs; no results are enumerated.
+/** A record of a batch's changes to the state of a block, to roll it back. After the rollback the
+  * state has the rows from before the batch, with the views of these. Costs as much as deleting and
+  * inserting as many rows; no results are enumerated.
   *
-  * Rows that were appended go last first: so each list loses what it got last, and lists of trees that are only appended to
-  * need no places to remove from. Of a row whose count changed the content is kept, since its id may be another's by then.
-  * Ids of rows and the order in lists may differ from before.
+  * Appended rows are deleted last first. So each list removes the tuple that was pushed last, and
+  * the lists of append-only trees need no slots for removal. Of a row whose count changed the
+  * content is kept, since its id may have been reused by then. Ids of rows and the order in lists
+  * may differ from before.
   *
-  * @param remove takes a row of an append-only input out of a relation
-  * @param inverse a batch of the state, which may owe rows: what is owed was owed before
+  * @param remove deletes a row of an append-only input from a relation
+  * @param inverse creates a batch that may lead to negative multiplicities: those that existed
+  *     before
   */
 final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Unit, inverse: () => NettedBatch) {
 
   def this(tree: ViewTree) =
     this(tree, new Forgetting(tree), () => new ChangeBatch(tree, IndexedSeq.empty, owe = true))
 
-  /** The rows whose counts change; whoever notes more of such a row right afterwards shares its copy. */
+  /** Copies of the rows whose counts change. A caller that records more about such a row right
+    * afterwards shares its copy.
+    */
   val copies = new RowCopies(store)
   private[this] val block = store.block
   private[this] val cameRows = new IntStack
-  private[this] val cameRoles = new IntStack // as bits: the lower ones, and where there are more, the upper ones
+  // bit sets: the lower 32 bits; with more relations, also the upper 32 bits
+  private[this] val cameRoles = new IntStack
   private[this] val wide = block.relations.size > 32
   private[this] val changedCopies = new IntStack
   private[this] val changedRoles = new PagedLongs
   private[this] val changes = new PagedLongs
 
-  /** A row of an append-only input became one of `relation`. The roles of a row are told one after the other. */
+  /** Records that a row of an append-only input was inserted into `relation`. The roles of a row
+    * must be recorded consecutively.
+    */
   def came(relation: Int, row: Int): Unit = {
     val role = 1L << relation
     if (cameRows.isEmpty || cameRows(cameRows.size - 1) != row) pushRow(row, role)
@@ -55,7 +63,9 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     upper | (cameRoles.pop() & 0xffffffffL)
   }
 
-  /** The count of a retractable input's row in some of its relations (bit set) changes by `change`. */
+  /** Records that the count of a retractable input's row in some of its relations (bit set) changes
+    * by `change`.
+    */
   def changed(roles: Long, row: Int, change: Long): Unit = {
     val at = changedCopies.size
     changedCopies.push(copies.add(block.inputOf(roles), row))
@@ -63,9 +73,9 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     changes(at) = change
   }
 
-  /** Takes everything back that was told, which the state must hold, and nothing that came later. To be called once.
+  /** Rolls back all recorded changes. The state must hold them, and no later ones. Called once.
     *
-    * @throws io.joinless.engine.algebra.WeightOverflow the state must be given up then
+    * @throws io.joinless.engine.algebra.WeightOverflow the state must then be discarded
     */
   def undo(): Unit = {
     removeRows()

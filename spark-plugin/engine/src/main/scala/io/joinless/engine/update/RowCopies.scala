@@ -3,8 +3,9 @@ package io.joinless.engine.update
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.RowStore
 
-/** Contents of rows of retractable inputs, kept beside the block's state: when they are needed, the rows may be gone and their ids
-  * others'. A row that is added several times in succession is kept once.
+/** Copies of rows of retractable inputs, stored outside of the block's state: when they are needed,
+  * the rows may have been freed and their ids reused. A row that is added several times in
+  * succession is copied once.
   */
 final class RowCopies(store: RowStore) {
   private[this] val arenas =
@@ -12,22 +13,24 @@ final class RowCopies(store: RowStore) {
   private[this] var buffer = new Array[Long](16)
   private[this] val last = Array.fill(arenas.length)(-1) // the input's newest copy
 
-  /** Keeps a row of the state, which must be there; the copy's id among those of its input. */
+  /** Copies a row of the state, which must be present; returns the copy's id among those of its
+    * input.
+    */
   def add(input: Int, row: Int): Int = {
     val from = store.arena(input)
     val (page, start, words) = (from.page(row), from.start(row), from.words(row))
-    // compared by content, since the id of the row that was added last may be another's by now
+    // compared by content, since the id of the row that was added last may have been reused
     if (last(input) < 0 || !arenas(input).sameWords(last(input), page, start, words))
       last(input) = arenas(input).append(page, start, words)
     last(input)
   }
 
-  /** Number of copies. */
+  /** The number of copies. */
   def size: Int = arenas.iterator.filter(_ != null).map(_.live).sum
 
   def words(input: Int, copy: Int): Int = arenas(input).words(copy)
 
-  /** The copy's words at the beginning of an array that the next call uses again. */
+  /** The copy's words, at the beginning of an array that the next call overwrites. */
   def content(input: Int, copy: Int): Array[Long] = {
     val arena = arenas(input)
     val count = arena.words(copy)

@@ -3,22 +3,25 @@ package io.joinless.engine.update
 import io.joinless.engine.tuples.{KeyedLists, NotedKeys, TupleKeys}
 import io.joinless.engine.view.{RelationNode, RowStore, ViewTree}
 
-/** Rows that are about to come to a tree, a few at a time, so that the reads of several rows from memory overlap: where a row's key lies
-  * depends on what was read before of that row, what the next row needs does not. A row by itself waits for one read after the other.
+/** A prefetch group: a few rows that are about to be inserted into a tree together, so that the
+  * memory reads of several rows overlap. The address of a row's key depends on earlier reads of
+  * that row, but not on those of other rows. A single row waits for one read after the other.
   *
   * {{{
-  * rows.add(roles, row)                        // which lies in the arena of its input; until `isFull`
+  * rows.add(roles, row) // which lies in the arena of its input; until `isFull`
   * rows.ready()
   * for (i <- 0 until rows.size) insert(rows.roles(i), rows.row(i))
-  * rows.clear()                                // `drain` is these three
+  * rows.clear() // `drain` is these three
   * }}}
-  * `ready` goes through the group several times for the columns that rows join on: for the slots of keys, for the keys, which are noted with that
-  * (`tuples.TupleKeys`), and for the head of each list that has such keys. Nothing else changes: whether rows come in groups or one
-  * by one is the same to all views. A row of the group that is not inserted after all is to be freed.
+  * `ready` makes several passes over the group for each set of join columns: over the slots of
+  * keys; over the keys, which are thereby memoized (`tuples.TupleKeys`); and over the head of each
+  * list with such keys. Nothing else changes: all views are the same whether rows are inserted in
+  * groups or one by one. A row of the group that is not inserted after all must be freed.
   *
-  * Caches hold what belongs to few keys; there reading ahead costs more than it saves, and is left out.
+  * If there are few keys, their data is cached. Prefetching would then cost more than it saves, and
+  * is skipped.
   *
-  * @param near reading ahead begins with more keys than this
+  * @param near the number of keys from which on rows are prefetched
   */
 final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], near: Int) {
   import RowGroup._
@@ -30,18 +33,19 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
   private[this] val sets = new Array[Long](Size)
   private[this] var count = 0
 
-  // of the columns at hand: the rows that join on them
+  // of the current join columns: the rows that join on them
   private[this] val chosen = new Array[Int](Size)
   private[this] val hashes = new Array[Int](Size)
   private[this] val keys = new Array[Int](Size)
-  private[this] var read = 0L // of what was read ahead, so that it is not left out
+  // the sum of prefetched words, so that the reads are not optimized away
+  private[this] var read = 0L
 
   def size: Int = count
   def isEmpty: Boolean = count == 0
   def isFull: Boolean = count == Size
   def row(i: Int): Int = rows(i)
 
-  /** The relations (bit set), all of one input, that the row comes to. */
+  /** The relations (bit set), all of one input, into which the row is inserted. */
   def roles(i: Int): Long = sets(i)
 
   def add(roles: Long, row: Int): Unit = {
@@ -52,7 +56,9 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
 
   def clear(): Unit = count = 0
 
-  /** Makes the rows ready, hands out each with its relations, one after the other, and leaves the group empty. */
+  /** Prefetches the rows, passes each with each of its relations to `insert`, and leaves the group
+    * empty.
+    */
   def drain(insert: (Int, Int) => Unit): Unit = {
     ready()
     var i = 0
@@ -67,13 +73,15 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
     clear()
   }
 
-  /** Frees the rows from place `from` on, of append-only inputs, which no relation got; they leave the group. */
+  /** Frees the rows from position `from` on, of append-only inputs, which were inserted into no
+    * relation, and removes them from the group.
+    */
   def free(from: Int): Unit = while (count > from) {
     count -= 1
     GoneRows.free(store, store.block.inputOf(sets(count)), rows(count))
   }
 
-  /** Looks up the keys of the rows, and reads what lies at them. */
+  /** Looks up the keys of the rows, and prefetches the list heads of these. */
   def ready(): Unit = if (count > 1) {
     var j = 0
     while (j < joined.length) {
@@ -86,7 +94,7 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
     }
   }
 
-  /** Chooses the rows that join on the columns; returns how many. */
+  /** Selects the rows that join on the columns; returns how many. */
   private def choose(columns: Joined): Int = {
     var n = 0
     var i = 0
@@ -126,16 +134,18 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
 
 object RowGroup {
 
-  /** Rows of a group at most. */
+  /** The maximum number of rows of a group. */
   final val Size = 32
 
-  /** What belongs to so many keys is in caches. */
+  /** The data of so many keys is cached. */
   final private val Near = 8192
 
-  /** The keys of an input's rows on some of their columns, the relations (bit set) that join on these, and the lists that have such keys. */
+  /** The keys of an input's rows on some of their columns, the relations (bit set) that join on
+    * these, and the lists with such keys.
+    */
   final private class Joined(val keys: TupleKeys, val roles: Long, val lists: Array[KeyedLists])
 
-  /** A group of rows of which nothing is read ahead. */
+  /** A group of rows that are not prefetched. */
   private[engine] def unread(store: RowStore): RowGroup = new RowGroup(store, Array.empty[Joined], Near)
 
   private def joinedColumns(tree: ViewTree): Array[Joined] =
@@ -149,7 +159,7 @@ object RowGroup {
       new Joined(keys, nodes.foldLeft(0L)(_ | _.relations), nodes.flatMap(lists(_, keys.noted)).distinct)
     }
 
-  /** The lists of a node, and of those beside it, that have these keys. */
+  /** The lists of a node and of its neighbours that have these keys. */
   private def lists(node: RelationNode, keys: NotedKeys): Seq[KeyedLists] = {
     val parent = node.parent
     val above =

@@ -4,7 +4,9 @@ import java.util.Arrays
 
 import io.joinless.engine.tuples.IntStack
 
-/** A growable list of steps of a batch: each is an entry of the net, and those of its roles (bit set) that it is about. */
+/** A growable list of steps of a batch. A step is an entry of the net batch, and the subset of its
+  * roles (bit set) to change.
+  */
 final private[update] class Steps {
   private[this] val entries = new IntStack
   private[this] var sets = new Array[Long](16)
@@ -13,7 +15,7 @@ final private[update] class Steps {
   def entry(at: Int): Int = entries(at)
   def roles(at: Int): Long = sets(at)
 
-  /** Where there are roles. */
+  /** Adds a step, unless `roles` is empty. */
   def push(entry: Int, roles: Long): Unit = if (roles != 0L) {
     if (entries.size == sets.length) sets = Arrays.copyOf(sets, 2 * sets.length)
     sets(entries.size) = roles

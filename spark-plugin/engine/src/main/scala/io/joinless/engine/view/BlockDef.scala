@@ -5,9 +5,10 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.JoinTree
 import io.joinless.engine.tuples.KeyField
 
-/** What a view tree is built from: the join block as data (architecture D1). All references are ordinals.
+/** The join block as data, from which a view tree is built (architecture D1). All references are
+  * ordinals.
   *
-  * @param forgets rows of append-only inputs may be forgotten, in any order
+  * @param forgets rows of append-only inputs may be deleted, in any order
   */
 final case class BlockDef(
     inputs: IndexedSeq[InputDef],
@@ -25,38 +26,43 @@ final case class BlockDef(
   /** The input of which these relations (bit set) are roles. */
   def inputOf(roles: Long): Int = relations(java.lang.Long.numberOfTrailingZeros(roles)).input
 
-  /** The attribute's values vary in length. */
+  /** Whether the attribute's values vary in length. */
   def isVariable(attribute: Int): Boolean =
     relations.exists(_.keys.exists { case (a, field) => a == attribute && field.variable })
 
-  /** Keys of an edge on these attributes: which of them can be NULL, in their order. */
+  /** For keys of an edge on these attributes: which of the attributes treat NULL as a value, in
+    * their order.
+    */
   def nullSafe(separator: BitSet): Array[Boolean] = separator.toArray.map(attributes(_).nullSafe)
 
-  /** Results can disappear: some input is retractable. */
+  /** Whether results can be deleted: some input is retractable. */
   def retractable: Boolean = inputs.exists(_.retractable)
 
-  /** Rows can disappear. */
+  /** Whether rows can be deleted. */
   def removable: Boolean = forgets || retractable
 }
 
 /** Rows of `fields` fields (format: [[io.joinless.engine.tuples.KeyReader]]).
   *
-  * @param fixedWords words of every row, 0 where rows vary
-  * @param retractable rows are inserted and deleted, equal rows are one row with a multiplicity; otherwise rows are only
-  *   appended and equal rows stay separate, which saves a probe per row
-  * @param once each row that is there counts once, so that nothing is kept of how often
+  * @param fixedWords words of every row, 0 if rows vary in length
+  * @param retractable rows are inserted and deleted, equal rows are one row with a multiplicity;
+  *     otherwise rows are only appended and equal rows stay separate, which saves a probe per row
+  * @param once each present row counts once, so no multiplicities are stored
   */
 final case class InputDef(fields: Int, fixedWords: Int, retractable: Boolean, once: Boolean = false) {
 
-  /** Rows have a multiplicity. */
+  /** Whether rows have a stored multiplicity. */
   def counted: Boolean = retractable && !once
 }
 
-/** A class of equated columns; `nullSafe`: NULL equals NULL. Elsewhere a row with NULL there must not be inserted. */
+/** A class of equated columns; `nullSafe`: NULL equals NULL. For other classes a row with NULL
+  * there must not be inserted.
+  */
 final case class AttributeDef(nullSafe: Boolean)
 
 /** One role of an input in the block; several relations may share an input (self-joins).
   *
-  * @param shown fields that results show, where all of them are of fixed width ([[ShownFields]]); none where rows are read anyway
+  * @param shown the projected fields, if all of them are of fixed width ([[ShownFields]]); none if
+  *     rows are read anyway
   */
 final case class RelationDef(input: Int, keys: IndexedSeq[(Int, KeyField)], shown: IndexedSeq[Int] = IndexedSeq.empty)

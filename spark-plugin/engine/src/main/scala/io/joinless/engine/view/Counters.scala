@@ -1,18 +1,22 @@
 package io.joinless.engine.view
 
-/** What the engine did, counted: complexity claims are tested on these, never on time (algorithms A18). */
+/** Counts of the engine's operations. Complexity claims are tested on these, never on time
+  * (algorithms A18).
+  */
 final class Counters {
 
-  /** Steps of propagation: how often the count of a tuple changed because a key came or went below. */
+  /** Steps of propagation: changes of a tuple's support because a key below was inserted or
+    * deleted.
+    */
   var steps: Long = 0L
 
-  /** Moves of cursors: how often a list was entered or advanced. */
+  /** Moves of cursors: a list was entered or advanced. */
   var moves: Long = 0L
 
-  /** Results that cursors handed out. */
+  /** Results that cursors produced. */
   var results: Long = 0L
 
-  /** Tuples that are alive, over all nodes. */
+  /** Alive tuples, over all nodes. */
   var alive: Long = 0L
 
   /** Tuples marked live, over all nodes that have children. */

@@ -5,14 +5,16 @@ import scala.collection.mutable.{ArrayBuffer, HashMap}
 
 import io.joinless.engine.tuples.{KeyField, KeyIndex, KeyReader, ProjectedField, RowProjection, TupleArena}
 
-/** The keys on which the nodes of a block's trees meet: lays out their indexes, and reads them from rows. */
+/** The keys on which the nodes of a block's trees join: builds their indexes, and reads them from
+  * rows.
+  */
 final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena]) {
 
   private[this] val keyArenas = new ArrayBuffer[TupleArena]
   private[this] val indexes = new ArrayBuffer[KeyIndex]
   private[this] val indexOf = new HashMap[(Int, IndexedSeq[KeyField], IndexedSeq[Boolean]), KeyIndex]
 
-  /** Reads a relation's key on some of its attributes. */
+  /** A reader of a relation's key on some of its attributes. */
   def reader(relation: Int, attributes: BitSet): KeyReader = {
     val definition = block.relations(relation)
     new KeyReader(
@@ -23,16 +25,18 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
     )
   }
 
-  /** Reads some fields of a relation's rows, as rows of their own. */
+  /** A projection of a relation's rows to some fields, as rows of their own. */
   def projection(relation: Int, fields: IndexedSeq[ProjectedField]): RowProjection = {
     val input = block.relations(relation).input
     new RowProjection(arenas(input), block.inputs(input).fields, fields.toArray)
   }
 
-  /** An index of keys on some attributes which these relations read from their rows, for an edge of the tree.
+  /** An index of keys on some attributes which these relations read from their rows, for an edge of
+    * the tree.
     *
-    * Edges share one where their keys are read from the same columns of an input, as those of a path over one stream are: then a value is
-    * looked up in one place, whatever the number of edges it plays in, and lies in memory once.
+    * Edges share an index if their keys are read from the same columns of an input, for example
+    * those of a path over one stream. Then a value is looked up in one index and stored once,
+    * however many edges use it.
     */
   def shared(attributes: BitSet, relations: Seq[Int]): KeyIndex = {
     val columns = relations.map { r =>
@@ -66,7 +70,7 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
 
 private[engine] object EdgeKeys {
 
-  /** Where a relation has some of its attributes, in their order. */
+  /** The fields of a relation for some of its attributes, in their order. */
   def fields(block: BlockDef, relation: Int, attributes: BitSet): IndexedSeq[KeyField] =
     attributes.toIndexedSeq.map(field(block, relation, _))
 

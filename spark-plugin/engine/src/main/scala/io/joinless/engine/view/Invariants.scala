@@ -2,16 +2,19 @@ package io.joinless.engine.view
 
 import io.joinless.engine.tuples.{IntLists, RecordLists}
 
-/** Recomputes every view from the rows and compares: the invariants of `docs/internals/correctness.md`, for debug runs.
+/** Recomputes every view from the rows and compares: the invariants of
+  * `docs/internals/correctness.md`, for debug runs.
   *
   *   - I1 count(t) = number of children with an alive tuple under t's key;
   *   - I2 t is alive exactly when it is in V_s;
   *   - I3 live_c(k) = the live tuples of the node whose key towards child c is k;
-  *   - I4 t is marked live exactly when it is alive and a live tuple of the parent joins it (any, at the root);
-  *   - what lies beside a tuple of a list is what the node has of it;
-  *   - I5 V_s(e) is the projection of the join of e's subtree: by I1 and I2 from the leaves upwards, so checked by those.
+  *   - I4 t is marked live exactly when it is alive and a live tuple of the parent joins it (any,
+  *     at the root);
+  *   - the words inlined with a tuple of a list equal those of the node and the row;
+  *   - I5 V_s(e) is the projection of the join of e's subtree: by I1 and I2 from the leaves
+  *     upwards, so checked by those.
   *
-  * Costs O(stored rows). I6 and I7 speak about deltas: tests check them against a recomputed result.
+  * Costs O(stored rows). I6 and I7 are about deltas: tests check them against a recomputed result.
   */
 object Invariants {
 

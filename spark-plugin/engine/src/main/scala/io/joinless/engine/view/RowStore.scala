@@ -2,29 +2,35 @@ package io.joinless.engine.view
 
 import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena, TupleKeys}
 
-/** The rows of a join block's inputs, each stored once, how often each is in each relation, and what is kept of them besides: the state
-  * of a block, whatever is done with it.
+/** The rows of a join block's inputs, each stored once, with their multiplicity in each relation:
+  * the part of a block's state that all kinds of state have in common.
   */
 trait RowStore {
   def block: BlockDef
 
   def counters: Counters
 
-  /** Where the rows of an input lie; there may be others, whose counts are 0 in all of its relations. */
+  /** The arena of an input's rows. It may hold other rows, whose counts are 0 in all of its
+    * relations.
+    */
   def arena(input: Int): TupleArena
 
-  /** Row → row id of a retractable input; null for one that is only appended to. */
+  /** Row → row id of a retractable input; null for an append-only one. */
   private[engine] def identity(input: Int): KeyIndex
 
-  /** How often each row of a retractable input is in the relation, by row id; null where each counts once. */
+  /** The multiplicity of each row of a retractable input in the relation, by row id; null if each
+    * counts once.
+    */
   private[engine] def multiplicities(relation: Int): PagedLongs
 
-  /** How often a row of a retractable input is there for a relation. Where deletes may come before their inserts it can be
-    * negative: the row is owed, and absent.
+  /** The multiplicity of a retractable input's row in a relation. If deletes may arrive before
+    * their inserts it can be negative; the row is then absent.
     */
   final def multiplicity(relation: Int, row: Int): Long = multiplicities(relation)(row)
 
-  /** Whether a row of a retractable input is in some relation, or owed there. */
+  /** Whether a row of a retractable input is in some relation, or has a negative multiplicity
+    * there.
+    */
   final def isThere(input: Int, row: Int): Boolean = {
     val relations = block.relationsOf(input)
     var i = 0
@@ -32,28 +38,28 @@ trait RowStore {
     false
   }
 
-  /** Id of the row of a retractable input with this content that is there, −1 where none is. */
+  /** The id of the present row of a retractable input with this content, −1 if there is none. */
   final def find(input: Int, words: Array[Long], count: Int): Int = {
     val row = identity(input).find(words, count)
     if (row >= 0 && isThere(input, row)) row else -1
   }
 
-  /** The keys that are noted of an input's rows, and are to be forgotten with them. */
+  /** The memoized keys of an input's rows, which must be forgotten with the rows. */
   private[engine] def keysOfRows(input: Int): Array[TupleKeys]
 
-  /** Rows stored, over all inputs. */
+  /** The number of stored rows, over all inputs. */
   final def rows: Long = rowsOfInputs.sum
 
   final def rowsOfInputs: IndexedSeq[Long] = block.inputs.indices.map(rowsOf)
 
   def rowsOf(input: Int): Long = arena(input).live.toLong
 
-  /** Distinct keys, over all edges. */
+  /** The number of distinct keys, over all edges. */
   def keys: Long
 
-  /** Alive tuples of nodes that have children and are part of a result. */
+  /** The number of alive tuples, of nodes with children, that are part of a result. */
   def liveTuples: Long
 
-  /** Heap held. */
+  /** Heap held, in bytes. */
   def bytes: Long
 }

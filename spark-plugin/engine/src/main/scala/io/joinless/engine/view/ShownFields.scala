@@ -5,17 +5,20 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{JoinTree, RelationNode => TreeRelation}
 import io.joinless.engine.tuples.KeyReader
 
-/** Where the fields that results show are found while results are walked, so that rows need not be read.
+/** The locations of projected fields during an enumeration, chosen so that rows need not be read:
   * {{{
-  * a key of the tree              at the key, which the walk has at hand
-  * others, where they are few     beside the row, in the lists that lead to it (tuples.ShownWords)
-  * where others are more          in the row, and so is all that the relation shows
+  * a key of the tree              at the key, which the enumeration holds
+  * few other fields               inlined with the row, in the lists that lead to it
+  *                                (tuples.ShownWords)
+  * more other fields              in the row, and so are all projected fields of the relation
   * }}}
-  * A ''place'' is where a walk says that words lie (`enumerate.Places`): place r of relation r is beside its row, the places behind those
-  * are of attributes. Over R(a,b) ⋈ S(b,c) ⋈ T(c,d), where all four are shown, a lies beside the rows of R and d beside those of T; b and c
-  * are read from keys, so nothing is read of S.
+  * A ''place'' is the number of a pointer to projected words (`enumerate.Places`): place r is that
+  * of the words inlined with the row of relation r; the places behind those are of attributes. Over
+  * R(a,b) ⋈ S(b,c) ⋈ T(c,d) with all four columns projected, a is inlined with the rows of R and d
+  * with those of T; b and c are read from keys, so nothing of S is read.
   *
-  * An attribute for which NULL is a value is not read from keys, as a word does not say that it is NULL.
+  * An attribute with NULL as a value is not read from keys, since its word does not say that it is
+  * NULL.
   */
 final private[engine] class ShownFields(block: BlockDef) {
   import ShownFields._
@@ -32,13 +35,13 @@ final private[engine] class ShownFields(block: BlockDef) {
 
   private[this] val read: Set[Int] = attributes.toSet // from keys
 
-  /** Places of a walk. */
+  /** The number of places of an enumeration. */
   val places: Int = relations + attributes.size
 
-  /** The fields of a relation that lie beside its rows. */
+  /** The fields of a relation that are inlined with its rows. */
   def beside(relation: Int): IndexedSeq[Int] = others(relation, read).getOrElse(IndexedSeq.empty)
 
-  /** The place of a field that a relation shows, and how many words behind its start it lies; None where the row is to be read. */
+  /** The place of a projected field and its offset in words; None if the row must be read. */
   def find(relation: Int, field: Int): Option[(Int, Int)] =
     others(relation, read).filter(_ => block.relations(relation).shown.contains(field)).map { others =>
       attribute(relation, field, read) match {
@@ -47,7 +50,9 @@ final private[engine] class ShownFields(block: BlockDef) {
       }
     }
 
-  /** Of the keys on these attributes: the places of those that are shown, and the words of a key where they are. */
+  /** For a key on these attributes: calls `place` with the place of each projected attribute and
+    * its word in the key.
+    */
   def inKeys(separator: BitSet, place: (Int, Int) => Unit): Unit =
     for (a <- inKeys(separator) if read(a))
       place(
@@ -62,19 +67,23 @@ final private[engine] class ShownFields(block: BlockDef) {
   private def attribute(relation: Int, field: Int, among: Set[Int]): Option[Int] =
     block.relations(relation).keys.collectFirst { case (a, f) if f.ordinal == field && among(a) => a }
 
-  /** The shown fields that are none of these attributes; None where they are so many that the row is read. */
+  /** The projected fields that are none of these attributes; None if they are so many that the row
+    * is read.
+    */
   private def others(relation: Int, keyed: Set[Int]): Option[IndexedSeq[Int]] = {
     val shown = block.relations(relation).shown
     val others = shown.filter(attribute(relation, _, keyed).isEmpty)
     if (shown.isEmpty || relations == 1 || others.size > most(relation)) None else Some(others)
   }
 
-  /** An end of the tree has its rows in one list, and is where runs are; others have them in one for each neighbour. */
+  /** The maximum number of inlined fields. A relation at an end of the tree has its rows in one
+    * list, and runs are of such relations; others have their rows in one list per neighbour.
+    */
   private def most(relation: Int): Int = if (ShownFields.neighbours(block.tree, relation) > 1) 1 else 2
 }
 
 private object ShownFields {
-  final val MostPlaces = 64 // sets of them are bits of a long
+  final val MostPlaces = 64 // sets of places are bits of a long
 
   def neighbours(tree: JoinTree, relation: Int): Int = {
     def is(node: JoinTree) = node match {

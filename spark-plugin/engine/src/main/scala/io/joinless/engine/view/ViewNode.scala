@@ -17,23 +17,26 @@ import io.joinless.engine.tuples.{
 
 /** The views of one node of the join tree, over its tuples (dense int ids).
   *
-  * `key(t)` = the tuple's key on the separator to the parent, an id of `up`; the root has the one key 0. A tuple is
-  * ''alive'' when each child has an alive tuple for it: `count(t)` = number of such children = all. It is ''live'' when it is
-  * part of some result: alive, and some live tuple of the parent (any, at the root) joins it.
+  * `key(t)` = the tuple's key on the separator to the parent, an id of `up`; the root has the one
+  * key 0. A tuple is ''alive'' if each child has an alive tuple for it: `count(t)` = number of such
+  * children = all. It is ''live'' if it is part of some result: alive, and some live tuple of the
+  * parent (any, at the root) joins it.
   *
   *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
   *   - `state`: count, and a mark on live tuples of nodes that have children (leaves need none);
-  *   - per child c: `down(c)(t)` the tuple's key on the separator (relations that read one column have one array of these), `idx(c)` all tuples by that key, `live(c)` the live ones. All
-  *     three are null where a tuple is itself the key: then it alone has that key, and is live where it is marked.
+  *   - per child c: `down(c)(t)` the tuple's key on the separator (relations that read one column
+  *     share one array of these), `idx(c)` all tuples by that key, `live(c)` the live ones. All
+  *     three are null if a tuple is itself the key: then it alone has that key, and is live if it
+  *     is marked.
   *
-  * Beside each tuple of V_s lies its key towards the first child, beside each live one its key to the parent (at the root to another
-  * child): where enumeration goes on from it.
+  * Enumeration continues from a tuple by the key inlined with it: in V_s the key towards the first
+  * child, in the live views the key to the parent (at the root to another child).
   *
-  * Algorithms ask a node what its tuples are to its neighbours and to a result, not of which kind it is: these lists, `keyTo`,
-  * `weight` and `relations`.
+  * Algorithms read a tuple's relation to its neighbours and to a result through these lists,
+  * `keyTo`, `weight` and `relations`, independently of the kind of node.
   *
   * @param relations the relations (bit set) whose rows a tuple of this node binds
-  * @param multiplicity how often a tuple is there; null where each counts once
+  * @param multiplicity of each tuple; null if each counts once
   * @param upKeys the key of each tuple on the edge to the parent; null at the root
   */
 sealed abstract class ViewNode(
@@ -45,7 +48,7 @@ sealed abstract class ViewNode(
   private[view] var parentNode: ViewNode = null
   private[view] var childNodes: Array[ViewNode] = Array.empty
 
-  /** Position among the parent's children. */
+  /** The position among the parent's children. */
   private[view] var place: Int = -1
 
   def parent: ViewNode = parentNode
@@ -54,10 +57,10 @@ sealed abstract class ViewNode(
   def child(i: Int): ViewNode = childNodes(i)
   def isRoot: Boolean = parentNode == null
 
-  /** Keys of the edge to the parent; null at the root. */
+  /** The keys of the edge to the parent; null at the root. */
   private[engine] var up: KeyIndex = null
 
-  /** Of the keys of that edge: the places of what results show of them, and at which of their words it is. */
+  /** The places of the projected words of that edge's keys, and the offset of each in a key. */
   private[engine] var keyPlaces: Array[Int] = Array.empty
   private[engine] var keyOffsets: Array[Int] = Array.empty
 
@@ -66,15 +69,16 @@ sealed abstract class ViewNode(
     keyOffsets :+= offset
   }
 
-  /** Of tuples of nodes that have children; those of leaves are alive whenever they are there. */
+  /** The state of tuples of nodes that have children; stored tuples of leaves are always alive. */
   private[engine] val state = new PagedBytes
 
-  /** Of the deletion that is pending: how many alive tuples of a key die. 0 everywhere while none is. It lies here, with the
-    * other arrays over keys, because it is as long as they are: whoever deletes must not have to lay it out anew.
+  /** For the pending deletion: the number of alive tuples of each key that die. All 0 while none is
+    * pending. It is a field of the node because it is as long as the arrays over keys, and a
+    * deletion must not allocate it anew.
     */
   private[engine] val dying = new PagedInts
 
-  /** What lies beside tuples where results are walked: in V_s and the live views. Null where nothing does. */
+  /** The words to inline with tuples in V_s and the live views; null if there are none. */
   private[engine] def words: ShownWords = null
 
   private[engine] var vs: RecordLists = null
@@ -87,7 +91,7 @@ sealed abstract class ViewNode(
   final def isAlive(tuple: Int): Boolean = childNodes.length == 0 || support(tuple) == childNodes.length
   final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
 
-  /** How many of its tuples are there more than once. */
+  /** The number of its tuples with a multiplicity > 1. */
   private[engine] var plural: Long = 0L
 
   final def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
@@ -95,12 +99,12 @@ sealed abstract class ViewNode(
   /** The tuple's key towards child `c`. */
   final def keyTo(c: Int, tuple: Int): Int = if (down(c) == null) tuple else down(c)(tuple)
 
-  /** Some live tuple of the parent has this key. At the root always. */
+  /** Whether some live tuple of the parent has this key; always true at the root. */
   final def isLiveAbove(key: Int): Boolean = parentNode == null || parentNode.isLiveFor(place, key)
 
   private def isLiveFor(c: Int, key: Int): Boolean = if (live(c) == null) isMarked(key) else !live(c).isEmpty(key)
 
-  /** Without the keys of tuples, which nodes share. */
+  /** Heap held, without the keys of tuples, which nodes share. */
   def bytes: Long = {
     val arrays = Iterator[Paged](state, dying, multiplicity)
     arrays.filter(_ != null).map(_.bytes).sum + idx.iterator.filter(_ != null).map(_.bytes).sum +
@@ -113,10 +117,11 @@ private[engine] object ViewNode {
   final val CountMask = 0x7f
 }
 
-/** Views of a relation: tuples are row ids of its input.
+/** The views of a relation: tuples are row ids of its input.
   *
-  * `multiplicity` only where rows of the input are counted; elsewhere each row counts once. Linked rows have a positive one;
-  * zero and negative ones (owed rows) are in no view.
+  * `multiplicity` exists only if rows of the input are counted; else each row counts once. Linked
+  * rows have a positive one. Rows with multiplicity zero or a negative one (a delete before its
+  * insert) are in no view.
   */
 final class RelationNode(
     id: Int,
@@ -127,22 +132,28 @@ final class RelationNode(
     upKeys: NotedKeys
 ) extends ViewNode(id, 1L << relation, if (counted) new PagedLongs else null, upKeys) {
 
-  /** Keys to the parent, null at the root, and to the children. */
+  /** The keys to the parent, null at the root, and to the children. */
   private[engine] var toParent: TupleKeys = null
   private[engine] var toChildren: Array[TupleKeys] = Array.empty
 
-  /** Readers of the key to the parent and, above a generalized parent, of that one's key to its own parent, and so on. */
+  /** Readers of the key to the parent and, above a generalized parent, of that parent's key to its
+    * own parent, and so on.
+    */
   private[engine] var upReaders: Array[KeyReader] = Array.empty
 
   private[view] var besideRows: ShownWords = null
   override private[engine] def words: ShownWords = besideRows
 
-  /** While a batch is put in order: what it does to each key above (`update.RefilledKeys`). 0 everywhere else, and at the root. */
+  /** While a batch is arranged: its effect on each key to the parent (`update.RefilledKeys`). All 0
+    * otherwise, and at the root.
+    */
   private[engine] val refills = new PagedInts
 
   override def bytes: Long = super.bytes + refills.bytes
 }
 
-/** Views of a generalized node: a tuple is a key of `domain`, on which all its children meet. It binds no row. */
+/** The views of a generalized node: a tuple is a key of `domain`, on which all its children join.
+  * It binds no row.
+  */
 final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex, isRoot: Boolean)
     extends ViewNode(id, 0L, null, if (isRoot) null else new NotedKeys)

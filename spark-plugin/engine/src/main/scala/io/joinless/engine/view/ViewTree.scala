@@ -2,16 +2,18 @@ package io.joinless.engine.view
 
 import io.joinless.engine.tuples.{KeyIndex, NotedKeys, PagedLongs, ShownWords, TupleArena, TupleKeys}
 
-/** Semi-join and projection views of a join block, linear in its rows; never a join result (algorithms A11 to A15).
+/** The semi-join and projection views of a join block, linear in its rows; never a join result
+  * (algorithms A11 to A15).
   *
-  * Rows lie once in the arena of their input; each relation (role) has a [[RelationNode]] of lists over row ids, each
-  * generalized node of the join tree a [[GeneralizedNode]] over its keys. Only the package `update` changes them; `enumerate`
-  * reads. Space: for each row and role, a constant number of ints per incident edge of the tree (architecture D4).
+  * Rows are stored once, in the arena of their input. Each relation (role) has a [[RelationNode]]
+  * of lists over row ids, each generalized node of the join tree a [[GeneralizedNode]] over its
+  * keys. Only the package `update` changes them; `enumerate` reads. Space: for each row and role, a
+  * constant number of ints per incident edge of the tree (architecture D4).
   *
-  * Not thread safe. Node `r < relations` belongs to relation `r`, since a cursor hands out a node's tuple as the row of that
-  * relation; generalized nodes follow.
+  * Not thread safe. Node `r < relations` belongs to relation `r`, since a cursor returns a node's
+  * tuple as the row of that relation; generalized nodes follow.
   *
-  * @param touched told of every key whose alive tuples change, null where nobody asks
+  * @param touched notified of every key whose alive tuples change; null for no listener
   */
 final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKeys = null) extends RowStore {
   val counters = new Counters
@@ -20,7 +22,7 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
     if (block.inputs(i).retractable) new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true) else null
   }.toArray
 
-  /** Where what results show is found. */
+  /** The locations of projected fields. */
   private[engine] val shown = new ShownFields(block)
   private[this] val built = new ViewTreeBuilder(block, shown, arenas)
 
@@ -32,13 +34,17 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   private[engine] def relation(r: Int): RelationNode = relations(r)
 
-  /** The place of a field that results show, and where it lies behind its start ([[ShownFields]]); None where the row is to be read. */
+  /** The place of a projected field and its offset in words ([[ShownFields]]); None if the row must
+    * be read.
+    */
   def place(relation: Int, field: Int): Option[(Int, Int)] = shown.find(relation, field)
 
-  /** What of a relation's rows lies beside them; null where nothing does. */
+  /** The words inlined with a relation's rows; null if there are none. */
   def words(relation: Int): ShownWords = relations(relation).words
 
-  /** How many rows, over all relations, are there more than once. While there are none, results need no products. */
+  /** The number of rows with a multiplicity > 1, over all relations. While it is 0, weights of
+    * results need no products.
+    */
   private[engine] var plural: Long = 0L
 
   def arena(input: Int): TupleArena = arenas(input)
@@ -63,6 +69,6 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
       built.keys.bytes + noted.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
 
-  /** Nothing is stored, and no view refers to anything. */
+  /** Whether nothing is stored, and no view refers to anything. */
   def isEmpty: Boolean = rows == 0 && (!block.removable || keys == 0) && counters.alive == 0 && counters.marked == 0
 }

@@ -16,14 +16,14 @@ import io.joinless.engine.tuples.{
   TupleKeys
 }
 
-/** Lays out nodes, edges and key readers of a [[ViewTree]]. */
+/** Builds nodes, edges and key readers of a [[ViewTree]]. */
 final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas: Array[TupleArena]) {
   private[this] val removable = block.removable
   val keys = new EdgeKeys(block, arenas)
   private[this] val all = new Array[ViewNode](block.tree.preorder.size)
   private[this] var nextGeneralized = block.relations.size
 
-  /** Keys by row, of the columns of an input in an index. */
+  /** Memoized keys by row, for the columns of an input in an index. */
   private[this] val keysOfRows = new HashMap[(KeyIndex, Int, IndexedSeq[KeyField]), NotedKeys]
 
   val root: ViewNode = build(block.tree, BitSet.empty, null)
@@ -34,7 +34,9 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
   val relations: Array[RelationNode] = all.collect { case r: RelationNode => r }.sortBy(_.relation)
   for (r <- relations if !r.isRoot) r.toParent = toParent(r, r.upReaders, 0)
 
-  /** Keys of a node's tuples; with a key that is a tuple of the generalized node above, that one's key. */
+  /** The keys of a node's tuples; with a key that is a tuple of the generalized node above, also
+    * that tuple's key.
+    */
   private def toParent(node: ViewNode, readers: Array[KeyReader], level: Int): TupleKeys =
     new TupleKeys(
       node.up,
@@ -43,7 +45,9 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
       if (level + 1 < readers.length) toParent(node.parent, readers, level + 1) else null
     )
 
-  /** The node and all below it; `separator` and `up` are the attributes and the index of the edge to its parent. */
+  /** Builds the node and all below it; `separator` and `up` are the attributes and the index of the
+    * edge to its parent.
+    */
   private def build(tree: query.JoinTree, separator: BitSet, up: KeyIndex): ViewNode = {
     val node = tree match {
       case query.RelationNode(r, _, _) => relation(r, separator, up)
@@ -79,7 +83,9 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
     node
   }
 
-  /** Below another one it has its keys to itself: there, a key that is new is a new tuple of the other. */
+  /** Builds a generalized node. Below another generalized node it has an index of its own, since
+    * there a new key is a new tuple of the other node.
+    */
   private def generalized(tree: query.JoinTree, attributes: BitSet): GeneralizedNode = {
     val isRoot = tree eq block.tree
     nextGeneralized += 1
@@ -107,30 +113,36 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
     r.toChildren = r.childNodes.zip(tree.children).zip(r.down).map { case ((child, t), noted) =>
       new TupleKeys(child.up, keys.reader(r.relation, tree.separator(t)), noted, above = null)
     }
-    // the path of generalized nodes above is read from the row, too
+    // the row is also the source of the keys of all generalized nodes on the path above
     for (c <- r.childNodes.collect { case c: RelationNode => c })
       c.upReaders = Array(keys.reader(c.relation, tree.separator(tree.children(c.place))))
   }
 
-  /** Where the keys of a relation's rows on some attributes are noted: relations that read one column note it once. */
+  /** The memoized keys of a relation's rows on some attributes; relations that read the same
+    * columns share them.
+    */
   private def keysOf(relation: Int, attributes: BitSet, index: KeyIndex): NotedKeys =
     keysOfRows.getOrElseUpdate(
       (index, block.relations(relation).input, EdgeKeys.fields(block, relation, attributes)),
       new NotedKeys
     )
 
-  /** Keys by which enumeration goes on from a tuple that it came to from child `c`: to the parent, at the root to another child. */
+  /** The keys by which enumeration continues from a tuple reached from child `c`: to the parent, at
+    * the root to another child.
+    */
   private def onwards(node: RelationNode, c: Int, isRoot: Boolean): NotedKeys =
     if (!isRoot) node.upKeys
     else node.down.indices.find(_ != c).map(node.down(_)).orNull
 
-  /** Relations that read the keys on which a node meets its neighbours from their rows. */
+  /** Relations that read the keys on which a node joins its neighbours from their rows. */
   private def readers(tree: query.JoinTree): Seq[Int] = tree match {
     case query.RelationNode(r, _, _) => Seq(r)
     case query.GeneralizedNode(_, children) => children.flatMap(readers)
   }
 
-  /** Relations whose path to `node` has generalized nodes only read this node's key from their rows. */
+  /** Registers the key readers of `node`: relations with only generalized nodes between them and
+    * `node` read its key from their rows.
+    */
   private def addUpReaders(node: ViewNode, tree: query.JoinTree): Unit =
     for (c <- node.childNodes) c match {
       case r: RelationNode => r.upReaders :+= keys.reader(r.relation, tree.attributes)

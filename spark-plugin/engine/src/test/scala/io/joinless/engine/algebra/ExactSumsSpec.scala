@@ -6,7 +6,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Sums of several words against numbers without bounds. */
+/** Sums of several words against unbounded integers. */
 class ExactSumsSpec extends AnyFunSuite {
   private val words = Array(1, 2, 3, 2, 5)
   private val ring = new ExactSums(words)
@@ -20,7 +20,7 @@ class ExactSumsSpec extends AnyFunSuite {
   private def value(element: Array[Long], sum: Int): BigInteger =
     number(element.slice(ring.start(sum), ring.start(sum) + words(sum)).toSeq)
 
-  /** What fits the words of a sum: with the sign of its topmost bit. */
+  /** A number reduced to the words of a sum, with the sign of its topmost bit. */
   private def wrapped(n: BigInteger, sum: Int): BigInteger = {
     val bits = 64 * words(sum)
     val low = n.mod(BigInteger.ONE.shiftLeft(bits))

@@ -8,15 +8,18 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.engine.oracle.CaseFile
 
-/** For which engine and tests all mutants have been killed: `spark-plugin/engine/killed-mutants.txt` has a hash of their sources. A run of
-  * all mutants writes it; it is committed with the change that the run was for.
+/** The record of the engine and test sources for which all mutants were killed:
+  * `spark-plugin/engine/killed-mutants.txt` holds a hash of them. A run of all mutants writes it;
+  * it is committed with the change that the run was for.
   */
 object KilledMutants {
   private val engine = CaseFile.root.resolve("spark-plugin/engine")
   private val file = engine.resolve("killed-mutants.txt")
   private val Comment = "# All mutants of the engine were killed with the sources of this hash; MutantSpec writes it."
 
-  /** Not where all are asked for (JOINLESS_ALL_MUTANTS), as the long run does. */
+  /** Whether all mutants are known to be killed. False if a run of all is requested
+    * (JOINLESS_ALL_MUTANTS), as in the long run.
+    */
   def areKnown: Boolean =
     !sys.env.contains("JOINLESS_ALL_MUTANTS") && Files.exists(file) && Files.readString(file) == text
 

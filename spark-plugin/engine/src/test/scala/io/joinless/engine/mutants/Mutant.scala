@@ -1,6 +1,8 @@
 package io.joinless.engine.mutants
 
-/** A mistake one could make in the engine: in `file`, each text (which must occur exactly once) becomes another. */
+/** A mutation of the engine: in `file`, each text (which must occur exactly once) is replaced by
+  * another.
+  */
 final case class Mutant(name: String, file: String, edits: (String, String)*) {
 
   def mutate(source: String): String = edits.foldLeft(source) { case (text, (from, to)) =>
@@ -10,10 +12,12 @@ final case class Mutant(name: String, file: String, edits: (String, String)*) {
   }
 }
 
-/** Mistakes in what algorithms A16 to A35 say, and others that a reader of the engine may find tempting.
+/** Mutations of what algorithms A16 to A35 specify, and others that a reader of the engine may find
+  * plausible.
   *
-  * Not here: enumerating R_e in place of V_s, for which no list exists; marking witnesses live before their results are
-  * enumerated, which is no mistake: what one change of one row makes live never lies above another of its witnesses.
+  * Not included: enumerating R_e in place of V_s, for which no list exists; and marking witnesses
+  * live before their results are enumerated, which is equivalent: a tuple that one change of one
+  * row makes live is never above another of its witnesses.
   */
 object Mutant {
   private val propagation = "update/Propagation.scala"

@@ -8,19 +8,23 @@ import scala.reflect.internal.util.BatchSourceFile
 import scala.tools.nsc.reporters.StoreReporter
 import scala.tools.nsc.{Global, Settings}
 
-/** Compiles a mutant of one source file of the engine and runs the property tests on it, in a class loader of its own. */
+/** Compiles a mutant of one source file of the engine and runs the property tests on it, in a class
+  * loader of its own.
+  */
 object MutantEngine {
 
   private val sources = CaseFile.root.resolve("spark-plugin/engine/src/main/scala/io/joinless/engine")
   private val ofSums = Seq("reduce/", "algebra/ExactSums", "tuples/RowProjection")
 
-  /** So many cases of each test come first, then as many again of each, and so on: most mutants fail among the first ones of one of
-    * the tests.
+  /** The number of cases of each test per round: each test runs so many cases, then as many again,
+    * and so on. Most mutants fail among the first cases of one of the tests.
     */
   private val Few = 40L
   private val classPath = System.getProperty("java.class.path")
 
-  /** What the first `cases` random cases say about the engine with this mutant; None where nothing fails. */
+  /** The failure of the engine with this mutant among the first `cases` random cases; None if
+    * nothing fails.
+    */
   def probe(mutant: Mutant, cases: Long): Option[String] = {
     val classes = Files.createTempDirectory("mutant")
     try {
@@ -42,10 +46,10 @@ object MutantEngine {
     } finally delete(classes)
   }
 
-  /** The file with the mistake in it. */
+  /** The source of the file with the mutation applied. */
   def source(mutant: Mutant): String = mutant.mutate(Files.readString(sources.resolve(mutant.file)))
 
-  /** One compiler for all mutants: most of what it costs is to begin. */
+  /** One compiler for all mutants, since most of its cost is start-up. */
   private lazy val compiler = {
     val settings = new Settings
     settings.classpath.value = classPath
@@ -70,7 +74,7 @@ object MutantEngine {
     finally files.close()
   }
 
-  /** Classes of the engine and its tests anew, everything else from the parent. */
+  /** Loads the classes of the engine and its tests anew, everything else from the parent. */
   final private class ChildFirst(urls: Array[URL]) extends URLClassLoader(urls, getClass.getClassLoader) {
     override def loadClass(name: String, resolve: Boolean): Class[_] = getClassLoadingLock(name).synchronized {
       if (!name.startsWith("io.joinless.engine.")) super.loadClass(name, resolve)

@@ -5,10 +5,10 @@ import scala.util.Try
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.{Args, Status}
 
-/** The property tests notice every mutant: they would notice the mistake.
+/** The property tests kill every mutant: they would detect the mistake.
   *
-  * All mutants run where the engine or its tests are other than when all were killed last ([[KilledMutants]]), every eighth where they are
-  * the same: the answer would be the same.
+  * All mutants run if the engine or its tests have changed since all were killed last
+  * ([[KilledMutants]]). If they are unchanged, every eighth runs: the outcome would be the same.
   */
 class MutantSpec extends AnyFunSuite {
   private val cases = 2500L

@@ -6,17 +6,19 @@ import java.lang.management.ManagementFactory
 import scala.annotation.nowarn
 import scala.util.Try
 
-/** The property tests as one call, for engines that may not even come to an end. */
+/** The property tests as one call, for engines that may not terminate. */
 object Probe {
 
-  /** A case that takes more processor time does not come to an end; others take milliseconds. */
+  /** The processor time in ns after which a case counts as not terminating; others take
+    * milliseconds.
+    */
   private val Patience = 5000000000L
 
-  /** The first failure among the cases of seeds `from` until `until`, null where there is none. */
+  /** The first failure among the cases of seeds `from` until `until`, null if there is none. */
   def run(from: Long, until: Long): String =
     first(from, until)(seed => Shrinking.failure(Generators.draw(seed)).map(_.getMessage))
 
-  /** The same of sums over joins. */
+  /** The same for sums over joins. */
   def runSums(from: Long, until: Long): String =
     first(from, until)(seed => new ReducedRun(ReducedCase.draw(seed)).run())
 
@@ -39,7 +41,7 @@ object Probe {
         }
       catch { case e: Throwable => failure = s"seed $seed, $e" }
 
-    /** Waits for it, and ends it where one case takes too long. */
+    /** Waits for the thread, and stops it if one case takes too long. */
     def comesToAnEnd(): Boolean = {
       val threads = ManagementFactory.getThreadMXBean
       var (at, since, patient) = (seed, 0L, true)
@@ -53,7 +55,9 @@ object Probe {
       patient
     }
 
-    /** Else it would take a processor as long as other tests run. Where Java refuses it, it does. */
+    /** Stops the thread, which would otherwise use a processor while other tests run. If Java
+      * refuses to stop it, it keeps running.
+      */
     @nowarn("cat=deprecation")
     private def end(): Unit = Try(stop()).getOrElse(())
   }

@@ -8,10 +8,11 @@ import io.joinless.engine.query.{Hypergraph, JoinTree}
 import io.joinless.engine.tuples.KeyField
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 
-/** A query and batches of changes as plain data: what a generator draws, a run plays and a regression file holds.
+/** A query and batches of changes as plain data: drawn by a generator, run by [[EngineRun]], stored
+  * in a regression file.
   *
-  * Rows are drawn from a fixed stock per input and named by their position there. With `owe`, rows may be deleted before
-  * they are inserted: their counts become negative.
+  * Rows are drawn from a fixed stock per input and named by their position there. With `owe`, rows
+  * may be deleted before they are inserted: their counts become negative.
   */
 final case class Case(
     attributes: IndexedSeq[CaseAttribute],
@@ -37,7 +38,7 @@ final case class Case(
     tree
   )
 
-  /** Up to four columns of fixed width, keys among them or not, none of some relations. */
+  /** Up to four projected columns of fixed width, keys or not; none for some relations. */
   private def shown(relation: Int): IndexedSeq[Int] = {
     val columns = inputs(relations(relation).input).columns
     val fixed = columns.indices.filterNot(columns)
@@ -45,7 +46,9 @@ final case class Case(
     (rest ++ first).take((relation + batches.size) % 5)
   }
 
-  /** Relations of `input` that may take `row`: no NULL where NULL joins nothing. */
+  /** The relations of `input` that may contain `row`: those without a NULL in an attribute where
+    * NULL joins nothing.
+    */
   def roles(input: Int, row: Int): Long = {
     val values = inputs(input).rows(row)
     relations.indices.filter { r =>
@@ -57,7 +60,7 @@ final case class Case(
 
 final case class CaseAttribute(variable: Boolean, nullSafe: Boolean)
 
-/** @param columns whether the column varies in length
+/** @param columns whether each column varies in length
   * @param rows values; NULL is None, a variable column holds [[Rows.text]] of the number
   */
 final case class CaseInput(
@@ -76,7 +79,7 @@ final case class CaseInput(
   def rowOf(page: Array[Long], start: Int, words: Int): Int = stock(LongBuffer.wrap(page, start, words))
 }
 
-/** @param keys attribute and column */
+/** @param keys pairs of attribute and column */
 final case class CaseRelation(input: Int, keys: IndexedSeq[(Int, Int)])
 
 /** A condition over relations that about two of three combinations pass. */
@@ -85,7 +88,7 @@ final case class CaseResidual(relations: IndexedSeq[Int], salt: Int) {
     (relations.foldLeft(salt)((h, r) => (h * 31 + row(r)) * 0x9e3779b1 ^ (h >>> 7)) >>> 8) % 3 != 0
 }
 
-/** `weight` copies of a row come (go, if negative) in the relations `roles`. */
+/** `weight` copies of a row are inserted into (deleted from, if negative) the relations `roles`. */
 final case class CaseChange(input: Int, row: Int, roles: Long, weight: Long)
 
 /** Rows as the engine stores them. */
@@ -112,7 +115,9 @@ object Rows {
     head ++ words.result()
   }
 
-  /** Different bytes for different numbers: none, a few, some that differ by a zero byte only, more than a word. */
+  /** Different bytes for different numbers: none, a few, some that differ by a zero byte only, more
+    * than a word.
+    */
   def text(value: Long): Array[Byte] = value match {
     case 0 => Array.empty
     case 1 => Array('a')

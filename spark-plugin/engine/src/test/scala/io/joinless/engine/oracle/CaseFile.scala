@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 
-/** A case as text, one fact per line: what lies under `tests/regressions/`.
+/** A case as text, one fact per line: the format of the files in `tests/regressions/`.
   *
   * {{{
   * attribute fixed|variable equal|nullsafe
@@ -16,14 +16,14 @@ import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
   * relation INPUT ATTRIBUTE:COLUMN ...
   * tree relation 1 ( generalized 0,2 ( ... ) )       as nested lines of tokens
   * residual SALT RELATION ...
-  * owe                                               deletes may come before their inserts
+  * owe                                               deletes may precede their inserts
   * batch
   * change INPUT ROW ROLES WEIGHT                     roles as a bit set
   * }}}
   */
 object CaseFile {
 
-  /** The root of the project. */
+  /** The root of the repository. */
   val root: Path = {
     val here = Paths.get("").toAbsolutePath
     Iterator.iterate(here)(_.getParent).takeWhile(_ != null).find(p => Files.exists(p.resolve("build.sbt"))).getOrElse(

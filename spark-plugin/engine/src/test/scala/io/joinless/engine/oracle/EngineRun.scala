@@ -7,13 +7,23 @@ import io.joinless.engine.enumerate.{FullEnumeration, Membership, Places, Residu
 import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal, RowGroup}
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
 
-/** Plays a case on the engine and compares, batch by batch, with the oracle.
+/** Runs a case on the engine and compares it, batch by batch, with the oracle.
   *
-  * Checked after each batch: the deltas add up to the change of the result (I7); where no row is there twice, each result
-  * changes at most once, so nothing transient is handed out (I6), and elsewhere with one sign, unless the batch says otherwise;
-  * rows not announced as changed are the same; cursors move at most twice per level between two results; the full enumeration
-  * is the result, with its weights; membership of some rows; the invariants I1 to I5; a tree whose rows are all gone is empty.
-  * A batch that was taken back left no trace: played again, also by one who played the batches before, it takes as many steps. A tree rebuilt from the rows goes on like the one it replaces, whether they come as changes or as from a log. On append-only
+  * Checked after each batch:
+  *   - the deltas add up to the change of the result (I7);
+  *   - if no row has a multiplicity > 1, each result changes at most once, so no transient result
+  *     is emitted (I6); otherwise it changes with one sign only, unless the batch says that it may
+  *     not;
+  *   - rows not announced as changed are the same;
+  *   - cursors move at most twice per level between two results;
+  *   - the full enumeration is the result, with its weights;
+  *   - the membership of some rows;
+  *   - the invariants I1 to I5;
+  *   - a tree with all rows deleted is empty.
+  *
+  * A batch that was rolled back leaves no trace: applied again, by the same [[ChangeBatch]] or
+  * another, it takes as many steps. A tree rebuilt from the rows continues like the one it
+  * replaces, whether the rows are inserted as changes or restored as from a log. On append-only
   * blocks the propagation never takes more steps than there are (tuple, child) pairs.
   */
 final class EngineRun(query: Case) {
@@ -38,7 +48,7 @@ final class EngineRun(query: Case) {
   private[this] val slots = query.tree.preorder.size
   fresh()
 
-  /** What the case came across. */
+  /** Counts of what the case covered. */
   var batchesDone, batchesRefused, rehearsals, timesEmptied, resultsGained, resultsLost, runs = 0
 
   /** @throws Mismatch naming the batch and what differs */
@@ -94,9 +104,9 @@ final class EngineRun(query: Case) {
     batchesRefused += 1
   }
 
-  /** Plays a batch, or a part of it, and takes it back. */
+  /** Applies a batch, or a part of it, and rolls it back. */
   private def rehearse(batch: IndexedSeq[CaseChange]): Unit = {
-    val turned = random.nextBoolean() // so rows that are stored afterwards get the ids of others
+    val turned = random.nextBoolean() // so that rows stored afterwards get the ids of other rows
     rehearse(if (turned) batch.reverse else batch, turned)
   }
 
@@ -149,7 +159,9 @@ final class EngineRun(query: Case) {
     collect(batch, slots - 1, once, oneSign = !batch.repeats, into = mutable.LongMap.empty)
   }
 
-  /** A prepared batch tells what it will do: counts before and after, and whether there are gains and losses. */
+  /** Checks the announcements of a prepared batch: counts before and after, and whether results are
+    * gained and lost.
+    */
   private def checkSigns(changes: IndexedSeq[CaseChange]): Unit = {
     var gains = changes.exists(c => !query.inputs(c.input).retractable)
     var losses = false
@@ -171,7 +183,7 @@ final class EngineRun(query: Case) {
     expect(batch.bothSigns == (gains && losses), s"both signs: ${batch.bothSigns}")
   }
 
-  /** The way of append-only blocks: each row written once, each role inserted and drained. */
+  /** Inserts as append-only blocks do: each row stored once, each role inserted and drained. */
   private def insertOneByOne(changes: IndexedSeq[CaseChange], once: Boolean): mutable.LongMap[Long] = {
     val all = mutable.LongMap.empty[Long]
     inGroups(changes) { (r, row) =>
@@ -182,7 +194,9 @@ final class EngineRun(query: Case) {
     all
   }
 
-  /** Stores rows of append-only inputs, a few of them ahead, and inserts each as long as that is liked; the others are freed. */
+  /** Stores rows of append-only inputs, prefetches a few of them, and inserts each as long as
+    * `insert` returns true; the others are freed.
+    */
   private def inGroups(changes: IndexedSeq[CaseChange])(insert: (Int, Int) => Boolean): Unit = {
     val group = new RowGroup(tree, near = if (random.nextBoolean()) -1 else 4)
     var more = true
@@ -200,7 +214,7 @@ final class EngineRun(query: Case) {
     }
   }
 
-  /** Takes all results, by turns one by one and in runs. */
+  /** Collects all results, in random alternation one by one and in runs. */
   private def collect(
       from: Results,
       levels: Int,
@@ -212,7 +226,7 @@ final class EngineRun(query: Case) {
     val run = new Run
     val shown = new Shown
     var first = true
-    var last = 0 // of the run
+    var last = 0 // of the last run
     def next(): Boolean =
       if (last + 1 < run.size) {
         last += 1
@@ -238,7 +252,7 @@ final class EngineRun(query: Case) {
     }
     var (moves, results) = (tree.counters.moves, tree.counters.results)
     def checkDelay(end: Int): Unit = {
-      // results of the cursor that the batch left out count, too
+      // the cursor's results that the batch suppressed count, too
       expectDelay(tree.counters.moves - moves, levels * (tree.counters.results - results + end))
       moves = tree.counters.moves
       results = tree.counters.results
@@ -258,7 +272,7 @@ final class EngineRun(query: Case) {
     into.filterInPlace((_, w) => w != 0)
   }
 
-  /** Reads what results show from their places, and only when it is told that these may have changed. */
+  /** Reads projected words from their places, and only if they are reported as possibly changed. */
   final private class Shown {
     private val fields = for {
       (relation, r) <- query.block.relations.zipWithIndex
@@ -297,7 +311,9 @@ final class EngineRun(query: Case) {
 
   private def changelog(relation: Int): Boolean = query.inputs(query.relations(relation).input).retractable
 
-  /** An append-only row is stored once per change, a changelog row once, whatever its roles and copies. */
+  /** The expected number of stored rows: an append-only row is stored once per change, a changelog
+    * row once, whatever its roles and copies.
+    */
   private def storedRows: Long = {
     val distinct = for {
       r <- 0 until relations if changelog(r)
@@ -342,7 +358,8 @@ final class EngineRun(query: Case) {
     }
   }
 
-  /** As after a restart: a new tree from the rows that are there, in any order. */
+  /** Replaces the tree by a new one, filled with the present rows in any order, as after a restart.
+    */
   private def rebuild(): Unit = {
     val rows = for {
       r <- 0 until relations
@@ -364,7 +381,9 @@ final class EngineRun(query: Case) {
     checkState()
   }
 
-  /** With counts that are set wrong first, and rows that turn out to be gone. */
+  /** Restores rows, with counts that are set to a wrong value first, and with rows that turn out to
+    * be deleted.
+    */
   private def restore(rows: IndexedSeq[(Int, Int, Long)]): Unit = {
     val restoration = new Restoration(tree, near = -1)
     for ((r, row, count) <- rows) {

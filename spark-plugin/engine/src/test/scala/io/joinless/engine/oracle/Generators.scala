@@ -5,12 +5,16 @@ import scala.util.Random
 
 import io.joinless.engine.query._
 
-/** Random queries with random batches, small and dense so that everything collides. A case is a function of its seed. */
+/** Random queries with random batches, small and dense so that keys collide. A case is a function
+  * of its seed.
+  */
 object Generators {
 
   def draw(seed: Long): Case = new Generators(new Random(seed), large = false).draw()
 
-  /** Fewer relations, but hundreds of rows: long lists, large batches, keys that come and go. */
+  /** A case with fewer relations, but hundreds of rows: long lists, large batches, keys that are
+    * inserted and deleted.
+    */
   def drawLarge(seed: Long): Case = new Generators(new Random(seed), large = true).draw()
 }
 
@@ -50,7 +54,9 @@ final private class Generators(random: Random, large: Boolean) {
     } else
       Iterator.continually(HypergraphGenerators.drawAcyclic(random, 6, 7)).dropWhile(_.edges.exists(_.size > 4)).next()
 
-  /** Relations share inputs where chance has it: then several attributes may stand in one column, one per relation. */
+  /** Relations share inputs at random: then several attributes may be in one column, one per
+    * relation.
+    */
   private def drawInputs(
       graph: Hypergraph,
       attributes: IndexedSeq[CaseAttribute]
@@ -100,8 +106,8 @@ final private class Generators(random: Random, large: Boolean) {
   }
 }
 
-/** Batches for a query: inserts and deletes of rows of the stock, with multiplicities, hubs, drains and refills, changes
-  * that cancel within a batch, batches that delete what is not there.
+/** Batches for a query: inserts and deletes of rows of the stock, with multiplicities, hubs, drains
+  * and refills, changes that cancel within a batch, and batches that delete absent rows.
   */
 final private class BatchGenerator(random: Random, query: Case, large: Boolean) {
   private[this] val relations = query.relations.indices
@@ -123,7 +129,9 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
     random.shuffle(batch)
   }
 
-  /** A batch that deletes what is not there does nothing at all, unless rows may be owed. */
+  /** Applies a batch to the expected counts. A batch that deletes an absent row does nothing at
+    * all, unless multiplicities may be negative.
+    */
   private def settle(before: Array[Array[Long]], batch: IndexedSeq[CaseChange]): Unit = {
     val after = new NaiveJoin(query)
     for (r <- relations; row <- present(r).indices) after.multiplicity(r)(row) = before(r)(row)
@@ -165,7 +173,7 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
   private def record(change: CaseChange): IndexedSeq[CaseChange] = {
     for (r <- relations if (change.roles >>> r & 1L) != 0) present(r)(change.row) += change.weight
     if (query.inputs(change.input).retractable && random.nextInt(12) == 0) {
-      // forth and back within the batch, which nets to nothing
+      // inserted and deleted again within the batch, which nets to nothing
       val twin = change.copy(weight = -change.weight)
       IndexedSeq(change, twin, change)
     } else IndexedSeq(change)

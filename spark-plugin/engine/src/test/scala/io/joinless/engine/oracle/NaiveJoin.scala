@@ -2,15 +2,16 @@ package io.joinless.engine.oracle
 
 import scala.collection.mutable
 
-/** The oracle: the result as a nested loop over all relations, from scratch.
+/** The oracle: the result by a nested loop over all relations, from scratch.
   *
-  * A result is a row of each relation's stock, packed into a long (ten bits each); its weight is the product of the rows'
-  * multiplicities, where a negative one (an owed row) counts as 0.
+  * A result is a row of each relation's stock, packed into a long (ten bits each). Its weight is
+  * the product of the rows' multiplicities; a negative one (a delete before its insert) counts as
+  * 0.
   */
 final class NaiveJoin(query: Case) {
   private[this] val relations = query.relations.indices
 
-  /** How often each row of the stock is in each relation. */
+  /** The multiplicity of each row of the stock in each relation. */
   val multiplicity: Array[Array[Long]] =
     query.relations.map(r => new Array[Long](query.inputs(r.input).rows.size)).toArray
 

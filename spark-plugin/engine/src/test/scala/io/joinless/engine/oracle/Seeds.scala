@@ -1,8 +1,10 @@
 package io.joinless.engine.oracle
 
-/** Seeds of tests that have none of their own: the same in every run, so that the gate says the same of the same code.
+/** Seeds of tests that have none of their own. They are the same in every run, so that the gate
+  * gives the same verdict on the same code.
   *
-  * With a number as JOINLESS_SEED they are others, as in the long run, which takes the number from the clock and prints it.
+  * A number in JOINLESS_SEED changes them, as in the long run, which takes the number from the
+  * clock and prints it.
   */
 object Seeds {
   private val chosen = sys.env.get("JOINLESS_SEED").fold(0L)(_.toLong)

@@ -1,9 +1,11 @@
 package io.joinless.engine.oracle
 
-/** Makes a failing case small: fewer batches, fewer changes, plainer changes, as long as it still fails. */
+/** Shrinks a failing case: fewer batches, fewer changes, simpler changes, as long as it still
+  * fails.
+  */
 object Shrinking {
 
-  /** What a case fails with, if it does. */
+  /** The failure of a case, if it fails. */
   def failure(query: Case): Option[Mismatch] =
     try { new EngineRun(query).run(); None }
     catch { case e: Mismatch => Some(e) }

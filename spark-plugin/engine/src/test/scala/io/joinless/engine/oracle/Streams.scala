@@ -7,7 +7,8 @@ import io.joinless.engine.update.{DeltaEnumeration, GoneRows}
 import io.joinless.engine.view._
 import scala.util.Random
 
-/** A view tree fed row by row, for counting operations. Rows hold one long per attribute of their relation.
+/** A view tree that is filled row by row, to count operations. Rows hold one long per attribute of
+  * their relation.
   *
   * @param selfJoin all relations read one input: each row is stored once
   */
@@ -38,7 +39,7 @@ final class Streams(
   }
   val delta = new DeltaEnumeration(tree, residuals)
 
-  /** Most steps that one change took. */
+  /** The maximum number of steps of one change. */
   var mostSteps = 0L
   var changes = 0L
 
@@ -62,22 +63,24 @@ final class Streams(
     row
   }
 
-  /** Takes a row of an input out of all its relations. */
+  /** Deletes a row of an input from all its relations. */
   def remove(relations: Iterable[Int], row: Int): Unit = {
     relations.foreach(delete(_, row))
     leaving += ((tree.relation(relations.head).input, row))
   }
 
-  /** Enumerates what the last change has left, so that all that is gone is gone. */
+  /** Enumerates the remaining results of the last change, so that its deletions are complete. */
   def drain(): Unit = {
     while (delta.next()) {}
     leave()
   }
 
-  /** Whether the results of each change are enumerated; otherwise the next change completes it without. */
+  /** Whether the results of each change are enumerated; if not, the next change completes it
+    * without them.
+    */
   var drains = false
 
-  /** Deleted rows; their ids may be used again once the change after theirs has begun. */
+  /** Deleted rows; their ids may be reused once the change after their deletion has begun. */
   private[this] val leaving = new scala.collection.mutable.ArrayBuffer[(Int, Int)]
 
   private def leave(): Unit = {

@@ -10,7 +10,7 @@ object AllTrees {
       JoinTree.violations(tree, graph).isEmpty && emptySeparatorsOnlyAtTheTop(tree, graph)
     }
 
-  /** Components that share nothing meet in the root [], and nowhere else. */
+  /** Whether components without a common attribute meet in the root [], and nowhere else. */
   private def emptySeparatorsOnlyAtTheTop(tree: JoinTree, graph: Hypergraph): Boolean = {
     val apart = graph.components.size
     val open = tree.edges.filter { case (parent, child) => parent.separator(child).isEmpty }
@@ -28,7 +28,9 @@ object AllTrees {
       } yield GeneralizedNode(meet, below)
     }
 
-  /** What two of the parts share must be in the node where they meet; only a shortcut. */
+  /** Attributes that two of the parts share; they must be in the node where the parts meet. Only a
+    * shortcut.
+    */
   private def attributesOutside(graph: Hypergraph, parts: List[BitSet]): BitSet =
     BitSet.fromSpecific(graph.attributes.filter(x => parts.count(_.exists(graph.edges(_)(x))) > 1))
 

@@ -4,7 +4,7 @@ import org.scalacheck.Gen
 import scala.collection.immutable.BitSet
 import scala.util.Random
 
-/** Random queries. Each value is a function of the seed ScalaCheck prints with a failure. */
+/** Random queries. Each is a function of the seed that ScalaCheck prints with a failure. */
 object HypergraphGenerators {
 
   /** Any graph: mostly small arities, repeated and empty edges included. */
@@ -14,7 +14,8 @@ object HypergraphGenerators {
     Hypergraph(IndexedSeq.fill(relations)(BitSet.fromSpecific(Seq.fill(random.nextInt(4))(random.nextInt(attributes)))))
   }
 
-  /** Any acyclic graph: every attribute is given to the nodes of a random subtree of a random tree. */
+  /** Any acyclic graph: every attribute is given to the nodes of a random subtree of a random tree.
+    */
   def acyclic(maxRelations: Int, attributes: Int): Gen[Hypergraph] =
     Gen.long.map(seed => drawAcyclic(new Random(seed), maxRelations, attributes))
 

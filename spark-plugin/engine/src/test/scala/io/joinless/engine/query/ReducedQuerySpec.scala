@@ -5,7 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import scala.collection.immutable.BitSet
 
-/** Which attributes a query is reduced to, and by which trees. */
+/** Tests of the attributes to which a query is reduced, and of the trees. */
 class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def best(graph: Hypergraph, output: BitSet): Reduction =
@@ -60,7 +60,9 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(absorbed > 300)
   }
 
-  /** Its relations meet in attributes that it does not show, which cannot be below a relation. */
+  /** Whether the component's relations join on attributes that it does not project; such a node
+    * cannot be below a relation.
+    */
   private def meetsInMore(component: ReducedRelation): Boolean = component.tree match {
     case GeneralizedNode(attributes, children) =>
       attributes != component.shown || children.exists(_.isInstanceOf[GeneralizedNode])
@@ -77,7 +79,8 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     import ShapesOfQueries._
     def shown(r: Reduction) = r.components.map(c => (c.relations, c.shown))
     val middle = best(line(3), BitSet(1))
-    assert(shown(middle) === IndexedSeq((BitSet(0, 1, 2), BitSet(1))) && middle.height === 2) // two that show the same
+    // two with the same projection
+    assert(shown(middle) === IndexedSeq((BitSet(0, 1, 2), BitSet(1))) && middle.height === 2)
     assert(middle.components.head.tree.notation("e" + _, "x" + _) === "[x1]{e0, e1·e2}")
     val nested = best(Hypergraph.of(Seq(0, 1), Seq(0, 2), Seq(0, 3), Seq(3, 4)), BitSet(0, 4))
     assert(nested.components.exists(_.relations === BitSet(0, 1)) && nested.components.size === nested.components.map(
@@ -86,18 +89,20 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     val count = best(star(4), BitSet.empty)
     assert(shown(count) === IndexedSeq((BitSet(0, 1, 2, 3), BitSet.empty)) && count.height === 1)
     assert(best(star(4), BitSet(0)).height === 1)
-    val ends = best(line(2), BitSet(0, 2)) // not free-connex: the middle is shown, too
+    val ends = best(line(2), BitSet(0, 2)) // not free-connex: the middle is projected, too
     assert(ends.output === BitSet(0, 1, 2) && ends.components.size === 2 && ends.height === 1)
-    // free-connex, and without a tree of CROWN's definitions (A7): c=0 f=1 e=2 d=3 a=4, only e is hidden
+    // free-connex, and without a tree of CROWN's definitions (A7): c=0 f=1 e=2 d=3 a=4, only e is
+    // not projected
     val gap = best(Hypergraph.of(Seq(0, 1), Seq(1, 2, 3), Seq(3, 4)), BitSet(0, 1, 3, 4))
     assert(gap.output === BitSet(0, 1, 3, 4) && gap.height === 2)
     assert(gap.components.map(_.shown) === IndexedSeq(BitSet(0, 1), BitSet(1, 3), BitSet(3, 4)))
-    // SNB4: tag=0 message=1 creator=2, name=3 and message are shown, so tag is, too
+    // SNB4: tag=0 message=1 creator=2; name=3 and message are projected, so tag is, too
     val network = Hypergraph.of(Seq(0, 3), Seq(0, 1), Seq(1, 2), Seq(2))
     val pairs = Reduction.best(network, BitSet(1, 3), once = true).fold(core => fail(core.toString), identity)
     assert(shown(pairs) === IndexedSeq((BitSet(0), BitSet(0, 3)), (BitSet(1, 2, 3), BitSet(0, 1))))
     assert(pairs.components(1).tree.notation("e" + _, "x" + _) === "e1·e2·e3")
-    assert(shown(best(network, BitSet(1, 3))).size === 3) // numbers of results stay apart
+    // if results are counted, components stay separate
+    assert(shown(best(network, BitSet(1, 3))).size === 3)
     assert(Reduction.best(cycle(3), BitSet(0)).isLeft)
   }
 

@@ -83,7 +83,8 @@ class ReductionSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(QueryClass.of(star(4), BitSet(0)) === QueryClass.QHierarchical)
     assert(QueryClass.of(product(3)) === QueryClass.QHierarchical)
     assert(QueryClass.of(cycle(3)) === QueryClass.Cyclic)
-    // Free-connex, but no tree of CROWN's definitions 3.1 and 3.2 (algorithms, A7 and the end): c=0 f=1 e=2 d=3 a=4.
+    // Free-connex, but no tree of CROWN's definitions 3.1 and 3.2 (algorithms, A7 and the end): c=0
+    // f=1 e=2 d=3 a=4.
     assert(
       QueryClass.of(Hypergraph.of(Seq(0, 1), Seq(1, 2, 3), Seq(3, 4)), BitSet(0, 1, 3, 4)) === QueryClass.FreeConnex
     )

@@ -2,7 +2,7 @@ package io.joinless.engine.query
 
 import scala.collection.immutable.BitSet
 
-/** The queries that have a name. */
+/** Named queries. */
 object ShapesOfQueries {
 
   /** L1, L2, …: G1(A,B), G2(B,C), G3(C,D), … */
@@ -14,7 +14,7 @@ object ShapesOfQueries {
   /** L3 with a relation at either end: G1(A,B), G2(B,C), G3(C,D), V1(A), V2(D). */
   val comb: Hypergraph = Hypergraph.of(Seq(0, 1), Seq(1, 2), Seq(2, 3), Seq(0), Seq(3))
 
-  /** A fact with three dimensions, two of which have one of their own. */
+  /** A fact with three dimensions, two of which have a dimension of their own. */
   val snowflake: Hypergraph = Hypergraph.of(Seq(0, 1, 2), Seq(0, 3), Seq(1, 4), Seq(2), Seq(3), Seq(4))
 
   /** Bushy, with keys of two columns: R(a,b,c) S(a,b,d) T(d,e) U(a,b,f) V(f,g). */
@@ -33,6 +33,6 @@ object ShapesOfQueries {
   /** Relations with the same attributes. */
   def equal(relations: Int): Hypergraph = Hypergraph(IndexedSeq.fill(relations)(BitSet(0, 1)))
 
-  /** Relations that share nothing. */
+  /** Relations without a common attribute. */
   def product(relations: Int): Hypergraph = Hypergraph(IndexedSeq.fill(relations)(BitSet.empty))
 }

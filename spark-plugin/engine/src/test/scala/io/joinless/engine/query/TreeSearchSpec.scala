@@ -6,7 +6,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import scala.collection.immutable.BitSet
 
-/** The join-tree search (algorithms A8): the trees of known queries in rows mode, and optimality against all trees. */
+/** The join-tree search (algorithms A8): the trees of known queries in rows mode, and optimality
+  * against all trees.
+  */
 class TreeSearchSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   import ShapesOfQueries._
 
@@ -30,11 +32,13 @@ class TreeSearchSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
       1,
       0
     )
-    // R(B,C) S(B,C) T(B) U(C): below [B,C], U has no place of its own, and [C] cannot be above with [B].
+    // R(B,C) S(B,C) T(B) U(C): below [B,C], U has no level of its own, and [C] cannot be above with
+    // [B].
     expect(Hypergraph.of(Seq(1, 2), Seq(1, 2), Seq(1), Seq(2)), "[B]{[B,C]{G1·G4, G2}, G3}", 2, 1)
-    // A bag of the dumbbell's triangles each, and the edge between them.
+    // One bag per triangle of the dumbbell, and the edge between them.
     expect(Hypergraph.of(Seq(0, 1, 2), Seq(2, 3), Seq(3, 4, 5)), "[C]{G1, G2·G3}", 2, 1)
-    // SNB Q2 as coded: tag(T), message(M,I), message_tag(M,T), knows1(B), knows2(B,I); Q3: person and message at I.
+    // SNB Q2 as coded: tag(T), message(M,I), message_tag(M,T), knows1(B), knows2(B,I); Q3: person
+    // and message at I.
     expect(Hypergraph.of(Seq(0), Seq(1, 2), Seq(0, 1), Seq(3), Seq(3, 2)), "[B]{G3·G1, G2·G5·G4}", 3, 4)
     expect(Hypergraph.of(Seq(0), Seq(0), Seq(1), Seq(0, 1)), "[A]{G1, G2, G4·G3}", 2, 1)
   }
@@ -55,7 +59,8 @@ class TreeSearchSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     forAll(random, Gen.long, minSuccessful(1500)) { (graph, seed) =>
       val draw = new scala.util.Random(seed)
       val sizes = IndexedSeq.fill(graph.size)(if (draw.nextBoolean()) 1.0 else draw.nextInt(4).toDouble)
-      // Where sinking a relation is free, the number of generalized nodes is not searched through.
+      // If moving a relation down is free, the search does not minimize the number of generalized
+      // nodes.
       val criteria = if (sizes.contains(0.0)) 2 else 3 + graph.size
       val best = AllTrees.of(graph).map(judge(_, sizes)).min(Ordering.Implicits.seqOrdering[IndexedSeq, Double])
       assert(judge(found(graph, sizes), sizes).take(criteria) === best.take(criteria))
@@ -133,7 +138,7 @@ class TreeSearchSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def chainOfSets(n: Int) = Hypergraph(IndexedSeq.tabulate(n)(r => BitSet.fromSpecific(0 to r)))
 
-  /** A line, and one relation with all its attributes. */
+  /** A line plus one relation with all its attributes. */
   private def fullLine(n: Int) = line(n - 1) + BitSet.fromSpecific(0 until n)
 
   private def name(relation: Int): String = s"G${relation + 1}"
@@ -159,7 +164,7 @@ class TreeSearchSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   private def search(graph: Hypergraph, bound: Long): TreeSearch.Found =
     TreeSearch.search(graph, IndexedSeq.fill(graph.size)(1.0), bound).fold(core => fail(core.toString), identity)
 
-  /** Height, cost, generalized nodes, depths of relations: the documented order. */
+  /** The measures in the documented order: height, cost, generalized nodes, depths of relations. */
   private def judge(tree: JoinTree, sizes: IndexedSeq[Double]): IndexedSeq[Double] =
     IndexedSeq(tree.height.toDouble, tree.cost(sizes), tree.generalizedNodes.toDouble) ++
       tree.depths.toIndexedSeq.sorted.map(_._2.toDouble)

@@ -2,10 +2,12 @@ package io.joinless.engine.reduce
 
 import io.joinless.engine.algebra.{Ring, Weight}
 
-/** The degree-1 covariance ring (algorithms A46): how many results there are, the sum of each variable, and of each product of two.
+/** The degree-1 covariance ring (algorithms A46): the number of results, the sum of each variable,
+  * and the sum of each product of two variables.
   *
-  * An element is (n, s, Q): s a vector, Q a symmetric matrix, of which the upper half is stored, row by row. A result with the values x
-  * counts for (1, x, x·xᵀ). The rows of a result have different variables, and the others 0, so x is a sum, and the product is
+  * An element is (n, s, Q): s a vector, Q a symmetric matrix, whose upper half is stored row by
+  * row. A result with the values x contributes (1, x, x·xᵀ). The rows of a result have different
+  * variables, and 0 for the others. So x is a sum, and the product is
   * {{{
   * (n, s, Q) · (m, t, P) = (n·m, n·t + m·s, n·P + m·Q + s·tᵀ + t·sᵀ)
   * }}}
@@ -13,7 +15,7 @@ import io.joinless.engine.algebra.{Ring, Weight}
 final class Covariance(val variables: Int) extends Ring {
   override val width: Int = 1 + variables + variables * (variables + 1) / 2
 
-  /** Where Q(i, j) stands, for i ≤ j. */
+  /** The word of Q(i, j), for i ≤ j. */
   def product(i: Int, j: Int): Int = 1 + variables + i * variables - i * (i - 1) / 2 + j - i
 
   def sum(i: Int): Int = 1 + i
@@ -44,7 +46,7 @@ final class Covariance(val variables: Int) extends Ring {
   override def scale(into: Array[Long], times: Long): Unit =
     for (i <- 0 until width) into(i) = Weight.multiply(into(i), times)
 
-  /** What a row counts for that has the value `x` of a variable, and no other. */
+  /** The contribution of a row that has the value `x` of one variable, and no other variable. */
   def lift(variable: Int, x: Long): Array[Long] = {
     val element = one()
     element(sum(variable)) = x

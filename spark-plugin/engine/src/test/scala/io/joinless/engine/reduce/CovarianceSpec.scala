@@ -10,10 +10,11 @@ import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.engine.tuples.TupleArena
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A ring that a user of the engine brings: what least squares needs of the results of a join, kept up to date without them.
+/** An example of a user-defined ring: the sums that least squares needs of the results of a join,
+  * maintained without the results.
   *
   * {{{
-  * R(a, x0) ⋈ S(a, b, x1) ⋈ T(b, c, x2) ⋈ U(c, y)        y ≈ k + k0·x0 + k1·x1 + k2·x2, over all results or per b
+  * R(a, x0) ⋈ S(a, b, x1) ⋈ T(b, c, x2) ⋈ U(c, y)   y ≈ k + k0·x0 + k1·x1 + k2·x2, all or per b
   * }}}
   */
 class CovarianceSpec extends AnyFunSuite {
@@ -84,14 +85,14 @@ class CovarianceSpec extends AnyFunSuite {
     assert(batch.next())
     assert(batch.element(ring.product(0, 1)) === 1L << 62)
     assert(!batch.next())
-    insert(3) // a second result, of the same values
+    insert(3) // a second result, with the same values
     assertThrows[WeightOverflow](batch.drain())
   }
 }
 
 object CovarianceSpec {
 
-  /** The variable of a relation stands in one of its columns, and is never NULL. */
+  /** The variable of a relation: one of its columns, which is never NULL. */
   final private class Variable(variable: Int, column: Int, columns: Int) extends Lift {
     private[this] val word = Rows.headWords(columns) - columns + column
 
@@ -99,17 +100,19 @@ object CovarianceSpec {
       ring.multiply(into, ring.lift(variable, arena.page(row)(arena.start(row) + word)), 0)
   }
 
-  /** The rows that a result shows, one per component. */
+  /** The projected rows of a result, one per component. */
   private type Key = IndexedSeq[IndexedSeq[Long]]
 
-  /** A result of the join: its variables, and how often it is there. */
+  /** A result of the join: its variables and its multiplicity. */
   final private case class Result(values: IndexedSeq[Long], copies: Long)
 
   private val A = 0
   private val B = 1
   private val C = 2
 
-  /** The attributes of R, S, T and U in their first columns; the last column is the relation's variable. */
+  /** The attributes of R, S, T and U in their first columns; the last column is the relation's
+    * variable.
+    */
   private val keys = IndexedSeq(IndexedSeq(A), IndexedSeq(A, B), IndexedSeq(B, C), IndexedSeq(C))
 
   private val ring = new Covariance(keys.size)
@@ -126,7 +129,9 @@ object CovarianceSpec {
     ReducedCase(join, shown, IndexedSeq.empty, IndexedSeq.fill(keys.size)(false))
   }
 
-  /** Few different keys, so that most rows have partners, and small values of both signs. */
+  /** A query with few different keys, so that most rows have a match, and small values of both
+    * signs.
+    */
   private def drawQuery(random: Random, shown: BitSet): ReducedCase = queryOver(
     keys.map { of =>
       IndexedSeq.fill(12)(of.map(_ => Option(random.nextInt(3).toLong)) :+ Option(random.nextInt(19) - 9L)).distinct
@@ -139,7 +144,9 @@ object CovarianceSpec {
     query.definition(ring, lifts = false).copy(lifts = lifts)
   }
 
-  /** Rows come and go in several copies, others get another value, or all rows go; the oracle takes them over. */
+  /** Draws a batch: rows are inserted and deleted in several copies, others get another value, or
+    * all rows are deleted. The oracle applies it, too.
+    */
   private def drawBatch(random: Random, query: Case, oracle: NaiveJoin): IndexedSeq[CaseChange] = {
     def take(relation: Int, row: Int, weight: Long) = {
       val change = CaseChange(relation, row, 1L << relation, weight)
@@ -164,7 +171,7 @@ object CovarianceSpec {
         yield take(r, row, -oracle.multiplicity(r)(row))
   }
 
-  /** The results by what is shown of them, found by nested loops. */
+  /** The results by their projected rows, found by nested loops. */
   private def joined(query: ReducedCase, oracle: NaiveJoin): Map[Key, Seq[Result]] =
     oracle.result().toSeq.map { case (packed, copies) =>
       val rows = NaiveJoin.unpack(packed, keys.size).zip(query.of.inputs).map { case (row, input) => input.rows(row) }
@@ -172,7 +179,7 @@ object CovarianceSpec {
       query.reduction.components.indices.map(query.words(_, bound)) -> Result(rows.map(_.last.get), copies)
     }.groupMap(_._1)(_._2)
 
-  /** What results add up to, without the ring's products. */
+  /** The sum of results, without the ring's products. */
   private def elementOf(results: Seq[Result]): Array[Long] = {
     val element = new Array[Long](ring.width)
     for (Result(x, copies) <- results) {
@@ -183,8 +190,9 @@ object CovarianceSpec {
     element
   }
 
-  /** The coefficients by which the last variable follows from a constant and the other variables: the solution of the normal equations,
-    * in whole numbers up to the last division (Bareiss). None where there are several.
+  /** The coefficients of the last variable as a function of a constant and the other variables: the
+    * solution of the normal equations, in integers up to the last division (Bareiss). None if it is
+    * not unique.
     */
   private def regression(element: Array[Long]): Option[IndexedSeq[Double]] = {
     val (constant, last) = (-1, ring.variables - 1)
@@ -208,7 +216,9 @@ object CovarianceSpec {
     Option.when(solvable)(rows.map(_.last.toDouble / divisor.toDouble))
   }
 
-  /** The same from the results themselves, without these equations: columns are made orthogonal one after the other (Gram and Schmidt). */
+  /** The same from the results themselves, without these equations: columns are made orthogonal one
+    * after the other (Gram and Schmidt).
+    */
   private def leastSquares(results: Seq[Result]): IndexedSeq[Double] = {
     val columns =
       results.map(r => (1L +: r.values).map(_ * math.sqrt(r.copies.toDouble))).transpose.map(_.toArray).toArray

@@ -10,12 +10,14 @@ import io.joinless.engine.query.{Hypergraph, Reduction}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 
-/** A random query of which some attributes and columns are shown, over the relations and batches of a [[Case]].
+/** A random query that projects some attributes and columns, over the relations and batches of a
+  * [[Case]].
   *
-  * Vertices are the case's attributes and, behind them, the shown columns that are no key: one per relation.
+  * Vertices are the case's attributes and, behind them, the projected columns that are no key: one
+  * per relation.
   *
-  * @param asked the vertices asked for; the reduction may show more
-  * @param distinct per component, whether what it shows counts once
+  * @param asked the requested vertices; the reduction may project more
+  * @param distinct per component, whether its projected rows count once
   */
 final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, Int)], distinct: IndexedSeq[Boolean]) {
 
@@ -28,7 +30,7 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
   val reduction: Reduction =
     Reduction.best(graph, asked, once = distinct.forall(identity)).fold(core => sys.error(core.toString), identity)
 
-  /** Where a relation has a vertex. */
+  /** The column of a vertex in a relation. */
   def column(relation: Int, vertex: Int): Int =
     if (vertex >= attributes) columns(vertex - attributes)._2
     else of.relations(relation).keys.collectFirst { case (`vertex`, c) => c }.get
@@ -37,7 +39,7 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
     if (vertex < attributes) of.attributes(vertex).variable
     else { val (r, c) = columns(vertex - attributes); of.inputs(of.relations(r).input).columns(c) }
 
-  /** In the order of the component's columns. */
+  /** The projected vertices in the order of the component's columns. */
   def shown(component: Int): IndexedSeq[Int] =
     ComponentDef.inOrder(reduction.components(component).tree, reduction.components(component).shown)(column)
 
@@ -69,7 +71,9 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
     ReducedDef(of.block, components, top, ring, rowLifts)
   }
 
-  /** The words of what a component shows of the row of one of its relations with all of these vertices. */
+  /** The words of a component's projected row, from the row of one of its relations that has all of
+    * its vertices.
+    */
   def words(component: Int, values: Int => Option[Long]): IndexedSeq[Long] = {
     val vertices = shown(component)
     val words = Rows.encode(vertices.map(values), vertices.map(isVariable))
@@ -79,7 +83,9 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
   def shown(arena: TupleArena, row: Int): IndexedSeq[Long] =
     (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
 
-  /** The oracle: nested loops, from scratch. Per result, the rows of all components, what it counts for. */
+  /** The oracle: nested loops, from scratch. Maps each result, as the rows of all components, to
+    * its element.
+    */
   def result(multiplicity: Array[Array[Long]]): Map[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]] = {
     val parts = reduction.components.indices.map(c => part(c, multiplicity))
     val found = mutable.Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
@@ -148,7 +154,7 @@ object ReducedCase {
     plain.copy(distinct = plain.distinct.map(_ => once || random.nextInt(4) == 0))
   }
 
-  /** The case with the columns of its inputs in any order. */
+  /** The case with the columns of its inputs in a random order. */
   private def shuffled(of: Case, random: Random): Case = {
     val orders = of.inputs.map(i => random.shuffle(i.columns.indices.toIndexedSeq))
     of.copy(
@@ -161,13 +167,13 @@ object ReducedCase {
     )
   }
 
-  /** What a row counts for in the two sums of `numbers`. */
+  /** The contribution of a row to the two sums of `numbers`. */
   def values(relation: Int, words: Array[Long]): (Long, Long) = {
     val h = words.foldLeft(relation + 7L)((h, w) => (h ^ w) * 0x9e3779b97f4a7c15L) >>> 60
     (h - 8, if (relation % 2 == 0) h * h else 1L)
   }
 
-  /** Two sums beside the number of results. */
+  /** Two sums and the number of results. */
   def numbers: Ring = new ExactSums(Array(1, 1))
 
   final class Values(relation: Int) extends Lift {

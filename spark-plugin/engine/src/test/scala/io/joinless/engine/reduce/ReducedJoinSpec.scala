@@ -33,7 +33,7 @@ class ReducedJoinSpec extends AnyFunSuite {
       val definition = query.definition(ReducedCase.numbers, lifts = true)
       val (join, whole) = (new ReducedJoin(definition), new WholeRows(definition))
       val inputs = query.of.inputs.indices
-      // only where a component shows the rows of one relation and no more, no key of another can lie among them
+      // if a component projects the rows of one relation only, the arena holds no keys of others
       for (i <- inputs; c <- whole.shownBy(i) if !join.hasOtherKeys(i)) {
         assert(join.root(c).isInstanceOf[RelationNode])
         alone += 1
@@ -58,7 +58,7 @@ class ReducedJoinSpec extends AnyFunSuite {
   test(
     "a row that is shown whole, and a key elsewhere, goes when nobody has it as a key: what is noted of it goes, too"
   ) {
-    // X(s, d) r1 ⋈ P(s, d, w) on w = r1.s, and X r2 on P's s and d; per row of r1
+    // X(s, d) r1 ⋈ P(s, d, w) on w = r1.s, and X r2 on P's s and d; grouped by row of r1
     val word = (i: Int) => KeyField(i, variable = false)
     val block = BlockDef(
       IndexedSeq(InputDef(2, 3, retractable = true), InputDef(3, 4, retractable = true)),

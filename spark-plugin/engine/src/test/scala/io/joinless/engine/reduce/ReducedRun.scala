@@ -6,9 +6,10 @@ import scala.util.Random
 import io.joinless.engine.oracle.{CaseChange, NaiveJoin}
 import io.joinless.engine.update.DeleteOfAbsentRow
 
-/** Plays a case on a reduced join and compares with nested loops, batch by batch: what is told adds up to the change of every result's
-  * element; a batch that was taken back left no trace; a state rebuilt from the rows goes on like the one it replaces; a state whose
-  * rows are all gone is empty.
+/** Runs a case on a reduced join and compares it with nested loops, batch by batch: the emitted
+  * changes add up to the change of every result's element; a batch that was rolled back leaves no
+  * trace; a state rebuilt from the rows continues like the one it replaces; a state with all rows
+  * deleted is empty.
   */
 final class ReducedRun(query: ReducedCase) {
   private[this] val oracle = new NaiveJoin(query.of)
@@ -20,7 +21,7 @@ final class ReducedRun(query: ReducedCase) {
 
   var batches, results, refused, rehearsals, rebuilds, emptied = 0
 
-  /** What differs first. */
+  /** The first difference, if any. */
   def run(): Option[String] =
     query.of.batches.iterator.map { changes =>
       batches += 1
@@ -76,7 +77,7 @@ final class ReducedRun(query: ReducedCase) {
     }
   }
 
-  /** How many rows are there, which ones are found, and what their counts are. */
+  /** Compares the number of present rows, the rows that are found, and their counts. */
   private def rowsDiffer: Option[String] = query.of.inputs.indices.iterator.flatMap { input =>
     val relations = query.of.block.relationsOf(input)
     val rows = query.of.inputs(input).rows.indices.groupBy(query.of.inputs(input).words(_).toSeq)

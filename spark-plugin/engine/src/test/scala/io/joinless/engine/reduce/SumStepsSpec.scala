@@ -10,11 +10,11 @@ import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What counting without results costs, as counted steps, never as time. */
+/** The cost of counting without results, as counted steps, never as time. */
 class SumStepsSpec extends AnyFunSuite {
   import ShapesOfQueries._
 
-  /** A query over rows of whole numbers, one column per attribute. */
+  /** A query over rows of integers, one column per attribute. */
   final private class Query(graph: Hypergraph, shown: BitSet, distinct: Boolean = false) {
     val reduction: Reduction = Reduction.best(graph, shown).fold(core => fail(core.toString), identity)
 
@@ -45,14 +45,14 @@ class SumStepsSpec extends AnyFunSuite {
     ))
     private val batch = new ReducedBatch(join, IndexedSeq.empty)
 
-    /** How many results there are more by now, over all that is shown. */
+    /** The change of the number of results so far, over all projected rows. */
     var results = 0L
     var mostSteps = 0L
     var changes = 0L
 
     def steps: Long = join.counters.steps
 
-    /** One change as a batch of its own. */
+    /** Applies one change as a batch of its own. */
     def change(relation: Int, weight: Long, values: Long*): Unit = {
       val words = Rows.encode(values.map(Option(_)).toIndexedSeq, values.map(_ => false).toIndexedSeq)
       val before = steps

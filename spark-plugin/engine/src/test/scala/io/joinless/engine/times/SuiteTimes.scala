@@ -11,11 +11,12 @@ import scala.util.Try
 import org.scalatest.Reporter
 import org.scalatest.events._
 
-/** Writes down how much processor time each suite takes: `.build/times/scala.tsv`, a line `seconds, wall seconds, tests, suite` each.
+/** Records the processor time of each suite in `.build/times/scala.tsv`, with a line
+  * `seconds, wall seconds, tests, suite` each.
   *
-  * It runs in the process of sbt and asks the system about the process that runs the suite, which has the first letters of
-  * its suites' names in its environment. Suites of a process run one after the other. Where the system has no `/proc`,
-  * nothing is written.
+  * It runs in the process of sbt and reads from the system the process that runs the suite; the
+  * environment of that process holds the first letters of its suites' names. Suites of a process
+  * run one after the other. If the system has no `/proc`, nothing is written.
   */
 final class SuiteTimes extends Reporter {
   import SuiteTimes._
@@ -43,7 +44,7 @@ final class SuiteTimes extends Reporter {
 
 private object SuiteTimes {
 
-  /** What Linux counts processor time in, on every machine since 2.6. */
+  /** The unit of processor time in Linux, on every machine since 2.6. */
   private val TicksPerSecond = 100.0
   private val file = Path.of(".build", "times", "scala.tsv")
 
@@ -52,10 +53,11 @@ private object SuiteTimes {
     val _ = Files.write(file, line.getBytes(UTF_8), CREATE, APPEND)
   }
 
-  /** What a process has in its environment: the prefixes of its suites' names. */
+  /** The environment variable of a test process with the prefixes of its suites' names. */
   private val Prefixes = "JOINLESS_SUITES="
 
-  /** Processor time of the process of a suite and of those it started, and the time of day. */
+  /** The processor time of a suite's process and of the processes it started, and the time of day.
+    */
   final private case class Reading(ticks: Long, nanos: Long)
 
   private object Reading {
@@ -79,13 +81,15 @@ private object SuiteTimes {
     private def tree(process: ProcessHandle): Long =
       (process +: process.descendants.iterator.asScala.toSeq).map(ticks).sum
 
-    /** Its own and those of its children that have ended: fields 14 to 17, behind the name in parentheses. */
+    /** The process's own ticks and those of its children that have ended: fields 14 to 17, behind
+      * the name in parentheses.
+      */
     private def ticks(process: ProcessHandle): Long = {
       val line = read(process, "stat")
       line.drop(line.lastIndexOf(')') + 2).split(' ').slice(11, 15).map(_.toLong).sum
     }
 
-    /** What the system says of a process; of one that has ended, nothing and no time. */
+    /** A file of a process in `/proc`; empty if the process has ended. */
     private def read(process: ProcessHandle, what: String): String =
       Try(Files.readString(Path.of("/proc", process.pid.toString, what), ISO_8859_1)).getOrElse(") 0")
   }

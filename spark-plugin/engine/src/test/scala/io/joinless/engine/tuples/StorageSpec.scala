@@ -4,7 +4,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
 import scala.util.Random
 
-/** Arena, key index and lists against plain collections, at sizes where pages, chunks and slots change hands. */
+/** Arena, key index and lists against plain collections, at sizes where pages, chunks and slots are
+  * reused.
+  */
 class StorageSpec extends AnyFunSuite {
 
   test("a key that is forgone stays until it is buried, and for good if somebody retains it") {
@@ -89,7 +91,7 @@ class StorageSpec extends AnyFunSuite {
     val ids = alike.map { case (a, b) => index.findOrAdd(a, b) }
     assert(ids.distinct.size == alike.size)
     assert(alike.map { case (a, b) => index.findOrAdd(Array(a, b), 2) } == ids)
-    // one that differs in its second word only, and in its first one only
+    // keys that differ in the second word only, and in the first one only
     assert(pairs.map { case (a, b) => index.findOrAdd(a, b) }.distinct.size == pairs.size)
   }
 
@@ -99,7 +101,7 @@ class StorageSpec extends AnyFunSuite {
       val index = new KeyIndex(new TupleArena(words), words, counted)
       val ids = mutable.HashMap.empty[Seq[Long], Int]
       val references = mutable.HashMap.empty[Seq[Long], Int].withDefaultValue(0)
-      // few high bits, many low bits, and the other way round
+      // few high bits, many low bits, and the reverse
       def draw(): Long = if (random.nextBoolean()) random.nextInt(3000).toLong else random.nextInt(3000).toLong << 40
       def find(key: Seq[Long]) = if (words == 1) index.find(key.head) else index.find(key.toArray, key.size)
       for (_ <- 1 to 60000) {
@@ -132,7 +134,7 @@ class StorageSpec extends AnyFunSuite {
       val (ints, longs, bytes, words) = (new PagedInts, new PagedLongs, new PagedBytes, new PagedWords(3))
       val expected = mutable.HashMap.empty[Int, Int]
       for (step <- 1 to 20000) {
-        // mostly near what is there, sometimes far behind it
+        // mostly near the present elements, sometimes far behind them
         val i = random.nextInt(if (random.nextInt(50) == 0) farthest else math.max(1, farthest * step / 20000))
         val value = random.nextInt(100)
         expected(i) = value
@@ -153,15 +155,15 @@ class StorageSpec extends AnyFunSuite {
       assert(ints.bytes == 0 && ints(0) == 0)
     }
 
-  private val Tuples = 24000 // lists of so many take several pages
+  private val Tuples = 24000 // lists of this length take several pages
 
-  /** Lists of either kind. */
+  /** Lists of either implementation. */
   private trait Lists {
     def push(key: Int, tuple: Int): Unit
     def remove(key: Int, tuple: Int): Unit
     def count(key: Int): Int
 
-    /** Tuples of a key, found in every way there is. */
+    /** The tuples of a key, found by each access method. */
     def found(key: Int): IndexedSeq[Int]
   }
 
@@ -177,7 +179,7 @@ class StorageSpec extends AnyFunSuite {
     }
   }
 
-  /** @param fields how many words of its row lie beside a tuple */
+  /** @param fields number of row words inlined with a tuple */
   private def records(removable: Boolean, withKeys: Boolean, fields: Int): Lists = new Lists {
     private val keys = new NotedKeys
     if (withKeys) (0 until Tuples).foreach(t => keys.note(t, 7 * t + 1))

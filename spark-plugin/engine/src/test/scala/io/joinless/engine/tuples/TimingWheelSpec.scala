@@ -26,7 +26,7 @@ class TimingWheelSpec extends AnyFunSuite {
         wheel.put(time, id)
         expected(time) = id :: expected.getOrElse(time, Nil)
         if (random.nextInt(20) == 0) {
-          // a step back is no step: the wheel only turns forward
+          // a step back has no effect: the wheel only turns forward
           val to = now + (random.nextLong() >>> (1 + random.nextInt(62))) - random.nextInt(3)
           now = if (to > now) to else now
           val out = mutable.ArrayBuffer.empty[Int]

@@ -9,7 +9,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class ShownFieldsSpec extends AnyFunSuite {
 
-  /** A path of relations over one input of `fields` fields: field 1 of each is field 0 of the next. It shows `shown(r)` of relation r. */
+  /** A path of relations over one input of `fields` fields: field 1 of each is field 0 of the next.
+    * It projects `shown(r)` of relation r.
+    */
   private def path(relations: Int, fields: Int, nullSafe: Boolean = false, variable: Boolean = false)(
       shown: Int => IndexedSeq[Int]
   ): BlockDef = {
