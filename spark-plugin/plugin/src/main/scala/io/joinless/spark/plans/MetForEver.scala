@@ -1,6 +1,7 @@
 package io.joinless.spark.plans
 
-/** Rows of `relation`, which have a time, can be joined for ever by later rows of `by`.
+/** The join partners of rows of `relation`, which have a time, are unbounded: later rows of `by`
+  * can match them at any time.
   *
   * @param timeOfBy the time of rows of `by`, where they have one
   */
@@ -12,5 +13,7 @@ final case class MetForEver(relation: String, time: String, by: String, timeOfBy
   }
 }
 
-/** A column of results that is a time of such rows: results can have it long after the watermark has passed it. */
+/** A column of results that is a time of such rows: later results can have a time long below the
+  * watermark.
+  */
 final case class UnboundedTime(column: Int, met: MetForEver)
