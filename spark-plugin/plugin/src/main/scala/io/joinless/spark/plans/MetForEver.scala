@@ -1,7 +1,7 @@
 package io.joinless.spark.plans
 
-/** The join partners of rows of `relation`, which have a time, are unbounded: later rows of `by`
-  * can match them at any time.
+/** The matches of rows of `relation`, which have a time, are unbounded: later rows of `by` can match
+  * them at any time.
   *
   * @param timeOfBy the time of rows of `by`, where they have one
   */
