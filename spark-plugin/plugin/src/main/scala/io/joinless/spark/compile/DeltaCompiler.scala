@@ -416,8 +416,7 @@ object DeltaCompiler {
         Reason.of(Reason.UnsupportedAggregate, "function" -> "session_window")
     }
 
-  /** The nodes that `incrementalEnumerate` inserted: the query, the form, and the output columns.
-    */
+  /** The nodes of `incrementalEnumerate`: the query, the form, and the output columns. */
   object Mark {
     def unapply(plan: LogicalPlan): Option[(LogicalPlan, DeltaForm, Seq[Attribute])] = plan match {
       case Project(list, DeltaOutput(query)) =>

@@ -38,12 +38,10 @@ private[compile] object KeySource {
     case _ => (plan, values)
   }
 
-  /** Set on an inner join that replaces an outer one: each row of its left side is in its result.
-    */
+  /** Set on an inner join that replaces an outer one: its result has each row of its left side. */
   val keepsLeft: TreeNodeTag[Unit] = TreeNodeTag[Unit]("joinless.keepsLeft")
 
-  /** Whether the values come from one input of the joins in `plan`: joining by them makes no cycle.
-    */
+  /** Whether one input of the joins in `plan` has the values: joining by them makes no cycle. */
   def isOneRelation(plan: LogicalPlan, values: Seq[Expression]): Boolean = plan match {
     case Project(list, child) => isOneRelation(child, below(list, values))
     case Filter(_, child) => isOneRelation(child, values)

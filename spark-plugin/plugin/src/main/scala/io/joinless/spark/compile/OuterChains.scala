@@ -16,8 +16,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
   */
 private[compile] object OuterChains {
 
-  /** Set on a LEFT JOIN: the part of its right side that alone decides whether a row has a match.
-    */
+  /** Set on a LEFT JOIN: the part of its right side that decides whether a row has a match. */
   val decidedBy: TreeNodeTag[LogicalPlan] = TreeNodeTag[LogicalPlan]("joinless.decidedBy")
 
   /** The plan in which such chains are right-deep. */

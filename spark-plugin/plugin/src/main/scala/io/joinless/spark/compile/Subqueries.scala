@@ -61,8 +61,7 @@ private[compile] object Subqueries {
     }
   }
 
-  /** Spark takes the first EXISTS flag of a group where all of them are equal: any of them will do.
-    */
+  /** Spark takes the first EXISTS flag of a group in which all are equal: any will do. */
   private def anyOfGroup(plan: LogicalPlan): LogicalPlan = {
     val flags = plan.collect { case Join(_, _, ExistenceJoin(exists), _, _) => exists.exprId }.toSet
     plan.transformAllExpressions {

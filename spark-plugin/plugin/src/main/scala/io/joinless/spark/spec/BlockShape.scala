@@ -36,8 +36,7 @@ final case class BlockShape(
       * None where no changes are requested, or the writing release did not record them.
       */
     origins: Option[IndexedSeq[OriginSpec]] = None,
-    /** How equal results are counted without enumerating them; None where results are enumerated.
-      */
+    /** How equal results are counted without enumerating them; None where they are enumerated. */
     reduction: Option[ReductionSpec] = None,
     /** Per relation without a lifetime, the relation whose later rows can join its rows at any time
       * (unbounded). For people; not recorded. Empty where no relation has an event time.
