@@ -153,8 +153,8 @@ private[compile] object Finality {
     })
   }
 
-  /** What the condition of a semi, anti or outer join lacks to be bounded in time: a bound, or the
-    * watermark of a time that it compares.
+  /** Advice on a semi, anti or outer join whose condition is not bounded in time: it lacks a bound,
+    * or the watermark of a time that it compares.
     */
   private def ofPartners(grouping: GroupCompiler.Grouping): String = {
     // the name of a computed column is the text of its expression

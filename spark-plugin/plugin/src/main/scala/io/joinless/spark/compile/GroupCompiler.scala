@@ -110,7 +110,7 @@ private[compile] object GroupCompiler {
     case _ => false
   })
 
-  /** What is needed of the rows of a grouping. */
+  /** The demand of a grouping on its rows. */
   def demand(grouping: Grouping): Demand =
     FunctionArguments.demand(grouping.functions.forall(countsOnce), keys(grouping), grouping.functions)
 

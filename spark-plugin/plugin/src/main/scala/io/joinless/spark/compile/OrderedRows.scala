@@ -11,7 +11,7 @@ import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.StructType
 
 /** LIMIT and window functions as groups that store their first rows, or all of them, in an order
-  * ([[BestRows]]): the steps behind need no other stateful node.
+  * ([[BestRows]]): later steps need no other stateful node.
   *   - LIMIT n OFFSET m: all rows are one group, whose first n + m are stored; the rows after the
   *     m-th are its result. Where rows can be deleted, all rows are stored, first in several
   *     groups, each with its first n + m rows.

@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.BooleanType
 
-/** Rewrites joins that depend on whether a row has a match as inner joins with groups: the steps
-  * behind need no other kind of join.
+/** Rewrites joins that depend on whether a row has a match as inner joins with groups: later steps
+  * need no other kind of join.
   *
   * Let `L` and `R` be joined by the key `k`. A group per value of `k` stores whether `L` has rows
   * with it and whether `R` has:

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{EvalMode, Expression, GenericI
 import org.apache.spark.sql.joinless.ExecutionErrors
 import org.apache.spark.sql.types.{DataType, LongType}
 
-/** What new results add to one of Spark's aggregate functions, in a row for all of them. */
+/** The increment that new results add to one of Spark's aggregate functions, in one row for all. */
 sealed abstract class Increment extends Expression with CodegenFallback {
 
   /** The columns of `parts`, then the number of results that the row stands for. */

@@ -14,7 +14,7 @@ final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
   /** The code's sentence with the arguments filled in. */
   def sentence: String = fill(code.sentence)
 
-  /** What the user can do, with the arguments filled in. */
+  /** The code's advice with the arguments filled in. */
   def advice: String = fill(code.advice)
 
   private def fill(template: String): String =

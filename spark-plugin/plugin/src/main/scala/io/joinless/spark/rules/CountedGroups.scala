@@ -31,10 +31,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Project}
   */
 final case class CountedGroups private (aggregate: Aggregate, functions: Seq[AggregateExpression]) {
 
-  /** What it needs of the results. */
+  /** The demand on the results. */
   val demand: Demand = FunctionArguments.demand(once = false, aggregate.groupingExpressions.toIndexedSeq, functions)
 
-  /** What it needs where duplicates of equal results do not matter; None where they do. */
+  /** The demand where duplicates of equal results do not matter; None where they do. */
   def onceDemand: Option[Demand] =
     Option.when(functions.forall(f => FunctionOfIncrements.countsOnce(f.aggregateFunction)))(demand.copy(once = true))
 

@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 
-/** What a GROUP BY needs of its input rows.
+/** The demand of a GROUP BY on its input rows.
   *
   * @param once duplicates of equal rows do not matter
   * @param keys the grouping expressions
@@ -16,6 +16,6 @@ final private[spark] case class Demand(
     kept: AttributeSet
 ) {
 
-  /** What it needs of the rows from which its input rows are made one by one. */
+  /** The demand on the rows from which its input rows are computed one by one. */
   def ofRows: Demand = copy(keys = IndexedSeq.empty, arguments = IndexedSeq.empty)
 }

@@ -33,7 +33,7 @@ final class Eligibility(
       _ <- chosen(tooFew(layout).orElse(unlinked(layout)))
     } yield tree
 
-  /** What settings decide about a new block. */
+  /** Applies a reason that depends on settings, which count for new blocks only. */
   private def chosen(reason: => Option[Reason]): Either[Reason, Unit] =
     if (recorded.isDefined) Right(()) else reason.filterNot(_ => begun).toLeft(())
 

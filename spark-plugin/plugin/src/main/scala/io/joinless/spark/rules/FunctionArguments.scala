@@ -57,7 +57,7 @@ private[spark] object FunctionArguments {
     case _ => false
   })
 
-  /** What functions need of the rows of groups.
+  /** The demand of functions on the rows of groups.
     *
     * @param once duplicates of equal rows do not matter
     * @param keys by which the rows are grouped

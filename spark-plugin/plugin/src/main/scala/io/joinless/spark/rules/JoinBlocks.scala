@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPl
   */
 final case class BlockRoot(plan: LogicalPlan, needed: AttributeSet, groups: Option[Aggregate] = None)
 
-/** What is done with a block. */
+/** The decision on a block. */
 sealed trait Decision
 
 final case class Rewrite(block: RewriteBlock, shape: BlockShape) extends Decision

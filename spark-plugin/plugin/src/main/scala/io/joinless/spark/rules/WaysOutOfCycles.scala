@@ -5,7 +5,7 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{CyclicCore, GyoReduction, Hypergraph}
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression}
 
-/** What could be done about a cyclic block, with the names at hand: a few equi-join conditions
+/** Ways to make a cyclic block acyclic, with the names of the query: a few equi-join conditions
   * without which it is acyclic, each with an equivalent condition that is no equi-join condition;
   * or relations that would have to be read as one stream.
   *

@@ -81,7 +81,7 @@ object GroupFormat {
   def holdsSame(before: GroupShape, now: GroupShape): Boolean =
     MadeName.forgotten(before.columns, now.columns) == now.columns && before.functions == now.functions
 
-  /** Why state of `before` cannot go on as `now`, in a sentence. */
+  /** Why state of `before` cannot be continued as `now`, in a sentence. */
   def difference(before: GroupShape, now: GroupShape): Option[String] = {
     def types(shape: GroupShape) = shape.columns.map(_.dataType) ++ shape.functions.map(_.argument)
     def rows(shape: GroupShape) = shape.above.fold("")(above => (above.values ++ above.filters).mkString(", "))

@@ -88,7 +88,7 @@ object SpecComparison {
     if (all.isEmpty) "nothing" else all.mkString(", ")
   }
 
-  /** What is emitted of results: all of them; or whether there are any, or their number, and their
+  /** The emitted part of results: all of them; or whether there are any, or their number, and their
     * sums.
     */
   private def told(shape: BlockShape) = shape.reduction.map(r => (r.once, r.sums, r.failures))
