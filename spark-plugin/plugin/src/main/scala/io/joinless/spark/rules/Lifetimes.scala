@@ -18,9 +18,9 @@ import org.apache.spark.sql.catalyst.expressions.{
   *
   * A later result has a later row, of some relation s; and that row's event time will be above the
   * watermark W, else it is late and is dropped. Where the block's conditions say that it is at most
-  * `t + c`, t being a time of a stored row r, then r cannot be in that result once W has reached `t
-  * + c`. Once that is so for all other relations, r is not needed any more. One relation without a
-  * bound suffices to keep r indefinitely.
+  * `t + c`, t being a time of a stored row r, then r cannot be in that result once W has reached
+  * `t + c`. Once that is so for all other relations, r is not needed any more. One relation without
+  * a bound suffices to keep r indefinitely.
   * {{{
   * a JOIN b ON … AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR
   *     rows of a: until W = a.ts + 1 h

@@ -5,10 +5,10 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
 /** The aliases of the query, recorded on its sources as long as the plan has them.
   *
-  * The name of a source is its outermost alias below the next join: in `FROM (SELECT ... FROM e) x
-  * JOIN ...` that is `x`. A source object that occurs in the plan several times, under different
-  * aliases, gets no name. Views of a session share their plans: names recorded by another query are
-  * replaced, in subqueries too.
+  * The name of a source is its outermost alias below the next join: in
+  * `FROM (SELECT ... FROM e) x JOIN ...` that is `x`. A source object that occurs in the plan
+  * several times, under different aliases, gets no name. Views of a session share their plans:
+  * names recorded by another query are replaced, in subqueries too.
   */
 private[spark] object RelationNames {
 

@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.util.DateTimeConstants.{MICROS_PER_DAY, MIC
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.CalendarInterval
 
-/** An expression as a time column, and how far from it the expression can be: `column + least <=
-  * value <= column + most`.
+/** An expression as a time column, and how far from it the expression can be:
+  * `column + least <= value <= column + most`.
   *
   * {{{
   * a.ts + INTERVAL '1' HOUR         a.ts, 1 hour, 1 hour
