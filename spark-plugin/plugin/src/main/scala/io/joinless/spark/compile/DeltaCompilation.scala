@@ -12,17 +12,20 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.SparkMembers
 
-/** A query with what asks for its changes compiled, in the settings of its session, whatever thread asks for it. */
+/** Compiles the parts of a query that request its changes, with the settings of its session,
+  * whichever thread calls.
+  */
 object DeltaCompilation {
 
-  /** The plan with its deltas compiled; an error says why that cannot be.
+  /** The plan with its deltas compiled; an error says why that is not possible.
     *
-    * @param recorded the blocks that the query's checkpoint holds; asked only where settings would refuse, or decide
+    * @param recorded the blocks in the query's checkpoint; read only where settings would refuse,
+    *   or decide
     */
   def apply(session: SparkSession, analyzed: LogicalPlan, recorded: => Option[Seq[BlockShape]] = None): LogicalPlan =
     attempt(session, analyzed, recorded).fold(reason => throw refused(reason), identity)
 
-  /** The plan to be looked at: compiled where that can be, else as it is. */
+  /** The plan for inspection: compiled where possible, else unchanged. */
   def shown(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
     try attempt(session, analyzed).getOrElse(analyzed)
     catch { case _: JoinlessAnalysisException => analyzed }
@@ -30,7 +33,9 @@ object DeltaCompilation {
   def refused(reason: Reason): JoinlessAnalysisException =
     JoinlessErrors.deltasNotRewritten(reason.code.name, reason.sentence, reason.advice)
 
-  /** The plan with its deltas compiled, or why one of them cannot be. A plan without marks is itself. */
+  /** The plan with its deltas compiled, or why one of them cannot be. A plan without marks is
+    * unchanged.
+    */
   def attempt(
       session: SparkSession,
       analyzed: LogicalPlan,
@@ -43,7 +48,9 @@ object DeltaCompilation {
         case None => Inspection.within(session)(compiler(session, recorded)(analyzed))
       }
 
-  /** The reason with what the user can ask for instead of a plain query whose results are dropped as late: in final rows, and in changes, none is. */
+  /** The reason, followed by what the user can request instead of a plain query whose results are
+    * dropped as late: among final rows, and among changes, none is dropped.
+    */
   def offering(session: SparkSession, analyzed: LogicalPlan, reason: Reason): Reason = {
     def can(form: DeltaForm) =
       try attempt(session, Changes.markedUnchecked(analyzed, form)).isRight
@@ -63,9 +70,10 @@ object DeltaCompilation {
     }
   }
 
-  /** A plain query in append mode with its trees of joins that wait compiled ([[OuterJoins]]); a tree that Spark keeps says why.
+  /** A plain query in append mode whose trees of waiting joins are compiled ([[OuterJoins]]); a
+    * tree that runs in Spark records why.
     *
-    * @param run what its checkpoint holds
+    * @param run the contents of its checkpoint
     */
   def plain(session: SparkSession, analyzed: LogicalPlan, run: => RunState): LogicalPlan = {
     val conf = Inspection.conf(session)
@@ -97,8 +105,8 @@ object DeltaCompilation {
     }.flatMap(plan => Either.cond(begun.forall(holds(_, plan)), plan, Reason(Reason.ExistingSparkState)))
   }
 
-  /** Whether a checkpoint was begun with a compiled tree, as far as names of relations tell: what else differs is said where shapes are
-    * compared.
+  /** Whether a checkpoint was begun with a compiled tree, as far as names of relations show; other
+    * differences are reported where shapes are compared.
     */
   private def holds(run: RunState.Decided, tree: LogicalPlan): Boolean = {
     def names(shape: BlockShape) = shape.relations.map(_.name)
@@ -106,11 +114,13 @@ object DeltaCompilation {
     tree.exists { case join: JoinFreeJoin => blocks(names(join.shape)); case _ => false } || run.some && run.groups.nonEmpty
   }
 
-  /** The columns by which all rows of a query's result differ; none where the query does not say so. */
+  /** A unique key of a query's result; none where the query does not imply one. */
   def key(session: SparkSession, analyzed: LogicalPlan): Seq[Attribute] =
     Inspection.within(session)(compiler(session, None).key(analyzed).getOrElse(Nil))
 
-  /** @param isPlain its rows are those of Spark's own joins, made with all rules of the optimizer */
+  /** @param isPlain its rows are those of Spark's own joins, computed with all rules of the
+    *   optimizer
+    */
   private def compiler(
       session: SparkSession,
       recorded: => Option[Seq[BlockShape]],

@@ -61,24 +61,29 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   WithCTE
 }
 
-/** Turns a query of which changes are asked into operators that keep its result, once for all batches.
+/** Turns a query whose changes are requested into operators that maintain its result, once for all
+  * batches.
   *
-  *   1. Each stream of the query, with its watermarks, becomes an opaque [[StreamRef]]; a changelog is a stream.
-  *   1. Spark's own optimizer works on this template: it pushes filters, prunes columns, and stops where blocks are
-  *      rewritten (`optimize`).
-  *   1. From below, each GROUP BY becomes a node that keeps groups ([[GroupCompiler]]), and for all that stands above a stream of
-  *      changes, as a changelog is.
-  *   1. What is left is read as a block by the same rules as a plain query's ([[ExtractJoinBlock]], [[Eligibility]]), from one
-  *      relation on; [[DeltaScope]] says what else may stand in it. Rows of which nothing must be stored pass through as they are.
-  *   1. The streams go back, a changelog's with the weight of each row behind the stored columns.
+  *   1. Each stream of the query, with its watermarks, becomes an opaque [[StreamRef]]; a changelog
+  *      is a stream.
+  *   1. Spark's own optimizer runs on this template: it pushes filters, prunes columns, and stops
+  *      where blocks are rewritten (`optimize`).
+  *   1. From below, each GROUP BY becomes a stateful node ([[GroupCompiler]]), which is a stream of
+  *      changes to all operators above, as a changelog is.
+  *   1. The remaining plan is read as a block by the same rules as a plain query's
+  *      ([[ExtractJoinBlock]], [[Eligibility]]), from one relation on; [[DeltaScope]] says what
+  *      else may stand in it. Rows of which nothing must be stored pass through unchanged.
+  *   1. The streams replace their references; a changelog's stream has the weight of each row after
+  *      the stored columns.
   *
-  * What a batch brings cannot change the block any more. Expressions of the current time are hidden from the optimizer,
-  * which would put its own time there.
+  * From then on no batch can change the block. Expressions of the current time are hidden from the
+  * optimizer, which would fold them to its own time.
   *
   * @param texts how expressions are recorded for readers of the checkpoint
-  * @param recorded the blocks that the query's checkpoint holds: they go on, and settings that decide on new ones do not count. None
-  *   where it holds none
-  * @param optimize runs Spark's optimizer on a template, up to where blocks are rewritten in a batch
+  * @param recorded the blocks in the query's checkpoint: they continue, and settings that decide on
+  *   new blocks do not apply to them. None where the checkpoint has none
+  * @param optimize runs Spark's optimizer on a template, up to where blocks are rewritten in a
+  *   batch
   */
 final class DeltaCompiler(
     conf: JoinlessConf,
@@ -104,7 +109,7 @@ final class DeltaCompiler(
     }
   }
 
-  /** A query of whose rows, which only come, each is told once it is final.
+  /** Compiles a query whose rows are only inserted so that each row is emitted once it is final.
     *
     * @param needed its columns that are needed, in its order
     */
@@ -115,7 +120,7 @@ final class DeltaCompiler(
       .map(Project(needed, _))
   }
 
-  /** The columns by which all rows of a query's result differ, where the query says so ([[ResultKey]]). */
+  /** A unique key of a query's result, where the query implies one ([[ResultKey]]). */
   def key(query: LogicalPlan): Option[Seq[Attribute]] = {
     val plan = optimize(FirstRows.in(templateOf(DeltaCompiler.inlined(query), new Streams)))
     ResultKey(plan).map(_.map(k => query.output(plan.output.indexWhere(_.exprId == k.exprId))))
@@ -153,7 +158,7 @@ final class DeltaCompiler(
       }
     }
 
-  /** The optimized template; what joins bring that stand in the place of subqueries is optimized, too. */
+  /** The optimized template; the plans of the joins that replace subqueries are optimized, too. */
   private def optimized(template: LogicalPlan): LogicalPlan = {
     val first = named(FirstRows.in(template))
     FirstRows.in(if (Subqueries.has(first)) named(FirstRows.in(Subqueries.joined(first))) else first)
@@ -162,7 +167,9 @@ final class DeltaCompiler(
   private def named(template: LogicalPlan): LogicalPlan =
     MadeNames.replaced(WrongRules.replaced(optimize(template)))
 
-  /** The plan with a stream of changes in the place of each GROUP BY, and of what stands below a join and is no rows of a stream. */
+  /** The plan in which a stream of changes replaces each GROUP BY, and each side of a join that is
+    * more than rows of a stream.
+    */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
     def replaced(part: LogicalPlan)(stream: Either[Reason, LogicalPlan]): LogicalPlan =
@@ -178,7 +185,7 @@ final class DeltaCompiler(
         replaced(aggregate)(groups(aggregate, streams))
       case StoredInput(child) if reason.isEmpty => replaced(child)(stored(child, streams))
       case union: Union if reason.isEmpty && union.exists(expires(_, streams)) =>
-        // rows of its other parts have no such time: those that expire are changes for it
+        // rows of the other parts have no such time: the union reads rows that expire as changes
         val isStream = !isRowWise(union, streams)
         union.withNewChildren(union.children.map { part =>
           if ((isStream || Streams.isLinear(part)) && part.exists(expires(_, streams)))
@@ -196,7 +203,7 @@ final class DeltaCompiler(
     case _ => false
   }
 
-  /** A union with joins in it, explode, ROLLUP and the like. */
+  /** Whether it is a union with joins in it, explode, ROLLUP and the like. */
   private def isNoStream(plan: LogicalPlan, streams: Streams): Boolean = plan match {
     case union: Union => union.children.exists(part => ExtractJoinBlock.holdsBlock(part) || isNoStream(part, streams))
     case Project(_, child) => isNoStream(child, streams)
@@ -222,7 +229,7 @@ final class DeltaCompiler(
   /** The changes of the rows of a plan without groups. */
   private def rows(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] =
     passing(plan, streams, consumer).map(Right(_)).getOrElse(plan match {
-      case LocalRelation(output, Seq(), true, _) => Right(streams.none(output)) // all that LIMIT 0 leaves
+      case LocalRelation(output, Seq(), true, _) => Right(streams.none(output)) // left by LIMIT 0
       case union: Union if isRowWise(union, streams) => united(union, streams, consumer.ofRows)
       case expand: Expand if isRowWise(expand, streams) =>
         rows(expand.child, streams, consumer.ofRows).map(rows => streams.windowsInTime(rows.expand(expand), expand))
@@ -237,8 +244,9 @@ final class DeltaCompiler(
       case _ => block(plan, streams, consumer)
     })
 
-  /** Whether a plan treats rows one by one above what joins or groups: a union of which a part does so, ROLLUP and the like, explode, or
-    * what is made of these. A union of streams is a stream.
+  /** Whether a plan processes rows one by one above joins or groups: a union of which a part does
+    * so, ROLLUP and the like, explode, or a projection or filter of these. A union of streams is a
+    * stream.
     */
   private def isRowWise(plan: LogicalPlan, streams: Streams): Boolean = plan match {
     case union: Union =>
@@ -260,8 +268,9 @@ final class DeltaCompiler(
     refused.headOption.toLeft(WeightedRows.united(union, parts))
   }
 
-  /** The rows of a plan of which nothing must be stored: projections and conditions on groups, whose changes fit what was told
-    * before; or, below a GROUP BY, on rows that only come and of which none is late, or whose groups say which are.
+  /** The rows of a plan of which nothing must be stored: projections and conditions on groups,
+    * whose changes agree with what was emitted before; or, below a GROUP BY, on insert-only rows
+    * none of which is late, or for which the groups decide which are late.
     */
   private def passing(plan: LogicalPlan, streams: Streams, consumer: Consumer): Option[WeightedRows] = {
     val refs = plan.collect { case ref: StreamRef => ref }
@@ -294,7 +303,8 @@ final class DeltaCompiler(
     _ <- new DeltaScope(streams.isChangelog, streams.expiry(_).isDefined)(asWritten).toLeft(())
     _ <- (if (streams.closing) Finality.refused(asWritten, streams) else None).toLeft(())
     closed = layoutOf(asWritten, streams)
-    // Spark cannot run it either: a cycle is opened, and what closes it is checked on each result
+    // Spark cannot run a cycle either: it is opened, and the condition that closes it is checked on
+    // each result
     layout = GyoReduction.reduce(closed.hypergraph).fold(
       cycle => layoutOf(WaysOutOfCycles.opened(asWritten, cycle), streams),
       _ => closed
@@ -308,12 +318,13 @@ final class DeltaCompiler(
     if (streams.closing) streams.metForEver = streams.metForEver.orElse(Finality.metForEver(layout, streams))
     // counts would keep all rows
     val form = consumer.demand.filterNot(_ => streams.closing).fold(forms.enumerated(layout)) { demand =>
-      // a plain query counts equal results in update mode that one whose changes are asked need not count
+      // a plain query counts equal results in update mode; a query whose changes are requested need
+      // not
       forms.of(layout, Seq(demand, demand.copy(once = false)).distinct, recorded.getOrElse(Nil))
     }
     val template = block.leaves.indices.map(i => form.rewrite.scan(i, form.layout.block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
-      // each batch merges the scans
+      // the scans are merged in each batch
       Scan(if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.appended(scan), Seq(i))
     }
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
@@ -321,7 +332,7 @@ final class DeltaCompiler(
     val zone = template.map(streams.zonesOfChangelogs).reduce(TimeZones.both)
     val before = shape.filteredBefore(template.map(streams.filtersOfChangelogs))
     val filtered = before.copy(meaning = before.meaning.map { m =>
-      // below groups and joins, columns of results go by their names
+      // below groups and joins, columns of results are matched by name
       val known = if (consumer.isResult) Nil else recorded.toSeq.flatten.flatMap(_.meaning).map(_.values)
       val values = known.find(_ == m.values).orElse(known.find(_.sorted == m.values.sorted)).getOrElse(m.values)
       m.copy(values = values, zone = TimeZones.both(m.zone, zone))
@@ -348,7 +359,7 @@ final class DeltaCompiler(
     ).copy(forgets = streams.closing, sorts = if (streams.closing) Some(Finality.sorts(block, streams)) else None)
   }
 
-  /** The plan in which projections hand on the times by which rows of streams go. */
+  /** The plan in which projections pass on the times by which rows of streams expire. */
   private def withTimes(plan: LogicalPlan, streams: Streams): LogicalPlan = {
     val times = plan.collect { case ref: StreamRef => streams.expiry(ref).map(_.column) }.flatten
     if (times.isEmpty) plan
@@ -359,17 +370,18 @@ final class DeltaCompiler(
   }
 }
 
-/** Who takes the changes of rows.
+/** The consumer of the changes of rows.
   *
-  * @param isResult nothing with state stands above them: then rows are stored, for the complete result
-  * @param demand what is needed of rows that are added up; None where equal rows are told one by one
+  * @param isResult no stateful operator stands above: then rows are stored, for the complete result
+  * @param demand what is needed of rows that are added up; None where equal rows are emitted one by
+  *   one
   */
 sealed abstract private class Consumer(val isResult: Boolean, val demand: Option[Demand]) {
 
-  /** Windows are computed for rows that are there. */
+  /** The consumer for the input of a window: windows read the rows themselves. */
   def ofWindows: Consumer = if (isResult) this else Consumer.Block
 
-  /** Rows are made one by one of others, which it takes. */
+  /** The consumer for the input of an operator that makes its rows one by one from input rows. */
   def ofRows: Consumer = this
 }
 
@@ -386,25 +398,25 @@ object DeltaCompiler {
   private[compile] def inlined(plan: LogicalPlan): LogicalPlan =
     if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
 
-  /** Whether the plan asks for changes, or reads a changelog. */
+  /** Whether the plan requests changes, or reads a changelog. */
   def hasMarks(plan: LogicalPlan): Boolean =
     plan.exists(node => node.isInstanceOf[Changelog] || node.isInstanceOf[DeltaOutput])
 
-  /** Whether the plan reads a changelog outside of what asks for changes. */
+  /** Whether the plan reads a changelog where no changes are requested. */
   def reads(plan: LogicalPlan): Boolean = plan match {
     case _: Changelog => true
     case _: DeltaOutput => false
     case other => other.children.exists(reads)
   }
 
-  /** Sessions of rows that are close in time are no groups of equal rows. */
+  /** Refuses sessions: rows that are close in time are not groups of equal rows. */
   private def sessions(plan: LogicalPlan): Option[Reason] =
     plan.collectFirstWithSubqueries {
       case node if node.output.exists(_.metadata.contains(SessionWindow.marker)) =>
         Reason.of(Reason.UnsupportedAggregate, "function" -> "session_window")
     }
 
-  /** What `incrementalEnumerate` put there: the query, the form, and the columns that come out. */
+  /** The nodes of `incrementalEnumerate`: the query, the form, and the output columns. */
   object Mark {
     def unapply(plan: LogicalPlan): Option[(LogicalPlan, DeltaForm, Seq[Attribute])] = plan match {
       case Project(list, DeltaOutput(query)) =>
@@ -421,7 +433,7 @@ object DeltaCompiler {
 
   private def hideTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressionsWithSubqueries(hiding)
 
-  /** The expression with times of the query at hand marked. */
+  /** The expression in which expressions of the current time are deferred. */
   private[compile] def deferred(expression: Expression): Expression = expression.transform(hiding)
 
   private def hiding: PartialFunction[Expression, Expression] = { case e if Conditions.isTime(e) => Deferred(e) }

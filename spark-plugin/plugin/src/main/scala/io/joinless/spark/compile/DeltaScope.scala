@@ -6,11 +6,12 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical._
 
-/** What may stand in a query of which changes are asked, as far as join trees do not decide it.
+/** The operators that may stand in a query whose changes are requested, as far as join trees do not
+  * decide it.
   *
-  * Below the joins: projections, filters and unions of streams, and joins with static tables. Where a changelog takes part,
-  * a row must meet the same query when it is deleted as when it was inserted: nothing random, nothing that changes with time
-  * or with a table that is read beside the stream.
+  * Below the joins these are projections, filters and unions of streams, and joins with static
+  * tables. Where the block reads a changelog, a delete must be evaluated as its insert was: nothing
+  * may be random, or change with time or with a table that is read together with the stream.
   */
 final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expires: StreamRef => Boolean) {
 
@@ -56,7 +57,7 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
 
   private def refs(leaf: LogicalPlan): Seq[StreamRef] = leaf.collect { case ref: StreamRef => ref }
 
-  /** Rows that expire beside others, which would need a time, too. */
+  /** Why rows that expire cannot be in a union with others, which would need a time, too. */
   private def mixed(leaves: Seq[LogicalPlan]): Option[Reason] =
     leaves.find(leaf => refs(leaf).size > 1 && refs(leaf).exists(expires))
       .map(_ => Reason.of(Reason.UnsupportedOperator, "operator" -> "UNION of rows that expire"))
@@ -75,7 +76,9 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
 
 private[compile] object DeltaScope {
 
-  /** Whether rows may be deleted that met these projections and conditions: a delete meets them as its insert did. */
+  /** Whether rows that passed these projections and conditions may be deleted: a delete is
+    * evaluated as its insert was.
+    */
   def passes(plan: LogicalPlan): Boolean = changing(plan.collect { case node => node.expressions }.flatten).isEmpty
 
   /** Why an expression cannot stand where rows are deleted. */
@@ -87,9 +90,9 @@ private[compile] object DeltaScope {
       .orElse(currentTime.headOption.map(e => Reason.of(Reason.TimeDependentExpression, "expression" -> Names.of(e))))
   }
 
-  /** Which of them is another one whenever it is evaluated.
+  /** Which of them has a different value at each evaluation.
     *
-    * @param but an expression that counts as none
+    * @param but an expression that does not count
     */
   def random(expressions: Seq[Expression], but: Expression => Boolean = _ => false): Option[Reason] =
     expressions.flatMap(_.collectFirst {

@@ -5,13 +5,14 @@ import io.joinless.spark.rules.Names
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical._
 
-/** Changelogs whose rows expire: the mark of `expire` stands above that of `changelog`, and projections, conditions and watermarks at
-  * most between them. One mark takes the place of both, and what stands between handles changes then. So it must meet a delete as it met
-  * the insert.
+/** Changelogs whose rows expire: the mark of `expire` stands above that of `changelog`, with at
+  * most projections, conditions and watermarks between them. One mark replaces both, and the
+  * operators between them then process changes. So they must treat a delete as they treated its
+  * insert.
   */
 private[compile] object ExpiringChangelogs {
 
-  /** The stream with one mark; as it is, where it has one or none. */
+  /** The stream with one mark; unchanged where it has one or none. */
   def merged(stream: LogicalPlan): Either[Reason, LogicalPlan] = stream match {
     case changelog: Changelog if changelog.expiry.isDefined && marked(changelog.child) =>
       weighted(changelog.child).map { changes =>

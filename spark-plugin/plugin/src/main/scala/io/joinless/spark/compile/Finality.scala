@@ -19,16 +19,21 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, IsNotNull, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Union}
 import org.apache.spark.sql.types.{MetadataBuilder, TimestampType}
 
-/** When rows of a result are final, where they are told once (`emit = "on_close"`).
+/** When rows of a result are final, where they are emitted once (`emit = "on_close"`).
   *
-  * All rows only come. Those of a join are final when they come. A group is when the watermark has reached a time that all of its rows
-  * have, and none comes any more that is as old:
+  * All rows are only inserted. Rows of a join are final at once. A group is final once the
+  * watermark has passed its event time: a time that all of its rows have, and below which no later
+  * row can be:
   * {{{
-  * SELECT window(ts, '1 hour') AS w, COUNT(*) FROM clicks GROUP BY w            rows are late once W has reached ts
-  * SELECT window(a.ts, '1 hour') AS w, COUNT(*) FROM a JOIN b ON a.k = b.k      if b.ts <= a.ts + c: then no row of a is joined any more
-  *   AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' DAY GROUP BY w               once W has reached a.ts + c, so W - c is what groups see
+  * SELECT window(ts, '1 hour') AS w, COUNT(*) FROM clicks GROUP BY w
+  *     rows are late once W has reached ts
+  * SELECT window(a.ts, '1 hour') AS w, COUNT(*) FROM a JOIN b ON a.k = b.k
+  *   AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' DAY GROUP BY w
+  *     if b.ts <= a.ts + c: then no row of a is joined any more once W has reached a.ts + c,
+  *     so W - c is the watermark of the groups
   * }}}
-  * So a GROUP BY needs such a time among its columns, the rows of a join of which it is a bound in time ([[EventTimes]]).
+  * So a GROUP BY needs such a time among its columns; for a join it must bound the times of all
+  * joined rows ([[EventTimes]]).
   */
 private[compile] object Finality {
 
@@ -38,7 +43,9 @@ private[compile] object Finality {
       never(s"rows of ${leaf.name} can be deleted", "Ask for all changes, by incrementalEnumerate().")
     }
 
-  /** The plan of a query's rows in which the operators say to what stands above, and is not ours, by how much times of their rows lag behind. */
+  /** The plan in which the topmost of our operators report, to the operators of Spark above, by how
+    * much the times of their rows lag behind.
+    */
   def lagging(plan: LogicalPlan, lags: Iterable[Long]): LogicalPlan = {
     def top(plan: LogicalPlan): LogicalPlan = plan match {
       case join: JoinFreeJoin => join.copy(lag = lags.max)
@@ -48,7 +55,9 @@ private[compile] object Finality {
     if (lags.isEmpty) plan else top(plan)
   }
 
-  /** The block in which a column of a leaf is marked as an event time exactly where it is a time that closes. Those of groups are never NULL. */
+  /** The block in which a column of a leaf is marked as an event time exactly where it is a closing
+    * time. Those of groups are never NULL.
+    */
   def timed(block: JoinBlock, streams: Streams): JoinBlock = block.copy(leaves = block.leaves.map { leaf =>
     val refs = leaf.plan.collect { case ref: StreamRef => ref }
     val times = streams.times(leaf.plan)
@@ -65,7 +74,9 @@ private[compile] object Finality {
     })
   })
 
-  /** Per leaf, the sorts of its rows: those of a union, such as the rows of an outer join's right side and NULLs in the place of partners. */
+  /** Per leaf, the kinds of its rows: those of a union, such as the rows of an outer join's right
+    * side and the NULLs for rows without a match.
+    */
   def sorts(block: JoinBlock, streams: Streams): IndexedSeq[IndexedSeq[SortOfRows]] = block.leaves.map { leaf =>
     val parts = leaf.plan match {
       case union: Union => union.children.toIndexedSeq
@@ -91,7 +102,7 @@ private[compile] object Finality {
     )
   }
 
-  /** The columns of a query's rows that are times and close by nothing.
+  /** The columns of a query's rows that are times and by which nothing closes.
     *
     * @param output the query's columns
     */
@@ -100,7 +111,9 @@ private[compile] object Finality {
     i <- output.indices if Conditions.isEventTime(output(i)) && !rows.times.contains(i)
   } yield UnboundedTime(i, met)
 
-  /** A relation of a block whose rows have a time that the block shows, and can be joined for ever, if there is one. */
+  /** A relation of a block whose rows have a projected time and whose matches are unbounded, if
+    * there is one.
+    */
   def metForEver(layout: BlockLayout, streams: Streams): Option[MetForEver] = {
     val leaves = layout.block.leaves
     def times(leaf: Leaf) = for {
@@ -114,7 +127,7 @@ private[compile] object Finality {
     }
   }
 
-  /** The grouping columns by which groups close, and how far behind them, or why they never do. */
+  /** The grouping columns by which groups close, with their lags, or why groups never close. */
   def closes(
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,
@@ -122,7 +135,7 @@ private[compile] object Finality {
       purpose: Option[GroupCompiler.Purpose]
   ): Either[Reason, IndexedSeq[TimeSpec]] = {
     val keys = EventTimes.in(grouping.keys, rows.lag(grouping.child)).toIndexedSeq.sorted.map((TimeSpec(_, _)).tupled)
-    // what is told with its first row needs no end: its groups stay
+    // groups that are emitted with their first row need not close: they stay
     if (keys.nonEmpty || grouping.functions.isEmpty && grouping.keys.nonEmpty) Right(keys)
     else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
       val groups = purpose.map(_.tells).getOrElse(
@@ -140,9 +153,11 @@ private[compile] object Finality {
     })
   }
 
-  /** What a condition lacks by which rows have partners: a bound, or the watermark of a time that it compares. */
+  /** Advice on a semi, anti or outer join whose condition is not bounded in time: it lacks a bound,
+    * or the watermark of a time that it compares.
+    */
   private def ofPartners(grouping: GroupCompiler.Grouping): String = {
-    // a computed column has the text of what it is as its name
+    // the name of a computed column is the text of its expression
     val (missing, times) =
       grouping.keys.filter(_.dataType == TimestampType).partition(_.name == Literal(null, TimestampType).sql)
     val compared = times.map(_.toAttribute)

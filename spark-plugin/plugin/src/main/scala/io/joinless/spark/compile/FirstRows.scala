@@ -3,9 +3,11 @@ package io.joinless.spark.compile
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 
-/** In a template: the rows of `child` in an order, without the first `skip` of them, and at most `most` of the others. It stands for LIMIT,
-  * OFFSET and ORDER BY, into which Spark's optimizer must not look: it moves a projection below a LIMIT, and makes a join of the subquery in
-  * it, below which it finds the order needless (seen on 4.2.0, where batch SQL returns other rows than the first ones).
+/** In a template: the rows of `child` in an order, without the first `skip` of them, and at most
+  * `most` of the others. It stands for LIMIT, OFFSET and ORDER BY, which Spark's optimizer must not
+  * see: it moves a projection below a LIMIT, and makes a join of the subquery in it, below which it
+  * removes the order as redundant (seen on 4.2.0, where batch SQL returns other rows than the first
+  * ones).
   */
 final private[compile] case class FirstRows(
     order: Seq[SortOrder],
@@ -16,7 +18,7 @@ final private[compile] case class FirstRows(
 
   override def output: Seq[Attribute] = child.output
 
-  /** All rows come, and only their order matters. */
+  /** All rows are returned; only their order matters. */
   def isAll: Boolean = skip == 0 && most.isEmpty
 
   override protected def withNewChildInternal(newChild: LogicalPlan): FirstRows = copy(child = newChild)
@@ -24,10 +26,12 @@ final private[compile] case class FirstRows(
 
 private[compile] object FirstRows {
 
-  /** The plan with these nodes; without orders that decide on no rows. Not in correlated subqueries, which Spark must know. */
+  /** The plan with these nodes, without orders that do not affect which rows are returned.
+    * Correlated subqueries are unchanged, as Spark must recognize them.
+    */
   def in(plan: LogicalPlan): LogicalPlan = in(plan, ordered = false)
 
-  /** @param ordered what stands above relies on the order */
+  /** @param ordered the operators above rely on the order */
   private def in(plan: LogicalPlan, ordered: Boolean): LogicalPlan = plan match {
     case static if !static.isStreaming => static
     case _: GlobalLimit | _: LocalLimit | _: Offset =>
@@ -45,9 +49,9 @@ private[compile] object FirstRows {
     case s: SubqueryExpression if !s.isCorrelated && !s.isInstanceOf[LateralSubquery] => s.withNewPlan(in(s.plan))
   }
 
-  /** Which rows of all come out.
+  /** The rows that a plan returns.
     *
-    * @param lists what is made of them, from the last projection on
+    * @param lists the projections above them, from the last one on
     */
   final private case class Cut(
       rows: LogicalPlan,
@@ -57,8 +61,8 @@ private[compile] object FirstRows {
       lists: List[Seq[NamedExpression]] = Nil
   )
 
-  /** Limits, offsets and projections come in any order above the rows, or above their order. Spark puts local limits where they do not
-    * decide on the rows.
+  /** Limits, offsets and projections can stand in any sequence above the rows, or above their
+    * order. Spark uses local limits where they do not decide which rows are returned.
     */
   private def of(plan: LogicalPlan): Cut = plan match {
     case GlobalLimit(Number(n), child) =>

@@ -12,19 +12,19 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types._
 
-/** Turns a GROUP BY (or a DISTINCT) over weighted rows into a node that keeps groups ([[Groups]]).
+/** Turns a GROUP BY (or a DISTINCT) over weighted rows into a stateful node ([[Groups]]).
   *
-  * Arguments of functions become columns: a function counts or sums those that are not NULL, so a FILTER is a condition on the
-  * argument, and COUNT of several columns counts where none is NULL.
+  * Arguments of functions become columns: a function counts or sums those that are not NULL, so a
+  * FILTER is a condition on the argument, and COUNT of several columns counts where none is NULL.
   */
 private[compile] object GroupCompiler {
 
-  /** What an [[Aggregate]] that the query does not have is for; for explain. */
+  /** The purpose of an [[Aggregate]] that the query does not have; for explain. */
   val purpose: TreeNodeTag[Purpose] = TreeNodeTag[Purpose]("joinless.purpose")
 
   /** @param text for explain
-    * @param tells what a group tells
-    * @param isOfPartners whether a row has a partner
+    * @param tells what a group emits
+    * @param isOfPartners whether a row has a match
     */
   final case class Purpose(text: String, tells: String, isOfPartners: Boolean)
 
@@ -32,10 +32,10 @@ private[compile] object GroupCompiler {
     def partners(text: String): Purpose = Purpose(text, "whether a row has a partner", isOfPartners = true)
   }
 
-  /** A GROUP BY that can be kept.
+  /** A GROUP BY whose groups can be maintained.
     *
     * @param keys the grouping columns
-    * @param results what the query selects, over `keys` and the functions' result attributes
+    * @param results the select list, over `keys` and the functions' result attributes
     */
   final case class Grouping(
       keys: Seq[NamedExpression],
@@ -44,13 +44,14 @@ private[compile] object GroupCompiler {
       child: LogicalPlan
   ) {
 
-    /** What the node yields, but for the weight. */
+    /** The output of the node, without the weight. */
     val output: Seq[Attribute] = keys.map(_.toAttribute) ++ functions.map(_.resultAttribute)
   }
 
   def grouping(aggregate: Aggregate): Either[Reason, Grouping] = aggregate match {
     case PhysicalAggregation(keys, functions, results, child) =>
-      // of the function itself Spark says where it depends on the order of rows, which here is always the same
+      // only arguments count: Spark calls functions random that depend on the order of rows, which
+      // here is fixed
       val expressions = keys ++ functions.flatMap(f => f.aggregateFunction.children ++ f.filter)
       keys.find(key => !KeyBytes.groupable(key.dataType))
         .map(unsupportedKey(_, child))
@@ -65,7 +66,9 @@ private[compile] object GroupCompiler {
   private def unsupportedKey(key: Expression, child: LogicalPlan): Reason =
     Reason.of(Reason.UnsupportedGroupKey, "key" -> Names.of(written(key, child)), "type" -> key.dataType.sql)
 
-  /** A grouping column as the query has it: in the place of a map Spark has a column of its own, the sorted map. */
+  /** A grouping column as the query has it: in place of a map Spark has a column of its own, the
+    * sorted map.
+    */
   private def written(key: Expression, child: LogicalPlan): Expression = LeafSource(child).resolve(key) match {
     case sorted if !sorted.exists(_.isInstanceOf[MapSort]) => key
     case MapSort(MapFromArrays(MapKeys(map), _)) => map
@@ -81,7 +84,9 @@ private[compile] object GroupCompiler {
     case None => Reason.of(Reason.UnsupportedAggregate, "function" -> Names.of(f))
   }
 
-  /** The type of the function's values, where they are told apart by bytes that equal values need not share. */
+  /** The type of the function's values, where they are distinguished by bytes but equal values can
+    * differ in their bytes.
+    */
   private def ofBytes(f: AggregateExpression): Option[DataType] = f.aggregateFunction match {
     case function @ (_: Min | _: Max) if !KeyBytes.comparable(function.dataType) => Some(function.dataType)
     case function if f.isDistinct => function.children.map(_.dataType).find(!KeyBytes.groupable(_))
@@ -99,13 +104,13 @@ private[compile] object GroupCompiler {
     case _ => false
   }
 
-  /** Whether a function over equal rows is that over one of them. */
+  /** Whether a function over equal rows equals the function over one of them. */
   def countsOnce(f: AggregateExpression): Boolean = f.isDistinct || (f.aggregateFunction match {
     case _: Min | _: Max | _: AnyOf => true
     case _ => false
   })
 
-  /** What is needed of the rows of a grouping. */
+  /** The demand of a grouping on its rows. */
   def demand(grouping: Grouping): Demand =
     FunctionArguments.demand(grouping.functions.forall(countsOnce), keys(grouping), grouping.functions)
 
@@ -119,7 +124,8 @@ private[compile] object GroupCompiler {
   }
 
   /** @param rows the changes of the grouping's child
-    * @param closes keys that are times that close, and how far behind them, where groups are told once they are final
+    * @param closes keys that are closing times, with their lags, where groups are emitted once they
+    *   are final
     */
   def groups(grouping: Grouping, rows: WeightedRows, closes: IndexedSeq[TimeSpec]): Groups = {
     def own(e: Expression): Expression = rows.own(e, grouping.child)
@@ -131,7 +137,7 @@ private[compile] object GroupCompiler {
       a.filter(_ => takesSums(f)).flatMap(rows.sumOf(asked, _))
     }
     val columns = keys.zipWithIndex.map { case ((text, value), i) =>
-      // computed where the rows are stored, it is a column here
+      // a key that is computed where the rows are stored is a column here
       val key = rows.keys.lift(i).flatten.fold(own(value))(rows.plan.output)
       Alias(KeyBytes.stored(key), text)()
     } ++
@@ -186,7 +192,7 @@ private[compile] object GroupCompiler {
       GroupFunction(bound.asInstanceOf[AggregateFunction], at)
   }
 
-  /** @param retractable rows can go */
+  /** @param retractable rows can be deleted */
   private def spec(
       f: AggregateExpression,
       argument: Option[Expression],

@@ -7,10 +7,14 @@ import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
-/** Where the values of a plan's columns come from: the least part of the plan that has at least these values. */
+/** The source of the values of a plan's columns: the smallest part of the plan that has at least
+  * these values.
+  */
 private[compile] object KeySource {
 
-  /** The part of `plan`, and what `values` are over it. Each row of `plan` has its values in some row of the part. */
+  /** The part of `plan`, and `values` as expressions over it. The values of each row of `plan`
+    * occur in some row of the part.
+    */
   def apply(plan: LogicalPlan, values: Seq[Expression]): (LogicalPlan, Seq[Expression]) = plan match {
     case _ if !plan.exists(node => node.isInstanceOf[Join] || node.isInstanceOf[Aggregate]) => (plan, values)
     case Project(list, child) if list.forall(_.deterministic) =>
@@ -27,17 +31,17 @@ private[compile] object KeySource {
     case _ => (plan, values)
   }
 
-  /** The same of values that may fail, so they are computed for no other rows than those of `plan`. */
+  /** The same for values that may fail: they are computed for rows of `plan` only. */
   def ofSameRows(plan: LogicalPlan, values: Seq[Expression]): (LogicalPlan, Seq[Expression]) = plan match {
     case Project(list, child) if list.forall(_.deterministic) => ofSameRows(child, below(list, values))
     case join: Join if join.getTagValue(keepsLeft).isDefined && has(join.left, values) => ofSameRows(join.left, values)
     case _ => (plan, values)
   }
 
-  /** On an inner join that takes the place of an outer one: each row of its left side is in its result. */
+  /** Set on an inner join that replaces an outer one: its result has each row of its left side. */
   val keepsLeft: TreeNodeTag[Unit] = TreeNodeTag[Unit]("joinless.keepsLeft")
 
-  /** Whether the values come from one input of the joins in `plan`: joining by them makes no cycle. */
+  /** Whether one input of the joins in `plan` has the values: joining by them makes no cycle. */
   def isOneRelation(plan: LogicalPlan, values: Seq[Expression]): Boolean = plan match {
     case Project(list, child) => isOneRelation(child, below(list, values))
     case Filter(_, child) => isOneRelation(child, values)
@@ -45,7 +49,7 @@ private[compile] object KeySource {
     case _ => true
   }
 
-  /** Values over a projection, over what is projected. */
+  /** Values over a projection, as expressions over the projection's input. */
   private def below(list: Seq[NamedExpression], values: Seq[Expression]): Seq[Expression] = {
     val meaning = list.collect { case a: Alias => a.exprId -> a.child }.toMap
     values.map(_.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) })

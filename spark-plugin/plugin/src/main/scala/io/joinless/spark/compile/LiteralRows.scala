@@ -7,16 +7,21 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types.{ArrayType, BooleanType, StructType}
 
-/** Literals in a UNION with streams, or joined to a changelog: rows that are there from the first batch on, and never go.
-  * {{{ VALUES (1, 'a'), (2, 'b')  =  SELECT inline(array((1, 'a'), (2, 'b'))) FROM (SELECT COUNT(*) FROM nothing) }}}
-  * A GROUP BY without columns has a row even of no rows. It comes in the first batch, is kept, and nothing changes it any more: so
-  * restarts, joins, groups and the complete result find the literals as they find other groups. Literals that are joined to rows that only
-  * come stay as they are: each row meets them when it comes.
+/** Literals in a UNION with streams, or joined to a changelog: rows that are present from the first
+  * batch on, and are never deleted.
+  * {{{
+  * VALUES (1, 'a'), (2, 'b')
+  * =  SELECT inline(array((1, 'a'), (2, 'b'))) FROM (SELECT COUNT(*) FROM nothing)
+  * }}}
+  * A GROUP BY without columns has a row even over no rows. It is inserted in the first batch,
+  * stored, and never changes: so restarts, joins, groups and the complete result read the literals
+  * as they read other groups. Literals that are joined to insert-only rows stay unchanged: each row
+  * is joined with them when it is inserted.
   */
 final private[compile] class LiteralRows(isChangelog: StreamRef => Boolean) {
   import LiteralRows._
 
-  /** The plan with groups in the place of such literals. */
+  /** The plan in which groups replace such literals. */
   def told(plan: LogicalPlan): LogicalPlan = plan.transformUp {
     case union: Union if union.isStreaming => union.withNewChildren(union.children.map(toldOf))
     case join: Join if join.exists(changes) => join.withNewChildren(join.children.map(toldOf))
@@ -24,7 +29,7 @@ final private[compile] class LiteralRows(isChangelog: StreamRef => Boolean) {
 
   private def toldOf(plan: LogicalPlan): LogicalPlan = if (isLiteral(plan)) once(plan) else plan
 
-  /** What `told` put into the plan changes, too. */
+  /** Nodes that `told` puts into the plan emit changes, too. */
   private def changes(plan: LogicalPlan): Boolean = plan match {
     case ref: StreamRef => isChangelog(ref)
     case aggregate: Aggregate => aggregate.isStreaming

@@ -10,22 +10,26 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.StructType
 
-/** LIMIT and window functions as groups that know their first rows, or all of them, in an order ([[BestRows]]): what follows needs no other
-  * node with state.
-  *   - LIMIT n OFFSET m: all rows are one group, of which the first n + m are known; the rows behind the m-th come out of it. Where rows
-  *     can go, which keeps all of them, they are in some groups first, each with its first n + m.
-  *   - Window functions: the groups are their partitions. A partition that changes goes with its old rows and comes with its new ones, and
-  *     Spark's own operator computes the functions over both.
-  *   - ROW_NUMBER() alone, and a condition that it is n at most: the first n rows of each partition will do.
+/** LIMIT and window functions as groups that store their first rows, or all of them, in an order
+  * ([[BestRows]]): later steps need no other stateful node.
+  *   - LIMIT n OFFSET m: all rows are one group, whose first n + m are stored; the rows after the
+  *     m-th are its result. Where rows can be deleted, all rows are stored, first in several
+  *     groups, each with its first n + m rows.
+  *   - Window functions: the groups are their partitions. A partition that changes is deleted with
+  *     its old rows and inserted with its new ones, and Spark's own operator computes the functions
+  *     over both.
+  *   - ROW_NUMBER() alone, and a condition that it is at most n: the first n rows of each partition
+  *     suffice.
   *
-  * An order that decides on no rows says nothing of changes and is left out.
+  * An order that does not affect which rows are returned does not affect changes and is removed.
   *
-  * @param closing rows are told once they are final: times by which partitions go are told as columns of groups
+  * @param closing rows are emitted once they are final: times by which partitions close are emitted
+  *   as columns of groups
   */
 final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, closing: Boolean) {
   import OrderedRows._
 
-  /** The plan without LIMIT, ORDER BY, and with windows over rows that come in order. */
+  /** The plan without LIMIT and ORDER BY, and with windows over rows that are already sorted. */
   def grouped(plan: LogicalPlan): Either[Reason, LogicalPlan] =
     refused(plan).toLeft(rewritten(plan))
 
@@ -39,8 +43,9 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     case FirstRows(order, _, _, _) => DeltaScope.changing(order)
   }.flatten.headOption
 
-  /** What a window function reads. Of the functions themselves Spark says that FIRST_VALUE and the like are random, as they depend on the
-    * order of rows, which here is always the same.
+  /** The expressions that a window function reads. The functions themselves do not count: Spark
+    * calls FIRST_VALUE and the like random, as they depend on the order of rows, which here is
+    * fixed.
     */
   private def read(e: Expression): Seq[Expression] = e match {
     case f: AggregateFunction => f.children
@@ -55,7 +60,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     case Filter(condition, Project(list, window: Window)) if window.isStreaming =>
       Filter(condition, Project(list, windowed(window, atMost(condition, window))))
     case window: Window if window.isStreaming => windowed(window, None)
-    // Spark repeats there what the filter above its window says
+    // Spark repeats here the condition of the filter above its window
     case WindowGroupLimit(_, _, _, _, child) if plan.isStreaming => rewritten(child)
     case other => other.mapChildren(rewritten)
   }
@@ -68,7 +73,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     val known = groups(Nil, some, order, limit, "")
     val array = known.output.last
     val skipped = skip.min(Int.MaxValue - 1L).toInt
-    // Spark's slice finds nothing where its end is no INT, unless its code is generated
+    // Spark's slice returns nothing where its end is no INT, unless its code is generated
     val longest = Int.MaxValue - skipped
     val told =
       if (skip == 0 && !most.contains(0L)) array
@@ -83,7 +88,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     case _ => false
   }
 
-  /** The first rows of parts of all rows, among which the first of all are. */
+  /** The first rows of each part of all rows; the first rows of all are among them. */
   private def ofParts(rows: LogicalPlan, order: Seq[SortOrder], limit: Int): LogicalPlan = {
     val columns = rows.output.filter(a => KeyBytes.hashable(a.dataType))
     if (columns.isEmpty) rows
@@ -100,7 +105,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     val by = if (keys.isEmpty) "" else s" by ${names(keys.map(_.child))}"
     val known = groups(keys, rows, order, limit, by)
     val partitions = known.output.init
-    // what stands above knows of columns of groups that they close, of values in an array it does not
+    // closing times are known of columns of groups, but not of values in an array
     val times = rows.output.flatMap { a =>
       val key = keys.indexWhere(_.child.semanticEquals(a))
       Option.when(closing && key >= 0 && TimeSpec.isTime(a.dataType))(a -> partitions(key))
@@ -111,8 +116,8 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     )
   }
 
-  /** The rows below a window, and their order: its own, or that in which they come. On the latter Spark relies where it makes a window of a
-    * LIMIT in a correlated subquery.
+  /** The rows below a window, and their order: the window's own, or the order of its input. Spark
+    * relies on the latter where it makes a window of a LIMIT in a correlated subquery.
     */
   private def inOrder(window: Window): (LogicalPlan, Seq[SortOrder]) = {
     val asTheyCome = if (window.orderSpec.isEmpty) ordered(window.child) else None
@@ -121,7 +126,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     }
   }
 
-  /** Rows in an order as rows, and the order over their columns. */
+  /** Ordered rows as plain rows, and the order over their columns. */
   private def ordered(plan: LogicalPlan): Option[(LogicalPlan, Seq[SortOrder])] = plan match {
     case FirstRows(order, 0L, None, child) => Some((child, order))
     case Filter(condition, child) => ordered(child).map { case (rows, order) => (Filter(condition, rows), order) }
@@ -136,7 +141,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
 
 private[compile] object OrderedRows {
 
-  /** So many parts of the rows that a LIMIT is about. */
+  /** The number of parts into which the rows below a LIMIT are divided. */
   final private val Parts = 64
 
   /** A row needs at least one column. */
@@ -148,7 +153,7 @@ private[compile] object OrderedRows {
   /** Groups of rows by keys: the keys, and the rows in order.
     *
     * @param by the groups, in words
-    * @param inParts the groups are parts of the rows that are asked for
+    * @param inParts the groups are parts of the requested rows
     */
   private def groups(
       keys: Seq[Alias],
@@ -172,7 +177,7 @@ private[compile] object OrderedRows {
     aggregate
   }
 
-  /** The rows of an array of groups: the columns of `rows`, and the groups' keys.
+  /** The rows in an array of groups: the columns of `rows`, and the groups' keys.
     *
     * @param keys columns of `rows` that are keys of their groups
     */
@@ -196,7 +201,9 @@ private[compile] object OrderedRows {
     else Project(groups.output.init ++ rows.output.map(a => keyOf(a).fold(a: NamedExpression)(InPlaceOf(a, _))), all)
   }
 
-  /** How many rows of a partition a condition leaves, where the window has their numbers alone. */
+  /** The greatest number of rows of a partition that pass a condition, where the window has row
+    * numbers only.
+    */
   def atMost(condition: Expression, window: Window): Option[Int] = window.windowExpressions match {
     case Seq(number @ Alias(WindowExpression(_: RowNumber, _), _)) =>
       def is(e: Expression) = e.semanticEquals(number.toAttribute)

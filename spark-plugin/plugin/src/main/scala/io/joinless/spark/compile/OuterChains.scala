@@ -6,17 +6,20 @@ import org.apache.spark.sql.catalyst.plans.LeftOuter
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
-/** LEFT JOINs of which one joins by what another one brought:
-  * {{{ (orders LEFT JOIN payments) LEFT JOIN refunds ON refunds.payment = payments.id  =  orders LEFT JOIN (payments LEFT JOIN refunds) }}}
-  * where the condition reads nothing else of the left side, and cannot hold for the NULLs in the place of a payment. So times of payments bound
-  * those of refunds: of NULLs nothing could be said.
+/** LEFT JOINs of which one joins by columns that another one added:
+  * {{{
+  * (orders LEFT JOIN payments) LEFT JOIN refunds ON refunds.payment = payments.id
+  * =  orders LEFT JOIN (payments LEFT JOIN refunds)
+  * }}}
+  * where the condition reads nothing else of the left side, and cannot hold for the NULLs of an
+  * order without a payment. So times of payments bound those of refunds; NULLs would bound nothing.
   */
 private[compile] object OuterChains {
 
-  /** On a LEFT JOIN, the part of its right side on which alone it depends whether a row has partners. */
+  /** Set on a LEFT JOIN: the part of its right side that decides whether a row has a match. */
   val decidedBy: TreeNodeTag[LogicalPlan] = TreeNodeTag[LogicalPlan]("joinless.decidedBy")
 
-  /** The plan in which such chains lean to the right. */
+  /** The plan in which such chains are right-deep. */
   def leaning(plan: LogicalPlan): LogicalPlan = plan.transformUp { case join: Join => leaned(join) }
 
   private def leaned(join: Join): LogicalPlan = join match {
@@ -28,7 +31,7 @@ private[compile] object OuterChains {
     case _ => join
   }
 
-  /** A LEFT JOIN of streams, of which some columns are shown as they are. */
+  /** A LEFT JOIN of streams, some columns of which are projected unchanged. */
   private object Padded {
     def unapply(plan: LogicalPlan): Option[(Join, Seq[Attribute])] = plan match {
       case join @ Join(_, _, LeftOuter, _, _) if Conditions.joinsStreams(join) => Some((join, join.output))
@@ -42,7 +45,7 @@ private[compile] object OuterChains {
     condition.deterministic && condition.references.subsetOf(padded.outputSet ++ right.outputSet) &&
       Conditions.conjuncts(condition).exists(rejectsNulls(_, padded.outputSet))
 
-  /** Whether it does not hold where all of these columns are NULL. */
+  /** Whether the condition does not hold where all of these columns are NULL. */
   private def rejectsNulls(condition: Expression, columns: AttributeSet): Boolean = {
     def isNull(e: Expression): Boolean = e match {
       case a: Attribute => columns.contains(a)

@@ -17,21 +17,24 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   View
 }
 
-/** The trees of joins in a plain query of which one waits: LEFT, RIGHT and FULL OUTER JOIN, and LEFT SEMI JOIN.
+/** The trees of joins in a plain query that contain a waiting join: LEFT, RIGHT and FULL OUTER
+  * JOIN, and LEFT SEMI JOIN.
   *
-  * In append mode Spark tells a row without a partner once none can come any more: the rows of such a tree are those that are told once they
-  * are final ([[Finality]]). So it is compiled as if these were asked. What stands above it, and in its leaves anything that keeps state, is
-  * Spark's.
+  * In append mode Spark emits a row without a match once no match can arrive any more: the rows of
+  * such a tree are rows that are emitted once they are final ([[Finality]]). So the tree is
+  * compiled as if those were requested. The operators above it, and stateful operators in its
+  * leaves, are Spark's.
   */
 private[compile] object OuterJoins {
 
   /** Whether a plan has such a tree. */
   def in(plan: LogicalPlan): Boolean = plan.exists(waits)
 
-  /** The plan with another in the place of each such tree, from above; a tree that is left says why on its join, and the trees in its joins
-    * are tried.
+  /** The plan in which each such tree is replaced, from above; a tree that runs in Spark records
+    * why on its join, and the trees inside its joins are tried.
     *
-    * @param compiled what takes the place of a tree of which some columns are needed, or why nothing does
+    * @param compiled the replacement of a tree of which some columns are needed, or why there is
+    *   none
     */
   def replaced(plan: LogicalPlan)(compiled: (LogicalPlan, Seq[Attribute]) => Either[Reason, LogicalPlan])
       : LogicalPlan = {
@@ -70,7 +73,7 @@ private[compile] object OuterJoins {
     case _ => false
   }
 
-  /** The children of a node of a tree that belong to it: static tables do not. */
+  /** The children of a node of a tree that belong to the tree: static tables do not. */
   private object Below {
     def unapply(plan: LogicalPlan): Option[Seq[LogicalPlan]] = plan match {
       case join: Join if Conditions.joinsStreams(join) =>
@@ -87,7 +90,7 @@ private[compile] object OuterJoins {
     }
   }
 
-  /** Rows of streams, by which no state is kept. */
+  /** Whether these are rows of streams, without stateful operators. */
   private def isStream(plan: LogicalPlan): Boolean = plan match {
     case _: Project | _: Filter | _: SubqueryAlias | _: View | _: EventTimeWatermark | _: TakenAsRows | _: Union =>
       plan.children.forall(isStream)
@@ -101,12 +104,12 @@ private[compile] object OuterJoins {
     Reason.of(Reason.OuterJoin, "type" -> typeOf(tree), "why" -> s"${Names.called(operators.last)} stands below it")
   }
 
-  /** The type of the topmost join of a tree that waits. */
+  /** The type of the topmost waiting join of a tree. */
   def typeOf(tree: LogicalPlan): String = topWaiting(tree).joinType.sql
 
   private def topWaiting(tree: LogicalPlan): Join = tree.collectFirst { case join: Join if isWaiting(join) => join }.get
 
-  /** As of a block; but this plan's columns are not pruned yet. */
+  /** As for a block; but this plan's columns are not pruned yet. */
   private def neededOf(child: LogicalPlan, parent: LogicalPlan, needed: AttributeSet): AttributeSet = parent match {
     case _: Aggregate => parent.references
     case _: SubqueryAlias => needed

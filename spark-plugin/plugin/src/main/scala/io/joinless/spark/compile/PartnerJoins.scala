@@ -9,32 +9,40 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.BooleanType
 
-/** Joins that ask whether a row has a partner, as inner joins with groups: what follows needs no other kind of join.
+/** Rewrites joins that depend on whether a row has a match as inner joins with groups: later steps
+  * need no other kind of join.
   *
-  * Let `L` and `R` be joined by the key `k`. A group per value of `k` knows whether `L` has rows of it and whether `R` has:
-  * {{{ P = SELECT k, ANY(of L), ANY(of R) FROM (the keys of L UNION ALL the keys of R) GROUP BY k }}}
-  *   - LEFT SEMI, EXISTS, IN: `L` joins the different keys of `R`;
-  *   - LEFT ANTI, NOT EXISTS: `L` joins those keys of `P` that `R` has not;
-  *   - EXISTS as a value: `L` joins `P`, and what it knows of `R` is the value;
-  *   - LEFT OUTER: `L` joins `R` and, for each key of `P` that `R` has not, a row of NULLs;
-  *   - NOT IN: as NOT EXISTS, and a second group knows whether `R` has rows and whether it has NULLs.
+  * Let `L` and `R` be joined by the key `k`. A group per value of `k` stores whether `L` has rows
+  * with it and whether `R` has:
+  * {{{
+  * P = SELECT k, ANY(of L), ANY(of R) FROM (the keys of L UNION ALL the keys of R) GROUP BY k
+  * }}}
+  *   - LEFT SEMI, EXISTS, IN: `L` joins the distinct keys of `R`;
+  *   - LEFT ANTI, NOT EXISTS: `L` joins those keys of `P` that `R` does not have;
+  *   - EXISTS as a value: `L` joins `P`, whose flag of `R` is the value;
+  *   - LEFT OUTER: `L` joins `R` and, for each key of `P` that `R` does not have, a row of NULLs;
+  *   - NOT IN: as NOT EXISTS, and a second group stores whether `R` has rows and whether it has
+  *     NULLs.
   *
-  * A condition beyond equations makes the columns of `L` that it reads part of the key: the keys of `R` are then those of the
-  * different keys of `L` joined with `R`. So state stays linear in `L` and `R`: rows of `L` and `R` once, and a group per key.
+  * A condition beyond equi-join conditions makes the columns of `L` that it reads part of the key:
+  * the keys of `R` are then those of the distinct keys of `L` joined with `R`. So state stays
+  * linear in `L` and `R`: rows of `L` and `R` once, and a group per key.
   *
-  * The joins by `P` are null-safe, as each row of `L` has its key in it. More keys than those of `L` do no harm, so the keys are
-  * taken from the relation that has them, below the joins of `L`. Where `L` has them of several relations, its result is
-  * an input ([[StoredInput]]): the join would be a cycle.
+  * The joins with `P` are null-safe, as each row of `L` has its key in it. Additional keys do no
+  * harm, so the keys are read from the relation that has them, below the joins of `L`. Where `L`
+  * has them from several relations, its result is an input ([[StoredInput]]): the join would be a
+  * cycle.
   *
-  * @param closing rows only come
-  * @param random why the streams of a plan are not the same when they are read twice, if they are not
+  * @param closing rows are only inserted
+  * @param random why the streams of a plan are not the same when they are read twice, if they are
+  *   not
   */
 final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan => Option[Reason])(implicit
     statics: StaticSides
 ) {
   import PartnerJoins._
 
-  /** The plan without other joins of streams than inner ones. */
+  /** The plan in which all joins of streams are inner joins. */
   def inner(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
     val changed = plan.transformUp {
@@ -56,7 +64,7 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
     DeltaScope.changing(expressions).orElse(random(join))
   }
 
-  /** Each part of a left side by itself. */
+  /** Rewrites each part of a left side by itself. */
   private def ofParts(join: Join): Either[Reason, LogicalPlan] = join.joinType match {
     case RightOuter =>
       ofParts(Join(join.right, join.left, LeftOuter, join.condition, join.hint)).map(Project(join.output, _))
@@ -85,11 +93,13 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
         Left(Reason.of(Reason.OuterJoin, "type" -> other.sql, "why" -> "its rows cannot be kept up to date"))
     }
 
-  /** The sides of a join of which pairs are told, too. */
+  /** The sides of a join whose matched pairs are emitted, too. */
   private def told(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides =
     Sides(left, right, condition).copy(told = closing)
 
-  /** @param decidedBy the part of the right side by which a row has partners or none; all of it where that is no join */
+  /** @param decidedBy the part of the right side that decides whether a row has a match; the whole
+    *   right side where that is no join
+    */
   private def outer(join: Join, decidedBy: LogicalPlan): LogicalPlan = {
     val Join(left, right, _, condition, _) = join
     val parts = if (closing) UnionParts(right) else Seq(right)
@@ -130,11 +140,13 @@ private[compile] object PartnerJoins {
     def equals(a: Expression, b: Expression): Expression = if (nullSafe) EqualNullSafe(a, b) else EqualTo(a, b)
   }
 
-  /** What a join condition says of two sides.
+  /** The two sides of a join, with the parts of its condition.
     *
-    * @param right without the rows that no row can match
-    * @param residual conditions on both sides that are no equations
-    * @param told pairs of rows are told, too, once each: what fails on one fails there, and they are as many as equal keys would make of them
+    * @param right without the rows that match no row
+    * @param residual conditions on both sides that are no equi-join conditions
+    * @param told Matched pairs are emitted too, once each; errors are raised there. So keys that
+    *   are joined with the right side need not be distinct: they have as many matches as these
+    *   pairs
     */
   final private case class Sides(
       left: LogicalPlan,
@@ -147,14 +159,18 @@ private[compile] object PartnerJoins {
     /** The columns of the left side that the residual conditions read. */
     val read: Seq[Attribute] = AttributeSet(residual).filter(left.outputSet.contains).toSeq.sortBy(left.output.indexOf)
 
-    /** By what a row of the left side finds whether it has partners. */
+    /** The values by which a row of the left side looks up whether it has a match. */
     val wanted: Seq[Expression] = keys.map(_.left) ++ read
 
-    /** What has all wanted values of the left side, and what they are there: not more of them where one could fail. */
+    /** A plan that has all wanted values of the left side, and their expressions over it. It has no
+      * additional values where an expression could fail.
+      */
     def source: (LogicalPlan, Seq[Expression]) =
       if ((wanted ++ onPairs).exists(CanThrow(_))) KeySource.ofSameRows(left, wanted) else KeySource(left, wanted)
 
-    /** The residual conditions as they are checked to find whether there are pairs: what is too large has no partner. */
+    /** The residual conditions as they are evaluated to find out whether there are pairs: a value
+      * that is too large has no match.
+      */
     def onPairs: Seq[Expression] =
       residual.map(e => if (told && CanThrow(e) || CanThrow.onlyByOverflow(e)) TryEval(e) else e)
   }
@@ -163,12 +179,12 @@ private[compile] object PartnerJoins {
     def apply(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides = {
       val conditions = condition.toSeq.flatMap(Conditions.conjuncts)
       val all = right match {
-        // Spark looks for one row where any will do
+        // Spark reads one row where any row will do
         case LocalLimit(IntegerLiteral(limit), child) if limit > 0 && conditions.isEmpty => child
         case other => other
       }
       val (ofRight, others) = conditions.partition(of(_, right))
-      // what can fail is evaluated where equations hold, as Spark does
+      // an expression that can fail is evaluated where the equi-join conditions hold, as in Spark
       val (ofBoth, ofLeft) = others.partition(e => e.references.exists(right.outputSet.contains) || CanThrow(e))
       val split = ofBoth.map {
         case e @ Equality(a, b) =>
@@ -194,7 +210,7 @@ private[compile] object PartnerJoins {
 
   private def named(values: Seq[Expression]): Seq[Alias] = values.map(value => Alias(value, Names.of(value))())
 
-  /** The values of the left side over another plan; a time of events stays one. */
+  /** The values of the left side over another plan; an event time stays one. */
   private def named(values: Seq[Expression], wanted: Seq[Expression]): Seq[Alias] = named(values).zip(wanted).map {
     case (value, a: Attribute) => Alias(value.child, value.name)(value.exprId, explicitMetadata = Some(a.metadata))
     case (value, _) => value
@@ -208,7 +224,9 @@ private[compile] object PartnerJoins {
   private def same(left: Seq[Expression], right: Seq[Expression]): Seq[Expression] =
     left.zip(right).map { case (l, r) => EqualNullSafe(l, r) }
 
-  /** The keys of the right side, as those of the left side that match them: an attribute per wanted value. */
+  /** The keys of the right side, as the keys of the left side that match them: an attribute per
+    * wanted value.
+    */
   private def matched(sides: Sides): LogicalPlan =
     if (sides.residual.isEmpty) Project(named(sides.keys.map(_.right)), sides.right)
     else {
@@ -221,7 +239,7 @@ private[compile] object PartnerJoins {
       Project(keys.output.map(a => Alias(a, a.name)()), joined(keys, sides.right, equations ++ residual))
     }
 
-  /** The left side as it can be joined by its wanted values. */
+  /** The left side in a form that can be joined by its wanted values. */
   private def reachable(sides: Sides): LogicalPlan =
     if (KeySource.isOneRelation(sides.left, sides.wanted)) sides.left else StoredInput(sides.left)
 
@@ -247,11 +265,11 @@ private[compile] object PartnerJoins {
   /** Groups by the wanted values of the left side.
     *
     * @param keys their attributes
-    * @param flags whether the right side has a row of which each of `of` holds
+    * @param flags whether the right side has a row for which each of `of` holds
     */
   final private case class Presence(plan: LogicalPlan, keys: Seq[Attribute], flags: Seq[Attribute])
 
-  /** @param right the keys of the right side, and behind them columns that are true or NULL */
+  /** @param right the keys of the right side, followed by columns that are true or NULL */
   private def presence(sides: Sides, right: LogicalPlan): Presence = {
     val count = sides.wanted.size
     def flag(a: Attribute) = Alias(AnyOf(a).toAggregateExpression(), a.name)()
@@ -280,7 +298,7 @@ private[compile] object PartnerJoins {
     }
   }
 
-  /** Groups that know whether the right side has a partner. */
+  /** Groups that store whether the right side has a match. */
   private def partners(sides: Sides): Presence = {
     val rows = matched(sides)
     presence(sides, Project(rows.output :+ isThere("right"), rows))
@@ -300,16 +318,16 @@ private[compile] object PartnerJoins {
     Project(sides.left.output :+ Alias(partner.flags.head, exists.name)(exists.exprId), rows)
   }
 
-  /** A column of the right rows that is true there; in rows that are none of them it is [[nothing]]. */
+  /** A column that is true in the right rows; in all other rows it is [[nothing]]. */
   private def isThere(name: String): Alias = Alias(Literal.TrueLiteral, name)()
 
   private def nothing(like: NamedExpression): Alias = Alias(Literal(null, like.dataType), like.name)()
 
-  /** NULLs in the place of columns. */
+  /** NULLs with the types and names of columns. */
   private def nulls(columns: Seq[Attribute]): Seq[NamedExpression] =
     columns.map(a => Alias(Literal(null, a.dataType), a.name)(a.exprId, a.qualifier))
 
-  /** Whether the result is that of a join, not stored anywhere. */
+  /** Whether the rows are the result of a join, not stored anywhere. */
   private def holdsJoin(plan: LogicalPlan): Boolean = plan match {
     case _: Join => true
     case Project(_, child) => holdsJoin(child)

@@ -3,8 +3,8 @@ package io.joinless.spark.compile
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 
-/** The columns by which all rows of a result differ, where the query itself says so: those of a GROUP BY or a DISTINCT, and those of which
-  * the newest row is taken.
+/** A unique key of a result, where the query itself implies one: the columns of a GROUP BY or a
+  * DISTINCT, or those for each value of which only the newest row is returned.
   */
 private[compile] object ResultKey {
 
@@ -21,7 +21,7 @@ private[compile] object ResultKey {
       }.filter(_.nonEmpty).minByOption(_.size)
   }
 
-  /** The partitions of a window, where a condition leaves one row of each. */
+  /** The partition columns of a window, where a condition keeps one row of each partition. */
   private def first(condition: Expression, child: LogicalPlan): Option[Seq[Attribute]] = child match {
     case window: Window if OrderedRows.atMost(condition, window).contains(1) =>
       shown(window.output, window.partitionSpec)
@@ -30,7 +30,7 @@ private[compile] object ResultKey {
     case _ => None
   }
 
-  /** What a list shows of key columns, where it shows all of them. */
+  /** The columns of a list that project the key, where it projects all of it. */
   private def shown(list: Seq[NamedExpression], key: Seq[Expression]): Option[Seq[Attribute]] = {
     val columns = key.map { k =>
       list.find {

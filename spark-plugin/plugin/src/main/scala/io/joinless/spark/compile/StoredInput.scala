@@ -3,7 +3,7 @@ package io.joinless.spark.compile
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** In a template: the result of `child` is an input of what stands above, which stores its rows. */
+/** In a template: the result of `child` is an input of the operator above, which stores it. */
 final private[compile] case class StoredInput(child: LogicalPlan) extends UnaryNode {
 
   override def output: Seq[Attribute] = child.output

@@ -45,31 +45,35 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Expand, Filter, LogicalPlan, Project, Union}
 
-/** The streams of one query, by number: taken out of the template that Spark optimizes, and put back when it is compiled. A GROUP BY that is
-  * compiled is a stream of changes for what stands above it.
+/** The streams of one query, by number: removed from the template that Spark optimizes, and
+  * restored when it is compiled. A compiled GROUP BY is a stream of changes for the operators above
+  * it.
+  *
+  * @param closing rows are only inserted, those of groups once they are final
   */
-/** @param closing rows only come, those of groups once they are final */
 final private[compile] class Streams(val closing: Boolean = false) {
   private val all = new ArrayBuffer[LogicalPlan]
   private val derived = mutable.Set.empty[Int]
-  private val timesOf = mutable.Map.empty[Int, Map[Int, Long]] // of derived rows that only come
+  private val timesOf = mutable.Map.empty[Int, Map[Int, Long]] // of derived insert-only rows
   private var refusal: Option[Reason] = None
 
   /** Several operators read one stream, and may wait for different times. */
   var readSeveralTimes: Boolean = false
 
-  /** By which times rows of a stream are late then ([[TimesRead]]). */
+  /** The times by which rows of a stream are late then ([[TimesRead]]). */
   var timesRead: Map[Int, Seq[Expression]] = Map.empty
 
-  /** A relation of one of its blocks whose rows have a time and can be joined for ever, if there is one. */
+  /** A relation of one of its blocks whose rows have a time and whose matches are unbounded, if
+    * there is one.
+    */
   var metForEver: Option[MetForEver] = None
 
-  /** Why a stream that was taken cannot be read. */
+  /** Why a stream of the query cannot be read. */
   def refused: Option[Reason] = refusal
 
   def isChangelog(ref: StreamRef): Boolean = all(ref.number).isInstanceOf[Changelog]
 
-  /** When rows of the stream go by themselves, over the columns of the reference. */
+  /** When rows of the stream expire, over the columns of the reference. */
   def expiry(ref: StreamRef): Option[Expiry] = all(ref.number) match {
     case changelog: Changelog => changelog.expiry.map { expiry =>
         expiry.copy(column = ref.output(changelog.output.indexWhere(_.exprId == expiry.column.exprId)))
@@ -82,7 +86,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
     case other => other.isInstanceOf[Groups]
   }
 
-  /** The lag of a stream's column that is a time that closes ([[EventTimes]]), where rows are told once they are final. */
+  /** The lag of a stream's column that is a closing time ([[EventTimes]]), where rows are emitted
+    * once they are final.
+    */
   def lag(column: Attribute, ref: StreamRef): Option[Long] = {
     def position = ref.output.indexWhere(_.exprId == column.exprId)
     all(ref.number) match {
@@ -98,7 +104,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
     EventTimes.of(plan, a => refs.find(_.outputSet.contains(a)).flatMap(lag(a, _)))
   }
 
-  /** What is random in the streams that a plan reads: who reads them twice does not read the same. */
+  /** The random expressions in the streams that a plan reads: reading them twice returns different
+    * rows.
+    */
   def random(plan: LogicalPlan): Option[Reason] = {
     val streams = plan.collect { case ref: StreamRef if !isDerived(ref) => all(ref.number) }
     DeltaScope.random(
@@ -107,13 +115,13 @@ final private[compile] class Streams(val closing: Boolean = false) {
     )
   }
 
-  /** Changes of what the query makes of its streams, not a changelog of the user's. */
+  /** Whether the stream is changes that the query itself derives, not a changelog of the user's. */
   def isDerived(ref: StreamRef): Boolean = derived(ref.number)
 
   def hasWatermark(ref: StreamRef): Boolean = all(ref.number).exists(_.isInstanceOf[EventTimeWatermark])
 
-  /** The changes of groups as a stream; its columns are `output`. Times of events among them bound nothing any more. Where groups are told
-    * once, their rows only come.
+  /** Adds the changes of groups as a stream; its columns are `output`. Event times among them no
+    * longer bound anything. Where groups are emitted once, their rows are only inserted.
     */
   def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
     derived += all.size
@@ -132,7 +140,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
     named(StreamRef(all.size - 1, columns), called)
   }
 
-  /** No rows of these columns, of the first stream of the query. */
+  /** An empty set of rows with these columns, read from the first stream of the query. */
   def none(output: Seq[Attribute]): WeightedRows = {
     val stream = all.head match {
       case Changelog(changes, _, _, _, _) => changes
@@ -143,7 +151,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
     WeightedRows(plan, output.map(_ => -1), MeaningTexts.plain, retractable = false)
   }
 
-  /** The changes of the rows of a plan as a stream; where rows only come, each weighs 1. */
+  /** Adds the changes of the rows of a plan as a stream; where rows are only inserted, each has
+    * weight 1.
+    */
   def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
     val weight = rows.plan.output.last
     derived += all.size
@@ -158,7 +168,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
     ref
   }
 
-  /** Leaves that have one row at most: groups of all rows. */
+  /** The leaves that have at most one row: groups of all rows. */
   def single(leaves: IndexedSeq[LogicalPlan]): Set[Int] = leaves.indices.filter { i =>
     Streams.isLinear(leaves(i)) && !leaves(i).exists(_.isInstanceOf[Union]) && leaves(i).collect {
       case ref: StreamRef => all(ref.number) match {
@@ -168,7 +178,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
     }.forall(identity)
   }.toSet
 
-  /** Takes down what is made of groups above them. */
+  /** Records the expressions over groups. */
   def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = all(ref.number) match {
     case changelog @ Changelog(groups: Groups, _, _, _, _) =>
       val shape = groups.shape.copy(above = Some(above), zone = TimeZones.both(groups.shape.zone, zone))
@@ -176,11 +186,11 @@ final private[compile] class Streams(val closing: Boolean = false) {
     case _ =>
   }
 
-  /** The leaves in which a changelog takes part. */
+  /** The leaves that read a changelog. */
   def changelogs(leaves: IndexedSeq[LogicalPlan]): Set[Int] =
     leaves.indices.filter(i => leaves(i).exists { case ref: StreamRef => isChangelog(ref); case _ => false }).toSet
 
-  /** The plan with references in the place of its streams, each under fresh attributes. */
+  /** The plan with references in place of its streams, each with fresh attributes. */
   def taken(plan: LogicalPlan): LogicalPlan = plan match {
     case _: Changelog | _: EventTimeWatermark | _: DeltaRows => reference(plan)
     case MaskedStream(child) => taken(child)
@@ -195,7 +205,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
       case s: SubqueryExpression => s.withNewPlan(Subqueries.renewed(taken(s.plan)))
     }
 
-  /** The columns of a lateral subquery are those of the rows around it. */
+  /** The columns of a lateral subquery are those of the outer rows. */
   private def renamed(plan: LogicalPlan, as: Seq[Attribute]): LogicalPlan = Project(renamed(plan.output, as), plan)
 
   private def reference(plan: LogicalPlan): LogicalPlan = {
@@ -205,13 +215,14 @@ final private[compile] class Streams(val closing: Boolean = false) {
     Project(renamed(ref.output, stream.output), ref)
   }
 
-  /** The plan with its streams. */
+  /** The plan in which streams replace their references. */
   def restored(plan: LogicalPlan): LogicalPlan = plan.transform { case ref: StreamRef =>
     sameName(ref, Project(columns(ref), all(ref.number)))
   }
 
-  /** The rows of a block's leaf. Late rows of streams are dropped by what is stored of them; where that does not say it, and other operators read
-    * the stream, too, and where rows are among them that are not of streams, and never late, before that.
+  /** The rows of a block's leaf. Late rows of streams are dropped by a stored event time. They are
+    * dropped earlier where no such time is stored and other operators read the stream, too, or
+    * where the leaf also has rows that are not of streams, and never late.
     */
   def appended(scan: LogicalPlan): LogicalPlan = {
     val source = LeafSource(scan)
@@ -228,9 +239,10 @@ final private[compile] class Streams(val closing: Boolean = false) {
     source
   }
 
-  /** Where the rows of a block's leaf come from: what stands below its conditions, which are recorded by themselves.
+  /** The origin of the rows of a block's leaf: the plan below its conditions, which are recorded
+    * separately.
     *
-    * @param keys positions of columns that are never NULL in a row that is stored
+    * @param keys positions of columns that are never NULL in a stored row
     */
   def origin(leaf: LogicalPlan, keys: Set[Int]): OriginSpec = {
     def below(plan: LogicalPlan): LogicalPlan = plan match {
@@ -249,7 +261,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
     RowsDigest.origin(sources, spec.values).copy(filters = StoredRows.filters(leaf, keys))
   }
 
-  /** The conditions that stand below the marks of the changelogs which a plan reads, as they are recorded. */
+  /** The conditions below the marks of the changelogs that a plan reads, as they are recorded. */
   def filtersOfChangelogs(plan: LogicalPlan): IndexedSeq[String] = belowMarks(plan).flatMap(StoredRows.filters(_))
 
   /** The time zones on which these conditions depend. */
@@ -263,8 +275,8 @@ final private[compile] class Streams(val closing: Boolean = false) {
     }
   }.flatten.toIndexedSeq
 
-  /** The plan with its streams, and behind its columns the weight of each row; rows of other streams than changelogs
-    * weigh 1.
+  /** The plan with its streams, followed by the weight of each row; rows of streams other than
+    * changelogs have weight 1.
     */
   def weighted(plan: LogicalPlan): LogicalPlan = plan match {
     case ref: StreamRef =>
@@ -283,7 +295,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
     case other => throw new IllegalStateException(s"${other.nodeName} has no place above a changelog.")
   }
 
-  /** The rows of a stream that are not late; what the query itself makes never is. */
+  /** The rows of a stream that are not late; rows that the query itself derives never are. */
   private def inTime(ref: StreamRef): LogicalPlan = {
     val stream = all(ref.number)
     if (isDerived(ref) || !stream.output.exists(Conditions.isEventTime)) stream
@@ -294,7 +306,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
     }
   }
 
-  /** Rows with windows that overlap, without those whose own window is over. */
+  /** Rows with overlapping windows, without those whose own window has ended. */
   def windowsInTime(rows: WeightedRows, expand: Expand): WeightedRows = {
     val late = if (readSeveralTimes) TimesRead.varying(expand) else Nil
     val refs = expand.collect { case ref: StreamRef if !isDerived(ref) => ref }
@@ -313,7 +325,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
 
 private[compile] object Streams {
 
-  /** By how many microseconds event times of a stream that is a query of this kind itself can be below the watermark. */
+  /** By how many microseconds event times of a stream that is itself a query of this kind can be
+    * below the watermark.
+    */
   private def lag(stream: LogicalPlan): Long = {
     val own = stream match {
       case join: JoinFreeJoin => join.lag

@@ -9,18 +9,19 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.SCALAR_SUBQUERY
 
-/** Subqueries over streams as joins.
+/** Rewrites subqueries over streams as joins.
   *
-  * Spark's own rules make joins of IN, EXISTS and what is correlated. A scalar subquery that stands by itself is one row, with which each
-  * row is joined; where it is no GROUP BY of all rows, it is the greatest value of its rows, and their number is checked.
+  * Spark's own rules make joins of IN, EXISTS and correlated subqueries. An uncorrelated scalar
+  * subquery is one row that is joined with each row; where it is no GROUP BY of all rows, its value
+  * is the greatest value of its rows, and their number is checked.
   */
 private[compile] object Subqueries {
 
   /** Whether a subquery of the plan has a stream. */
   def has(plan: LogicalPlan): Boolean = plan.subqueriesAll.exists(_.isStreaming)
 
-  /** The plan of a subquery under ids of its own. Spark gives them to tables, but not to a stream that the query around it reads, too:
-    * there `a = outer(b)` could become `a = a`.
+  /** The plan of a subquery with expression ids of its own. Spark renews the ids of tables, but not
+    * those of a stream that the outer query reads, too: there `a = outer(b)` could become `a = a`.
     */
   def renewed(plan: LogicalPlan): LogicalPlan = {
     val defined = plan.collect { case node =>
@@ -41,13 +42,17 @@ private[compile] object Subqueries {
     }
   }
 
-  /** An optimized plan with joins in the place of its subqueries; columns may be left that nothing needs. */
+  /** An optimized plan with joins in place of its subqueries; columns that nothing needs may
+    * remain.
+    */
   def joined(plan: LogicalPlan): LogicalPlan =
     anyOfGroup(RewritePredicateSubquery(plan)).transformUp {
       case node if node.containsPattern(SCALAR_SUBQUERY) && scalars(node.expressions).nonEmpty => withScalars(node)
     }
 
-  /** The plan with names that are equal in every run: Spark puts ids into those of columns by which a subquery is correlated. */
+  /** The plan with names that are equal in every run: Spark puts ids into the names of columns by
+    * which a subquery is correlated.
+    */
   def named(plan: LogicalPlan): LogicalPlan = {
     def own(name: String) = name.replaceFirst("#[0-9]+$", "")
     plan.transformAllExpressions {
@@ -56,7 +61,7 @@ private[compile] object Subqueries {
     }
   }
 
-  /** Spark takes the first of a group's EXISTS where the group decides what is made of it: any of them will do. */
+  /** Spark takes the first EXISTS flag of a group in which all are equal: any will do. */
   private def anyOfGroup(plan: LogicalPlan): LogicalPlan = {
     val flags = plan.collect { case Join(_, _, ExistenceJoin(exists), _, _) => exists.exprId }.toSet
     plan.transformAllExpressions {
@@ -79,7 +84,7 @@ private[compile] object Subqueries {
       val all = found.besides(Join(left, right, kind, None, hint))
       Project(node.output, Filter(found.replaced(condition), all))
     case join @ Join(left, right, kind, Some(condition), hint) =>
-      // the one row is beside each row of the side that keeps its rows
+      // the one row is joined with each row of the preserved side
       val found = new Scalars(Seq(condition))
       val (l, r) = if (kind == RightOuter) (left, found.besides(right)) else (found.besides(left), right)
       Project(join.output, Join(l, r, kind, Some(found.replaced(condition)), hint))
@@ -118,7 +123,7 @@ private[compile] object Subqueries {
     case other => other
   }
 
-  /** Scalar subqueries as columns of rows that stand beside others. */
+  /** Scalar subqueries as columns of rows that are joined with others. */
   final private class Scalars(expressions: Seq[Expression]) {
     private val found = scalars(expressions).distinctBy(_.canonicalized)
     private val rows = found.map(row)
@@ -154,8 +159,8 @@ private[compile] object Subqueries {
     case _ => false
   }
 
-  /** What Spark makes of EXISTS where nothing is correlated: a constant for the first row that there is. Limits and projections come in
-    * any order.
+  /** Spark's form of an uncorrelated EXISTS: a constant for the first row, if there is one. Limits
+    * and projections stand in any sequence.
     */
   private object AnyRow {
     def unapply(plan: LogicalPlan): Option[(Expression, LogicalPlan)] = {
@@ -180,7 +185,8 @@ private[compile] object Subqueries {
     }
   }
 
-  /** The right side of a join of which each row may have one partner, with one row per key that knows how many there are.
+  /** The right side of a join in which each row may have one match, as one row per key with the
+    * number of matches.
     *
     * @param right the side, by the columns that the condition reads
     */

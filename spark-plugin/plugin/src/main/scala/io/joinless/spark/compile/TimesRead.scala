@@ -14,14 +14,18 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Union
 }
 
-/** By which times rows of each stream are late: by those that the operators with state above it read, as in Spark. A row is late where any of them
-  * says so.
+/** The times by which rows of each stream are late: those that the stateful operators above it
+  * read, as in Spark. A row is late where any of them says so.
   * {{{
-  * a LEFT JOIN b ON b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR                 rows of b: once W has reached ts
-  * a LEFT JOIN (SELECT window(ts, '5 minutes') AS w FROM b) b ON b.w = a.w         rows of b: once W has reached the end of w
-  * (SELECT window(ts, '5 minutes') AS w, MAX(ts) FROM b GROUP BY 1)                the same
+  * a LEFT JOIN b ON b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR
+  *     rows of b: once W has reached ts
+  * a LEFT JOIN (SELECT window(ts, '5 minutes') AS w FROM b) b ON b.w = a.w
+  *     rows of b: once W has reached the end of w
+  * (SELECT window(ts, '5 minutes') AS w, MAX(ts) FROM b GROUP BY 1)
+  *     the same
   * }}}
-  * Of windows that overlap, each row that is made of a row has one: whether that is late is asked of each ([[varying]]).
+  * Where windows overlap, several rows are made of one row, each with one window: whether it is
+  * late is decided for each of them ([[varying]]).
   */
 private[compile] object TimesRead {
 
@@ -36,7 +40,7 @@ private[compile] object TimesRead {
       }
   }
 
-  /** The columns of `expand` that are times of which rows made of one row have different ones. */
+  /** The time columns of `expand` that differ between the rows made of one row. */
   def varying(expand: Expand): Seq[Int] = expand.output.indices.filter { i =>
     isTime(expand.output(i)) && isRows(expand) && values(expand, expand.output(i)).groupBy(_._1.number).values.exists {
       of => distinct(of.map(_._2)).size > 1
@@ -48,7 +52,7 @@ private[compile] object TimesRead {
     case _ => false
   }
 
-  /** Rows of streams, by which no state is kept. */
+  /** Whether these are rows of streams, without stateful operators. */
   private def isRows(plan: LogicalPlan): Boolean = plan match {
     case _: StreamRef => true
     case _: Project | _: Filter | _: Union | _: Expand | _: Generate => plan.children.forall(isRows)
@@ -68,7 +72,7 @@ private[compile] object TimesRead {
 
   private def distinct(values: Seq[Expression]): Seq[Expression] = ExpressionSet(values).toSeq
 
-  /** What an expression over the columns of a plan is over those of streams. */
+  /** An expression over the columns of a plan, as expressions over the columns of streams. */
   private def values(plan: LogicalPlan, e: Expression): Seq[(StreamRef, Expression)] = plan match {
     case _ if e.references.isEmpty => Nil
     case ref: StreamRef => Seq(ref -> e)

@@ -4,14 +4,16 @@ import io.joinless.spark.rules.{ExtractJoinBlock, StaticSides}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, Union}
 
-/** The parts of a union with joins in it, such as the rows of an outer join with partners and those without:
+/** The parts of a union with joins in it, such as the rows of an outer join with and without a
+  * match:
   * {{{ (A UNION ALL B) JOIN c  =  (A JOIN c) UNION ALL (B JOIN c) }}}
-  * So the rows of such a union need not be stored for the joins above it, and each part has the bounds in time that its own joins give it.
+  * So the rows of such a union need not be stored for the joins above it, and each part has the
+  * bounds in time that follow from its own joins.
   */
 private[compile] object UnionParts {
 
-  /** Plans that have, put together, the rows of this one, in which columns go by position. The first has the plan's own columns. One where the
-    * plan is no such union, or has too many parts.
+  /** Plans whose rows together are those of this one, with columns by position. The first has the
+    * plan's own columns. Only the plan itself where it is no such union, or has too many parts.
     */
   def apply(plan: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = {
     val parts = all(plan)
@@ -43,7 +45,7 @@ private[compile] object UnionParts {
     case other => Seq(other)
   }
 
-  /** An expression over a plan's columns, over those of a part. */
+  /** An expression over a plan's columns, rewritten over those of a part. */
   private def over(plan: LogicalPlan, part: LogicalPlan)(e: Expression): Expression = {
     val columns = plan.output.map(_.exprId).zip(part.output).toMap
     e.transform { case a: Attribute => columns.getOrElse(a.exprId, a) }

@@ -5,18 +5,20 @@ import org.apache.spark.sql.catalyst.optimizer.{InferFiltersFromConstraints, Opt
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils.isBinaryStable
 
-/** Rules of the optimizer of Spark 4.2.0 that give rows that SQL does not. Templates are optimized without them ([[of]]); what is right
-  * in them is done here ([[replaced]]); and what they would find in a batch is written so that they do not ([[kept]]).
+/** Rules of the optimizer of Spark 4.2.0 that give rows that SQL does not. Templates are optimized
+  * without them ([[of]]); their correct part is applied here ([[replaced]]); and conditions to
+  * which they would apply in a batch are written so that they do not ([[kept]]).
   *
-  *   - `OptimizeJoinCondition` makes `a <=> b` of `a = b OR (a IS NULL AND b IS NULL)` (SPARK-58384). Where one value is NULL, one is NULL
-  *     and the other FALSE. Both let no row through at the root of a join's condition and below AND and OR, but not below NOT and in the
+  *   - `OptimizeJoinCondition` makes `a <=> b` of `a = b OR (a IS NULL AND b IS NULL)`
+  *     (SPARK-58384). Where one value is NULL, one is NULL and the other FALSE. Both let no row
+  *     through at the root of a join's condition and below AND and OR, but not below NOT and in the
   *     arguments of functions.
-  *   - `InferFiltersFromConstraints` takes one column for the other where they are equal (SPARK-57727). Texts that are equal for their
-  *     collation may differ for another one.
+  *   - `InferFiltersFromConstraints` replaces one column by another where they are equal
+  *     (SPARK-57727). Texts that are equal under one collation may differ under another.
   */
 private[compile] object WrongRules {
 
-  /** The names of those that could be wrong in the plan. */
+  /** The names of the rules that could be wrong for the plan. */
   def of(plan: LogicalPlan): Seq[String] = OptimizeJoinCondition.ruleName +: {
     val texts = plan.collectFirstWithSubqueries { case p if p.output.exists(a => !isBinaryStable(a.dataType)) => p }
     texts.map(_ => InferFiltersFromConstraints.ruleName).toSeq
@@ -34,7 +36,9 @@ private[compile] object WrongRules {
     case other => other
   }
 
-  /** The compiled plan in which the rules find nothing, since they look for bare equations. */
+  /** The compiled plan in which the rules find nothing, since they look for bare equality
+    * conditions.
+    */
   def kept(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
     case join @ Join(_, _, _, Some(condition), _) => join.copy(condition = Some(kept(condition)))
     case filter: Filter => filter.copy(condition = kept(filter.condition))

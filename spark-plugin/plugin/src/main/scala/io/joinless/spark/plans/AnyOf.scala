@@ -14,8 +14,8 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.trees.UnaryLike
 import org.apache.spark.sql.types.{BooleanType, DataType, LongType}
 
-/** Whether some row of a group has a value: a count that is told only as far as it is 0 or not, so that a group changes with its
-  * first row and its last.
+/** Whether some row of a group has a value: a count of which only "zero or not" is emitted, so that
+  * a group changes with its first row and its last row only.
   */
 final case class AnyOf(child: Expression) extends DeclarativeAggregate with UnaryLike[Expression] {
 
@@ -42,6 +42,6 @@ final case class AnyOf(child: Expression) extends DeclarativeAggregate with Unar
 
 object AnyOf {
 
-  /** Whether a group has rows, as a column. */
+  /** A column that says whether a group has rows. */
   def row: Alias = Alias(AnyOf(Literal.TrueLiteral).toAggregateExpression(), "any")()
 }

@@ -7,8 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
 import org.apache.spark.sql.types.{BooleanType, DataType}
 
-/** The value of an expression that is evaluated on more rows than Spark would: NULL where it fails. Unlike `TryEval` it is
-  * evaluated by itself: what it has in common with other expressions is not computed before them, where nothing would catch its failure.
+/** The value of an expression that is evaluated on more rows than in Spark: NULL where it fails.
+  * Unlike `TryEval` it is evaluated by itself: subexpressions that it shares with other expressions
+  * are not computed before it, where nothing would catch their failure.
   */
 final case class Attempt(child: Expression) extends UnaryExpression with CodegenFallback {
 

@@ -4,7 +4,9 @@ import org.apache.spark.sql.catalyst.expressions.{CreateNamedStruct, Expression,
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types.{ArrayType, DataType}
 
-/** The first rows of a group in an order, as an array: ORDER BY and LIMIT of each group, or all rows of it, for window functions. */
+/** The first rows of a group in an order, as an array: for ORDER BY and LIMIT per group; or all of
+  * its rows, for window functions.
+  */
 final case class BestRows(
     row: Expression,
     order: RowOrder,

@@ -4,11 +4,13 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.types._
 
-/** Whether the evaluation of an expression can fail, on some row, with the settings it was analyzed under.
+/** Whether the evaluation of an expression can fail on some row, with the settings it was analyzed
+  * under.
   *
-  * Spark evaluates a condition or a key on the rows that reach its operator. Where ours would evaluate it on more rows, it
-  * must be one that cannot fail. That is known of an expression only if every part of it is listed here: whatever is not,
-  * a function of a user above all, is taken to fail. (`Expression.throwable` is no help: a cast is not.)
+  * Spark evaluates a condition or a key on the rows that reach its operator. Where our operator
+  * would evaluate it on more rows, it must be one that cannot fail. This is known of an expression
+  * only if every part of it is listed here: anything else, above all a user-defined function, is
+  * assumed to fail. (`Expression.throwable` is no help: a cast is not.)
   */
 object CanThrow {
 
@@ -17,7 +19,9 @@ object CanThrow {
     case e => !isSafe(e) || e.children.exists(apply)
   }
 
-  /** It can fail only because a whole number or a time gets too large for its type. Where it does, it has no value, and is equal to none. */
+  /** Whether it can fail only because a whole number or a time is too large for its type. Where it
+    * fails, it has no value, and is equal to none.
+    */
   def onlyByOverflow(expression: Expression): Boolean = {
     val own = expression match {
       case e @ (_: Add | _: Subtract | _: Multiply | _: UnaryMinus | _: Abs) => isWhole(e.dataType)

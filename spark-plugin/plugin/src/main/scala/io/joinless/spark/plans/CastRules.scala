@@ -6,22 +6,25 @@ import org.apache.spark.sql.types._
 /** Which casts can fail on some value, as Spark's `Cast` evaluates them; checked on 4.2.0.
   *
   *   - `try_cast` never fails.
-  *   - A number fits if the range of its source, rounded as Spark rounds it, lies within that of the target. Times, and the lengths
-  *     of intervals, are such numbers where they are cast to numbers or made of them. What does not fit is an error under ANSI; without,
-  *     it is NULL or wraps around, but for intervals, which are an error always.
-  *   - A date or a local time becomes an instant by a time zone; beyond the years that microseconds reach, that is an error in every mode
-  *     but `try_cast`.
-  *   - A text can be no value of the type. That is an error under ANSI, and always where an interval is wanted.
+  *   - A number fits if the range of its source, rounded as Spark rounds it, lies within that of
+  *     the target. Times, and the lengths of intervals, are such numbers where they are cast to
+  *     numbers or from numbers. A value that does not fit is an error under ANSI; otherwise it is
+  *     NULL or wraps around. For intervals it is always an error.
+  *   - A date or a local time becomes an instant by a time zone; outside the years that
+  *     microseconds can represent, that is an error in every mode but `try_cast`.
+  *   - A text may denote no value of the type. That is an error under ANSI, and always where the
+  *     target is an interval.
   *   - A nested value can fail where one of its parts can.
   *
-  * `Cast.canUpCast` is not asked: of a date as a timestamp, and of DECIMAL(19,0) as BIGINT, it says that they cannot fail.
+  * `Cast.canUpCast` is not used: it says that the casts of a date to a timestamp, and of
+  * DECIMAL(19,0) to BIGINT, cannot fail.
   */
 object CastRules {
 
   def canFail(cast: Cast): Boolean = cast.evalMode != EvalMode.TRY &&
     canFail(cast.child.dataType, cast.dataType, ValueBounds.of(cast.child))(cast.evalMode == EvalMode.ANSI)
 
-  /** A time that gets too large for its type is the only way in which it can fail. */
+  /** Whether it can fail only because a time is too large for its type. */
   def isOnlyTooLarge(cast: Cast): Boolean = isOfTimes(cast.child.dataType, cast.dataType)
 
   /** @param range of the values that are cast; None where they are no numbers, or of any size */
@@ -41,7 +44,7 @@ object CastRules {
       case (_: NumericType, BooleanType | BinaryType | FloatType | DoubleType) => false
       case (FloatType | DoubleType, TimestampType) => ansi
       case (_: NumericType, TimestampType) => false
-      case (DateType, _) => false // but for times: NULL
+      case (DateType, _) => false // except to times: NULL
       case (_: TimestampType | _: TimestampNTZType, DateType) => false
       case (BooleanType | TimestampType, FloatType | DoubleType | TimestampType) => false
       case (TimestampType, BooleanType) => false
@@ -57,7 +60,7 @@ object CastRules {
   private def partFails(from: DataType, to: DataType)(implicit ansi: Boolean): Boolean =
     canFail(from, to, ValueBounds.ofType(from))
 
-  /** Its text is made by Spark alone. */
+  /** Spark alone makes the text of such a value. */
   private def hasText(dataType: DataType): Boolean = dataType match {
     case ArrayType(e, _) => hasText(e)
     case MapType(k, v, _) => hasText(k) && hasText(v)
@@ -91,7 +94,9 @@ object CastRules {
     case _ => 0
   }
 
-  /** What a value of the type is as a number: seconds of a time, and an interval in its smallest unit. */
+  /** The range of values of the type as numbers: a time in seconds, an interval in its smallest
+    * unit.
+    */
   private def asNumber(dataType: DataType): Option[ValueRange] = dataType match {
     case BooleanType => Some(ValueRange(0, 1))
     case TimestampType => Some(longs(1000000))

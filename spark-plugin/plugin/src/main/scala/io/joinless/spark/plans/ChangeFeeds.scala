@@ -8,16 +8,18 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.joinless.StreamLeaf
 import org.apache.spark.sql.types.StringType
 
-/** Change feeds that a query reads as if they were rows. A deletion would count as a row, and so would the old values of an update: what
-  * comes out looks like a result and is none.
+/** Change feeds that a query reads as if they were rows. A deletion would count as a row, and so
+  * would the old values of an update: the output looks like a result and is none.
   *
-  * A stream is a change feed by its source (`readChangeFeed` of Delta's), or by its columns: `_change_type`, or `_commit_version` with
-  * `_commit_timestamp`. A query may compute `_change_type` of a stream, as of the texts of a topic. Nothing of the kind counts below the
-  * mark of `joinless.changelog`, which says what the rows are, or below that of `joinless.rows`.
+  * A stream is a change feed by its source (`readChangeFeed` of Delta's), or by its columns:
+  * `_change_type`, or `_commit_version` with `_commit_timestamp`. A query may compute
+  * `_change_type` of a stream, for example from the texts of a topic. None of these counts below
+  * the mark of `joinless.changelog`, which says what the rows are, or below that of
+  * `joinless.rows`.
   */
 object ChangeFeeds {
 
-  /** Why a query cannot be run on rows, where it reads such a feed. */
+  /** Why a query that reads such a feed cannot treat its records as rows. */
   def unmarked(query: LogicalPlan): Option[Reason] =
     feed(query).map(source => Reason.of(Reason.UnmarkedChangeFeed, "source" -> source))
 
@@ -46,7 +48,7 @@ object ChangeFeeds {
   private def isChangeType(column: Attribute): Boolean =
     column.name.equalsIgnoreCase(DeltaForm.ChangeType.column) && column.dataType.isInstanceOf[StringType]
 
-  /** A projection that computes change types of its rows. */
+  /** Whether this is a projection that computes the change types of its rows. */
   private def tellsChanges(plan: LogicalPlan): Boolean = plan match {
     case Project(list, child) if child.isStreaming =>
       list.exists {

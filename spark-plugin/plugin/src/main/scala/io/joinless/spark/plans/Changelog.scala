@@ -3,16 +3,20 @@ package io.joinless.spark.plans
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** A relation given by its changes: rows of `child` come and go by `weight`, and only the plain columns show.
+/** A relation given by its changes: rows of `child` are inserted and deleted by `weight`, and only
+  * the plain columns are projected.
   *
-  * The node exists in analyzed plans only. `joinless.changelog` puts it there; starting a query compiles it away
-  * ([[io.joinless.spark.start.CompileDeltas]]), or refuses the query where it would reach Spark's own operators, which
-  * would take deletes for inserts. A plan that is only looked at may show it. Where rows of a changelog expire, one node stands above
-  * another, until both are compiled as one.
+  * The node exists in analyzed plans only. `joinless.changelog` inserts it; starting a query
+  * compiles it away ([[io.joinless.spark.start.CompileDeltas]]), or refuses the query where the
+  * node would reach Spark's own operators, which would take deletes for inserts. A plan that is
+  * only inspected may contain it. Where rows of a changelog expire, one node stands above another,
+  * until both are compiled as one.
   *
-  * @param weight signed number of copies by which a row of `child` changes the relation; BIGINT, never NULL
-  * @param hidden the columns of `child` that tell of changes
-  * @param time a TIMESTAMP, or a window, of `child`: rows go by themselves when the watermark reaches it and `after` microseconds
+  * @param weight signed number of copies by which a row of `child` changes the relation; BIGINT,
+  *   never NULL
+  * @param hidden the columns of `child` that describe changes
+  * @param time a TIMESTAMP, or a window, of `child`: rows are deleted by time when the watermark
+  *   reaches it and `after` microseconds
   */
 final case class Changelog(
     child: LogicalPlan,
@@ -22,7 +26,7 @@ final case class Changelog(
     after: Long = 0L
 ) extends UnaryNode {
 
-  /** When rows go by themselves. */
+  /** When rows are deleted by time. */
   def expiry: Option[Expiry] = time.map(Expiry(_, after, signed = hidden.nonEmpty))
 
   override def output: Seq[Attribute] = child.output.filterNot(a => hidden.exists(_.exprId == a.exprId))
@@ -30,9 +34,9 @@ final case class Changelog(
   override protected def withNewChildInternal(newChild: LogicalPlan): Changelog = copy(child = newChild)
 }
 
-/** A row goes when the watermark reaches the time in `column` and `after` microseconds.
+/** A row is deleted when the watermark reaches the time in `column` and `after` microseconds.
   *
-  * @param signed or before, by the changelog that tells of it
+  * @param signed or before, by a delete in the changelog
   */
 final case class Expiry(column: Attribute, after: Long, signed: Boolean)
 

@@ -1,4 +1,4 @@
 package io.joinless.spark.plans
 
-/** A table that shows one committed batch, whatever is committed later. */
+/** A table that shows one committed batch, even when later ones are committed. */
 trait CommittedTable

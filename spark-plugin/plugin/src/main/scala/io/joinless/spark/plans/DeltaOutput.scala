@@ -5,11 +5,13 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expre
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.types.DataType
 
-/** Asks for the changes of `child` instead of its rows; nothing is decided yet.
+/** A request for the changes of `child` instead of its rows; nothing is decided yet.
   *
-  * `incrementalEnumerate()` puts it below a projection of the child's columns and a [[ChangeColumn]]:
+  * `incrementalEnumerate()` puts it below a projection of the child's columns and a
+  * [[ChangeColumn]]:
   * {{{ Project(child columns, ChangeColumn AS _change_type) / DeltaOutput(child) }}}
-  * Starting a query compiles both into [[DeltaRows]] over a join block ([[io.joinless.spark.start.CompileDeltas]]).
+  * Starting a query compiles both into [[DeltaRows]] over a join block
+  * ([[io.joinless.spark.start.CompileDeltas]]).
   */
 final case class DeltaOutput(child: LogicalPlan) extends UnaryNode {
 
@@ -18,7 +20,9 @@ final case class DeltaOutput(child: LogicalPlan) extends UnaryNode {
   override protected def withNewChildInternal(newChild: LogicalPlan): DeltaOutput = copy(child = newChild)
 }
 
-/** The column that tells the change, as long as nothing is decided. Not deterministic, so that nothing moves it. */
+/** The column that describes the change, as long as nothing is decided. Not deterministic, so that
+  * no rule moves it.
+  */
 final case class ChangeColumn(form: DeltaForm) extends LeafExpression with Unevaluable {
 
   override def dataType: DataType = form.dataType
@@ -38,12 +42,14 @@ final case class UnresolvedDeltaOutput(child: LogicalPlan, form: DeltaForm) exte
   override protected def withNewChildInternal(newChild: LogicalPlan): UnresolvedDeltaOutput = copy(child = newChild)
 }
 
-/** The net changes of a result: rows of `child`, whose last column is their weight, told in `form`.
+/** The net changes of a result: rows of `child`, whose last column is their weight, emitted in
+  * `form`.
   *
-  * @param shownColumns per column of the result, the position of the column it is of the operator with state below; −1 where it is
-  *   computed. Rows that differ in that operator's columns can then be equal here, and their weights must be added up
+  * @param shownColumns per column of the result, the position of the column of the stateful
+  *   operator that it projects; −1 where it is computed. Rows that differ in that operator's
+  *   columns can then be equal here, and their weights must be added up
   * @param output the result's columns, then the column of the form
-  * @param unbounded the result's columns of which rows still to come can have times of any age
+  * @param unbounded the result's columns in which later rows can have times of any age
   */
 final case class DeltaRows(
     child: LogicalPlan,
@@ -65,9 +71,11 @@ final case class DeltaRows(
 
 object DeltaRows {
 
-  /** The attributes by which cells are chosen and that the result does not show, so that cells can yield equal rows.
+  /** The attributes by which cells are chosen and that the result does not project, so that
+    * different cells can return equal rows.
     *
-    * A column shows its attribute where it is the stored key itself: equal columns are then equal keys.
+    * A column projects its attribute where it is the stored key itself: equal columns are then
+    * equal keys.
     */
   def hidden(spec: BlockSpec, shownColumns: Seq[Int]): Seq[Int] = {
     val shown = shownColumns.filter(_ >= 0).map(spec.output)
@@ -78,7 +86,9 @@ object DeltaRows {
     }
   }
 
-  /** Changes of a block's result must be added up where some can cancel others out, or the form wants one row for all. */
+  /** Changes of a block's result must be added up where some can cancel others out, or the form has
+    * one row for all copies.
+    */
   def addition(spec: BlockSpec, form: DeltaForm, shownColumns: Seq[Int]): Addition = {
     val cancel = spec.inputs.exists(_.retractable)
     val crosses = hidden(spec, shownColumns).nonEmpty
@@ -88,8 +98,8 @@ object DeltaRows {
     else Addition.Within
   }
 
-  /** Where all columns of groups show, different rows are of different groups or of different times of one; where the grouping columns
-    * do, equal rows are of one group.
+  /** Where all columns of groups are projected, different rows are of different groups or of
+    * different times of one group; where the grouping columns are, equal rows are of one group.
     */
   def addition(groups: GroupShape, form: DeltaForm, shownColumns: Seq[Int]): Addition = {
     val keys = groups.columns.size
@@ -105,17 +115,19 @@ sealed trait Addition
 
 object Addition {
 
-  /** Nowhere: no changes of equal rows come, or the form wants each of them. */
+  /** Nowhere: there are no changes of equal rows, or the form has a row for each of them. */
   case object None extends Addition
 
-  /** In each partition. */
+  /** Within each partition. */
   case object Within extends Addition
 
-  /** Over partitions. */
+  /** Across partitions. */
   case object Across extends Addition
 }
 
-/** An expression that an optimizer must not look into, because it means something else in every batch. */
+/** An expression that an optimizer must not look into, because its value differs from batch to
+  * batch.
+  */
 final case class Deferred(expression: Expression) extends LeafExpression with Unevaluable {
 
   override def dataType: DataType = expression.dataType

@@ -16,8 +16,9 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** An aggregate function of Spark's, computed over all rows of a group in the order of their values. So its value is the same in whatever
-  * order rows come, and after rows have gone.
+/** An aggregate function of Spark's, computed over all rows of a group in the order of their
+  * values. So its value does not depend on the order in which rows are inserted, nor on rows that
+  * were deleted.
   *
   * @param row the function's arguments
   * @param function over a row of one column, the struct
@@ -60,7 +61,7 @@ final case class FunctionOfRows(
 object FunctionOfRows {
 
   private def declared(f: DeclarativeAggregate): Iterator[UnsafeRow] => Any = {
-    // a row as it is evaluated: the struct, then the buffer
+    // a row as the function is evaluated on it: the struct, then the buffer
     val buffered = f.aggBufferAttributes
     def bound(e: Expression) = e.transform {
       case a if buffered.exists(_.semanticEquals(a)) =>

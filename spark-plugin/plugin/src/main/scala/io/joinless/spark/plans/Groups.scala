@@ -10,14 +10,16 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** The changes of a GROUP BY: a group that changes goes with its old values and comes with its new ones.
+/** The changes of a GROUP BY: a changed group is deleted with its old values and inserted with its
+  * new ones.
   *
-  * Everything is positional: `child` yields the `shape.columns.size` grouping columns, then the arguments of the functions, then
-  * the weight of the row (BIGINT, not NULL); `output` is the grouping columns, the values of the functions, and the weight of
-  * the change (1 or −1).
+  * Everything is positional: `child` returns the `shape.columns.size` grouping columns, then the
+  * arguments of the functions, then the weight of the row (BIGINT, not NULL); `output` is the
+  * grouping columns, the values of the functions, and the weight of the change (1 or −1).
   *
   * @param purpose what the groups are for, where the query has no GROUP BY for them; for explain
-  * @param lag by how many microseconds times of groups still to come can be below the watermark, for what stands above
+  * @param lag by how many microseconds times of later groups can be below the watermark, for the
+  *   operators above
   */
 final case class Groups(
     child: LogicalPlan,
@@ -33,7 +35,7 @@ final case class Groups(
 
   override def producedAttributes: AttributeSet = AttributeSet(output)
 
-  /** What is grouped, for people. */
+  /** The groups, described for people. */
   def title: String = purpose.getOrElse(shape.text)
 
   override protected def stringArgs: Iterator[Any] = Iterator(title)
@@ -43,29 +45,31 @@ final case class Groups(
 
 /** An aggregate function over the rows of a group.
   *
-  * @param function Spark's function; its argument is a `BoundReference`, by which it has its types. It computes the value from what
-  *   the group keeps
+  * @param function Spark's function; its argument is a `BoundReference`, from which it has its
+  *   types. It computes the value from the state of the group
   * @param argument the column of the groups' input that it reads; None for COUNT(*)
-  * @param sum None where that column is the argument of a row; else what the columns from there on, and the weight, add to the sum
+  * @param sum None where that column is the argument of a row; else the parts of a sum, in the
+  *   columns from there on, that the row adds with its weight
   */
 final case class GroupFunction(function: AggregateFunction, argument: Option[Int], sum: Option[Seq[SumPart]] = None)
 
 /** A part of a sum of arguments, in a row.
   *
-  * @param words where the row has a number of so many words of 64 bits, the lowest first, behind the number of results that go into it. None:
-  *   the row's weight is that number, and there is nothing to add
+  * @param words where the row has a number of this many 64-bit words, the lowest first, after the
+  *   number of results that it sums up. None: the row's weight is that number of results, and there
+  *   is nothing to add
   * @param numbers how many arguments that are not NULL each such result counts for
   * @param sums how often the number is added
   */
 final case class SumPart(words: Option[Int], numbers: Int, sums: Int) {
 
-  /** Columns of the row. */
+  /** The number of columns of the part. */
   def columns: Int = words.fold(0)(1 + _)
 }
 
 object SumPart {
 
-  /** How many arguments more are there that are not NULL.
+  /** The change of the number of arguments that are not NULL.
     *
     * @param at where the parts' columns begin
     */
@@ -81,7 +85,7 @@ object SumPart {
     total
   }
 
-  /** Adds by how much more the arguments add up.
+  /** Adds the change of the sum of the arguments.
     *
     * @param at where the parts' columns begin
     */

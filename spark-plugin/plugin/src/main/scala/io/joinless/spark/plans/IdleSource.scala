@@ -6,8 +6,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, Log
 
 /** A source without new data in this batch, as an opaque leaf.
   *
-  * Spark puts an empty `LocalRelation` there, and its optimizer folds constants, casts and projections into it: the
-  * shape of the plan would depend on which sources have data. Behind this leaf every batch looks the same.
+  * Spark uses an empty `LocalRelation`, and its optimizer folds constants, casts and projections
+  * into it: the shape of the plan would depend on which sources have data. With this leaf the plan
+  * is the same in every batch.
   */
 final case class IdleSource(output: Seq[Attribute]) extends LeafNode with MultiInstanceRelation {
 
@@ -15,9 +16,9 @@ final case class IdleSource(output: Seq[Attribute]) extends LeafNode with MultiI
 
   override def newInstance(): LogicalPlan = IdleSource(output.map(_.newInstance()))
 
-  /** As a source with data that reports none. */
+  /** The statistics of a source with data that reports none. */
   override def computeStats(): Statistics = Statistics(sizeInBytes = conf.defaultSizeInBytes)
 
-  /** What Spark had put there. */
+  /** The relation that Spark uses here. */
   def relation: LocalRelation = LocalRelation(output, isStreaming = true)
 }

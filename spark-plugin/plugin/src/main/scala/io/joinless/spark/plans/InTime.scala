@@ -3,10 +3,11 @@ package io.joinless.spark.plans
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** The rows of a stream that are not late by the query's watermark. Where several operators read one stream, and wait for different times, each
-  * of them has the same rows.
+/** The rows of a stream that are not late by the query's watermark. Where several operators read
+  * one stream, and wait for different times, each of them reads the same rows.
   *
-  * @param times what says it: a time, or a window, which stands for its end; where there is none, no row is late
+  * @param times the times that decide: each is a time, or a window, which stands for its end; where
+  *   there is none, no row is late
   * @param lag by how many microseconds such times can be below the watermark and not be late
   */
 final case class InTime(times: Seq[Expression], lag: Long, child: LogicalPlan) extends UnaryNode {

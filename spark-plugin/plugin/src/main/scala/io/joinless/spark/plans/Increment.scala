@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.{EvalMode, Expression, GenericI
 import org.apache.spark.sql.joinless.ExecutionErrors
 import org.apache.spark.sql.types.{DataType, LongType}
 
-/** What results that come add to an aggregate function of Spark's, in a row that stands for all of them. */
+/** The increment that new results add to one of Spark's aggregate functions, in one row for all. */
 sealed abstract class Increment extends Expression with CodegenFallback {
 
-  /** The columns of `parts`, then how many results the row stands for. */
+  /** The columns of `parts`, then the number of results that the row stands for. */
   def columns: Seq[Expression]
 
   override def children: Seq[Expression] = columns
@@ -29,7 +29,7 @@ sealed abstract class Increment extends Expression with CodegenFallback {
   protected def of(row: InternalRow, results: Long): Any
 }
 
-/** How many arguments come that are not NULL. */
+/** The number of new arguments that are not NULL. */
 final case class NumberIncrement(parts: Seq[SumPart], columns: Seq[Expression]) extends Increment {
 
   override def dataType: DataType = LongType
@@ -42,11 +42,12 @@ final case class NumberIncrement(parts: Seq[SumPart], columns: Seq[Expression]) 
     copy(columns = newChildren)
 }
 
-/** What the arguments that come add up to; NULL where all are NULL.
+/** The sum of the new arguments; NULL where all are NULL.
   *
   * @param parts None: the first column is the argument of all these results
   * @param argument the type of an argument
-  * @param mode what becomes of a sum that does not fit its type; one that would be NULL fails, because a NULL adds nothing
+  * @param mode what happens to a sum that does not fit its type; one that would be NULL fails,
+  *   because a NULL adds nothing
   */
 final case class SumIncrement(
     parts: Option[Seq[SumPart]],

@@ -6,9 +6,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.expressions.{Expression, Predicate, UnaryExpression}
 
-/** Whether an expression can be evaluated on a row: true where it has a value, NULL included, false where it fails.
+/** Whether an expression can be evaluated on a row: true where it has a value, NULL included, false
+  * where it fails.
   *
-  * The failures of a task are counted ([[KeyErrors]]), the first one is logged.
+  * The failures of a task are counted ([[KeyErrors]]); the first one is logged.
   */
 final case class IsComputable(child: Expression) extends UnaryExpression with Predicate with CodegenFallback {
 

@@ -6,16 +6,19 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** A block of streaming inner equi-joins, as one node.
   *
-  * Everything is positional, so that rules which rename or prune attributes below cannot change its meaning:
-  *   - `scans(i)` yields the stored columns of its relations' input, in order; for a changelog then the row's weight
-  *     (BIGINT, not NULL); where it stands for several relations (`rolesOfScan(i)`), one BOOLEAN column per role follows:
-  *     true where that relation accepts the row;
+  * Everything is positional, so that rules which rename or prune attributes below cannot change its
+  * meaning:
+  *   - `scans(i)` returns the stored columns of its relations' input, in order; for a changelog
+  *     then the row's weight (BIGINT, not NULL); where it stands for several relations
+  *     (`rolesOfScan(i)`), one BOOLEAN column per role follows: true where that relation accepts
+  *     the row;
   *   - `residuals(j)` is a predicate over `BoundReference`s into `shape.residuals(j).columns`;
-  *   - `output` matches `shape.output` position by position; with `deltas` the weight of the change follows (BIGINT, not
-  *     NULL, never 0);
-  *   - `lag`: by how many microseconds event times of rows still to come can be below the watermark, for what stands above;
-  *   - `unbounded`: columns of `output` of which rows still to come can have times of any age;
-  *   - `notes`: what users should know of it, though it is rewritten.
+  *   - `output` matches `shape.output` position by position; with `deltas` the weight of the change
+  *     follows (BIGINT, not NULL, never 0);
+  *   - `lag`: by how many microseconds event times of later rows can be below the watermark, for
+  *     the operators above;
+  *   - `unbounded`: columns of `output` in which later rows can have times of any age;
+  *   - `notes`: what users should know of it, although it is rewritten.
   */
 final case class JoinFreeJoin(
     scans: Seq[LogicalPlan],

@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicLong
 import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 
-/** How often a key could not be computed, by task. */
+/** Counts, per task, how often a key could not be computed. */
 object KeyErrors extends Logging {
   private val ofTasks = new WeakHashMap[TaskContext, AtomicLong]
 
@@ -17,7 +17,7 @@ object KeyErrors extends Logging {
       logWarning(s"A row is left out because its join key $key cannot be computed: ${error.getMessage}")
   }
 
-  /** The count of a task so far, which begins again. */
+  /** Returns the count of a task so far, and resets it. */
   def take(context: TaskContext): Long = counter(context).getAndSet(0L)
 
   private def counter(context: TaskContext): AtomicLong =

@@ -3,7 +3,8 @@ package io.joinless.spark.plans
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** A stream inside a subquery, as Spark's checks may see it: they refuse a stream there, whatever becomes of the query.
+/** A stream inside a subquery that does not say that it streams. Spark's checks refuse a stream
+  * there, whatever the query is compiled to.
   *
   * It exists in analyzed plans only: starting a query compiles it away, or refuses the query.
   */

@@ -1,4 +1,6 @@
 package io.joinless.spark.plans
 
-/** Marks the strategy by which a session is known to have the extension, whether it came by conf or by code. */
+/** Marks the strategy by which a session is known to have the extension, whether it was installed
+  * by configuration or by code.
+  */
 trait PlansJoinBlocks

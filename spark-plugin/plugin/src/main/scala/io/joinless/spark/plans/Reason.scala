@@ -3,17 +3,18 @@ package io.joinless.spark.plans
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
-/** Why a join was left to Spark: a stable code, its arguments, one sentence, and what the user can do.
+/** Why a join was not rewritten and runs in Spark: a stable code, its arguments, one sentence, and
+  * what the user can do.
   *
-  * Reasons are data. They hang as a tag on the untouched join, where explain finds them, and become the error
-  * `JOINLESS_NOT_REWRITTEN` under `spark.joinless.mode=force`.
+  * Reasons are data. They are attached as a tag to the unchanged join, where explain finds them,
+  * and become the error `JOINLESS_NOT_REWRITTEN` under `spark.joinless.mode=force`.
   */
 final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
 
   /** The code's sentence with the arguments filled in. */
   def sentence: String = fill(code.sentence)
 
-  /** What the user can do, with the arguments filled in. */
+  /** The code's advice with the arguments filled in. */
   def advice: String = fill(code.advice)
 
   private def fill(template: String): String =
@@ -24,25 +25,26 @@ final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
 
 object Reason {
 
-  /** Hangs on the topmost join of a block, and on its condition: Spark's `RemoveRedundantAliases` makes joins anew and
-    * forgets their tags, but keeps conditions. Read it by [[at]].
+  /** Attached to the topmost join of a block, and to its condition: Spark's
+    * `RemoveRedundantAliases` copies joins without their tags, but keeps conditions. Read it by
+    * [[at]].
     */
   private val tag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("joinless.reason")
 
-  /** Says why a join is left to Spark. The plan stays the same. */
+  /** Records why a join runs in Spark. The plan stays the same. */
   def leave(join: Join, reason: Reason): Unit = synchronized {
     join.setTagValue(tag, reason)
     join.condition.foreach(_.setTagValue(tag, reason))
   }
 
-  /** Why the join `plan` was left to Spark. */
+  /** Why the join `plan` runs in Spark. */
   def at(plan: LogicalPlan): Option[Reason] = plan match {
     case join: Join => synchronized(join.getTagValue(tag).orElse(join.condition.flatMap(_.getTagValue(tag))))
     case _ => None
   }
 
   /** @param name upper case and stable
-    * @param sentence what is so, with the arguments as `<name>`
+    * @param sentence the reason, with the arguments as `<name>`
     * @param advice what the user can do
     */
   final case class Code(name: String, sentence: String, advice: String)
@@ -241,7 +243,7 @@ object Reason {
 
   def of(code: Code, arguments: (String, String)*): Reason = Reason(code, arguments)
 
-  /** A block of so few relations. */
+  /** The reason for a block of too few relations. */
   def tooFew(found: Int, minimum: Int): Reason =
     of(TooFewRelations, "found" -> found.toString, "minimum" -> minimum.toString)
 

@@ -13,7 +13,8 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.ByteArray
 
-/** An order of rows of one column, a struct. It is total: where the keys do not decide, the bytes of the rows do.
+/** An order of rows of one column, a struct. It is total: where the keys are equal, the bytes of
+  * the rows decide.
   *
   * @param keys over such a row
   * @param fields how many fields the struct has
@@ -50,7 +51,7 @@ object RowOrder {
     struct.size
   )
 
-  /** By all fields that can be compared, ascending. */
+  /** The order by all fields that can be compared, ascending. */
   def ofAll(struct: StructType): RowOrder = RowOrder(
     struct.fields.toSeq.zipWithIndex.filter { case (field, _) => RowOrdering.isOrderable(field.dataType) }.map {
       case (field, i) => SortOrder(BoundReference(i, field.dataType, nullable = true), Ascending)

@@ -3,8 +3,8 @@ package io.joinless.spark.plans
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** Window functions over rows that come as windows need them: those of a partition one after the other, in order. Spark's own node
-  * would be refused over a stream.
+/** Window functions over rows that are already grouped by partition and sorted within it. Spark's
+  * own node would be refused over a stream.
   *
   * @param output the columns of the child, then the values of the functions
   */
@@ -24,7 +24,7 @@ final case class RowWindows(child: LogicalPlan, windows: WindowFunctions, output
 
 /** Spark's window functions over columns by their positions.
   *
-  * @param partition columns that rows of a partition have in common, by position
+  * @param partition columns in which rows of a partition are equal, by position
   * @param order of the rows in a partition
   */
 final case class WindowFunctions(functions: Seq[Expression], partition: Seq[Int], order: Seq[SortOrder])

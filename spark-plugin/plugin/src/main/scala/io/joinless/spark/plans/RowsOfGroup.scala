@@ -11,8 +11,9 @@ import org.apache.spark.sql.catalyst.trees.UnaryLike
 
 /** An aggregate function of the rows of a group in an order.
   *
-  * Our operators keep the rows over changes ([[io.joinless.spark.state.BestOf]]); for a complete result Spark runs the function as it
-  * stands here.
+  * Our operators store the rows and maintain them under changes
+  * ([[io.joinless.spark.state.BestOf]]); for a complete result Spark runs the function as it is
+  * defined here.
   */
 trait RowsOfGroup extends TypedImperativeAggregate[ArrayBuffer[UnsafeRow]] with UnaryLike[Expression] {
 
@@ -21,10 +22,10 @@ trait RowsOfGroup extends TypedImperativeAggregate[ArrayBuffer[UnsafeRow]] with 
 
   def order: RowOrder
 
-  /** How many rows are needed, of the first ones; None for all. */
+  /** How many of the first rows are needed; None for all. */
   def limit: Option[Int]
 
-  /** The value for these rows of one column, the struct; they are in order. */
+  /** The value for these rows, each of one column, the struct; they are sorted. */
   def value(rows: Seq[UnsafeRow]): Any
 
   final override def child: Expression = row
@@ -42,7 +43,7 @@ trait RowsOfGroup extends TypedImperativeAggregate[ArrayBuffer[UnsafeRow]] with 
   override def merge(buffer: ArrayBuffer[UnsafeRow], other: ArrayBuffer[UnsafeRow]): ArrayBuffer[UnsafeRow] =
     bounded(buffer ++= other)
 
-  /** Without most of the rows that are not needed. */
+  /** The buffer without most of the rows that are not needed. */
   private def bounded(buffer: ArrayBuffer[UnsafeRow]): ArrayBuffer[UnsafeRow] =
     if (limit.exists(buffer.size > 2L * _ + 1000)) first(buffer) else buffer
 

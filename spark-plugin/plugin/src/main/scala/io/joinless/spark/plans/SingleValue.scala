@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.{BinaryExpression, Expression}
 import org.apache.spark.sql.joinless.ExecutionErrors
 import org.apache.spark.sql.types.DataType
 
-/** The value of a scalar subquery: `value` where it has at most one row; Spark's error where it has several.
+/** The value of a scalar subquery: `value` where it has at most one row; Spark's error where it has
+  * several.
   *
   * @param rows how many rows the subquery has; BIGINT, NULL stands for none
   */

@@ -8,7 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.EvalMode
 import org.apache.spark.sql.joinless.ExecutionErrors
 import org.apache.spark.sql.types._
 
-/** Exact sums of whole numbers, of decimals (by their digits) and of intervals, and what Spark makes of them. */
+/** Exact sums of whole numbers, of decimals (by their digits) and of intervals, and their values in
+  * Spark's types.
+  */
 private[spark] object SumValue {
 
   /** Adds the value of a column, which is not NULL, `weight` times. */
@@ -24,9 +26,10 @@ private[spark] object SumValue {
     case other => throw new IllegalStateException(s"no sum of ${other.sql}")
   }
 
-  /** The sum as Spark keeps it. One that does not fit fails, is NULL or wraps around as Spark's does.
+  /** The sum as a value of Spark's. A sum that does not fit fails, is NULL or wraps around as
+    * Spark's does.
     *
-    * @param argument the type of what was added
+    * @param argument the type of the summed values
     */
   def of(sum: ExactSum, argument: DataType, as: DataType, mode: EvalMode.Value): Any = as match {
     case DoubleType => sum.toDouble

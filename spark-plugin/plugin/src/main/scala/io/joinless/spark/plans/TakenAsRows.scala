@@ -3,9 +3,11 @@ package io.joinless.spark.plans
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
-/** A stream of which each row is a row, though it may be a change feed ([[ChangeFeeds]]): `joinless.rows` says so.
+/** A stream whose records are rows, though it may be a change feed ([[ChangeFeeds]]):
+  * `joinless.rows` says so.
   *
-  * It exists in analyzed plans only, and decides nothing else: plans that are compiled or optimized are without it.
+  * It exists in analyzed plans only, and decides nothing else: it is removed from plans before they
+  * are compiled or optimized.
   */
 final case class TakenAsRows(child: LogicalPlan) extends UnaryNode {
 

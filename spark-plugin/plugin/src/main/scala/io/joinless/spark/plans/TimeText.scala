@@ -5,11 +5,11 @@ private[spark] object TimeText {
 
   private val units = Seq("day" -> 86400000000L, "hour" -> 3600000000L, "minute" -> 60000000L)
 
-  /** `+ 1 hour 30 minutes`, with a space before it; nothing for 0. */
+  /** `+ 1 hour 30 minutes`, preceded by a space; empty for 0. */
   def beyond(micros: Long): String =
     if (micros == 0) "" else if (micros > 0) s" + ${of(BigInt(micros))}" else s" - ${of(-BigInt(micros))}"
 
-  /** `1 hour 30 minutes`; nothing for 0. */
+  /** `1 hour 30 minutes`; empty for 0. */
   def of(micros: BigInt): String = {
     val (rest, parts) = units.foldLeft((micros, Seq.empty[String])) { case ((left, told), (name, size)) =>
       val n = left / size

@@ -3,7 +3,8 @@ package io.joinless.spark.plans
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
-/** Between which values a whole number or a decimal lies, whatever the rows: by the types of columns, carried through arithmetic.
+/** The range of a whole number or a decimal over all possible rows: from the types of columns,
+  * carried through arithmetic.
   *
   * So a product of two columns of 32 bits as a number of 64 bits is known to fit.
   */
@@ -25,7 +26,7 @@ object ValueBounds {
     case other => ofType(other.dataType)
   }
 
-  /** Of the result without the bounds of its type. */
+  /** The range of the result without the bounds of its type. */
   private def exact(e: BinaryArithmetic): Option[ValueRange] = {
     def operands = for (a <- of(e.left); b <- of(e.right)) yield (a, b)
     val (left, right) = (scale(e.left.dataType), scale(e.right.dataType))

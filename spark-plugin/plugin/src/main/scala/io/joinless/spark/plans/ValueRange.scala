@@ -2,7 +2,9 @@ package io.joinless.spark.plans
 
 import java.math.RoundingMode
 
-/** Numbers from a least one to a greatest one, exactly: Scala's own arithmetic rounds to 34 digits. */
+/** The numbers from a least one to a greatest one, exactly: Scala's own arithmetic rounds to 34
+  * digits.
+  */
 final private[plans] case class ValueRange(least: BigDecimal, most: BigDecimal) {
   import ValueRange.exactly
 
@@ -16,10 +18,10 @@ final private[plans] case class ValueRange(least: BigDecimal, most: BigDecimal) 
     ValueRange(products.min, products.max)
   }
 
-  /** With so many digits behind the point, as decimals are rounded. */
+  /** With this many digits after the decimal point, as decimals are rounded. */
   def rounded(scale: Int): ValueRange = scaled(scale, RoundingMode.HALF_UP)
 
-  /** Without what is behind the point. */
+  /** Without the digits after the decimal point. */
   def cut: ValueRange = scaled(0, RoundingMode.DOWN)
 
   private def scaled(scale: Int, mode: RoundingMode): ValueRange = {

@@ -1,7 +1,7 @@
 package io.joinless.spark.plans
 
-/** Spark's windows in time as people write them. Spark turns `window(ts, '10 seconds')` into the arithmetic of a start and an end, which is
-  * what texts of expressions show.
+/** Spark's time windows as people write them. Spark turns `window(ts, '10 seconds')` into the
+  * arithmetic of a start and an end, which is what texts of expressions contain.
   */
 private[spark] object WindowTexts {
   private val Begin = "named_struct('start', knownnullable(precisetimestampconversion("
@@ -9,12 +9,16 @@ private[spark] object WindowTexts {
   private val Time = "precisetimestampconversion\\(([^()]+)\\)".r
   private val Size = "\\+ (\\d+)L\\)*$".r.unanchored
 
-  /** The text with `window(ts, 10 seconds)` in the place of such arithmetic. For people; what is recorded has the arithmetic. */
+  /** The text with `window(ts, 10 seconds)` in place of such arithmetic. For people; recorded texts
+    * have the arithmetic.
+    */
   def short(text: String): String = replaced(text, Begin, "named_struct".length)(identity)
     .orElse(replaced(text, Bound, "knownnullable".length)(window => s"a bound of $window"))
     .getOrElse(text)
 
-  /** The text with the first window that begins so by its name, which stands for a whole name in quotes, too; the rest likewise. */
+  /** The text in which the first window that begins with `begins` is replaced by its name, and the
+    * rest likewise. Where the window is a whole name in quotes, the quotes are replaced, too.
+    */
   private def replaced(text: String, begins: String, bracket: Int)(called: String => String): Option[String] = {
     val begin = text.indexOf(begins)
     val end = if (begin < 0) -1 else closing(text, begin + bracket)
@@ -28,7 +32,7 @@ private[spark] object WindowTexts {
     }
   }
 
-  /** Behind the bracket that closes the one at `open`; −1 where none does. */
+  /** The position after the bracket that closes the one at `open`; −1 where none does. */
   private def closing(text: String, open: Int): Int = {
     val depth = text.substring(open).scanLeft(0)((d, c) => if (c == '(') d + 1 else if (c == ')') d - 1 else d)
     val at = depth.indexOf(0, 1)

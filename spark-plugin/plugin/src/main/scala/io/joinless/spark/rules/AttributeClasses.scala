@@ -2,16 +2,19 @@ package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, Literal}
 
-/** An attribute of the hypergraph: terms that every result equates, at most one per leaf, leaves ascending.
+/** An attribute of the hypergraph: terms that are equal in every result, at most one per leaf,
+  * leaves ascending.
   *
-  * @param nullSafe all of its equations are `<=>`, so NULL is a value; one `=` suffices to keep NULLs out
+  * @param nullSafe all of its equi-join conditions are `<=>`, so NULL is a value; one `=` suffices
+  *   to exclude NULLs
   */
 final case class AttributeClass(members: IndexedSeq[Term], nullSafe: Boolean)
 
-/** The equations of a block, closed under transitivity.
+/** The equi-join conditions of a block, closed under transitivity.
   *
-  * @param filters per leaf, the equations that turned out to lie within it
-  * @param constants what holds of every result because filters fix it: the terms of a class and their one value
+  * @param filters per leaf, the derived equality conditions between its own columns
+  * @param constants what is true of every result because filters fix it: the terms of a class and
+  *   their one value
   */
 final case class AttributeClasses(
     attributes: IndexedSeq[AttributeClass],
@@ -21,12 +24,13 @@ final case class AttributeClasses(
 
 /** Groups equated terms into classes (algorithms A9, A10).
   *
-  * A class keeps one term per leaf; every further term of the leaf must equal it, which is a filter of the leaf. A class
-  * whose leaves all fix it to one constant joins nothing that their filters do not already say, and is dropped: the
-  * graph may fall apart, or lose a cycle. Stored rows were filtered by these constants, so they are recorded: a restart with other
-  * ones must be refused.
+  * A class keeps one term per leaf; every further term of the leaf must equal it, which is a filter
+  * of the leaf. A class that the filters of all its leaves fix to one constant adds no join
+  * condition, and is dropped: the graph may fall apart, or lose a cycle. Stored rows were filtered
+  * by these constants, so they are recorded: a restart with other constants must be refused.
   *
-  * The order of classes and members depends on the leaves and their columns, not on the order of conditions.
+  * The order of classes and members depends on the leaves and their columns, not on the order of
+  * conditions.
   */
 object AttributeClasses {
 
@@ -40,7 +44,7 @@ object AttributeClasses {
     )
   }
 
-  /** Classes of terms, each with its equations. */
+  /** Classes of terms, each with its equi-join conditions. */
   private def united(equations: IndexedSeq[Equation]): Seq[IndexedSeq[Equation]] =
     Linked(Nil, equations.map(e => Set(e.left.identity, e.right.identity)))
       .map(terms => equations.filter(e => terms(e.left.identity)))
@@ -66,7 +70,7 @@ object AttributeClasses {
       own.drop(1).map(other => if (nullSafe) EqualNullSafe(own.head, other) else EqualTo(own.head, other))
     }
 
-    /** The value that filters of all leaves give it. */
+    /** The value to which filters of all leaves fix the class. */
     val fixed: Option[Literal] = terms.map(term => constantOf(block, term)).distinct match {
       case Seq(Some(constant)) => Some(constant)
       case _ => None

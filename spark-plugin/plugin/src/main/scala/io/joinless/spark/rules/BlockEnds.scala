@@ -6,8 +6,8 @@ import io.joinless.spark.rules.ExtractJoinBlock.holdsBlock
 import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 
-/** Why a block ends above a leaf that holds joins of streams: something between them is nondeterministic, or looks into a table
-  * that may change ([[StaticSides]]).
+/** Why a block ends above a leaf that contains joins of streams: an operator between them is
+  * nondeterministic, or reads a table that may change ([[StaticSides]]).
   */
 private[spark] object BlockEnds {
 

@@ -4,19 +4,23 @@ import io.joinless.engine.query.JoinTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.spec.{BlockShape, NodeId, ReducedBlock, ReductionSpec, SpecComparison, SqlTexts}
 
-/** A way to keep a block: what is stored of its rows, and what is told of its results. */
+/** A way to maintain a block: which columns of its rows are stored, and what is emitted of its
+  * results.
+  */
 final private[spark] case class BlockForm(layout: BlockLayout, shape: BlockShape) {
   def rewrite: RewriteBlock = new RewriteBlock(layout)
   def counts: Boolean = shape.reduction.isDefined
 }
 
-/** The ways to keep a block whose results are added up: sums, numbers of equal results, or each result.
+/** The ways to maintain a block whose results are added up: sums, numbers of equal results, or each
+  * result.
   *
-  * What a checkpoint was begun with goes on; else the first that there is, or that is set.
+  * The way of an existing checkpoint is continued; else the first possible one, or the one that is
+  * set.
   *
   * @param layoutOf the layout of a block
-  * @param tree the block's join tree: what is stored of its rows plays no part in it
-  * @param canCount whether weights can travel with the rows of the block's leaves
+  * @param tree the block's join tree: it does not depend on the stored columns
+  * @param canCount whether the rows of the block's leaves can carry weights
   */
 final private[spark] class BlockForms(
     conf: JoinlessConf,
@@ -26,8 +30,9 @@ final private[spark] class BlockForms(
     canCount: JoinBlock => Boolean
 )(implicit statics: StaticSides) {
 
-  /** @param demands what is needed of the results; the first of them that can be met is met where nothing is recorded
-    * @param recorded the blocks of the query's checkpoint; asked only where there may be a choice
+  /** @param demands what is needed of the results; where nothing is recorded, the first demand that
+    *   can be met is met
+    * @param recorded the blocks of the query's checkpoint; read only where there may be a choice
     */
   def of(layout: BlockLayout, demands: Seq[Demand], recorded: => Seq[BlockShape]): BlockForm =
     if (layout.block.leaves.size == 1 || !canCount(layout.block)) enumerated(layout)
@@ -41,7 +46,7 @@ final private[spark] class BlockForms(
 
   def enumerated(layout: BlockLayout): BlockForm = BlockForm(layout, shape(layout))
 
-  /** What a checkpoint was begun with: its trees go on, so none is searched. */
+  /** The way of an existing checkpoint: its trees are continued, so none is searched. */
   private def begun(layout: BlockLayout, ways: LazyList[Way], recorded: Seq[BlockShape]): Option[BlockForm] = {
     // the trees of another block of the query need not be trees of this one
     def goesOn(form: BlockForm, was: BlockShape) = Option.when(SpecComparison.storesSame(was, form.shape))(form)
@@ -73,13 +78,13 @@ final private[spark] class BlockForms(
       BlockForm(rows, shape(rows).copy(reduction = Some(reduction)))
     }
 
-    /** With the best trees, where that saves something beside enumerating. */
+    /** With the best trees, where they save work compared with enumeration. */
     def best: Option[BlockForm] =
       ReducedBlock.best(shape(layout), conf.expectedRows(layout.block.leaves.map(_.name)), once)
         .filter(_.countsRows).map(found => by(found.reduction))
   }
 
-  // each batch puts the block's own id there
+  // each batch replaces it by the block's own id
   private def shape(layout: BlockLayout): BlockShape =
     new RewriteBlock(layout).shape(NodeId(0), tree, texts)
 }

@@ -23,24 +23,29 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.joinless.KeyBytes
 
-/** What is stored of each leaf, and where everything else finds it.
+/** The stored columns of each leaf, and their positions.
   *
-  * The stored columns of a leaf are those that the output, the residuals and the late conditions need, and its join
-  * keys; a key whose equal values can differ in their bytes, or that is computed, is a column of its own. An event time that a key
-  * reads is stored beside it: by the time a row is late. Leaves whose
-  * columns have the same names and types share an input.
+  * The stored columns of a leaf are those that the output, the residuals and the late conditions
+  * need, and its join keys; a key whose equal values can differ in their bytes, or that is
+  * computed, is a column of its own. An event time that a key reads is stored, too, because rows
+  * are late by it. Leaves whose columns have the same names and types share an input.
   *
   * @param columns per leaf: attributes of the leaf as they are, computed keys as aliases
-  * @param residuals conditions on each result: those of the block, then the equations that close its cycles
-  * @param output what each needed attribute of the root is, over stored columns; NULL where only a sum needs it
-  * @param changelogs the leaves whose rows come and go
-  * @param guarded the keys that can fail on rows on which Spark does not compute them: such a row is left out
-  * @param unguarded those that nothing can guard
-  * @param counted equal rows of streams that only come are one, and counted
+  * @param residuals conditions on each result: those of the block, then the equi-join conditions
+  *   that close its cycles
+  * @param output each needed attribute of the root, with its expression over stored columns; NULL
+  *   where only a sum needs it
+  * @param changelogs the leaves whose rows are inserted and deleted
+  * @param guarded the keys that can fail on rows on which Spark does not compute them: such a row
+  *   is left out
+  * @param unguarded such keys for which leaving out rows is impossible
+  * @param counted equal rows of insert-only streams are one row with a multiplicity
   * @param forgets rows that can be part of no further result need not be kept
-  * @param expiring the leaves whose rows go by themselves: a stored column, and how many microseconds behind it
-  * @param sorts per leaf, the sorts of its rows, where rows are told once they are final
-  * @param like the recorded block whose order of columns this one has, where the query's is another ([[RecordedOrder]])
+  * @param expiring the leaves whose rows expire: a stored column, and how many microseconds after
+  *   it
+  * @param sorts per leaf, the kinds of its rows, where rows are emitted once they are final
+  * @param like the recorded block whose order of columns this one has, where the query's is another
+  *   ([[RecordedOrder]])
   */
 final case class BlockLayout(
     block: JoinBlock,
@@ -70,16 +75,18 @@ final case class BlockLayout(
   /** Per leaf, how long its rows can be part of further results. */
   def lifetimes: IndexedSeq[Either[Boundless, Lifetime]] = bounds.of
 
-  /** The block's columns that are times that close, by position, with their lags ([[EventTimes]]). */
+  /** The block's columns that are closing times, by position, with their lags ([[EventTimes]]). */
   def times: Map[Int, Long] = {
     val (columns, values) = block.output.unzip
     EventTimes.made(columns, values, bounds.lag)
   }
 
-  /** Why results can have any time in a column of a leaf, however old, where it is an event time and they can. */
+  /** Why the times of results in a column of a leaf are unbounded, where it is an event time and
+    * they are.
+    */
   def unbounded(column: Attribute): Option[MetForEver] = bounds.unbounded(column).map { case (r, Boundless(by)) =>
     val other = block.leaves(by)
-    // a time that the query does not read is there all the same
+    // a time that the query does not read exists nevertheless
     def unread = other.plan.collectFirst { case timed: EventTimeWatermark => timed.eventTime.name }
     val timeOfBy = other.attributes.find(Conditions.isEventTime).map(_.name).orElse(unread)
     MetForEver(block.leaves(r).name, TimeSpec.nameOf(column), other.name, timeOfBy)
@@ -104,19 +111,19 @@ final case class BlockLayout(
 
   def place(attribute: Attribute): ColumnRef = places(attribute.exprId)
 
-  /** Positions of a leaf's columns that are never NULL in a row that is stored. */
+  /** Positions of a leaf's columns that are never NULL in a stored row. */
   def keysOf(leaf: Int): Set[Int] =
     keys(leaf).filterNot(key => classes.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
 
   def hypergraph: Hypergraph = Hypergraph(keys.map(_.map(_.attribute).to(BitSet)))
 
-  /** What rows of a leaf must pass to be stored. */
+  /** The conditions that rows of a leaf must pass to be stored. */
   def conditions(leaf: Int): Seq[Expression] =
     block.filters(leaf) ++ guarded.filter(_.leaf == leaf).map(key => IsComputable(key.expression)) ++ classes.filters(
       leaf
     )
 
-  /** What is added up over results, and what must not be there. */
+  /** The sums over results, and the products that no result may have. */
   def sums: IndexedSeq[SumSpec] = block.summed.products.map(sum)
 
   def failures: IndexedSeq[SumSpec] = block.summed.failures.map(sum)
@@ -131,7 +138,7 @@ final case class BlockLayout(
     }
   }
 
-  /** @param columns the columns that the block yields, in order */
+  /** @param columns the columns that the block returns, in order */
   def shape(id: NodeId, tree: JoinTree, columns: Seq[Attribute]): BlockShape =
     BlockShape(
       id = id,
@@ -180,8 +187,9 @@ final case class BlockLayout(
 
 object BlockLayout {
 
-  /** @param guardKeys rows whose keys cannot be computed are left out, where Spark may not compute them; those whose keys are
-    *   too large for their type always are: nothing is equal to them
+  /** @param guardKeys rows whose keys fail are left out where Spark may not compute these keys;
+    *   rows whose keys are too large for their type are always left out, as nothing is equal to
+    *   them
     */
   def apply(
       block: JoinBlock,
@@ -198,7 +206,7 @@ object BlockLayout {
       member <- attribute.members
     } yield Key(number, member.leaf, column(member), member.expression)
 
-    // What a leaf computes for a key need not be computed again above.
+    // A key that a leaf computes need not be computed again above.
     val computed = keys.collect { case Key(_, _, Alias(value, _), asWritten) if value eq asWritten => asWritten }
     def reuse(e: Expression): Expression = e.transformDown {
       case part if computed.exists(_.semanticEquals(part)) =>

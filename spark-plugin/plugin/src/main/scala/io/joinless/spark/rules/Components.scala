@@ -2,10 +2,14 @@ package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 
-/** Which leaves the equations of a block link, those that fix a column to a constant included. */
+/** The leaves that the equi-join conditions of a block link, including those that fix a column to a
+  * constant.
+  */
 private[spark] object Components {
 
-  /** The leaves in groups that equations hold together, ordered by their lowest leaf. */
+  /** The connected components of the leaves under equi-join conditions, ordered by their lowest
+    * leaf.
+    */
   def apply(block: JoinBlock): Seq[Set[Int]] =
     Linked(block.leaves.indices, block.equations.map(e => Set(e.left.leaf, e.right.leaf))).sortBy(_.min)
 

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, Join, LogicalPlan, Project}
 
-/** What the rules ask of expressions and nodes. */
+/** Predicates on expressions and nodes that the rules share. */
 private[spark] object Conditions extends PredicateHelper {
 
   /** The conjuncts of a condition. */
@@ -12,11 +12,11 @@ private[spark] object Conditions extends PredicateHelper {
 
   def and(left: Expression, right: Expression): Expression = And(left, right)
 
-  /** Whether only a plan node of Spark's own can evaluate it. */
+  /** Whether only one of Spark's own plan nodes can evaluate it. */
   def isLate(expression: Expression): Boolean =
     expression.exists(e => e.isInstanceOf[PythonUDF] || e.isInstanceOf[SubqueryExpression])
 
-  /** Whether the expression means another moment in every batch. */
+  /** Whether the expression is a different moment in every batch. */
   def isTime(e: Expression): Boolean = e match {
     case _: CurrentTimestampLike | _: CurrentDate | _: LocalTimestamp | _: CurrentTime => true
     case _ => false
@@ -25,7 +25,7 @@ private[spark] object Conditions extends PredicateHelper {
   /** Whether rows are late by this column. */
   def isEventTime(a: Attribute): Boolean = a.metadata.contains(EventTimeWatermark.delayKey)
 
-  /** A node that a block looks through: it changes names, values or rows, each row by itself. */
+  /** A node inside a block: it changes names or values of rows, or drops rows, one by one. */
   object Transparent {
     def unapply(plan: LogicalPlan): Option[LogicalPlan] = plan match {
       case Project(list, child) if list.forall(_.deterministic) => Some(child)

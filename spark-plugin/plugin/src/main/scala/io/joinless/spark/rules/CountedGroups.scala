@@ -12,34 +12,39 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Project}
 
-/** A GROUP BY of Spark's own over a join block whose results are counted: it adds up increments instead of results.
+/** A GROUP BY of Spark's own over a join block whose results are counted: it adds up increments
+  * instead of results.
   *
-  * The block yields each combination of columns that the GROUP BY reads with how many results more there are of it, and what arguments
-  * of functions more add up to (algorithms A52). Where rows only come, these increments are never negative, so Spark's functions take
-  * them as they are:
+  * The block returns each combination of columns that the GROUP BY reads, with the increase in the
+  * number of its results and in the sums of functions' arguments (algorithms A52). Where rows are
+  * only inserted, these increments are never negative, so Spark's functions can read them
+  * unchanged:
   * {{{
-  * COUNT(*)     SUM of the numbers of results       AVG(x)    SUM of the sums / SUM of the numbers of x that are not NULL
-  * COUNT(x)     SUM of the numbers of x             MIN, MAX, approx_count_distinct    themselves: equal rows count once
+  * COUNT(*)     SUM of the numbers of results
+  * COUNT(x)     SUM of the numbers of x
   * SUM(x)       SUM of the sums of x
+  * AVG(x)       SUM of the sums / SUM of the numbers of x that are not NULL
+  * MIN, MAX, approx_count_distinct    themselves: equal rows count once
   * }}}
-  * Names, types, NULLs, event times and the groups that a batch touches are those of the GROUP BY as it was written.
+  * Names, types, NULLs, event times and the groups that a batch touches are those of the original
+  * GROUP BY.
   */
 final case class CountedGroups private (aggregate: Aggregate, functions: Seq[AggregateExpression]) {
 
-  /** What it needs of the results. */
+  /** The demand on the results. */
   val demand: Demand = FunctionArguments.demand(once = false, aggregate.groupingExpressions.toIndexedSeq, functions)
 
-  /** What it needs where equal results are as good as one; None where they are not. */
+  /** The demand where duplicates of equal results do not matter; None where they do. */
   def onceDemand: Option[Demand] =
     Option.when(functions.forall(f => FunctionOfIncrements.countsOnce(f.aggregateFunction)))(demand.copy(once = true))
 
   /** The GROUP BY over increments.
     *
-    * @param shown attributes of its child that `rows` has, each with its position there
+    * @param shown attributes of its child that `rows` projects, each with its position there
     */
   def over(rows: WeightedRows, shown: Seq[(Attribute, Int)]): Aggregate = {
     val columns = rows.plan.output
-    // what is computed where rows are stored is a column here
+    // a key that is computed where rows are stored is a column here
     val keys = aggregate.groupingExpressions.zipWithIndex.flatMap { case (key, i) =>
       rows.keys.lift(i).flatten.map(at => (key, CountedGroups.column(key), columns(at)))
     }
@@ -74,7 +79,7 @@ final case class CountedGroups private (aggregate: Aggregate, functions: Seq[Agg
 
 object CountedGroups {
 
-  /** None where a function has to see each result. */
+  /** None where a function must read each result. */
   def apply(aggregate: Aggregate): Option[CountedGroups] = {
     val functions = aggregate.aggregateExpressions.flatMap(_.collect { case f: AggregateExpression => f })
     val expressions = aggregate.groupingExpressions ++ aggregate.aggregateExpressions
@@ -86,7 +91,7 @@ object CountedGroups {
   private def takes(f: AggregateExpression): Boolean =
     f.mode == Complete && !f.isDistinct && FunctionOfIncrements.takes(f.aggregateFunction)
 
-  /** Sessions are no groups of equal rows. */
+  /** Sessions are not groups of equal rows. */
   private def isSession(key: Expression): Boolean = key.references.exists(_.metadata.contains(SessionWindow.marker))
 
   private def column(key: Expression): Attribute = key match {

@@ -2,12 +2,12 @@ package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 
-/** What a GROUP BY needs of the rows that it groups.
+/** The demand of a GROUP BY on its input rows.
   *
-  * @param once equal rows are as good as one
-  * @param keys by which it groups
-  * @param arguments of functions that can take in sums, each once
-  * @param kept the columns that it reads besides
+  * @param once duplicates of equal rows do not matter
+  * @param keys the grouping expressions
+  * @param arguments of functions that can be added up, each once
+  * @param kept the other columns that it reads
   */
 final private[spark] case class Demand(
     once: Boolean,
@@ -16,6 +16,6 @@ final private[spark] case class Demand(
     kept: AttributeSet
 ) {
 
-  /** Of rows that are made of others one by one, from these. */
+  /** The demand on the rows from which its input rows are computed one by one. */
   def ofRows: Demand = copy(keys = IndexedSeq.empty, arguments = IndexedSeq.empty)
 }

@@ -9,12 +9,13 @@ import org.apache.spark.sql.joinless.KeyBytes
 
 /** Decides whether a block is rewritten, and by which join tree; otherwise why not.
   *
-  * @param recorded the block as it was rewritten before, if it was: then its tree goes on, and only what makes it
-  *   impossible counts, settings do not
-  * @param compiled the block was asked for, and Spark cannot run it: no block is too small, and all of its conditions are
-  *   evaluated here
-  * @param begun the block was rewritten before, and its tree will be taken from what is recorded: settings do not count
-  * @param single leaves of one row at most: nothing needs to link them with the others
+  * @param recorded the block as it was rewritten before, if it was: then its tree is continued, and
+  *   only what makes it impossible counts, settings do not
+  * @param compiled the changes of the block were requested, and Spark cannot run it: no block is
+  *   too small, and all of its conditions are evaluated here
+  * @param begun the block was rewritten before, and its tree will be taken from the record:
+  *   settings do not count
+  * @param single leaves of at most one row: nothing needs to link them with the others
   */
 final class Eligibility(
     conf: JoinlessConf,
@@ -32,7 +33,7 @@ final class Eligibility(
       _ <- chosen(tooFew(layout).orElse(unlinked(layout)))
     } yield tree
 
-  /** What settings say, of a block that is new. */
+  /** Applies a reason that depends on settings, which count for new blocks only. */
   private def chosen(reason: => Option[Reason]): Either[Reason, Unit] =
     if (recorded.isDefined) Right(()) else reason.filterNot(_ => begun).toLeft(())
 
@@ -46,7 +47,9 @@ final class Eligibility(
         )
     }
 
-  /** A key that would be computed for rows on which Spark does not compute it, and can fail on them. */
+  /** Refuses a key that would be computed for rows on which Spark does not compute it, and can fail
+    * on them.
+    */
   private def throwingKey(layout: BlockLayout): Option[Reason] = layout.unguarded.headOption.map { key =>
     Reason.of(Reason.ThrowingKey, "key" -> Names.of(key, layout.block.leaves))
   }
@@ -68,7 +71,7 @@ final class Eligibility(
     }
   }
 
-  /** What keeps the block from reaching the joins below it. */
+  /** Why the block does not include the joins below it. */
   private def splitBy(layout: BlockLayout)(implicit statics: StaticSides): Option[Reason] =
     layout.block.leaves.iterator.flatMap(leaf => BlockEnds(leaf.plan)).nextOption()
 
@@ -90,8 +93,9 @@ final class Eligibility(
     Reason(Reason.CyclicJoinGraph, Seq(relations, attributes) ++ WaysOutOfCycles(layout.block, core))
   }
 
-  /** Relations that no equation of two relations links with the others, where that is not wanted: Spark may know an
-    * equation of more relations, by which it joins what it has joined before; and cross products can be switched off.
+  /** Refuses relations that no equi-join condition of two relations links with the others, where
+    * cross products are switched off, or where Spark has an equality over more relations by which
+    * it joins the result of other joins.
     */
   private def unlinked(layout: BlockLayout): Option[Reason] = {
     val components = Components(layout.block).filterNot(_.subsetOf(single))
@@ -119,6 +123,6 @@ final class Eligibility(
 
 object Eligibility {
 
-  /** Roles of a row are the bits of a `Long`, of which one is the sign. */
+  /** Roles of a row are the bits of a `Long`, one of which is the sign. */
   val MaxRoles: Int = 63
 }

@@ -3,18 +3,19 @@ package io.joinless.spark.rules
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Filter, LogicalPlan, Project, Union}
 
-/** Which columns of rows are times that close, each with its lag: once the watermark is that much beyond such a time, no row with it comes any
-  * more.
+/** The columns of rows that are closing times, each with its lag: once the watermark is that far
+  * beyond such a time, no row with it can be inserted any more.
   *
-  * They begin as columns with a watermark, whose lag is 0, and are handed on as they are, or as windows of Spark's over them: what Spark marks as
-  * an event time, and is made of such columns alone. A join that waits for late partners adds to the lag. All watermarks are the query's. Lags
-  * are microseconds.
+  * Closing times begin as columns with a watermark, whose lag is 0, and are passed on unchanged, or
+  * as Spark's windows over them: columns that Spark marks as an event time, and that are computed
+  * from such columns alone. A join that waits for late matches adds to the lag. All watermarks are
+  * the query's. Lags are microseconds.
   */
 private[spark] object EventTimes {
 
-  /** The columns that are such times, by position.
+  /** The columns that are closing times, by position.
     *
-    * @param lag of a column below, where it is one
+    * @param lag of a column below, where it is a closing time
     */
   def in(columns: Seq[NamedExpression], lag: Attribute => Option[Long]): Map[Int, Long] =
     (for (i <- columns.indices; time <- ofColumn(columns(i), lag)) yield i -> time).toMap
@@ -26,7 +27,7 @@ private[spark] object EventTimes {
     case _ => None
   }
 
-  /** The same of columns that are `values` over columns below. */
+  /** The same for columns that are `values` over columns below. */
   def made(columns: Seq[Attribute], values: Seq[Expression], lag: Attribute => Option[Long]): Map[Int, Long] =
     (for (i <- columns.indices; time <- made(columns(i), values(i), lag)) yield i -> time).toMap
 
@@ -39,7 +40,7 @@ private[spark] object EventTimes {
       else None
   }
 
-  /** The same of a plan of projections, conditions and unions. */
+  /** The same for a plan of projections, conditions and unions. */
   def of(plan: LogicalPlan, lag: Attribute => Option[Long]): Map[Int, Long] = plan match {
     case Project(list, child) =>
       val below = of(child, lag)
@@ -49,7 +50,7 @@ private[spark] object EventTimes {
     case leaf => in(leaf.output, lag)
   }
 
-  /** Of rows of several sorts. */
+  /** The same for rows of several kinds. */
   def ofAll(sorts: Seq[Map[Int, Long]]): Map[Int, Long] = sorts.reduce { (a, b) =>
     for ((i, lag) <- a; other <- b.get(i)) yield i -> math.max(lag, other)
   }

@@ -6,19 +6,20 @@ import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 import org.apache.spark.sql.joinless.KeyBytes
 
-/** Reads a plan as join blocks: the maximal trees of streaming inner joins, with projections and filters between.
+/** Reads a plan as join blocks: the maximal trees of streaming inner joins, with projections and
+  * filters between them.
   *
-  * Pure functions of the plan. A block's root is the topmost node of such a tree; whatever else stands below is a leaf,
-  * and may hold blocks of its own. Names are resolved by scope: each subtree maps its own output to expressions over the
-  * fresh attributes of its leaves. Expression ids may repeat among leaves, but not on both sides of one join, where a reference
-  * could not say which of them it means.
+  * Pure functions of the plan. A block's root is the topmost node of such a tree; every other
+  * subtree is a leaf, and may contain blocks of its own. Names are resolved by scope: each subtree
+  * maps its own output to expressions over the fresh attributes of its leaves. Expression ids may
+  * repeat among leaves, but not on both sides of one join, where a reference would be ambiguous.
   *
-  * A block ends where Spark reads a table that may change between two joins ([[StaticSides]]): the joins below it are a block of
-  * their own.
+  * A block ends where Spark reads a table that may change between two joins ([[StaticSides]]): the
+  * joins below it are a block of their own.
   */
 object ExtractJoinBlock {
 
-  /** Whether `plan` belongs to the inner part of a block: a join of streams, or what leads to one. */
+  /** Whether `plan` is in the inner part of a block: a join of streams, or a node above one. */
   def holdsBlock(plan: LogicalPlan)(implicit statics: StaticSides): Boolean = plan match {
     case join @ InnerJoin(_, _, _) if joinsStreams(join) => true
     case InnerJoin(stream, table, _) if stream.isStreaming => statics.isReadableAnyTime(table) && continues(stream)
@@ -27,11 +28,13 @@ object ExtractJoinBlock {
     case _ => false
   }
 
-  /** Whether a block whose join has this child goes on in it. */
+  /** Whether a block whose join has this child continues in it. */
   private def continues(child: LogicalPlan)(implicit statics: StaticSides): Boolean =
     holdsBlock(child) && changingTableReadIn(child).isEmpty
 
-  /** What looks into tables that may change, from the top of a block down to its topmost join. */
+  /** The expression that reads tables that may change, from the top of a block down to its topmost
+    * join.
+    */
   def changingTableReadIn(plan: LogicalPlan)(implicit statics: StaticSides): Option[Expression] = {
     val own = plan.expressions.flatMap(conjuncts).find(statics.readsChangingTable)
     plan match {
@@ -45,7 +48,9 @@ object ExtractJoinBlock {
     case _ => holdsBlock(child)
   }
 
-  /** Applies `f` to the leaves of the block whose root is `plan`, from left to right; the same object where nothing changes. */
+  /** Applies `f` to the leaves of the block whose root is `plan`, from left to right; returns the
+    * same object where nothing changes.
+    */
   def mapLeaves(plan: LogicalPlan)(f: LogicalPlan => LogicalPlan)(implicit statics: StaticSides): LogicalPlan =
     if (!holdsBlock(plan)) f(plan)
     else plan.mapChildren(child => if (isInside(plan, child)) mapLeaves(child)(f) else f(child))
@@ -55,7 +60,7 @@ object ExtractJoinBlock {
     if (!holdsBlock(plan)) Seq(plan)
     else plan.children.flatMap(child => if (isInside(plan, child)) leaves(child) else Seq(child))
 
-  /** The topmost join of streams of the block whose root is `plan`: it carries the block's reason. */
+  /** The topmost join of streams of the block whose root is `plan`: it has the block's reason. */
   def topJoin(plan: LogicalPlan): Join =
     plan.collectFirst { case join @ InnerJoin(_, _, _) if joinsStreams(join) => join }.get
 
@@ -69,7 +74,7 @@ object ExtractJoinBlock {
       streaming <- JoinStaticSides(part.copy(leaves = named(part)))
     } yield block(root, streaming, needed)
 
-  /** The part of the block below `plan`, which [[holdsBlock]]. */
+  /** The part of the block below `plan`, for which [[holdsBlock]] is true. */
   private def partOf(plan: LogicalPlan)(implicit statics: StaticSides): Either[Reason, Part] = plan match {
     case join @ InnerJoin(left, right, conditions) =>
       (left.outputSet.intersect(right.outputSet).headOption, conditions.find(!_.deterministic)) match {
@@ -89,8 +94,9 @@ object ExtractJoinBlock {
     val owner = part.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
     def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).flatMap(a => owner.get(a.exprId)).distinct
 
-    // A condition on no column holds for all rows or for none: any leaf can check it. One on a single leaf that can fail, and that
-    // Spark left above the joins, is evaluated on joined rows only.
+    // A condition on no column holds for all rows or for none: any leaf can check it. A condition
+    // on a single leaf that can fail, and that Spark left above the joins, is evaluated on joined
+    // rows only.
     val (single, several) = part.conditions.partition(c => leavesOf(c).size <= 1 && !CanThrow(c))
     val filters = single.groupBy(leavesOf(_).headOption.getOrElse(0))
     val split = several.map(condition => equation(condition, leavesOf).toRight(condition))
@@ -119,7 +125,7 @@ object ExtractJoinBlock {
     case _ => None
   }
 
-  /** Leaves named by the aliases of the query, as far as the plan still shows them; each name once. */
+  /** Leaves named by the aliases of the query, as far as the plan has them; each name once. */
   private def named(part: Part): IndexedSeq[Leaf] = {
     val wanted = part.leaves.zipWithIndex.map { case (leaf, i) =>
       val qualifier = leaf.attributes.flatMap(a => part.qualifiers.get(a.exprId)).headOption

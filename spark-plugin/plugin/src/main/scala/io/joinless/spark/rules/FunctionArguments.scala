@@ -6,10 +6,14 @@ import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.joinless.KeyBytes
 
-/** What aggregate functions read of the rows that they add up. A FILTER is a condition on the argument. */
+/** The expressions that aggregate functions read from the rows that they add up. A FILTER is a
+  * condition on the argument.
+  */
 private[spark] object FunctionArguments {
 
-  /** The value of which those that are not NULL are counted, summed or compared; None where all rows count. */
+  /** The value whose non-NULL occurrences are counted, summed or compared; None where all rows
+    * count.
+    */
   def argument(f: AggregateExpression): Option[Expression] = {
     def where(value: Expression) = f.filter.fold(value)(If(_, value, Literal(null, value.dataType)))
     def unlessNull(children: Seq[Expression], value: Expression) =
@@ -31,19 +35,21 @@ private[spark] object FunctionArguments {
     }
   }
 
-  /** Nothing smaller than all arguments is kept for the function. */
+  /** Whether the function is recomputed from all of its arguments, as no smaller state suffices. */
   def isRecomputed(f: AggregateFunction): Boolean = f match {
     case _: Count | _: AnyOf | _: Sum | _: Average | _: Min | _: Max | _: BestRows => false
     case _ => true
   }
 
-  /** What such a function reads; what is constant in it must stay so. */
+  /** The expressions that such a function reads; its constants must stay constants. */
   def recomputed(f: AggregateFunction): Seq[Expression] = f.children.map {
     case SortOrder(value, _, _, _) => value
     case value => value
   }.filterNot(_.foldable)
 
-  /** Whether it is enough to know what is added to the number of arguments that are not NULL, and to their sum. */
+  /** Whether it is enough to know the increase in the number of arguments that are not NULL, and in
+    * their sum.
+    */
   def takesSums(f: AggregateExpression): Boolean = !f.isDistinct && (f.aggregateFunction match {
     case _: Count => argument(f).isDefined
     case sum: Sum => FactorLift.takes(sum.child.dataType)
@@ -51,9 +57,9 @@ private[spark] object FunctionArguments {
     case _ => false
   })
 
-  /** What functions need of the rows of groups.
+  /** The demand of functions on the rows of groups.
     *
-    * @param once equal rows are as good as one
+    * @param once duplicates of equal rows do not matter
     * @param keys by which the rows are grouped
     */
   def demand(once: Boolean, keys: IndexedSeq[Expression], functions: Seq[AggregateExpression]): Demand = {

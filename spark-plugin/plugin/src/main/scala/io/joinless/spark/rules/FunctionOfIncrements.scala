@@ -15,16 +15,19 @@ import org.apache.spark.sql.types.{ByteType, DataType, DecimalType, IntegerType,
 
 /** Columns in which arguments are added up.
   *
-  * @param columns those of the parts, one after the other
+  * @param columns those of the parts, in order
   */
 final private[spark] case class SummedColumns(parts: Seq[SumPart], columns: Seq[Expression])
 
-/** An aggregate function of Spark's over results, computed from rows that stand for several equal ones. */
+/** An aggregate function of Spark's over results, computed from rows that stand for several equal
+  * ones.
+  */
 private[spark] object FunctionOfIncrements {
 
   /** None where the function itself is right, since equal results count once for it.
     *
-    * @param argument what the function counts or adds up; None where all results count
+    * @param argument the expression that the function counts or adds up; None where all results
+    *   count
     * @param summed where arguments are added up already
     * @param results how many results a row stands for
     */
@@ -63,7 +66,7 @@ private[spark] object FunctionOfIncrements {
     }
   }
 
-  /** Whether a function can be computed so. */
+  /** Whether a function can be computed this way. */
   def takes(function: AggregateFunction): Boolean = function match {
     case _: Count => true
     case sum: Sum => addsUp(sum.child.dataType, sum.evalContext.evalMode)
@@ -71,13 +74,15 @@ private[spark] object FunctionOfIncrements {
     case _ => countsOnce(function)
   }
 
-  /** Equal rows are as good as one. */
+  /** Whether duplicates of equal rows do not matter. */
   def countsOnce(function: AggregateFunction): Boolean = function match {
     case _: Min | _: Max | _: HyperLogLogPlusPlus => true
     case _ => false
   }
 
-  /** Sums of doubles depend on their order; one that is NULL because it does not fit cannot be added to. */
+  /** Sums of doubles depend on their order; a sum that is NULL because it does not fit cannot be
+    * added to.
+    */
   private def addsUp(dataType: DataType, mode: EvalMode.Value): Boolean = dataType match {
     case ByteType | ShortType | IntegerType | LongType => mode != EvalMode.TRY
     case _: DecimalType => mode == EvalMode.ANSI

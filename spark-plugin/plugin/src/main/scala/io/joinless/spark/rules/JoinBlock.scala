@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, P
 
 /** One role in a block: a subplan that Spark runs, under fresh attributes.
   *
-  * `attributes(i)` stands for column `columns(i)` of `plan` in every expression of the block. Attributes are fresh
-  * because expression ids of the plan need not be unique over a block: a self-join that shares one source has the same
-  * ids in several leaves.
+  * `attributes(i)` stands for column `columns(i)` of `plan` in every expression of the block.
+  * Attributes are fresh because expression ids of the plan need not be unique in a block: a
+  * self-join that shares one source has the same ids in several leaves.
   */
 final case class Leaf(
     name: String,
@@ -45,20 +45,23 @@ final case class Term(leaf: Int, expression: Expression) {
   lazy val identity: (Int, Expression) = (leaf, expression.canonicalized)
 }
 
-/** A maximal block of streaming inner joins: leaves, and conditions over them. The block's result is the product of its
-  * leaves, filtered by all of its conditions, with the columns of `output`.
+/** A maximal block of streaming inner joins: leaves, and conditions over them. The block's result
+  * is the product of its leaves, filtered by all of its conditions, with the columns of `output`.
   *
-  * @param root what the block stands for: the topmost node
+  * @param root the topmost node, which the block replaces
   * @param joins the inner joins that the block consists of, the topmost first
   * @param filters per leaf, conditions on its rows beyond those inside its plan
-  * @param keysOfRows the terms ([[Term.identity]]) that Spark, too, evaluates on all rows of their leaf: keys of a join of which
-  *   the leaf is a side
-  * @param residuals conditions over several leaves that are no equations, and such of one leaf as may fail on rows that Spark
-  *   does not check them on
-  * @param late conditions that only Spark can evaluate (Python UDFs, subqueries): they stay above the block
-  * @param output the attributes of the root that are needed, and what each is over the leaves' attributes
-  * @param cuts equations that would close a cycle, as conditions on each result of the others
-  * @param summed what is added up over results
+  * @param keysOfRows the terms ([[Term.identity]]) that Spark, too, evaluates on all rows of their
+  *   leaf: keys of a join of which the leaf is a side
+  * @param residuals conditions over several leaves that are no equi-join conditions, and conditions
+  *   of one leaf that may fail on rows on which Spark does not check them
+  * @param late conditions that only Spark can evaluate (Python UDFs, subqueries): they stay above
+  *   the block
+  * @param output the needed attributes of the root, each with its expression over the leaves'
+  *   attributes
+  * @param cuts equi-join conditions that would close a cycle, as conditions on each result of the
+  *   others
+  * @param summed the sums over results
   */
 final case class JoinBlock(
     root: LogicalPlan,
@@ -79,7 +82,9 @@ final case class JoinBlock(
     equations.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity)
       .filter(key => CanThrow(key.expression) && !keysOfRows(key.identity) && !isChecked(key))
 
-  /** Every row of the leaf has passed a condition that computes the key: Spark often infers that it is not NULL. */
+  /** Whether every row of the leaf has passed a condition that computes the key: Spark often infers
+    * that it is not NULL.
+    */
   private def isChecked(key: Term): Boolean = {
     val leaf = leaves(key.leaf)
     val own = leaf.own(key.expression)
@@ -90,11 +95,13 @@ final case class JoinBlock(
   }
 }
 
-/** What is added up over the results of a block, besides their number: products of columns of its leaves.
+/** The sums over the results of a block, besides their number: products of columns of its leaves.
   *
-  * @param arguments per argument that could be added up, the products that make its sum; None where it is told with each row
+  * @param arguments per argument that could be added up, the products that make its sum; None where
+  *   it is emitted with each row
   * @param failures factors of results of which an argument fails
-  * @param keys per key by which the results are grouped, the attribute of the output that it is, if it is computed where rows are stored
+  * @param keys per key by which the results are grouped, its attribute in the output, if it is
+  *   computed where rows are stored
   * @param hidden attributes of the output that are read by such arguments and keys only
   */
 final case class SummedResults(
@@ -112,7 +119,7 @@ final case class SummedResults(
 
 object SummedResults {
 
-  /** Nothing is added up: all is told with each row. */
+  /** Nothing is added up: all is emitted with each row. */
   val None: SummedResults = SummedResults(IndexedSeq.empty, IndexedSeq.empty, IndexedSeq.empty, Set.empty)
 }
 

@@ -8,12 +8,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPl
 
 /** The top of a block.
   *
-  * @param needed the attributes of it that are used above
-  * @param groups a GROUP BY right above it
+  * @param needed its attributes that are used above
+  * @param groups a GROUP BY directly above it
   */
 final case class BlockRoot(plan: LogicalPlan, needed: AttributeSet, groups: Option[Aggregate] = None)
 
-/** What becomes of a block. */
+/** The decision on a block. */
 sealed trait Decision
 
 final case class Rewrite(block: RewriteBlock, shape: BlockShape) extends Decision
@@ -23,11 +23,13 @@ final case class RewriteCounted(groups: CountedGroups, block: RewriteBlock, shap
 
 final case class Keep(reason: Reason) extends Decision
 
-/** The block was compiled when the query started; of this batch it has its place among the blocks. */
+/** The block was compiled when the query started; in a batch it only gets its position among the
+  * blocks.
+  */
 final case class Place(shape: BlockShape) extends Decision
 
-/** All blocks of a plan in preorder, compiled ones among them: a block before those inside its leaves. Their positions are
-  * their ordinals.
+/** All blocks of a plan in preorder, including compiled ones: a block before those inside its
+  * leaves. Their positions are their ordinals.
   */
 object JoinBlocks {
 
@@ -50,7 +52,7 @@ object JoinBlocks {
     case _ => leaves(root)
   }
 
-  /** @param needed what is used above the parent */
+  /** @param needed the attributes that are used above the parent */
   private[spark] def neededOf(child: LogicalPlan, parent: LogicalPlan, needed: AttributeSet): AttributeSet =
     parent match {
       case project: Project => project.references

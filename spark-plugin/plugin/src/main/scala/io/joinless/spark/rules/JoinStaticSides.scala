@@ -5,10 +5,12 @@ import org.apache.spark.sql.catalyst.expressions.{EqualTo, Equality, Expression}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LogicalPlan}
 
-/** Moves the static sides of a block below it: each joins the one streaming leaf that its conditions touch, and Spark
-  * runs that join as part of the leaf, wherever the static side stands in the FROM.
+/** Moves the static sides of a block below it: each joins the one streaming leaf that its
+  * conditions read, and Spark runs that join as part of the leaf, wherever the static side stands
+  * in the FROM.
   *
-  * Static sides that touch each other move together. A group that touches no streaming leaf, or several, is a reason.
+  * Static sides linked by conditions move together. A set of them that is linked with no streaming
+  * leaf, or with several, is a reason.
   */
 private[spark] object JoinStaticSides {
 
@@ -38,8 +40,8 @@ final private class JoinStaticSides(part: Part) {
     }
   }
 
-  /** A condition on a static side that can fail, on rows that Spark does not check it on; but for values too large for their type, which
-    * are equal to none.
+  /** A condition on a static side that can fail on rows on which Spark does not check it. Values
+    * too large for their type do not count, as nothing is equal to them.
     */
   private def throwing: Option[Either[Reason, Part]] = touches.collectFirst {
     case (c, on) if on.exists(static.contains) && on.size > 1 && failsEarly(c) && !CanThrow.onlyByOverflow(c) =>
@@ -48,7 +50,7 @@ final private class JoinStaticSides(part: Part) {
 
   private def failsEarly(condition: Expression): Boolean = CanThrow(condition) && !failsForSpark(condition)
 
-  /** The condition as it is checked on more rows than Spark checks it on. */
+  /** The condition in the form in which it is checked on more rows than Spark checks it on. */
   private def guarded(condition: Expression): Expression = condition match {
     case c if !failsEarly(c) => c
     case EqualTo(l, r) => EqualTo(attempt(l), attempt(r))
@@ -57,8 +59,9 @@ final private class JoinStaticSides(part: Part) {
 
   private def attempt(value: Expression): Expression = if (CanThrow(value)) Attempt(value) else value
 
-  /** Spark, too, computes each side that can fail on every row of its leaf (`Part.keysOfRows`). Anything but a key it computes later,
-    * on rows that are joined: static leaves of a part stand above joins of streams.
+  /** Whether Spark, too, computes each side that can fail on every row of its leaf
+    * (`Part.keysOfRows`). Spark computes any other expression later, on joined rows: static leaves
+    * of a part stand above joins of streams.
     */
   private def failsForSpark(condition: Expression): Boolean = condition match {
     case Equality(l, r) =>
@@ -66,7 +69,7 @@ final private class JoinStaticSides(part: Part) {
     case _ => false
   }
 
-  /** Static leaves linked by conditions, directly or by way of each other. */
+  /** Static leaves linked by conditions, directly or through each other. */
   private def groups: Seq[Set[Int]] = Linked(static, touches.map(_._2.filter(static.contains)))
 
   private def homesOf(group: Set[Int]): Set[Int] =
@@ -93,7 +96,7 @@ final private class JoinStaticSides(part: Part) {
     Leaf(part.leaves(home).name, step(renamed(part.leaves(home)), Set(home), guests), attributes, attributes)
   }
 
-  /** A leaf whose plan yields its fresh attributes. */
+  /** A leaf whose plan returns its fresh attributes. */
   private def renamed(leaf: Leaf): LogicalPlan = leaf.scan(leaf.attributes, Nil)
 
   private def reason(group: Set[Int], homes: Set[Int]): Reason = {

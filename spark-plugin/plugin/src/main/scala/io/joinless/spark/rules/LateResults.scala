@@ -4,16 +4,20 @@ import io.joinless.spark.plans.{DeltaRows, JoinFreeJoin, Reason, UnboundedTime}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 
-/** Blocks whose results an operator above may take for late, and drop: a note says so before the first is lost.
+/** Notes on blocks whose results an operator above may treat as late, and drop: a note says so
+  * before the first result is lost.
   * {{{
-  * SELECT window(a.ts, '1 hour') AS w, COUNT(*) FROM a JOIN b ON a.k = b.k JOIN c ON a.k = c.k GROUP BY w
+  * SELECT window(a.ts, '1 hour') AS w, COUNT(*)
+  * FROM a JOIN b ON a.k = b.k JOIN c ON a.k = c.k GROUP BY w
   * }}}
-  * A row of `b` that joins a row of `a` two hours later makes a result of a window that is closed. Where a condition bounds both times, the block
-  * says how far its results lag behind ([[Lifetimes.lag]]), and what stands above waits for them. Where nothing does, the block names the columns
-  * ([[UnboundedTime]]); what drops rows by a column that is made of one of them is looked for here.
+  * A row of `b` that joins a row of `a` two hours later makes a result of a window that is already
+  * closed. Where a condition bounds both times, the block reports how far its results lag behind
+  * ([[Lifetimes.lag]]), and the operators above wait for them. Where none does, the block names the
+  * columns ([[UnboundedTime]]); this object finds operators that drop rows by a column computed
+  * from one of them.
   *
-  * Rows that such an operator hands on are not late any more, so only the lowest one above a block counts. A watermark that is set above the
-  * block is the user's word on how late its rows are.
+  * Rows that pass such an operator are no longer late, so only the lowest one above a block counts.
+  * A watermark that is set above the block is the user's statement of how late its rows are.
   */
 private[rules] object LateResults {
 
@@ -23,7 +27,7 @@ private[rules] object LateResults {
       operator <- plan.collect { case node if node.isStreaming => node }
       (child, time) <- droppedBy(operator)
       (join, unbounded) <- sources(child, time)
-      if !(operator.isInstanceOf[JoinFreeJoin] && join.deltas) // operators of one query know their own rows
+      if !(operator.isInstanceOf[JoinFreeJoin] && join.deltas) // a query knows its own rows
     } yield join -> reason(operator, unbounded)
     if (found.isEmpty) plan
     else plan.transform { case join: JoinFreeJoin =>
@@ -48,7 +52,7 @@ private[rules] object LateResults {
   private def times(operator: LogicalPlan): Seq[(LogicalPlan, Attribute)] =
     for (child <- operator.children; time <- child.output if Conditions.isEventTime(time)) yield child -> time
 
-  /** The blocks below of whose unbounded times a column is made. */
+  /** The blocks below from whose unbounded times a column is computed. */
   private def sources(plan: LogicalPlan, column: Attribute): Seq[(JoinFreeJoin, UnboundedTime)] = plan match {
     case join: JoinFreeJoin => at(join.output, column, join.unbounded).map(join -> _)
     case rows: DeltaRows =>

@@ -3,12 +3,13 @@ package io.joinless.spark.rules
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Union}
 
-/** A plan of projections and filters as what it makes of the rows of its source: `scope` says what each of its columns is over the
-  * source's columns, `conditions` which rows it keeps. A source's columns go by their names, each once.
+/** A plan of projections and filters in terms of its source: `scope` maps each of its columns to an
+  * expression over the source's columns, `conditions` say which rows it keeps. A source's columns
+  * are identified by name, each name once.
   */
 final private[spark] case class LeafSource(scope: Map[ExprId, Expression], conditions: Seq[Expression]) {
 
-  /** An expression over the plan's columns, over those of its source. */
+  /** An expression over the plan's columns, rewritten over those of its source. */
   def resolve(e: Expression): Expression = OuterScope.replace(e)(a => scope.getOrElse(a.exprId, a))
 }
 

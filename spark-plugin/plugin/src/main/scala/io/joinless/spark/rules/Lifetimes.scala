@@ -13,20 +13,24 @@ import org.apache.spark.sql.catalyst.expressions.{
   Literal
 }
 
-/** How long the rows of each relation of a block can be part of results that are still to come, by watermark (algorithms A53).
+/** How long the rows of each relation of a block can be part of later results, by watermark
+  * (algorithms A53).
   *
-  * A result that is still to come has a row that is still to come, of some relation s; and that row's event time will be above the
-  * watermark W, else it is late and is dropped. Where the block's conditions say that it is at most `t + c`, t being a time of
-  * a stored row r, then r cannot be in that result once W has reached `t + c`. Once that is so for all other relations, r is of no
-  * further use. It needs one relation without a bound to keep r for ever.
+  * A later result has a later row, of some relation s; and that row's event time will be above the
+  * watermark W, else it is late and is dropped. Where the block's conditions say that it is at most
+  * `t + c`, t being a time of a stored row r, then r cannot be in that result once W has reached
+  * `t + c`. Once that is so for all other relations, r is not needed any more. One relation without
+  * a bound suffices to keep r indefinitely.
   * {{{
-  * a JOIN b ON … AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR      rows of a: until W = a.ts + 1 h
-  *                                                                       rows of b: until W = b.ts
+  * a JOIN b ON … AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR
+  *     rows of a: until W = a.ts + 1 h
+  *     rows of b: until W = b.ts
   * }}}
-  * Results are never changed by this, nor is any told: only rows go that no later row can meet.
+  * Evicting rows never changes or emits a result: only rows are evicted that no later row can
+  * match.
   *
-  * @param columns per leaf, what is stored of it
-  * @param all per leaf, the sorts of its rows
+  * @param columns per leaf, its stored columns
+  * @param all per leaf, the kinds of its rows
   */
 final private[rules] class Lifetimes(
     block: JoinBlock,
@@ -43,20 +47,20 @@ final private[rules] class Lifetimes(
     block.residuals ++ block.cuts ++ block.filters.flatten ++ block.leaves.flatMap(windows) ++
       classes.attributes.flatMap(c => c.members.tail.map(m => equation(c.members.head, m, c.nullSafe)))
 
-  /** Per leaf, the sorts of its rows; each with the columns by which they are late, where they are stored, as late rows are looked for in what
-    * is stored: a time, and windows that it lies in.
+  /** Per leaf, the kinds of its rows, each with the stored columns by which its rows are late: a
+    * time, and windows that contain it. Only stored columns count, as late rows are found by them.
     */
   private[this] val sorts: IndexedSeq[IndexedSeq[SortOfRows]] = all.zip(columns).map { case (of, stored) =>
     of.map(sort => sort.copy(times = sort.times.filter { case (time, _) => stored.contains(time) }))
   }
 
-  /** Per leaf, until which watermark its rows are needed, or why there is none. */
+  /** Per leaf, the watermark until which its rows are needed, or why there is none. */
   val of: IndexedSeq[Either[Boundless, Lifetime]] = block.leaves.indices.map { r =>
     val (boundless, ends) = sorts(r).map(until(r, _)).partitionMap(identity)
     boundless.headOption.toLeft(Lifetime(ends))
   }
 
-  /** Of the rows of one sort: they must outlive each sort of the others. */
+  /** The same for the rows of one kind: they must outlive each kind of the other relations. */
   private def until(r: Int, own: SortOfRows): Either[Boundless, IndexedSeq[(Attribute, Long)]] = {
     val others = for (s <- streams if s != r; sort <- sorts(s)) yield s -> sort
     val each = others.map { case (s, sort) =>
@@ -71,18 +75,23 @@ final private[rules] class Lifetimes(
     }
   }
 
-  /** A column of `r`, and by how much `time` can be later than it at most: its event time, where that is bound to it. */
+  /** A column of `r`, and how much later than it `time` can be at most: its event time, where that
+    * is bounded by it.
+    */
   private def latest(bounds: TimeBounds, time: Attribute, r: Int, own: SortOfRows): Option[(Attribute, Long)] =
     (own.times.map(_._1) ++ block.leaves(r).attributes.filter(columns(r).contains)).iterator
       .filterNot(a => own.constants.contains(a.exprId))
       .flatMap(column => bounds(time, column).map(column -> _)).nextOption()
 
-  /** By how much an event time of results still to come can be below the watermark at most; None where nothing says it. Each of them has a row that is
-    * still to come, of the column's own leaf or of another one, whose time is not that much later.
+  /** How many microseconds an event time of later results can be below the watermark at most; None
+    * where no condition bounds it. Each such result has a later row, of the column's own leaf or of
+    * another one, whose time is at most so much later.
     */
   def lag(column: Attribute): Option[Long] = leafOf(column).flatMap(lag(_, column).toOption)
 
-  /** The leaf of an event time of results, and one of which later rows can join its rows for ever. */
+  /** The leaf of an event time of results, and a leaf whose later rows can match its rows at any
+    * time (unbounded).
+    */
   def unbounded(column: Attribute): Option[(Int, Boundless)] =
     leafOf(column).flatMap(r => lag(r, column).left.toOption.map(r -> _))
 
@@ -99,7 +108,9 @@ final private[rules] class Lifetimes(
     lags.collectFirst { case (s, None) => Boundless(s) }.toLeft((0L +: lags.flatMap(_._2)).max)
   }
 
-  /** What holds of times where rows of these sorts meet: the same of all that are no part of a union. */
+  /** The bounds on times where rows of these kinds join. All rows that are no part of a union have
+    * the same.
+    */
   private def boundsOf(own: SortOfRows, other: SortOfRows): TimeBounds = {
     val parts = Seq(own, other).filter(sort => sort.constants.nonEmpty || sort.neverNull.exists(_.nullable))
     known.getOrElseUpdate(parts, boundsOf(parts))
@@ -120,7 +131,7 @@ final private[rules] class Lifetimes(
     })
   }
 
-  /** Which columns of a leaf are windows of others. */
+  /** Equality conditions between the windows of a leaf and the times that they are made of. */
   private def windows(leaf: Leaf): Seq[Expression] = {
     val source = LeafSource(leaf.plan)
     val values = leaf.columns.map(source.resolve(_))
@@ -138,14 +149,16 @@ final private[rules] class Lifetimes(
     if (nullSafe) EqualNullSafe(l.expression, r.expression) else EqualTo(l.expression, r.expression)
 }
 
-/** @param sorts for each sort of rows: they are needed until the watermark has reached all of these, a column and microseconds beyond it. A row
-  *   is of no sort of which a column is NULL
+/** @param sorts for each kind of rows: they are needed until the watermark has reached all of these
+  *   times, each a column and microseconds after it. A row in which a column is NULL is not of that
+  *   kind
   */
 final private[spark] case class Lifetime(sorts: IndexedSeq[IndexedSeq[(Attribute, Long)]])
 
-/** A part of the union that a leaf is: rows of one sort.
+/** One kind of rows of a leaf: a part of the union that the leaf is.
   *
-  * @param times columns by which no row comes any more once the watermark is beyond them, and by how much ([[EventTimes]])
+  * @param times columns whose value no later row has once the watermark is that much beyond it
+  *   ([[EventTimes]])
   * @param neverNull columns that are NULL in none of its rows
   * @param constants columns that are the same in all of its rows
   */
@@ -165,5 +178,5 @@ private[spark] object SortOfRows {
   )
 }
 
-/** Nothing bounds the time of rows still to come of this leaf. */
+/** No condition bounds the times of later rows of this leaf. */
 final private[spark] case class Boundless(leaf: Int)

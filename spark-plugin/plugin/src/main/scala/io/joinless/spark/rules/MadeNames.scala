@@ -6,7 +6,9 @@ import io.joinless.spark.spec.MadeName
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** Columns that Spark's optimizer makes go by what they are: their names ([[MadeName]]) may be others in another run of the same query. */
+/** Columns that Spark's optimizer makes are identified by their expressions: their names
+  * ([[MadeName]]) may differ in another run of the same query.
+  */
 private[spark] object MadeNames {
 
   /** An optimized plan with a name for each such column that is equal in every run; ids stay. */
@@ -32,7 +34,7 @@ private[spark] object MadeNames {
   def told(column: Attribute, plan: LogicalPlan): Attribute =
     if (MadeName.is(column.name)) column.withName(MadeName.of(MeaningTexts.ofValue(column, plan))) else column
 
-  /** The names of columns of which nothing more is known than where they stand. */
+  /** The names of columns of which nothing is known but their position. */
   def withoutNumbers(names: IndexedSeq[String]): IndexedSeq[String] =
     Names.distinct(names.map(name => if (MadeName.is(name)) MadeName.Plain else name))
 }

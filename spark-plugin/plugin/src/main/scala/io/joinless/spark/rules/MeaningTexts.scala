@@ -4,14 +4,16 @@ import io.joinless.spark.spec.RowsSpec
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** What rows and results mean, as texts that are equal in every run of the same query: columns go by their names in the source,
-  * relations by their positions, conditions are sorted. Aliases, ids and the nesting of subqueries do not show.
+/** The meaning of rows and results, as texts that are equal in every run of the same query: columns
+  * are identified by their names in the source, relations by their positions, conditions are
+  * sorted. Aliases, ids and the nesting of subqueries do not occur in the texts.
   */
 private[spark] object MeaningTexts {
 
-  /** Which rows a plan of projections, filters and unions over a stream yields, and as what.
+  /** The rows and the columns that a plan of projections, filters and unions over a stream returns.
     *
-    * @param keys positions of columns that are never NULL in a row that is stored: that they are not is left out
+    * @param keys positions of columns that are never NULL in a stored row: conditions that say so
+    *   are left out
     */
   def ofRows(plan: LogicalPlan, keys: Set[Int]): RowsSpec = {
     val source = LeafSource(plan)
@@ -48,13 +50,15 @@ private[spark] object MeaningTexts {
   /** A text as the name of a column in other texts: quotes would be quoted again in each. */
   def asName(text: String): String = text.replace("`", "")
 
-  /** An expression in the names of its columns alone. */
+  /** An expression in terms of its columns' names alone. */
   def unqualified(expression: Expression): String = text(expression)
 
   private def text(expression: Expression): String =
     sql(OuterScope.replace(expression)(_.withQualifier(Nil)))
 
-  /** Without the ids by which functions in Python and variables of lambdas go in one session. */
+  /** The SQL text without the ids that Python functions and lambda variables have within one
+    * session.
+    */
   private def sql(expression: Expression): String = {
     val variables = expression.collect { case v: NamedLambdaVariable => v.exprId }.distinct
     expression.transformUp {

@@ -9,22 +9,26 @@ import org.apache.spark.sql.connector.read.streaming.SparkDataStream
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.datasources.v2.StreamingDataSourceV2ScanRelation
 
-/** A child of the block's node: a plan that yields stored columns, and the relations it stands for.
+/** A child of the block's node: a plan that returns stored columns, and the relations that it
+  * stands for.
   *
-  * Without roles it is a placeholder that yields nothing: Spark counts input rows per source by the sources' leaves.
+  * Without roles it is an empty placeholder: Spark counts input rows per source by the sources'
+  * leaves.
   */
 final case class Scan(plan: LogicalPlan, roles: Seq[Int])
 
-/** The scans of a block: one per leaf, but one for all leaves that read the same data of this batch.
+/** The scans of a block: one per leaf, but one for all leaves that read the same data of this
+  * batch.
   *
-  * Leaves merge when their base relations are equal and they store the same columns at the same positions of it; their
-  * filters become one BOOLEAN column per role, and rows of no role are filtered out. Whether sources agree can differ
-  * from batch to batch; as stored rows say their relations and not their source, that changes nothing.
+  * Leaves merge when their base relations are equal and they store the same columns at the same
+  * positions of it; their filters become one BOOLEAN column per role, and rows of no role are
+  * filtered out. Whether sources are equal can differ from batch to batch; this changes nothing, as
+  * stored rows record their relations and not their source.
   */
 object MergeScans {
 
-  /** The scans with those of one relation each merged where they can be. Scans that were merged before stay as they are, and
-    * so do their placeholders: merging again changes nothing.
+  /** The scans in which those of one relation are merged where possible. Scans that were merged
+    * before stay unchanged, and so do their placeholders: merging again changes nothing.
     */
   def apply(shape: BlockShape, scans: Seq[Scan]): Seq[Scan] = {
     val leaves = scans.collect { case Scan(plan, Seq(role)) =>
@@ -36,7 +40,7 @@ object MergeScans {
       groups.flatMap(_.tail).sortBy(_.role).map(placeholder)
   }
 
-  /** @param base what it reads, when that can be shared */
+  /** @param base the relation that it reads, where that can be shared */
   final private case class LeafScan(role: Int, plan: LogicalPlan, base: Option[Base]) {
 
     /** Leaves of the same key merge. */
@@ -44,7 +48,8 @@ object MergeScans {
   }
 
   /** @param columns over positions of the relation
-    * @param conditions over positions of the relation, without what the block's operator checks itself
+    * @param conditions over positions of the relation, without those that the block's operator
+    *   checks itself
     */
   final private case class Base(
       relation: LogicalPlan,
@@ -59,7 +64,7 @@ object MergeScans {
       )
   }
 
-  /** The stored columns that the operator takes no NULLs of. */
+  /** The stored columns in which the operator accepts no NULLs. */
   private def notNull(shape: BlockShape, role: Int): Set[Int] =
     shape.relations(role).keys.filterNot(key => shape.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
 
@@ -82,7 +87,7 @@ object MergeScans {
     case _ => None
   }
 
-  /** What a leaf reads in this batch; leaves of equal data read the same. */
+  /** The data that a leaf reads in this batch; leaves with equal data read the same. */
   private def data(leaf: LogicalPlan): Option[Any] = leaf match {
     case v1: LogicalRelation if v1.isStreaming => Some(v1.relation)
     case v2: StreamingDataSourceV2ScanRelation => Some((v2.stream, v2.startOffset, v2.endOffset))
@@ -116,7 +121,7 @@ object MergeScans {
       Scan(Project(columns ++ marks, rows), leaves.map(_.role))
   }
 
-  /** Where rows that fail are counted, a condition is evaluated once. */
+  /** Whether it counts the rows on which it fails: such a condition is evaluated once. */
   private def counts(condition: Expression): Boolean = condition.exists(_.isInstanceOf[IsComputable])
 
   private def placeholder(leaf: LeafScan): Scan =

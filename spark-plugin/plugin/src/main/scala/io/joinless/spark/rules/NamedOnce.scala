@@ -5,11 +5,13 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 
-/** Gives the columns of each projection names of their own; ids stay, by which all that stands above reads them.
+/** Gives the columns of each projection unique names; ids, by which all operators above read them,
+  * stay.
   *
-  * Spark takes an alias away that has the name of its column (`RemoveRedundantAliases`). Where a projection has one column twice, under its
-  * name, both aliases go and one id is there twice. Behind the first part of a union that is a plan that Spark refuses, and a projection
-  * over a source gets there when the source's batch is a union, as those of Delta tables are.
+  * Spark removes an alias that has the name of its column (`RemoveRedundantAliases`). Where a
+  * projection has one column twice, under its name, both aliases are removed and one id occurs
+  * twice. In a part of a union after the first one, Spark refuses such a plan, and a projection
+  * over a source is moved there when the source's batch is a union, as those of Delta tables are.
   */
 private[spark] object NamedOnce {
 

@@ -7,13 +7,13 @@ import org.apache.spark.sql.catalyst.plans.logical._
 /** Names that users read: in explain, reasons and the recorded spec. */
 private[spark] object Names {
 
-  /** The same names, with a number where one comes again. */
+  /** The same names, with a number where one occurs again. */
   def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
     names.foldLeft(IndexedSeq.empty[String]) { (taken, name) =>
       taken :+ Iterator.single(name).concat(Iterator.from(2).map(n => s"${name}_$n")).filterNot(taken.contains).next()
     }
 
-  /** An expression over one leaf, in its column names. */
+  /** An expression over one leaf, with its column names. */
   def of(expression: Expression): String =
     expression.transform { case a: Attribute => a.withQualifier(Nil) }.sql
 
@@ -23,10 +23,10 @@ private[spark] object Names {
     expression.transform { case a: Attribute => a.withQualifier(owner.get(a.exprId).toSeq) }.sql
   }
 
-  /** A table as the query calls it, or by its columns where it has no name. */
+  /** A table by its name in the query, or by its columns where it has no name. */
   def ofTable(plan: LogicalPlan): String = RelationNames.of(plan).getOrElse(called(plan))
 
-  /** An operator as users know it. */
+  /** An operator by the name that users know. */
   def called(plan: LogicalPlan): String = EliminateSubqueryAliases(plan) match {
     case Project(_, child) => called(child)
     case _: Distinct => "DISTINCT"

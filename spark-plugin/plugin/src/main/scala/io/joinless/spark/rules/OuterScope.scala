@@ -3,16 +3,17 @@ package io.joinless.spark.rules
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** What an expression needs from the plan it stands in, where it may hold subqueries.
+/** The attributes that an expression reads from the plan it stands in, where it may contain
+  * subqueries.
   *
-  * A correlated subquery spans two scopes. Its `children` are expressions over both: columns of the plan around it and, once
-  * conditions are pulled out of it, columns of its own plan. Before they are pulled out, columns of the plan around it
-  * also stand inside its plan, as [[OuterReference]]s. So attributes of an expression are collected and replaced here and
-  * nowhere else.
+  * A correlated subquery spans two scopes. Its `children` are expressions over both: columns of the
+  * outer plan and, once conditions are pulled out of it, columns of its own plan. Before they are
+  * pulled out, columns of the outer plan also stand inside its plan, as [[OuterReference]]s. So
+  * attributes of an expression are collected and replaced here and nowhere else.
   */
 private[spark] object OuterScope {
 
-  /** The attributes that come from outside, each as often as it is needed. */
+  /** The attributes of the outer plan, each as often as it is needed. */
   def attributes(expression: Expression): Seq[Attribute] = expression match {
     case attribute: Attribute => Seq(attribute)
     case subquery: SubqueryExpression =>
@@ -20,7 +21,7 @@ private[spark] object OuterScope {
     case other => other.children.flatMap(attributes)
   }
 
-  /** The expression with `to(a)` in the place of each attribute `a` that comes from outside. */
+  /** The expression in which `to(a)` replaces each attribute `a` of the outer plan. */
   def replace(expression: Expression)(to: Attribute => Expression): Expression = expression match {
     case attribute: Attribute => to(attribute)
     case subquery: SubqueryExpression =>

@@ -4,12 +4,12 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.joinless.KeyBytes
 
-/** What a subtree of a block means: its rows are the product of `leaves`, filtered by `conditions`, and its output
-  * column `a` is the expression that `output` pairs with `a`. Conditions and expressions are over the leaves'
-  * attributes.
+/** A subtree of a block: its rows are the product of `leaves`, filtered by `conditions`, and its
+  * output column `a` is the expression that `output` pairs with `a`. Conditions and expressions are
+  * over the leaves' attributes.
   *
   * @param joins the joins of the subtree, outer before inner
-  * @param qualifiers the alias under which an attribute of a leaf was first called
+  * @param qualifiers the first alias of each attribute of a leaf
   * @param keysOfRows keys that Spark's joins, too, evaluate on all rows of a leaf
   */
 final private[spark] case class Part(
@@ -23,7 +23,7 @@ final private[spark] case class Part(
 
   private lazy val scope: Map[ExprId, Expression] = output.map { case (a, meaning) => a.exprId -> meaning }.toMap
 
-  /** An expression over this subtree's output, over the leaves' attributes. */
+  /** An expression over this subtree's output, rewritten over the leaves' attributes. */
   def resolve(expression: Expression): Expression = OuterScope.replace(expression)(a => scope.getOrElse(a.exprId, a))
 
   def ++(right: Part): Part =
@@ -42,7 +42,9 @@ final private[spark] case class Part(
     both.copy(joins = join +: both.joins, keysOfRows = both.keysOfRows ++ keysOfLeaf(on) ++ right.keysOfLeaf(on))
   }
 
-  /** The sides of equations that are evaluated on all rows of this subtree, where it has one stream. */
+  /** The sides of equi-join conditions that are evaluated on all rows of this subtree, where it has
+    * one stream.
+    */
   private def keysOfLeaf(on: Seq[Expression]): Seq[Expression] =
     if (leaves.count(_.plan.isStreaming) > 1) Nil
     else {

@@ -5,11 +5,15 @@ import io.joinless.spark.spec.FactorLift
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
-/** A product of factors, each over one leaf; without any, it is 1. A factor that is NULL makes it 0; a truth value that is there counts 1. */
+/** A product of factors, each over one leaf; without any, it is 1. A NULL factor makes it 0; a
+  * truth value that is not NULL counts as 1.
+  */
 final private[spark] case class Monomial(factors: Seq[Term]) {
   import Monomial._
 
-  /** That a factor is there need not be said beside the factor itself. */
+  /** The product of both. A test that a factor is not NULL is removed where the factor itself is
+    * present.
+    */
   def *(that: Monomial): Monomial = {
     val all = (factors ++ that.factors).zipWithIndex
     val kept = all.filterNot { case (f, i) =>
@@ -20,7 +24,7 @@ final private[spark] case class Monomial(factors: Seq[Term]) {
     Monomial(kept.map(_._1))
   }
 
-  /** 1 where all factors are there. */
+  /** 1 where no factor is NULL. */
   def isThere: Monomial = Monomial(Nil) * Monomial(factors.map(there))
 
   /** Equal where both have the same factors, in any order. */
@@ -31,14 +35,14 @@ private object Monomial {
 
   private def isTruth(factor: Term): Boolean = factor.expression.dataType == BooleanType
 
-  /** True where a factor is there, else NULL. */
+  /** True where a factor is not NULL, else NULL. */
   private def there(factor: Term): Term =
     if (isTruth(factor)) factor
     else factor.copy(expression = If(IsNotNull(factor.expression), Literal.TrueLiteral, Literal(null, BooleanType)))
 }
 
-/** An argument of an aggregate function as sums of products of columns of leaves: over results, how many arguments are not NULL, and what
-  * these add up to.
+/** An argument of an aggregate function as sums of products of columns of leaves: over results, the
+  * number of arguments that are not NULL, and their sum.
   *
   * {{{
   *                                               number             sum
@@ -48,7 +52,7 @@ private object Monomial {
   * CASE WHEN a.x > 0 THEN b.y END                [a.x > 0][b.y]     [a.x > 0]b.y
   * CASE WHEN a.x > 0 THEN b.y ELSE 0 END         1 - [a.x > 0] + [a.x > 0][b.y]        the same
   * }}}
-  * @param failure there where the argument fails, which the others take for NULL
+  * @param failure not 0 where the argument fails; the others take it for NULL there
   */
 final private[spark] case class Polynomial(
     number: Seq[(Int, Monomial)],
@@ -58,14 +62,16 @@ final private[spark] case class Polynomial(
 
   def factors: Seq[Term] = (number ++ sum).flatMap(_._2.factors)
 
-  /** Where also these factors are there. */
+  /** The polynomial restricted to rows in which none of these factors is NULL. */
   def where(tests: Monomial): Polynomial = Polynomial(
     Polynomial.product(number, Seq(1 -> tests)),
     Polynomial.product(sum, Seq(1 -> tests)),
     failure.map(_ * tests)
   )
 
-  /** The terms, each with how often it counts in the number (by the factors that are there) and in the sum. */
+  /** The terms, each with how often it counts in the number (where none of its factors is NULL) and
+    * in the sum.
+    */
   def parts: Seq[(Monomial, Int, Int)] = {
     val (known, others) = number.partition { case (_, n) => sum.exists(_._2.isThere.identity == n.identity) }
     val summed = sum.zipWithIndex.map { case ((times, term), i) =>
@@ -78,7 +84,7 @@ final private[spark] case class Polynomial(
 
 private[spark] object Polynomial {
 
-  /** More terms than this are not kept for one argument. */
+  /** An argument with more terms than this is not added up. */
   final val MostTerms = 8
 
   def of(term: Monomial, failure: Option[Monomial] = None): Polynomial =
@@ -87,7 +93,7 @@ private[spark] object Polynomial {
   def product(a: Seq[(Int, Monomial)], b: Seq[(Int, Monomial)]): Seq[(Int, Monomial)] =
     added(for ((m, s) <- a; (n, t) <- b) yield (m * n, s * t))
 
-  /** Equal terms are one. */
+  /** The sum in which equal terms are combined. */
   def added(terms: Seq[(Int, Monomial)]): Seq[(Int, Monomial)] =
     terms.foldLeft(Vector.empty[(Int, Monomial)]) { case (known, (times, term)) =>
       known.indexWhere(_._2.identity == term.identity) match {
@@ -97,13 +103,13 @@ private[spark] object Polynomial {
     }.filter(_._1 != 0)
 }
 
-/** Takes an expression over the leaves of a block apart.
+/** Decomposes an expression over the leaves of a block.
   *
   * @param leafOf the leaf of an attribute
   */
 final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
 
-  /** None where the expression is no polynomial, or may fail where nobody could tell. */
+  /** None where the expression is no polynomial, or may fail without being noticed. */
   def apply(e: Expression): Option[Polynomial] =
     (if (isComputedAbove(e) || !FactorLift.takes(e.dataType)) None else polynomial(e))
       .filter(p => (p.number ++ p.sum).sizeIs <= Polynomial.MostTerms)
@@ -137,20 +143,26 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
     )
   )
 
-  /** The leaf of an expression that can be computed for all of its rows, where it is more than a column. */
+  /** The leaf of an expression that can be computed for all of its rows, where it is more than a
+    * column.
+    */
   def ofOneLeaf(e: Expression): Option[Term] = (e, leavesOf(e)) match {
     case (_: Attribute, _) => None
     case (_, Seq(leaf)) if !isComputedAbove(e) && !CanThrow(e) => Some(Term(leaf, e))
     case _ => None
   }
 
-  /** Where an event time is read, the time itself has to be stored: a row is late by it. */
+  /** Whether it must be computed above the join. Where an event time is read, the time itself has
+    * to be stored: rows are late by it.
+    */
   private def isComputedAbove(e: Expression): Boolean =
     !e.deterministic || Conditions.isLate(e) || OuterScope.attributes(e).exists(Conditions.isEventTime)
 
   private def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).map(a => leafOf(a.exprId)).distinct
 
-  /** Spark evaluates no operand behind one that is NULL: a failure would be none. */
+  /** Only expressions that cannot fail: Spark evaluates no operand after one that is NULL, so it
+    * would not raise the failure.
+    */
   private def sure(e: Expression): Option[Polynomial] = apply(e).filter(_.failure.isEmpty)
 
   /** The value where the condition holds, else NULL or 0. */
@@ -180,7 +192,7 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
     case _ => false
   }
 
-  /** Both have the same digits: a whole number, or one with as many behind the point. */
+  /** Whether both have equally many digits after the decimal point; whole numbers have none. */
   private def sameDigits(a: Expression, b: Expression): Boolean = scale(a).isDefined && scale(a) == scale(b)
 
   private def scale(e: Expression): Option[Int] = e.dataType match {

@@ -4,18 +4,22 @@ import io.joinless.spark.spec.{BlockShape, ColumnSpec}
 import org.apache.spark.sql.catalyst.plans.logical.{Project, Union}
 import org.apache.spark.sql.joinless.KeyBytes
 
-/** A block that goes on with a recorded one which stores the same columns in another order: the columns of a source changed places.
+/** A block that continues a recorded one which stores the same columns in another order: the
+  * columns of a source changed their positions.
   *
   * {{{
-  * recorded: a stores k, x, s       schema of the source now: s, x, k       the leaf of a is read as k, x, s
+  * recorded: a stores k, x, s    schema of the source now: s, x, k    the leaf of a: k, x, s
   * }}}
-  * Columns are known by their names. What a checkpoint stores, and all that it records by position (keys, attributes, lifetimes, columns of
-  * results), stays as it is: the query's leaves are projected to it before anything is laid out. Where two
-  * columns of a relation have one name and type, nothing says which is which, and the block is compared as it is.
+  * Columns are identified by their names. The contents of a checkpoint, and all that it records by
+  * position (keys, attributes, lifetimes, columns of results), stay unchanged: the query's leaves
+  * are projected to that order before the layout is made. Where two columns of a relation have one
+  * name and type, they cannot be distinguished, and the block is compared unchanged.
   */
 private[spark] object RecordedOrder {
 
-  /** The layout of a block, by `layoutOf`; in the order of one of the recorded blocks, where that alone differs. */
+  /** The layout of a block, by `layoutOf`; in the order of one of the recorded blocks, where only
+    * the order differs.
+    */
   def apply(block: JoinBlock, recorded: Seq[BlockShape])(layoutOf: JoinBlock => BlockLayout): BlockLayout = {
     val layout = layoutOf(block)
     val own = layout.schemas.map(_.columns)
@@ -37,7 +41,7 @@ private[spark] object RecordedOrder {
     was.size == is.size && is.distinct.size == is.size && was.toSet == is.toSet
   }
 
-  /** The leaf with the columns that are recorded first, in that order. Parts of a union stay as they are. */
+  /** The leaf with the recorded columns first, in that order. Parts of a union stay unchanged. */
   private def ordered(leaf: Leaf, recorded: IndexedSeq[ColumnSpec]): Leaf = leaf.plan match {
     case _: Union => leaf
     case plan =>

@@ -3,17 +3,18 @@ package io.joinless.spark.rules
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 
-/** The aliases of the query, noted on its sources as long as the plan has them.
+/** The aliases of the query, recorded on its sources as long as the plan has them.
   *
-  * A source goes by its outermost alias below the next join: in `FROM (SELECT ... FROM e) x JOIN ...` that is `x`. A source object that
-  * stands in the plan several times, under different aliases, gets none. Views of a session share their plans: what another query noted
-  * is noted anew, in subqueries too.
+  * The name of a source is its outermost alias below the next join: in
+  * `FROM (SELECT ... FROM e) x JOIN ...` that is `x`. A source object that occurs in the plan
+  * several times, under different aliases, gets no name. Views of a session share their plans:
+  * names recorded by another query are replaced, in subqueries too.
   */
 private[spark] object RelationNames {
 
   private val tag: TreeNodeTag[String] = TreeNodeTag[String]("joinless.relation")
 
-  /** Spark's own name of a subquery that has none. */
+  /** Spark's own name of a subquery without a name. */
   private val Unnamed = SubqueryAlias.generateSubqueryName()
 
   def note(plan: LogicalPlan): Unit =
@@ -22,10 +23,10 @@ private[spark] object RelationNames {
       case (Identity(source), _) => source.unsetTagValue(tag)
     }
 
-  /** A source that no alias of the query names. */
+  /** Names a source that has no alias in the query. */
   def call(source: LogicalPlan, name: String): Unit = source.setTagValue(tag, name)
 
-  /** What `note` or `call` took down of this very node. */
+  /** The name that `note` or `call` recorded on this very node. */
   def called(plan: LogicalPlan): Option[String] = plan.getTagValue(tag)
 
   private def names(plan: LogicalPlan, alias: Option[String]): Seq[(LogicalPlan, String)] = plan match {
@@ -36,7 +37,7 @@ private[spark] object RelationNames {
     case other => other.children.flatMap(names(_, alias))
   }
 
-  /** A node as an object: equal sources are different ones. */
+  /** A node by object identity: equal sources are different ones. */
   final private case class Identity(source: LogicalPlan) {
     override def equals(other: Any): Boolean = other match {
       case Identity(same) => same eq source
@@ -45,7 +46,9 @@ private[spark] object RelationNames {
     override def hashCode: Int = System.identityHashCode(source)
   }
 
-  /** What the query calls this leaf of a block, or a static table: a stream goes before the tables that it is joined with. */
+  /** The name of this leaf of a block, or of a static table, in the query: the name of a stream
+    * takes precedence over those of the tables that it is joined with.
+    */
   def of(leaf: LogicalPlan): Option[String] =
     if (leaf.exists { case join: Join => Conditions.joinsStreams(join); case _ => false }) None
     else leaf.collectLeaves().sortBy(!_.isStreaming).flatMap(_.getTagValue(tag)).headOption

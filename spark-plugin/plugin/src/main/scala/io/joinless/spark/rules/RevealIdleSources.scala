@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import io.joinless.spark.plans.IdleSource
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** Undoes what [[io.joinless.spark.start.HideIdleSources]] did. */
+/** Reverts [[io.joinless.spark.start.HideIdleSources]]. */
 object RevealIdleSources {
 
   /** The plan with Spark's own leaves; `eq` where nothing was hidden. */

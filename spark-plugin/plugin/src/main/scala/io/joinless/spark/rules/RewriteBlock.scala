@@ -26,13 +26,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project
 import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.LongType
 
-/** The plan that takes a block's place: one node, which yields stored columns, and above it what must be computed from
-  * them. It has the root's attributes, by their ids; all of them nullable, because NULLs of one batch say nothing of the
-  * next.
+/** The plan that replaces a block: one node, which returns stored columns, and above it the
+  * expressions that must be computed from them. It has the root's attributes, by their ids; all of
+  * them nullable, because NULLs of one batch say nothing about the next.
   */
 final class RewriteBlock(layout: BlockLayout) {
 
-  /** The columns that are needed of results, in the recorded order, where that is another one. */
+  /** The columns that are needed of results, in the recorded order, where that differs. */
   private val reordered: Option[IndexedSeq[Attribute]] = {
     val used = (layout.output.map(_._2) ++ layout.late).flatMap(OuterScope.attributes).distinctBy(_.exprId)
     val places = used.map(layout.place)
@@ -41,19 +41,19 @@ final class RewriteBlock(layout: BlockLayout) {
     }
   }
 
-  /** The node's columns are the output as it stands: nothing is needed above. */
+  /** Whether the node's columns are the whole output, so that no operator is needed above. */
   private val needsNothingAbove: Boolean =
     reordered.isEmpty && layout.late.isEmpty &&
       layout.output.forall(_._2.isInstanceOf[Attribute]) &&
       layout.output.distinctBy(_._1.exprId).size == layout.output.size
 
-  /** What the node yields: over the leaves, what its column i is. */
+  /** The node's columns, as attributes of the leaves. */
   private val columns: IndexedSeq[Attribute] = {
     val used = (layout.output.map(_._2) ++ layout.late).flatMap(OuterScope.attributes)
     reordered.getOrElse(if (needsNothingAbove) used else used.distinctBy(_.exprId))
   }
 
-  /** The attributes under which `columns` come out, one each. */
+  /** The output attributes of `columns`, one each. */
   private val attributes: IndexedSeq[Attribute] =
     if (needsNothingAbove) layout.output.map(_._1.withNullability(true))
     else
@@ -70,7 +70,7 @@ final class RewriteBlock(layout: BlockLayout) {
       meaning = Option.when(layout.changelogs.nonEmpty)(meaning)
     )
 
-  /** What a delete must meet as its insert did. */
+  /** The filters and expressions that must be the same for a delete as for its insert. */
   private def meaning: MeaningSpec = {
     val leaves = layout.block.leaves.indices
     MeaningSpec(
@@ -88,12 +88,12 @@ final class RewriteBlock(layout: BlockLayout) {
     )
   }
 
-  /** What stands above the node, for readers of the checkpoint. */
+  /** The expressions above the node, for readers of the checkpoint. */
   private def result(texts: SqlTexts): ResultSpec = {
     def positional(expression: Expression) = OuterScope.replace(expression) { a =>
       BoundReference(columns.indexWhere(_.exprId == a.exprId), a.dataType, nullable = true)
     }
-    // what only a sum needs is not told with a row
+    // a column that only a sum needs is not emitted with a row
     val told = layout.output.filterNot { case (a, _) => layout.block.summed.hidden(a.exprId) }
     ResultSpec(
       told.map { case (a, meaning) =>
@@ -123,7 +123,7 @@ final class RewriteBlock(layout: BlockLayout) {
     if (needsNothingAbove) node else Project(restored, filtered(node))
   }
 
-  /** The plan that takes the place of a GROUP BY over the block whose results are counted.
+  /** The plan that replaces a GROUP BY over the block whose results are counted.
     *
     * @param inner rewrites the blocks inside a leaf
     */
@@ -139,17 +139,19 @@ final class RewriteBlock(layout: BlockLayout) {
     groups.over(weighted(shape, scans), shown)
   }
 
-  /** The node's columns that are times of which results can have any, however old. */
+  /** The node's columns that are times and unbounded: results can have any time in them, however
+    * old.
+    */
   private def unbounded: Seq[UnboundedTime] =
     for (i <- columns.indices; met <- layout.unbounded(columns(i))) yield UnboundedTime(i, met)
 
   private def merged(shape: BlockShape, rows: Int => LogicalPlan): Seq[Scan] =
     MergeScans(shape, layout.block.leaves.indices.map(i => Scan(rows(i), Seq(i))))
 
-  /** As `plan`, but what the node yields are changes of the result: its columns, by position those of the block's root, then the
-    * weight.
+  /** Like `plan`, but the node returns changes of the result: its columns, by position those of the
+    * block's root, then the weight.
     *
-    * @param scans what yields rows of the relations, with their weights where these travel with rows
+    * @param scans return rows of the relations, with their weights where rows carry weights
     */
   def weighted(shape: BlockShape, scans: Seq[Scan]): WeightedRows = {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()

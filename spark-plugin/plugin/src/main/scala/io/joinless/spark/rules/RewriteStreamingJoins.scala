@@ -12,16 +12,19 @@ import org.apache.spark.sql.catalyst.rules.Rule
 
 /** Replaces blocks of streaming inner equi-joins by one node each.
   *
-  * Runs once per batch, after Spark has pushed filters and pruned columns and before anything depends on statistics.
-  * Extract ([[ExtractJoinBlock]]), decide ([[Eligibility]]), rewrite ([[RewriteBlock]]) are separate. What was decided
-  * for a run holds for all its batches: `state` says it, and each planned batch reports through `decide`. Blocks that were
-  * compiled at the start of the query ([[CompileDeltas]]) only get their place and their scans merged.
+  * Runs once per batch, after Spark has pushed filters and pruned columns and before anything
+  * depends on statistics. Extract ([[ExtractJoinBlock]]), decide ([[Eligibility]]), rewrite
+  * ([[RewriteBlock]]) are separate. The decisions for a run hold for all its batches: `state` has
+  * them, and each planned batch reports through `decide`. Blocks that were compiled at the start of
+  * the query ([[CompileDeltas]]) only get their position, and their scans are merged.
   *
-  * `tellsTouched` says whether the query tells all groups again of which rows came (Spark's update mode). `lacking` names what the running Spark lacks and the plugin stands on, if anything: then everything stays with Spark.
-  * `query` is the whole query as it was started: one that reads a change feed as rows stays with Spark ([[ChangeFeeds]]).
+  * A plan that is not streaming, or in which nothing is rewritten and nothing was hidden, is
+  * returned `eq`, with reasons as tags on its joins.
   *
-  * A plan that is not streaming, or in which nothing is rewritten and nothing was hidden, comes back `eq`, with reasons
-  * as tags on its joins.
+  * @param lacking A member of Spark that this build lacks; then nothing is rewritten.
+  * @param tellsTouched Spark emits every touched group again.
+  * @param query The whole query as it was started. One that reads a change feed as rows runs in
+  *   Spark ([[ChangeFeeds]]).
   */
 final class RewriteStreamingJoins(
     conf: () => JoinlessConf,
@@ -47,7 +50,8 @@ final class RewriteStreamingJoins(
   private def leaveAll(plan: LogicalPlan, reason: Reason): LogicalPlan = {
     implicit val statics: StaticSides = StaticSides(conf().staticsAtArrival)
     JoinBlocks.roots(plan).foreach(leave(_, reason))
-    // `HideIdleSources` asked the same and hid nothing; a setting that changed since must not leave Spark with our leaves
+    // `HideIdleSources` checked the same and hid nothing; if a setting changed since, Spark must
+    // not get our leaves
     RevealIdleSources(plan)
   }
 
@@ -73,7 +77,7 @@ final class RewriteStreamingJoins(
     RevealIdleSources(LateResults.noted(JoinBlocks.replaced(plan, decisions)))
   }
 
-  /** What the checkpoint was begun with goes on. */
+  /** The way in which the checkpoint was begun is continued. */
   private def staticsOf(run: RunState): StaticSides = StaticSides(
     if (run.blocks.nonEmpty) run.blocks.values.exists(_.staticsAtArrival) else conf().staticsAtArrival
   )
@@ -92,7 +96,7 @@ final class RewriteStreamingJoins(
       layout = layoutOf(recorded)(block)
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
-      // counts would keep all rows; a checkpoint that was begun with counts goes on with them
+      // counts would keep all rows; a checkpoint that was begun with counts continues with them
       val bounded = layout.lifetimes.exists(_.isRight) && !recorded.exists(_.reduction.isDefined)
       val groups = if (bounded) None else root.groups.flatMap(CountedGroups(_))
       groups.flatMap(counted(_, layout, tree, recorded)).fold[Decision] {
@@ -110,8 +114,9 @@ final class RewriteStreamingJoins(
     }
   }
 
-  /** How results are counted for a GROUP BY above, where they are. What counts once is told once, which shows in update mode: there Spark
-    * tells each group again of which results came, though its values may be what they were.
+  /** How results are counted for a GROUP BY above, where they are. Results that count once are
+    * emitted once. In update mode this would be visible: there Spark emits each group again that
+    * has new results, even if its values are unchanged.
     */
   private def counted(groups: CountedGroups, layout: BlockLayout, tree: JoinTree, recorded: Option[BlockShape])(implicit
       statics: StaticSides
@@ -133,7 +138,7 @@ final class RewriteStreamingJoins(
   private def isOuter(join: Join): Boolean =
     Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike]
 
-  /** What the start of the query said of it. */
+  /** The reason recorded at the start of the query. */
   private def outer(join: Join): Reason = Reason.at(join).filterNot(_.code == Reason.Disabled).getOrElse(
     Reason.of(
       Reason.OuterJoin,

@@ -31,16 +31,18 @@ import org.apache.spark.sql.joinless.StreamLeaf
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.types.CalendarInterval
 
-/** What rows a compiled plan yields, as a digest that is equal in every run of the same query, and differs where the rows may.
+/** The rows of a compiled plan, as a digest that is equal in every run of the same query, and
+  * differs where the rows may differ.
   *
-  * Columns go by their positions, sources by the names and types of their columns, and by what the query calls them where nothing says
-  * where they are. Ids, names of results, join trees and placements do not show.
+  * Columns are identified by position, sources by the names and types of their columns, and by
+  * their names in the query where they have no location. Ids, names of results, join trees and
+  * placements do not occur in it.
   */
 private[spark] object RowsDigest {
 
-  /** What rows a plan yields, and where its sources are.
+  /** The digest of a plan's rows, and the locations of its sources.
     *
-    * @param more what else decides on them
+    * @param more other texts that decide on the rows
     */
   def origin(plan: LogicalPlan, more: Seq[String] = Nil): OriginSpec = {
     val all = (TimeZones.in(plan).toSeq ++ more :+ text(plan)).mkString("\n")
@@ -62,7 +64,7 @@ private[spark] object RowsDigest {
         s"join ${block(join.shape)} ${residuals.sorted.mkString(", ")}$below"
       case groups: Groups =>
         s"groups ${groups.shape.text} ${groups.shape.functions.map(_.kind.name).mkString(", ")}$below"
-      // by what rows are late, the operators above say
+      // the operators above record by which time rows are late
       case InTime(_, _, expand: Expand) => text(expand)
       case InTime(_, lag, stream) =>
         val times = stream.output.filter(Conditions.isEventTime)
@@ -76,13 +78,13 @@ private[spark] object RowsDigest {
     }
   }
 
-  /** What the query calls a source of which nothing says where it is. */
+  /** The name in the query of a source without a location. */
   private def name(plan: LogicalPlan): String = plan match {
     case _: Project if plan.collectLeaves().flatMap(place).isEmpty => RelationNames.called(plan).fold("")(_ + ": ")
     case _ => ""
   }
 
-  /** A stream by its columns; a table that is none by what Spark says of it, without ids. */
+  /** A stream by its columns; a static table by Spark's description of it, without ids. */
   private def leaf(source: LogicalPlan): String = {
     val columns = source.output.map(a => s"${a.name} ${a.dataType.sql}").mkString("[", ", ", "]")
     if (source.isStreaming) columns else source.simpleString(MaxColumns).replaceAll("#\\d+L?", "") + columns
@@ -90,7 +92,7 @@ private[spark] object RowsDigest {
 
   final private val MaxColumns = 10000
 
-  /** Where a stream is; a local path as a whole, since it may be given by parts. */
+  /** The location of a stream; a local path in full, since it may be given in parts. */
   private def place(source: LogicalPlan): Option[String] = source match {
     case StreamLeaf(stream) => stream.place.map { place =>
         val path =
@@ -128,7 +130,9 @@ private[spark] object RowsDigest {
     case other => other.getClass.getSimpleName
   }
 
-  /** An expression, with what its text does not show: its type, flags and options of functions, plans of subqueries. */
+  /** An expression with the properties that its text does not contain: its type, flags and options
+    * of functions, plans of subqueries.
+    */
   private def expression(e: Expression, columns: Seq[Attribute]): String = {
     def column(name: String, of: Expression) = AttributeReference(name, of.dataType)()
     val positional = OuterScope.replace(e) { a =>

@@ -6,12 +6,15 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
 import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeMap, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 
-/** Gives every scan of a batch attributes of its own where sources are shared: these put the same data into several places,
-  * with the same expression ids, and rules that look at more than one place at once take ids for identities.
+/** Gives every scan of a batch its own attributes where sources are shared: a shared source inserts
+  * the same data in several positions of the plan, with the same expression ids, and rules that
+  * read more than one of them use ids as identities.
   */
 object SeparateScans {
 
-  /** The plan with fresh attributes where an id was produced before; `eq` where no source is shared. */
+  /** The plan with fresh attributes where an id was produced before; `eq` where no source is
+    * shared.
+    */
   def apply(plan: LogicalPlan): LogicalPlan = if (plan.exists(SharedSources.isShared)) everywhere(plan) else plan
 
   /** The same whoever made the plan; `eq` where every id is produced once. */

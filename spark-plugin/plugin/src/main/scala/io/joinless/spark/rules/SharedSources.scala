@@ -9,22 +9,24 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.joinless.StreamLeaf
 import org.apache.spark.sql.types.MetadataBuilder
 
-/** Which streaming sources of a query are one and the same, and the query with one source for each of them.
+/** Finds the streaming sources of a query that are one and the same, and rewrites the query to one
+  * source for each of them.
   *
-  * Spark opens a source for every place where a stream is read: three for a self-join of three, each listing the same files or
-  * asking the same broker in every batch. Sources are the same where they are defined equally and equal definitions mean equal
-  * data: files, Delta tables, Kafka topics, memory streams. (Two socket readers, say, would share what is sent.)
+  * Spark opens a source for every scan of a stream: three for a self-join of three, each listing
+  * the same files or polling the same broker in every batch. Sources are the same where they have
+  * equal definitions and equal definitions mean equal data: files, Delta tables, Kafka topics,
+  * memory streams. (Two socket readers, say, would each receive a part of the data.)
   */
 object SharedSources {
 
-  /** For each place where the plan reads a stream, in preorder, the number of its source, as Spark has it: one for each
-    * distinct relation.
+  /** For each scan of a stream in the plan, in preorder, the number of its source, as Spark numbers
+    * them: one for each distinct relation.
     */
   def apart(plan: LogicalPlan): Seq[Int] = numbered(places(plan))
 
   /** The same where equal sources have one number.
     *
-    * @param may which places may share beyond what Spark does, by their position
+    * @param may which scans may share beyond Spark's own sharing, by their position
     */
   def together(plan: LogicalPlan, may: Int => Boolean): Seq[Int] = numbered(places(plan).zipWithIndex.map {
     case (place, i) => if (may(i)) definition(place).getOrElse(place) else place
@@ -35,7 +37,9 @@ object SharedSources {
     sources.map(source => known.getOrElseUpdate(source, known.size))
   }
 
-  /** Whether the plan's places can share as `numbers` says: there are as many, and those of one number are defined equally. */
+  /** Whether the plan's scans can share as `numbers` says: there are as many, and those of one
+    * number have equal definitions.
+    */
   def fits(plan: LogicalPlan, numbers: Seq[Int]): Boolean = {
     val all = places(plan)
     all.size == numbers.size && all.zip(numbers).groupMap(_._2)(_._1).values.forall { same =>
@@ -43,7 +47,9 @@ object SharedSources {
     }
   }
 
-  /** The plan in which places of one number read one relation, each under its own attributes; `eq` where no two do. */
+  /** The plan in which scans of one number read one relation, each under its own attributes; `eq`
+    * where no two do.
+    */
   def shared(plan: LogicalPlan, numbers: Seq[Int]): LogicalPlan = {
     val first = mutable.Map.empty[Int, LogicalPlan]
     val number = numbers.iterator
@@ -55,7 +61,7 @@ object SharedSources {
     walk(plan)
   }
 
-  /** Which places of a plan are read by join blocks of ours and by nothing else, by position.
+  /** The scans of a plan that are read by our join blocks only, by position.
     *
     * @param optimize the plan as its first batch would have it
     */
@@ -72,15 +78,15 @@ object SharedSources {
     if (isPlace(plan)) plan.output.headOption.map(_.exprId -> inBlock).toSeq
     else plan.children.flatMap(whereRead(_, inBlock || plan.isInstanceOf[JoinFreeJoin]))
 
-  /** Where the plan reads streams, in preorder. */
+  /** The scans of streams in the plan, in preorder. */
   def places(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect { case place if isPlace(place) => place }
 
-  /** Which places read files, by position. */
+  /** Which scans read files, by position. */
   def readFiles(plan: LogicalPlan): Seq[Boolean] = places(plan).map(StreamLeaf.unapply(_).exists(_.readsFiles))
 
   private def isPlace(plan: LogicalPlan): Boolean = StreamLeaf.is(plan)
 
-  /** What defines the source, where equal definitions mean equal data. */
+  /** The definition of the source, where equal definitions mean equal data. */
   private def definition(place: LogicalPlan): Option[Any] = {
     val columns = place.output.map(a => (a.name, a.dataType))
     StreamLeaf.unapply(place).flatMap(definition).map((_, columns))
@@ -100,7 +106,7 @@ object SharedSources {
     InPlaceOf(t, f, marked)
   }
 
-  /** On the columns under which a place reads a shared source; nothing above refers to it. */
+  /** Set on the columns under which a scan reads a shared source; nothing above refers to it. */
   final private val Mark = "joinless.shared"
 
   def isShared(plan: LogicalPlan): Boolean = plan match {

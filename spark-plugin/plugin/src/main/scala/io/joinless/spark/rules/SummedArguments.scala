@@ -4,14 +4,18 @@ import io.joinless.spark.plans.{Attempt, Failure}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.Project
 
-/** Arguments of aggregate functions that are added up inside of a join, as [[Polynomial]]s over its relations (algorithms A51).
+/** Arguments of aggregate functions that are added up inside a join, as [[Polynomial]]s over its
+  * relations (algorithms A51).
   *
-  * A factor is a stored column of its relation: where it is computed, it is computed for all rows that are stored. What fails on such a row
-  * is NULL there, and a second product, of which no result may be there, tells where the failure is the query's.
+  * A factor is a stored column of its relation: a computed factor is computed for all stored rows.
+  * Where it fails on such a row it is NULL, and a second product marks the results of which the
+  * argument fails: there must be none, else the query fails.
   */
 private[spark] object SummedArguments {
 
-  /** The block with what can be added up, and with the keys that can be computed where rows are stored; None where there is neither. */
+  /** The block with the arguments that can be added up, and with the keys that can be computed
+    * where rows are stored; None where there is neither.
+    */
   def apply(block: JoinBlock, demand: Demand): Option[JoinBlock] = {
     val meaning = block.output.map { case (a, value) => a.exprId -> value }.toMap
     val leafOf = block.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
@@ -25,7 +29,7 @@ private[spark] object SummedArguments {
     val sums = demand.arguments.map(argument => factors(overLeaves(argument)))
     val keys = demand.keys.map(key => factors.ofOneLeaf(overLeaves(key)))
     val read = demand.kept ++ reads(demand.arguments, sums) ++ reads(demand.keys, keys)
-    // what follows from columns that are told anyway need not be told again, nor added up
+    // values that follow from emitted columns need not be emitted again, nor added up
     val shown = shownBy(read)
     def isShown(e: Expression) = AttributeSet(OuterScope.attributes(e)).subsetOf(shown)
     val computed = keys.map(_.filterNot(key => isShown(key.expression)))
@@ -50,7 +54,7 @@ private[spark] object SummedArguments {
     }
   }
 
-  /** The leaves with a column for each factor that is none yet. */
+  /** The leaves, with a further column for each factor that is not a column yet. */
   final private class Columns(before: IndexedSeq[Leaf]) {
     private[this] val computed = Array.fill(before.size)(IndexedSeq.empty[(Alias, Attribute)])
 

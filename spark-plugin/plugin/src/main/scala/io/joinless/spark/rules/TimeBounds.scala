@@ -2,15 +2,16 @@ package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 
-/** What the conditions of a block say of the times of rows that join: how much later one column can be than another at most, closed
-  * over all columns by shortest paths (a system of difference constraints).
+/** The bounds that the conditions of a block imply on the times of rows that join: how much later
+  * one column can be than another at most, closed over all columns by shortest paths (a system of
+  * difference constraints).
   * {{{
   * b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR     b.ts <= a.ts + 1 h     a.ts <= b.ts
   * c.ts < b.ts + INTERVAL '2' HOUR                    c.ts <= b.ts + 2 h - 1 us
   *                                                    so c.ts <= a.ts + 3 h - 1 us
   * }}}
-  * A column is NULL in no result that a condition on it holds of. Equations that take NULL for a value say nothing here: then both
-  * sides can be NULL.
+  * A column with a condition that holds of a result is not NULL in it. Equalities that treat NULL
+  * as a value imply nothing here: both sides can be NULL.
   */
 final private[rules] class TimeBounds(conditions: Seq[Expression]) {
   import TimeBounds._
@@ -30,8 +31,8 @@ final private[rules] class TimeBounds(conditions: Seq[Expression]) {
     d
   }
 
-  /** How many microseconds `later` can be later than `earlier` at most (below 0: how many it must be earlier at least); None where
-    * nothing says it.
+  /** How many microseconds `later` can be later than `earlier` at most (below 0: how many it must
+    * be earlier at least); None where nothing bounds it.
     */
   def apply(later: Attribute, earlier: Attribute): Option[Long] = {
     val (i, j) = (place(later), place(earlier))
@@ -47,7 +48,7 @@ private[rules] object TimeBounds {
   /** `later <= earlier + most`. */
   final private case class Bound(later: Attribute, earlier: Attribute, most: Long)
 
-  // conditions that contradict each other have no result, so a sum that runs away downwards is as good as any
+  // contradictory conditions have no result, so any value will do for a sum that underflows
   def sum(a: Long, b: Long): Long =
     if (a == Unbounded || b == Unbounded) Unbounded
     else {

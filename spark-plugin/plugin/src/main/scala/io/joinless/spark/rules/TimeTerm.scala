@@ -10,17 +10,19 @@ import org.apache.spark.sql.catalyst.util.DateTimeConstants.{MICROS_PER_DAY, MIC
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.CalendarInterval
 
-/** An expression as a column of time, and how far from it the expression can be: `column + least <= value <= column + most`.
+/** An expression as a time column, and how far from it the expression can be:
+  * `column + least <= value <= column + most`.
   *
   * {{{
   * a.ts + INTERVAL '1' HOUR         a.ts, 1 hour, 1 hour
-  * a.ts + INTERVAL '1' DAY          a.ts, 23 hours, 25 hours      where a clock is set forward and back by an hour
+  * a.ts + INTERVAL '1' DAY          a.ts, 23 hours, 25 hours      where clocks are set by an hour
   * CAST(a.ts AS BIGINT) + 60        a.ts, 59.000001 s, 60 s       whole seconds
   * }}}
   *
   * @param column a TIMESTAMP, or a window, which stands for its end
   * @param least microseconds, as is `most`
-  * @param step between neighbouring values of the expression: a value below another one is below it by that much
+  * @param step between neighbouring values of the expression: a value below another one is below it
+  *   by at least that much
   */
 final private[rules] case class TimeTerm(column: Attribute, least: Long, most: Long, step: Long) {
 
@@ -35,7 +37,7 @@ final private[rules] case class Distance(least: Long, most: Long) {
 
 private[rules] object TimeTerm {
 
-  /** None where the expression is no column of time at a distance that is known. */
+  /** None where the expression is no time column at a known distance. */
   def of(expression: Expression): Option[TimeTerm] = expression match {
     case column: Attribute if column.dataType == TimestampType => Some(TimeTerm(column, 0L, 0L, step = 1L))
     case GetStructField(window: Attribute, 1, _) if isWindow(window) => Some(TimeTerm(window, 0L, 0L, step = 1L))
@@ -50,7 +52,7 @@ private[rules] object TimeTerm {
     case _ => None
   }
 
-  /** What is equal where two values are: themselves, or the ends of windows. */
+  /** The term that is equal where two values are: the values themselves, or the ends of windows. */
   def ofEqual(expression: Expression): Option[TimeTerm] = expression match {
     case window: Attribute if isWindow(window) => Some(TimeTerm(window, 0L, 0L, step = 1L))
     case WindowOfTime(time, size) if time.dataType == TimestampType => Some(TimeTerm(time, 0L, size, step = 1L))
@@ -78,7 +80,9 @@ private[rules] object TimeTerm {
         case _ => None
       }
 
-  /** How far apart two times are that differ by a constant interval: that is what clocks show, whatever the distance. */
+  /** How far apart two times are whose difference is a constant interval: the difference is one of
+    * clock times, however large it is.
+    */
   def difference(interval: Expression, zone: Option[String]): Option[Distance] =
     if (!interval.foldable) None
     else
@@ -100,7 +104,7 @@ private[rules] object TimeTerm {
   private def moved(term: Option[TimeTerm], by: Option[Distance]): Option[TimeTerm] =
     for (t <- term; distance <- by) yield t.shifted(distance)
 
-  /** Days are those of the calendar, so a clock that is set in between makes them longer or shorter. */
+  /** Days are calendar days, so a clock that is set in between makes them longer or shorter. */
   private def inDays(micros: Long, wholeDays: Boolean, zone: Option[String]): Distance = {
     val slack = if (wholeDays) clockMoves(zone) else 0L
     Distance(Math.subtractExact(micros, slack), Math.addExact(micros, slack))
@@ -113,7 +117,7 @@ private[rules] object TimeTerm {
     Distance(Math.subtractExact(math.min(short, long), slack), Math.addExact(math.max(short, long), slack))
   }
 
-  /** By how much the zone's clocks have ever differed from each other, in microseconds. */
+  /** The largest difference there has ever been between the zone's offsets, in microseconds. */
   private def clockMoves(zone: Option[String]): Long = {
     val rules = ZoneId.of(zone.getOrElse("UTC"), ZoneId.SHORT_IDS).getRules
     val changes = rules.getTransitions.asScala.flatMap(t => Seq(t.getOffsetBefore, t.getOffsetAfter)) ++

@@ -5,10 +5,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType, TimestampType}
 
-/** The time zones on which values depend. SQL texts do not show them: a session has one, and each session its own. */
+/** The time zones on which values depend. SQL texts do not contain them: each session has one of
+  * its own.
+  */
 private[spark] object TimeZones {
 
-  /** None where no value depends on one. */
+  /** None where no value depends on a time zone. */
   def of(expressions: Seq[Expression]): Option[String] = {
     val zones = expressions.flatMap(_.collect {
       case cast: Cast if !Cast.needsTimeZone(cast.child.dataType, cast.dataType) => None
@@ -17,7 +19,9 @@ private[spark] object TimeZones {
     Option.when(zones.nonEmpty)(zones.mkString(", "))
   }
 
-  /** Those, and the zone in which texts show instants: equal texts of two zones are different instants. */
+  /** The same, and the zone in which texts show instants: equal texts of two zones are different
+    * instants.
+    */
   def ofTexts(expressions: Seq[Expression]): Option[String] =
     both(of(expressions), Option.when(expressions.exists(_.exists(isInstant)))(SQLConf.get.sessionLocalTimeZone))
 
@@ -34,13 +38,13 @@ private[spark] object TimeZones {
     case _ => false
   }
 
-  /** Of all expressions in a plan, and of its texts. */
+  /** The same for all expressions in a plan, and for its texts. */
   def ofTextsIn(plan: LogicalPlan): Option[String] = ofTexts(plan.collect { case node => node.expressions }.flatten)
 
-  /** Of all expressions in a plan. */
+  /** The same for all expressions in a plan. */
   def in(plan: LogicalPlan): Option[String] = of(plan.collect { case node => node.expressions }.flatten)
 
-  /** Of both. */
+  /** The zones of both. */
   def both(a: Option[String], b: Option[String]): Option[String] = {
     val zones = (a ++ b).toSeq.distinct.sorted
     Option.when(zones.nonEmpty)(zones.mkString(", "))

@@ -5,11 +5,13 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{CyclicCore, GyoReduction, Hypergraph}
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression}
 
-/** What could be done about a cyclic block, with the names at hand: a few equations without which it is acyclic, each with a
-  * condition that means the same and is no equation; or relations that would have to come as one stream.
+/** Ways to make a cyclic block acyclic, with the names of the query: a few equi-join conditions
+  * without which it is acyclic, each with an equivalent condition that is no equi-join condition;
+  * or relations that would have to be read as one stream.
   *
-  * Both are chosen greedily: the last equation that opens the cycle alone, else the last one of it and so on; relations that
-  * share an attribute, one after the other. Cost: a reduction of the graph per equation and relation tried.
+  * Both are chosen greedily: the last equi-join condition that opens the cycle alone, else the last
+  * one of it and so on; relations that share an attribute, one after the other. Cost: a reduction
+  * of the graph per condition and relation tried.
   */
 private[spark] object WaysOutOfCycles {
 
@@ -22,7 +24,9 @@ private[spark] object WaysOutOfCycles {
     )
   }
 
-  /** The block with the equations that close the cycle as conditions on each result of the others. */
+  /** The block in which the equi-join conditions that close the cycle are conditions on each result
+    * of the others.
+    */
   def opened(block: JoinBlock, core: CyclicCore): JoinBlock = {
     val open = equations(block, block.equations, core)
     block.copy(
@@ -77,7 +81,7 @@ private[spark] object WaysOutOfCycles {
   private def named(block: JoinBlock, e: Expression): String =
     Names.of(e, block.leaves).stripPrefix("(").stripSuffix(")")
 
-  /** No equation, and true for the same rows. */
+  /** A condition that is no equi-join condition, and true for the same rows. */
   private def condition(block: JoinBlock, e: Equation): String = {
     val (left, right) = (Names.of(e.left, block.leaves), Names.of(e.right, block.leaves))
     val range = s"$left <= $right AND $left >= $right"

@@ -13,18 +13,18 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, LogicalPlan, Project, Union, Window}
 
-/** Changes of a query's rows, with what is known of them.
+/** Changes of a query's rows, with their known properties.
   *
   * @param plan the query's columns, then the weight of each change (BIGINT, not NULL)
-  * @param shown per column of the query, the position of the column it is of the operator with state below; −1 where it is computed, or
-  *   where there are several
+  * @param shown per column of the query, the position of the column of the stateful operator below
+  *   that it projects; −1 where it is computed, or where there are several
   * @param text an expression over the query's columns as it is recorded
-  * @param retractable rows can go
-  * @param sums per argument that the rows were asked to be added up for, where that stands; None where it is to be computed from the
-  *   query's columns
-  * @param keys per key by which the rows are grouped, which column it is; None where it is to be computed
-  * @param times the query's columns that are times that close, by position, with their lags ([[EventTimes]]); asked where rows are told once
-  *   they are final
+  * @param retractable rows can be deleted
+  * @param sums per argument whose sum was requested, the columns with the sum; None where it is to
+  *   be computed from the query's columns
+  * @param keys per key by which the rows are grouped, its column; None where it is to be computed
+  * @param times the query's columns that are closing times, by position, with their lags
+  *   ([[EventTimes]]); used where rows are emitted once they are final
   */
 final case class WeightedRows(
     plan: LogicalPlan,
@@ -36,7 +36,7 @@ final case class WeightedRows(
     times: Map[Int, Long] = Map.empty
 ) {
 
-  /** The lag of a column of `query` that is a time that closes. */
+  /** The lag of a column of `query` that is a closing time. */
   def lag(query: LogicalPlan)(column: Attribute): Option[Long] =
     times.get(query.output.indexWhere(_.exprId == column.exprId))
 
@@ -57,7 +57,7 @@ final case class WeightedRows(
   def filter(condition: Expression, query: LogicalPlan): WeightedRows =
     copy(Filter(own(condition, query), plan)).noted(Seq(text(condition)), Seq(condition))
 
-  /** Each row several times, as each of `expand`'s projections has it. */
+  /** Each row several times, once for each of `expand`'s projections. */
   def expand(expand: Expand): WeightedRows = {
     val output = expand.output.map(_.newInstance()) :+ plan.output.last.newInstance()
     val projections = expand.projections.map(_.map(own(_, expand.child)) :+ plan.output.last)
@@ -89,7 +89,9 @@ final case class WeightedRows(
     ).noted(texts, Seq(generate.generator))
   }
 
-  /** The rows of partitions that come one after the other, with the values of window functions. Old and new rows are apart. */
+  /** The rows of partitions, which are consecutive, with the values of window functions. Old and
+    * new rows are computed separately.
+    */
   def windows(window: Window): WeightedRows = {
     val made = window.windowExpressions.map(_.toAttribute.newInstance())
     def bound(e: Expression) = BindReferences.bindReference(own(e, window.child), plan.output)
@@ -111,7 +113,9 @@ final case class WeightedRows(
     ).noted(texts, values)
   }
 
-  /** Takes down with what keeps state next below what is made of its rows: a row must go as what it came. */
+  /** Records the expressions above the next stateful operator below with that operator: a row must
+    * be deleted with the values it was inserted with.
+    */
   private def noted(texts: Seq[String], of: Seq[Expression]): WeightedRows = {
     val zone = TimeZones.ofTexts(of)
     def note(below: LogicalPlan): LogicalPlan = below match {
@@ -129,14 +133,16 @@ final case class WeightedRows(
     if (retractable) copy(note(plan)) else this
   }
 
-  /** Where an argument is added up.
+  /** The columns in which an argument is added up.
     *
-    * @param arguments those that the rows were asked to be added up for
+    * @param arguments those whose sums were requested
     */
   def sumOf(arguments: IndexedSeq[Expression], argument: Expression): Option[Seq[SumColumns]] =
     sums.lift(arguments.indexWhere(_.semanticEquals(argument))).flatten
 
-  /** An expression over the columns of `query`, which these are the rows of, over those of the plan. */
+  /** An expression over the columns of `query`, whose rows these are, rewritten over those of the
+    * plan.
+    */
   def own(e: Expression, query: LogicalPlan): Expression =
     OuterScope.replace(e)(a => plan.output(query.output.indexWhere(_.exprId == a.exprId)))
 }

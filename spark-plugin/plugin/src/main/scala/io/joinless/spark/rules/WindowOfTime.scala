@@ -2,8 +2,9 @@ package io.joinless.spark.rules
 
 import org.apache.spark.sql.catalyst.expressions._
 
-/** One of Spark's windows over a column of time, as the arithmetic that Spark puts in its place: of how many microseconds. Where an optimizer moves
-  * it, that it is a window does not show otherwise.
+/** One of Spark's windows over a time column, recognized by the arithmetic that Spark replaces it
+  * with, and its length in microseconds. Where an optimizer moves it, no other sign says that it is
+  * a window.
   */
 private[rules] object WindowOfTime {
 

@@ -4,8 +4,9 @@ import io.joinless.engine.query.JoinTree
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.types.{DataType, StructType, TimestampType}
 
-/** What a query says of one stateful node, and the join tree chosen for it: what is stored, what joins, what comes out. Nothing
-  * of it changes from batch to batch, and nothing depends on the cluster: that is the [[BlockSpec]]'s.
+/** The part of a stateful node that follows from the query, and the join tree chosen for it: which
+  * rows are stored, what joins, which columns are returned. It is the same in all batches and does
+  * not depend on the cluster; the part that does is in [[BlockSpec]].
   *
   * Columns are named by position only, never by expression id.
   */
@@ -19,44 +20,48 @@ final case class BlockShape(
     tree: JoinTree,
     residuals: IndexedSeq[ResidualSpec],
     output: IndexedSeq[ColumnRef],
-    /** For readers of the checkpoint; nothing else depends on it. None where the writing release recorded none. */
+    /** For readers of the checkpoint; nothing else depends on it. None where the writing release
+      * did not record it.
+      */
     result: Option[ResultSpec] = None,
     /** Static tables are read when rows arrive, wherever they stand in the query. */
     staticsAtArrival: Boolean = false,
-    /** Where rows can be deleted. None where the writing release recorded none. */
+    /** Present where rows can be deleted. None where the writing release did not record it. */
     meaning: Option[MeaningSpec] = None,
-    /** Equations that are no attributes, because filters fix both sides to one value: `relation 1.k = relation 2.k = 5L`. None
-      * where the writing release recorded none.
+    /** Equi-join conditions that are no attributes, because filters fix both sides to one value:
+      * `relation 1.k = relation 2.k = 5L`. None where the writing release did not record them.
       */
     constants: Option[IndexedSeq[String]] = None,
-    /** Per relation, where its rows come from; a complete result must ask for the same. None where changes are not asked, or the
-      * writing release recorded none.
+    /** Per relation, where its rows come from; a complete result must read from the same origins.
+      * None where no changes are requested, or the writing release did not record them.
       */
     origins: Option[IndexedSeq[OriginSpec]] = None,
-    /** How equal results are counted without enumerating them; None where results are enumerated. */
+    /** How equal results are counted without enumerating them; None where they are enumerated. */
     reduction: Option[ReductionSpec] = None,
-    /** Per relation that has no lifetime, the one whose later rows may meet its rows for ever. For people; not recorded. Empty where no
-      * relation has an event time.
+    /** Per relation without a lifetime, the relation whose later rows can join its rows at any time
+      * (unbounded). For people; not recorded. Empty where no relation has an event time.
       */
     metForEverBy: IndexedSeq[Option[Int]] = IndexedSeq.empty
 ) {
 
-  /** Weights travel with rows, and rows have an identity. */
+  /** Rows have an identity and carry weights. */
   def retractable: Boolean = inputs.exists(_.retractable)
 
-  /** Rows can leave. */
+  /** Rows can be deleted. */
   def rowsLeave: Boolean = inputs.exists(_.kind.leaves)
 
-  /** Rows are forgotten when they can be part of no further result; results stand. */
+  /** Rows are evicted once they can be part of no further result; results stay. */
   def forgets: Boolean = !retractable && relations.exists(_.lifetime.isDefined)
 
-  /** Rows go at the end of their lifetime, and results with them. */
+  /** Rows are deleted at the end of their lifetime, and results with them. */
   def expires: Boolean = inputs.exists(_.kind.expires)
 
-  /** The log of a cell is cleaned: its entries have weights, and its blocks say which of them are there. */
+  /** The log of a cell is cleaned: its entries have weights, and its blocks say which of their rows
+    * are present.
+    */
   def logIsCleaned: Boolean = retractable || forgets
 
-  /** With further conditions, per relation, that a changelog's rows have passed. */
+  /** The shape with further conditions, per relation, that a changelog's rows have passed. */
   def filteredBefore(filters: IndexedSeq[IndexedSeq[String]]): BlockShape = copy(meaning = meaning.map { m =>
     m.copy(rows = m.rows.zip(filters).map { case (rows, more) =>
       rows.map(r => r.copy(filters = (r.filters ++ more).distinct.sorted))
@@ -64,8 +69,9 @@ final case class BlockShape(
   })
 }
 
-/** Names a stateful node of a query in all its batches and restarts: the block it belongs to, by position among the query's blocks
-  * in preorder, and its stage in that block. Stage 0 is the join; nodes that keep state above it count on.
+/** The name of a stateful node of a query in all its batches and restarts: the block it belongs to,
+  * by position among the query's blocks in preorder, and its stage in that block. Stage 0 is the
+  * join; the stateful nodes above it have the next numbers.
   */
 final case class NodeId(block: Int, stage: Int = 0)
 
@@ -73,14 +79,15 @@ object NodeId {
   implicit val ordering: Ordering[NodeId] = Ordering.by(id => (id.block, id.stage))
 }
 
-/** What the query makes of the block's rows, in a form that any session can read back.
+/** The operations that the query applies to the block's rows, in a form that any session can read
+  * back.
   *
-  * Expressions are SQL texts over positions: `c0`, `c1`, … are the columns of `BlockSpec.output`, for a residual those of
-  * its `ResidualSpec`. An expression without a text that means the same everywhere (it calls a user's function, say) is
-  * None.
+  * Expressions are SQL texts over positions: `c0`, `c1`, … are the columns of `BlockSpec.output`,
+  * for a residual those of its `ResidualSpec`. An expression without a text that means the same
+  * everywhere (it calls a user's function, say) is None.
   *
   * @param columns names and types of the result
-  * @param values what each of them is
+  * @param values the expression of each of them
   * @param filters conditions on the result's rows that the block itself does not check
   * @param residuals the block's residuals, in their order
   * @param confs settings of the session on which the meaning of the texts depends
@@ -93,8 +100,9 @@ final case class ResultSpec(
     confs: Map[String, String]
 )
 
-/** What a delete must meet as its insert did, as texts over names of columns: which rows of a changelog are stored and as what,
-  * and which results are told and as what. Functions of users stand there by name only.
+/** The filters and expressions that must be the same for a delete as for its insert, as texts over
+  * names of columns: which rows of a changelog are stored and with which values, and which results
+  * are emitted and with which values. User-defined functions are recorded by name only.
   *
   * @param rows per relation, for a changelog
   * @param conditions those on results, sorted; `r1`, `r2`, … are the relations
@@ -113,11 +121,12 @@ final case class MeaningSpec(
   */
 final case class RowsSpec(values: IndexedSeq[String], filters: IndexedSeq[String])
 
-/** Where the rows of a relation, or of groups, come from.
+/** The origin of the rows of a relation, or of groups.
   *
   * @param rows a digest of what is read: a source, or the query below, up to its sources
-  * @param places of these sources, those that have one: tables, paths, topics
-  * @param filters which of the rows are stored: conditions as texts over names of columns, sorted. Groups have them in the digest
+  * @param places the locations of these sources where they have one: tables, paths, topics
+  * @param filters conditions that stored rows meet, as texts over names of columns, sorted. For
+  *   groups they are part of the digest
   */
 final case class OriginSpec(rows: String, places: IndexedSeq[String], filters: IndexedSeq[String] = IndexedSeq.empty) {
 
@@ -133,7 +142,9 @@ final case class InputSpec(columns: IndexedSeq[ColumnSpec], kind: InputKind) {
 
 final case class ColumnSpec(name: String, dataType: DataType)
 
-/** `nullSafe`: every equation of the class is `<=>`, so NULL is a value; otherwise a NULL never joins. */
+/** `nullSafe`: every equi-join condition of the class is `<=>`, so NULL is a value; otherwise a
+  * NULL never joins.
+  */
 final case class AttributeSpec(name: String, dataType: DataType, nullSafe: Boolean)
 
 /** A role of an input. `keys` are in ascending order of attribute; at most one per attribute.
@@ -147,10 +158,11 @@ final case class RelationSpec(
     lifetime: Option[LifetimeSpec] = None
 )
 
-/** A row is needed until the watermark has reached each of these times. A row in which one of the columns is NULL joins nothing; where rows are
-  * of several sorts (those of a union), it is of another one.
+/** A row is needed until the watermark has reached each of these times. A row in which one of the
+  * columns is NULL joins nothing; where rows are of several kinds (those of a union), it is of
+  * another kind.
   *
-  * @param others the times of the other sorts
+  * @param others the times of the other kinds
   */
 final case class LifetimeSpec(
     until: IndexedSeq[TimeSpec],
@@ -162,16 +174,18 @@ final case class LifetimeSpec(
   def times: IndexedSeq[TimeSpec] = sorts.flatten
 }
 
-/** So many microseconds behind a stored column: a TIMESTAMP, or a window, which stands for its end. */
+/** A time this many microseconds after that of a stored column: a TIMESTAMP, or a window, which
+  * stands for its end.
+  */
 final case class TimeSpec(ordinal: Int, after: Long)
 
 object TimeSpec {
   def isTime(dataType: DataType): Boolean = dataType == TimestampType || isWindow(dataType)
 
-  /** The time that a column is, or has: that of a window is its end. */
+  /** The name of a column's time: for a window that of its end. */
   def nameOf(column: Attribute): String = if (isWindow(column.dataType)) s"${column.name}.end" else column.name
 
-  /** Whether it is the type of Spark's windows in time. */
+  /** Whether this is the type of Spark's time windows. */
   def isWindow(dataType: DataType): Boolean = dataType match {
     case StructType(Array(start, end)) =>
       start.name == "start" && end.name == "end" && start.dataType == TimestampType && end.dataType == TimestampType
@@ -179,12 +193,15 @@ object TimeSpec {
   }
 }
 
-/** The attribute's value of a row is the stored column at `ordinal`; equal values are equal bytes there. */
+/** The attribute's value in a row is the stored column at `ordinal`; equal values have equal bytes
+  * there.
+  */
 final case class KeySpec(attribute: Int, ordinal: Int)
 
-/** A condition over several relations that is checked on each result; its expression refers to `columns` by position.
+/** A condition over several relations that is checked on each result; its expression refers to
+  * `columns` by position.
   *
-  * @param closesCycle an equation without which the others have a join tree
+  * @param closesCycle an equi-join condition without which the others have a join tree
   */
 final case class ResidualSpec(sql: String, columns: IndexedSeq[ColumnRef], closesCycle: Boolean = false)
 

@@ -2,10 +2,11 @@ package io.joinless.spark.spec
 
 import io.joinless.engine.query.JoinTree
 
-/** What was decided for one join block, for the life of its checkpoint: its shape, and the cells it is placed in.
+/** The decisions for one join block, for the life of its checkpoint: its shape, and the cells it is
+  * placed in.
   *
-  * The spec is written to the operator metadata at the first batch and read back on restart (architecture D2). A block whose
-  * cells are not chosen yet is a [[BlockShape]].
+  * The spec is written to the operator metadata at the first batch and read back on restart
+  * (architecture D2). A block whose cells are not chosen yet is a [[BlockShape]].
   *
   * @param shares number of coordinates per attribute; their product is the number of cells
   */
@@ -27,7 +28,9 @@ final case class BlockSpec(shape: BlockShape, shares: IndexedSeq[Int]) {
 
   def cells: Int = shares.foldLeft(1)(Math.multiplyExact(_, _))
 
-  /** How far apart the numbers of two cells are whose coordinates differ by one at an attribute, per attribute. */
+  /** Per attribute, the difference between the numbers of two cells whose coordinates differ by one
+    * at that attribute.
+    */
   def strides: IndexedSeq[Int] = shares.scanRight(1)(_ * _).tail
 
   /** The attributes with more than one coordinate, by name. */

@@ -18,8 +18,9 @@ import org.apache.spark.sql.types.{
 }
 import org.apache.spark.unsafe.Platform
 
-/** What the rows of one relation count for in sums: each of its factors is a stored column of whole numbers, of decimals (by their
-  * digits), or of truth values (1). A row whose factor is NULL counts for nothing in that sum.
+/** The factors of one relation's rows in sums: each factor is a stored column of whole numbers, of
+  * decimals (by their digits), or of truth values (1). A row whose factor is NULL does not count in
+  * that sum.
   */
 final class FactorLift(ring: ExactSums, factors: Array[FactorLift.Factor], columns: Int) extends Lift {
   private[this] val nullWords = RowCodec.nullWords(columns)
@@ -55,7 +56,7 @@ final class FactorLift(ring: ExactSums, factors: Array[FactorLift.Factor], colum
   private def multiplyLong(into: Array[Long], factor: FactorLift.Factor, value: Long): Unit =
     ring.multiplySum(into, factor.sum, value, value >> 63)
 
-  /** @param at of the first byte of a number with its sign, the highest byte first */
+  /** @param at the position of the first byte of a signed number, the highest byte first */
   private def multiplyBytes(
       into: Array[Long],
       factor: FactorLift.Factor,
@@ -78,19 +79,19 @@ final class FactorLift(ring: ExactSums, factors: Array[FactorLift.Factor], colum
 
 object FactorLift {
 
-  /** @param number which sum of the ring counts the results whose factors are all there
+  /** @param number which sum of the ring counts the results whose factors are all present
     * @param sum which one adds them up; −1 where they are only counted
     */
   final case class Factor(ordinal: Int, dataType: DataType, number: Int, sum: Int)
 
-  /** What can be a factor. */
+  /** Whether columns of this type can be a factor. */
   def takes(dataType: DataType): Boolean = dataType match {
     case BooleanType | ByteType | ShortType | IntegerType | LongType => true
     case _: DecimalType | _: YearMonthIntervalType | _: DayTimeIntervalType => true
     case _ => false
   }
 
-  /** Bits of the largest magnitude of a factor. */
+  /** The number of bits of the largest magnitude of a factor. */
   def bits(dataType: DataType): Int = dataType match {
     case BooleanType => 1
     case d: DecimalType => math.ceil(d.precision * 3.3219281).toInt

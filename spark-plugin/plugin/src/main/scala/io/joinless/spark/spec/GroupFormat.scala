@@ -7,16 +7,18 @@ import io.joinless.spark.spec.JsonFields._
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
-/** The shape of groups as it stands in the operator metadata of a checkpoint, for good.
+/** The permanent format of the shape of groups in the operator metadata of a checkpoint.
   *
-  * '''Durable format''' 1 and 2: one JSON object. Version 2 has `closes`; version 1 is written where groups do not close. What the stores hold is said at [[io.joinless.spark.state.StoredGroups]].
+  * '''Durable format''' 1 and 2: one JSON object. Version 2 has `closes`; version 1 is written
+  * where groups do not close. The contents of the stores are described at
+  * [[io.joinless.spark.state.StoredGroups]].
   */
 object GroupFormat {
   private val Versions = Seq(1, 2)
 
   private def version(shape: GroupShape): Int = if (shape.isClosing) 2 else 1
 
-  /** What Spark calls the operator in metadata, progress and errors. */
+  /** The operator's name in Spark's metadata, progress and errors. */
   val OperatorName = "joinFreeGroups"
 
   def toJson(shape: GroupShape): String = {
@@ -75,11 +77,11 @@ object GroupFormat {
     }
   }
 
-  /** Whether the same is kept, under the same keys. */
+  /** Whether both keep the same state, under the same keys. */
   def holdsSame(before: GroupShape, now: GroupShape): Boolean =
     MadeName.forgotten(before.columns, now.columns) == now.columns && before.functions == now.functions
 
-  /** Why state of `before` cannot go on as `now`, in a sentence. */
+  /** Why state of `before` cannot be continued as `now`, in a sentence. */
   def difference(before: GroupShape, now: GroupShape): Option[String] = {
     def types(shape: GroupShape) = shape.columns.map(_.dataType) ++ shape.functions.map(_.argument)
     def rows(shape: GroupShape) = shape.above.fold("")(above => (above.values ++ above.filters).mkString(", "))

@@ -3,7 +3,9 @@ package io.joinless.spark.spec
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, render}
 
-/** Fields of a recorded text by their types; what is missing or of another type is an `IllegalArgumentException` that names it. */
+/** Reads fields of a recorded text by their types. A field that is missing or of another type is an
+  * `IllegalArgumentException` that names it.
+  */
 private[spec] object JsonFields {
 
   def at(json: JValue, field: String): JValue = json \ field match {
@@ -33,7 +35,7 @@ private[spec] object JsonFields {
     case other => throw new IllegalArgumentException(s"${shown(other)} is no number")
   }
 
-  /** An element of a set of attributes, which takes memory up to its largest. */
+  /** An element of a set of attributes; such a set takes memory up to its largest element. */
   def attribute(json: JValue): Int = {
     val x = number(json)
     SpecBounds.demand(x >= 0 && x < SpecBounds.MaxAttributes, s"there is no attribute $x")
@@ -67,7 +69,7 @@ private[spec] object JsonFields {
 
   def rows(json: JValue): RowsSpec = RowsSpec(texts(json, "values"), texts(json, "filters"))
 
-  /** A value in whose place NULL may stand. */
+  /** A value that may be NULL. */
   def nullable[A](json: JValue)(read: JValue => A): Option[A] = json match {
     case JNull => None
     case value => Some(read(value))

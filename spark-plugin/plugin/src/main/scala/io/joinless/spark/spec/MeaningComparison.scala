@@ -1,6 +1,8 @@
 package io.joinless.spark.spec
 
-/** Says, in a sentence, which filter or expression changed since inserts were stored, so that deletes would miss their rows. */
+/** Names, in a sentence, the filter or expression that has changed since inserts were stored, so
+  * that deletes would not find their rows.
+  */
 object MeaningComparison {
 
   /** @param names of the relations, as the query has them */
@@ -18,7 +20,7 @@ object MeaningComparison {
       })
       .orElse(zones(was.zone, is.zone))
 
-  /** Earlier releases recorded none. */
+  /** Earlier releases did not record the time zone. */
   def zones(was: Option[String], is: Option[String]): Option[String] =
     for (before <- was; now <- is; if before != now)
       yield s"It was begun in the time zone $before, and the query has values in the time zone $now: rows would not go as what they " +
@@ -36,11 +38,11 @@ object MeaningComparison {
   private def relations(names: Seq[String]): String =
     names.zipWithIndex.map { case (name, i) => s"r${i + 1} is $name" }.mkString(", ")
 
-  /** The parts of a conjunction that only one side has. */
+  /** The parts of a conjunction that only one of the two has. */
   private def parts(was: Seq[String], is: Seq[String]): Option[(String, String)] =
     Option.when(was != is)((listed(was.diff(is)), listed(is.diff(was))))
 
-  /** The columns that are not the same at the same place. */
+  /** The columns that differ at the same position. */
   private def places(was: Seq[String], is: Seq[String]): Option[(String, String)] = {
     val (before, now) = was.zipAll(is, "nothing", "nothing").filter { case (w, i) => w != i }.unzip
     Option.when(before.nonEmpty)((listed(before), listed(now)))

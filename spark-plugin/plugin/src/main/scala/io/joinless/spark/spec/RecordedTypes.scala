@@ -7,9 +7,9 @@ import org.apache.spark.sql.types.{DataType, StructType, UserDefinedType}
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, render}
 
-/** The types in a checkpoint, read so that no other class is initialised than one of a type.
+/** Reads the types in a checkpoint so that only classes of types are initialised.
   *
-  * Spark makes an instance of whatever class a schema names as a user's type.
+  * Spark makes an instance of any class that a schema names as a user-defined type.
   */
 private[spec] object RecordedTypes {
 

@@ -9,20 +9,22 @@ import io.joinless.engine.tuples.ProjectedField
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{BooleanType, DecimalType}
 
-/** A block of which only the number of equal results is asked: how it is counted without its results (algorithms A7).
+/** A block of which only the number of equal results is requested: how results are counted without
+  * enumerating them (algorithms A7).
   *
-  * Vertices are the block's attributes and, behind them, the columns that results or conditions show and that are no keys.
+  * Vertices are the block's attributes, followed by the columns that are projected or read by
+  * conditions and are no keys.
   *
   * @param shape with a reduction, recorded or just chosen
   */
 final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
   private val vertices = ReducedBlock.Vertices(shape)
 
-  /** What a component shows, in the order of its columns. */
+  /** The vertices that a component projects, in the order of its columns. */
   def shown(component: Int): IndexedSeq[Int] =
     ComponentDef.inOrder(reduction.components(component), reduction.shown(component))(vertices.ordinal)
 
-  /** The columns that are shown, by component: of a relation that meets its root. */
+  /** The columns that a component projects: those of a relation at its root. */
   def columns(component: Int): IndexedSeq[ColumnSpec] = {
     val root = ComponentDef.atRoot(reduction.components(component)).head
     shown(component).map(x => column(root, x))
@@ -31,7 +33,9 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
   private def column(relation: Int, vertex: Int): ColumnSpec =
     shape.inputs(shape.relations(relation).input).columns(vertices.ordinal(relation, vertex))
 
-  /** The join of what the components show, as a block of its own: component i is relation i and input i. */
+  /** The join of the components' projections, as a block of its own: component i is relation i and
+    * input i.
+    */
   val top: BlockSpec = {
     val inputs = reduction.components.indices.map(c => InputSpec(columns(c), InputKind.Changelog))
     val relations = reduction.components.indices.map { c =>
@@ -57,7 +61,7 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     )
   }
 
-  /** What the engine builds it from. */
+  /** The definition from which the engine builds it. */
   def definition: ReducedDef = ReducedDef(
     RowCodec.blockDef(BlockSpec(shape, shape.attributes.map(_ => 1))),
     reduction.components.indices.map { c =>
@@ -69,7 +73,9 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     shape.relations.indices.map(lift)
   )
 
-  /** Per sum, the words of what it adds up; 0 where only the results that have all factors are counted. */
+  /** Per sum, the number of words of its value; 0 where only the results that have all factors are
+    * counted.
+    */
   val sumWords: IndexedSeq[Int] = reduction.sums.map { sum =>
     val types = sum.factors.map(columnOf(_).dataType)
     if (types.forall(_ == BooleanType)) 0 else ExactSums.words(types.map(FactorLift.bits).sum)
@@ -77,11 +83,15 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
 
   private def ring: Ring = if (reduction.sums.isEmpty && reduction.failures.isEmpty) Counts else exactSums
 
-  /** For each sum first the number of results that have all factors, then what they add up to, if that is asked. */
+  /** For each sum first the number of results that have all factors, then their sum, if that is
+    * requested.
+    */
   private lazy val exactSums =
     new ExactSums((sumWords.flatMap(words => 1 +: Seq(words).filter(_ > 0)) ++ reduction.failures.map(_ => 1)).toArray)
 
-  /** Words of an element behind those that are told: how many results there are of which an argument fails, per failure. */
+  /** The words of an element after those that are emitted: per failure, the number of results of
+    * which an argument fails.
+    */
   val failures: Range = {
     val told = 1 + sumWords.map(1 + _).sum
     told until told + reduction.failures.size
@@ -107,13 +117,14 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
 
   private def field(relation: Int, vertex: Int): ProjectedField = {
     val dataType = column(relation, vertex).dataType
-    // a wide decimal has place for the longest one
+    // the longest value of a wide decimal fits into it
     val dataWords = if (dataType.isInstanceOf[DecimalType]) 2 else 0
     ProjectedField(vertices.ordinal(relation, vertex), !UnsafeRow.isFixedLength(dataType), dataWords)
   }
 
-  /** Some rows of the block are not told from others: several relations stand behind what is shown, or not all columns are shown, or
-    * nothing but keys, of rows that are separate where results are enumerated.
+  /** Different rows of the block can look equal: the projection reads several relations, or not all
+    * columns are projected, or only keys are, of rows that are separate where results are
+    * enumerated.
     */
   def countsRows: Boolean = reduction.components.indices.exists { c =>
     val relations = reduction.components(c).relations
@@ -137,7 +148,7 @@ object ReducedBlock {
     }
   }
 
-  /** @param columns shown ones that are no keys */
+  /** @param columns projected columns that are no keys */
   final case class Vertices(shape: BlockShape) {
     private val refs = (shape.output ++ shape.residuals.flatMap(_.columns)).distinct
     private val columns = refs.filter(c => key(c).isEmpty)
@@ -147,7 +158,7 @@ object ReducedBlock {
 
     def of(c: ColumnRef): Int = key(c).getOrElse(shape.attributes.size + columns.indexOf(c))
 
-    /** Where a relation has a vertex. */
+    /** The ordinal of a vertex among the columns of a relation. */
     def ordinal(relation: Int, vertex: Int): Int =
       if (vertex >= shape.attributes.size) columns(vertex - shape.attributes.size).ordinal
       else shape.relations(relation).keys.find(_.attribute == vertex).get.ordinal
@@ -165,10 +176,11 @@ object ReducedBlock {
 /** How a block's results are counted, as it is recorded.
   *
   * @param components existential components, each a tree of relations
-  * @param top a tree of the components, whose attributes are what they show
-  * @param once equal results count once: only whether there are any is told
-  * @param sums what is added up over results besides
-  * @param failures of results that have all factors of one of these an argument fails: there must be none
+  * @param top a tree of the components, whose attributes are their projected vertices
+  * @param once equal results count once: only whether there are any is emitted
+  * @param sums sums over results besides their number
+  * @param failures for each, results that have all of its factors are those of which an argument
+  *   fails: there must be none
   */
 final case class ReductionSpec(
     components: IndexedSeq[JoinTree],
@@ -178,11 +190,13 @@ final case class ReductionSpec(
     failures: IndexedSeq[SumSpec] = IndexedSeq.empty
 ) {
 
-  /** The vertices that a component shows. */
+  /** The vertices that a component projects. */
   def shown(component: Int): BitSet = top.preorder.collectFirst {
     case RelationNode(`component`, attributes, _) => attributes
   }.get
 }
 
-/** A sum over results, of the product of some stored columns; results of which a factor is NULL do not count. */
+/** A sum over results of the product of some stored columns; results with a NULL factor do not
+  * count.
+  */
 final case class SumSpec(factors: IndexedSeq[ColumnRef])

@@ -4,23 +4,26 @@ import io.joinless.engine.tuples.{KeyField, RowProjection}
 import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** How stored rows lie in memory, derived from the spec alone.
+/** The memory layout of stored rows, derived from the spec alone.
   *
-  * A stored row is the bytes of an `UnsafeRow` of its input's columns: null words, one 8-byte word per column, then the
-  * data of variable-length columns. `fixedWords` is its length in words where no column varies, else 0.
+  * A stored row is the bytes of an `UnsafeRow` of its input's columns: null words, one 8-byte word
+  * per column, then the data of variable-length columns. `fixedWords` is its length in words where
+  * no column varies, else 0.
   */
 object RowCodec {
 
   def nullWords(fields: Int): Int = (fields + 63) / 64
 
-  /** Words before any variable-length data: the least a row can have. */
+  /** The number of words before any variable-length data: the least size of a row. */
   def leastWords(input: InputSpec): Int = nullWords(input.columns.size) + input.columns.size
 
   def fixedWords(input: InputSpec): Int =
     if (input.columns.forall(c => UnsafeRow.isFixedLength(c.dataType))) RowProjection.fixedWords(input.columns.size)
     else 0
 
-  /** Columns of a relation that results show; none where one of them varies in length, so that rows are read anyway. */
+  /** The projected columns of a relation; none where one of them varies in length, so that rows are
+    * read anyway.
+    */
   private def shown(spec: BlockSpec, relation: Int): IndexedSeq[Int] = {
     val columns = spec.inputs(spec.relations(relation).input).columns
     val shown = spec.output.filter(_.relation == relation).map(_.ordinal).distinct

@@ -4,17 +4,18 @@ import io.joinless.engine.query.{GeneralizedNode, JoinTree}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.json4s.JsonAST._
 
-/** How large what a checkpoint records may be. Its digest keeps out accidents, not authors: what is read is bounded before memory,
-  * stack or time is spent on it.
+/** Limits on the size of what a checkpoint records. Its digest protects against accidents, not
+  * against authors: the text is checked against these limits before memory, stack or time is spent
+  * on it.
   *
-  * The bounds lie far above all that a query can have; what lies above them is not written either.
+  * The limits are far above the size of any query; a spec that exceeds them is not written either.
   */
 private[spec] object SpecBounds {
 
-  /** Characters of a recorded block. */
+  /** The number of characters of a recorded block. */
   val MaxLength: Int = 1 << 24
 
-  /** Objects and lists inside of each other: types, and join trees, are read by recursion. */
+  /** The depth of nested objects and lists: types, and join trees, are read by recursion. */
   val MaxDepth = 500
 
   /** Sets of relations are bits of a long. */
@@ -43,7 +44,9 @@ private[spec] object SpecBounds {
     }
   }
 
-  /** @throws IllegalArgumentException where a field comes twice: readers could disagree which one counts */
+  /** @throws IllegalArgumentException where a field occurs twice: readers could disagree which one
+    *   counts
+    */
   def checkFields(json: JValue): Unit = json match {
     case JObject(fields) =>
       val names = fields.map(_._1)
@@ -53,7 +56,9 @@ private[spec] object SpecBounds {
     case _ =>
   }
 
-  /** What is too large of a block, or of what kind it is that no query has it; the positions in it need not be there. */
+  /** Which part of a block is too large, or of a form that no query has; positions need not exist
+    * yet.
+    */
   def problem(spec: BlockSpec): Option[String] = {
     val names =
       spec.relations.map(_.name) ++ spec.attributes.map(_.name) ++ spec.inputs.flatMap(_.columns.map(_.name)) ++
@@ -79,7 +84,9 @@ private[spec] object SpecBounds {
   private def cellsAreFew(shares: Seq[Int]): Boolean =
     shares.foldLeft(1L)((cells, share) => if (cells > MaxCells) cells else cells * math.max(1, share)) <= MaxCells
 
-  /** What is too large of a tree, or not the form of one: generalized nodes stand above what they group, and below no relation. */
+  /** Which part of a tree is too large, or violates its form: generalized nodes stand above the
+    * nodes they group, and below no relation.
+    */
   def shape(tree: JoinTree): Option[String] = {
     val nodes = tree.preorder
     if (nodes.size > 4 * MaxRelations) Some(s"its tree has ${nodes.size} nodes")
@@ -93,7 +100,7 @@ private[spec] object SpecBounds {
 
   def demand(holds: Boolean, otherwise: => String): Unit = if (!holds) throw new IllegalArgumentException(otherwise)
 
-  /** Keys of one attribute are read as words of one form. Positions must be there. */
+  /** Keys of one attribute are read as words of one form. Positions must exist. */
   def keysOfDifferentForm(spec: BlockSpec): Option[String] = {
     val forms = for {
       relation <- spec.relations

@@ -5,15 +5,16 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.spark.errors.Mismatch
 
-/** Whether a spec makes sense in itself: every position exists, and the tree is a join tree of the relations.
+/** Checks that a spec is consistent: every position exists, and the tree is a join tree of the
+  * relations.
   *
-  * A join tree: each relation stands for exactly one node, whose attributes are the relation's; a generalized node's
-  * attributes are contained in each of its children; the nodes with a given attribute are connected, that is, all but
-  * one of them have it in common with their parent.
+  * In a join tree, each relation stands for exactly one node, whose attributes are the relation's;
+  * a generalized node's attributes are contained in each of its children; the nodes with a given
+  * attribute are connected, that is, all but one of them share it with their parent.
   */
 object SpecCheck {
 
-  /** What is wrong, as a sentence; nothing where all is well. */
+  /** The problem, as a sentence; None where the spec is consistent. */
   def problem(spec: BlockSpec): Option[(Mismatch, String)] =
     SpecBounds.problem(spec).orElse(positions(spec)).map(what =>
       (Mismatch.Unreadable, s"Its recorded join block contradicts itself: $what.")
@@ -108,7 +109,7 @@ object SpecCheck {
         .exists(column => FactorLift.takes(column.dataType))
     }
 
-  /** Why a tree is no join tree of some relations, of all that have these attributes. */
+  /** Why a tree is no join tree of these relations, which together have these attributes. */
   private def problem(
       tree: JoinTree,
       relations: IndexedSeq[Int],

@@ -2,14 +2,16 @@ package io.joinless.spark.spec
 
 import io.joinless.spark.errors.Mismatch
 
-/** Whether a planned block can go on with the state of a recorded one, and if not, what differs in words of columns.
+/** Decides whether a planned block can continue with the state of a recorded one, and if not, says
+  * what differs, in terms of columns.
   *
-  * Equal must be all that decides what stored rows mean and which results were handed out: relations by position, their
-  * stored columns (names and types), their join attributes, the constants that filters give to columns that are joined, the output
-  * columns. Where rows can be deleted, the filters and computed columns that a delete meets must be equal as well
-  * ([[MeaningSpec]]): those of changelogs, and those of the result.
-  * Free are aliases, filters of append-only relations and, without changelogs, residuals (as in Spark), and tree and
-  * shares, which are taken from the record.
+  * All that decides the meaning of stored rows and the results already emitted must be equal:
+  * relations by position, their stored columns (names and types), their join attributes, the
+  * constants that filters give to columns that are joined, the output columns. Where rows can be
+  * deleted, the filters and computed columns that apply to a delete must be equal as well
+  * ([[MeaningSpec]]): those of changelogs, and those of the result. Free are aliases, filters of
+  * append-only relations and, without changelogs, residuals (as in Spark), and tree and shares,
+  * which are taken from the record.
   */
 object SpecComparison {
 
@@ -18,7 +20,7 @@ object SpecComparison {
       .orElse(meaning(recorded, planned).map(Mismatch.Filter -> _))
       .orElse(swapped(recorded, planned).map(Mismatch.Query -> _))
 
-  /** What differs of the stored rows and of what is told of results. */
+  /** The difference in the stored rows or in the emitted results. */
   private def ofState(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] =
     relations(recorded, planned)
       .map(Mismatch.Query -> _)
@@ -28,7 +30,9 @@ object SpecComparison {
       .orElse(output(recorded, planned).map(Mismatch.Columns -> _))
       .orElse(lifetimes(recorded, planned).map(Mismatch.Filter -> _))
 
-  /** The same sources, but not each for the relation that it was for. Where a source has another place altogether, it has moved. */
+  /** The same sources, but some are read for another relation than before. Where a source has an
+    * entirely different location, it has moved.
+    */
   private def swapped(recorded: BlockShape, planned: BlockShape): Option[String] =
     for {
       (was, is) <- recorded.origins.zip(planned.origins)
@@ -37,7 +41,9 @@ object SpecComparison {
       i <- before.indices.find(i => before(i) != now(i))
     } yield s"Relation ${planned.relations(i).name} was read from ${before(i).mkString(", ")} and is now read from ${now(i).mkString(", ")}."
 
-  /** Why the complete result of a planned block, which could go on with the recorded one, is not in what that stores. */
+  /** Why the recorded block does not store the complete result of a planned block that could
+    * continue with its state.
+    */
   def otherRows(recorded: BlockShape, planned: BlockShape): Option[(Mismatch, String)] = {
     val relations = for {
       (was, is) <- recorded.origins.zip(planned.origins).toSeq
@@ -52,7 +58,7 @@ object SpecComparison {
     }
   }
 
-  /** The recorded block, under the names and with the conditions of the planned one. */
+  /** The recorded block, with the names and the conditions of the planned one. */
   def continued(recorded: BlockSpec, planned: BlockShape): BlockSpec = {
     val relations = planned.relations.zip(recorded.relations).map { case (is, was) => is.copy(lifetime = was.lifetime) }
     BlockSpec(
@@ -82,10 +88,14 @@ object SpecComparison {
     if (all.isEmpty) "nothing" else all.mkString(", ")
   }
 
-  /** What is told of results: all of them; or whether there are any, or how many, and what they add up to. */
+  /** The emitted part of results: all of them; or whether there are any, or their number, and their
+    * sums.
+    */
   private def told(shape: BlockShape) = shape.reduction.map(r => (r.once, r.sums, r.failures))
 
-  /** Whether the state of a recorded block can be that of a planned one, as far as the block itself says it. */
+  /** Whether the state of a recorded block can be that of a planned one, as far as the block itself
+    * shows.
+    */
   def storesSame(recorded: BlockShape, planned: BlockShape): Boolean =
     ofState(MadeName.forgotten(recorded, planned), planned).isEmpty
 
@@ -116,7 +126,7 @@ object SpecComparison {
         s"${planned.output.map(column(planned, planned)).mkString(", ")}."
     )
 
-  /** Rows that the query needs may be forgotten. Rows that it needs no longer may stay. */
+  /** Rows that the query needs may have been evicted. Rows that it needs no longer may stay. */
   private def lifetimes(recorded: BlockShape, planned: BlockShape): Option[String] = if (recorded.expires)
     expiries(recorded, planned)
   else
@@ -125,7 +135,7 @@ object SpecComparison {
         s"It forgets rows of ${is.name} that the query may still need: the bounds in time are wider now, or there is no watermark, or another time zone, or changes are asked, which need all rows."
     }
 
-  /** Rows that are stored, or gone, are so by the recorded time. */
+  /** Rows are stored, or were deleted, by the recorded time. */
   private def expiries(recorded: BlockShape, planned: BlockShape): Option[String] =
     pairs(recorded, planned).collectFirst {
       case (was, is) if was.lifetime != is.lifetime =>
@@ -155,7 +165,9 @@ object SpecComparison {
       case kind => if (kind.retractable) "a changelog" else "append-only"
     }
 
-  /** One text per attribute, in terms of positions of relations and names of columns: aliases do not show. */
+  /** One text per attribute, in terms of positions of relations and names of columns, without
+    * aliases.
+    */
   private def conditions(spec: BlockShape): Seq[String] = spec.attributes.indices.map { x =>
     val places = for ((r, i) <- spec.relations.zipWithIndex; k <- r.keys if k.attribute == x) yield {
       s"relation ${i + 1}.${stored(spec, r)(k.ordinal).name}"
@@ -163,7 +175,7 @@ object SpecComparison {
     places.mkString(if (spec.attributes(x).nullSafe) " <=> " else " = ")
   }
 
-  /** `names`: whose aliases are used; a recorded spec may have older ones. */
+  /** @param names the spec whose aliases are used; a recorded spec may have older ones */
   private def column(spec: BlockShape, names: BlockShape)(c: ColumnRef): String =
     s"${names.relations(c.relation).name}.${stored(spec, spec.relations(c.relation))(c.ordinal).name}"
 

@@ -7,24 +7,25 @@ import io.joinless.spark.spec.JsonFields._
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, render}
 
-/** Reads one version of the durable format. What all versions have in common is here, what a version says in its own way is
-  * abstract: a new version is a new object at the end, and none of the others changes.
+/** Reads one version of the durable format. The parts common to all versions are here, the parts
+  * specific to a version are abstract: a new version is a new object at the end, and none of the
+  * others changes.
   */
 sealed abstract private[spec] class SpecDecoder(val version: Int) {
 
-  /** Which node of the query it is. */
+  /** The name of the node in the query. */
   protected def id(o: JObject): NodeId
 
-  /** How the rows of an input come and go. */
+  /** How the rows of an input are inserted and deleted. */
   protected def kind(input: JValue): InputKind
 
-  /** The fields that must be there, besides those of every version. */
+  /** The fields that must be present, besides those of every version. */
   protected def own: Set[String]
 
   /** The fields that may be missing. */
   protected def mayLack: Set[String]
 
-  /** @throws IllegalArgumentException what is wrong, in words */
+  /** @throws IllegalArgumentException with the problem, in words */
   def decode(o: JObject): BlockSpec = {
     checkNames(o)
     BlockSpec(
@@ -42,7 +43,7 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
         },
         list(o, "output").map(column),
         optional(o, "result").map(result),
-        // releases that recorded nothing of it read static tables at arrival
+        // releases that did not record it read static tables at arrival
         staticsAtArrival = optional(o, "statics").forall(atArrival),
         meaning = optional(o, "meaning").map(meaning),
         constants = optional(o, "constants").map(_ => texts(o, "constants")),
@@ -69,7 +70,7 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
       )
     )
 
-  /** No field is ignored: it would say something that this release does not know of. */
+  /** Refuses unknown fields: they would say something that this release cannot interpret. */
   private def checkNames(o: JObject): Unit = {
     val names = o.obj.map(_._1).toSet
     val known = SpecDecoder.Common ++ own ++ mayLack
@@ -146,7 +147,7 @@ private[spec] object SpecDecoder {
 
   def time(time: JValue): TimeSpec = TimeSpec(int(time, "column"), long(time, "after"))
 
-  /** What every version has. */
+  /** The fields of every version. */
   private val Common = Set(
     "specVersion",
     "engineVersion",
@@ -161,7 +162,9 @@ private[spec] object SpecDecoder {
     "output"
   )
 
-  /** Joins were the only nodes with state; an input was a changelog or not. Earlier releases recorded less. */
+  /** The first version: joins were the only stateful nodes, and an input was a changelog or not.
+    * Earlier releases recorded less.
+    */
   private object Version1 extends SpecDecoder(1) {
     override protected def own: Set[String] = Set.empty
     override protected def mayLack: Set[String] = Set("statics", "constants", "meaning", "result")
@@ -170,7 +173,7 @@ private[spec] object SpecDecoder {
       if (boolean(at(input, "changelog"))) InputKind.Changelog else InputKind.Appended
   }
 
-  /** Nodes have stages, inputs have kinds. */
+  /** The second version: nodes have stages, inputs have kinds. */
   private object Version2 extends SpecDecoder(2) {
     override protected def own: Set[String] = Set("stage", "statics")
     override protected def mayLack: Set[String] = Set("constants", "meaning", "origins", "reduction", "result")

@@ -10,30 +10,34 @@ import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
 
-/** A block's spec as it stands in the operator metadata of a checkpoint, for good (architecture D2).
+/** The permanent format of a block's spec in the operator metadata of a checkpoint (architecture
+  * D2).
   *
-  * '''Durable format''': one JSON object with `specVersion`, the fields of that version and `digest`, the SHA-256 of the compact
-  * text of all other fields: a spec that was changed by hand would send rows to other cells than those that lie in the
-  * store. Types are written as a Spark schema, which alone keeps collations. [[SpecEncoder]] writes the newest version,
-  * [[SpecDecoder]] reads all:
+  * '''Durable format''': one JSON object with `specVersion`, the fields of that version and
+  * `digest`, the SHA-256 of the compact text of all other fields: a spec that was changed by hand
+  * would send rows to other cells than those in whose stores they are. Types are written as a Spark
+  * schema, which alone keeps collations. [[SpecEncoder]] writes the newest version, [[SpecDecoder]]
+  * reads all:
   *
-  *   1. A block of joins, by its number; inputs are changelogs or not. Earlier releases lack `result`, `statics`, `meaning`
-  *      and `constants`.
-  *   1. `stage` says which node of the block it is, `kind` how the rows of an input come and go. Blocks of which changes are asked have
-  *      `origins`; those of earlier releases lack them.
+  *   1. A block of joins, by its number; inputs are changelogs or not. Earlier releases lack
+  *      `result`, `statics`, `meaning` and `constants`.
+  *   1. `stage` says which node of the block it is, `kind` how the rows of an input are inserted
+  *      and deleted. Blocks of which changes are requested have `origins`; those of earlier
+  *      releases lack them.
   *
-  * `meaning` stands only where rows can be deleted; `result` is left out where it is too long to be read.
-  * `fromJson(toJson(spec)) == spec`. Reading is strict: a field that its version does not have is refused by name, and so is a missing one.
+  * `meaning` stands only where rows can be deleted; `result` is omitted where it is too long to be
+  * read. `fromJson(toJson(spec)) == spec`. Reading is strict: a field that its version does not
+  * have is refused by name, and so is a missing one.
   */
 object StateFormat {
 
   /** The release that writes; recorded for people, never compared. */
   val EngineVersion: String = Built.Release
 
-  /** What Spark calls our operator in metadata, progress and errors. */
+  /** Our operator's name in Spark's metadata, progress and errors. */
   val OperatorName = "joinFree"
 
-  /** A result that makes the text too long to be read is left out. */
+  /** A result that makes the text too long to be read is omitted. */
   def toJson(spec: BlockSpec): String = {
     val fields = SpecEncoder.encode(spec)
     val text = compact(render(JObject(fields.obj :+ ("digest" -> JString(digest(fields))))))
@@ -46,7 +50,7 @@ object StateFormat {
   def fromJson(json: String, checkpoint: String = "of the query"): BlockSpec =
     read(json).fold(problem => throw JoinlessErrors.stateMismatch(problem._1, checkpoint, problem._2), identity)
 
-  /** The spec, or what is wrong with the text. */
+  /** The spec, or the problem with the text. */
   def read(json: String): Either[(Mismatch, String), BlockSpec] =
     try {
       SpecBounds.checkText(json)
