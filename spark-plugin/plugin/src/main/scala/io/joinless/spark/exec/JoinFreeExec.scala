@@ -38,15 +38,15 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
 /** The join-free operator: a join block's stateful node, one task per cell and batch.
   * {{{
   *   scan of e, roles a and b        scan of f, role c
-  *     RolesAndCellsExec               RolesAndCellsExec      a row once per cell that needs it, with its roles there
+  *     RolesAndCellsExec               RolesAndCellsExec      a row once per cell, with its roles
   *             └───────────┬───────────────────┘
-  *                  exchange by cell                          one partition, one state store per cell
+  *                  exchange by cell                          one partition, one store per cell
   *                         │
   *   ┌─ cell 2, batch 7 ───▼──────────────────────────────┐
   *   │ tree at version 7: from the cache, as it is or     │
   *   │   rolled back from version 8; else from the log    │
-  *   │ rows ─► CellTask or ChangelogTask ─────────────────┼─► result rows, as they are asked for
-  *   │ drained: blocks of the log ─► store, commit        │
+  *   │ rows ─► CellTask or ChangelogTask ─────────────────┼─► result rows, on demand
+  *   │ all read: blocks of the log ─► store, commit       │
   *   │ committed: tree, undo ─► cache, as version 8       │
   *   └────────────────────────────────────────────────────┘
   * }}}
@@ -59,7 +59,7 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   * two cells by a.dst: 2 and 4 in cell 0, 1 and 3 in cell 1
   *
   *                     cell 0                    cell 1
-  * batch 0   (1,2)     as a and c                as b and c       c has no a.dst, so it is sent to both
+  * batch 0   (1,2)     as a and c                as b and c       c has no a.dst: sent to both
   *           (2,3)     as b and c                as a and c
   * batch 1   (3,4)     as a and c                as b and c
   *                     emits (1,2) (2,3) (3,4)   emits nothing: no c starts at 4

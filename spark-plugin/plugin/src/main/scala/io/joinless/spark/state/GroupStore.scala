@@ -15,7 +15,7 @@ import org.apache.spark.sql.types._
   * {{{
   * no function holds values    (grouping columns)                    totals
   * some do                     (grouping columns, -1, empty)         totals
-  *                             (grouping columns, function, value)   number, a long: a value of the group
+  *                             (grouping columns, function, value)   a value's number, a long
   * }}}
   * where `function` is the number of its accumulator, and `value` are the bytes of an `UnsafeRow`
   * of one column. If groups close, there is one more entry, whose grouping columns are all NULL.

@@ -22,7 +22,7 @@ import io.joinless.spark.spec.BlockSpec
 final private[spark] class NeededRows(spec: BlockSpec) {
   private[this] val lifetimes = new RowLifetimes(spec)
   private[this] val times = new RowTimes(spec.relations.indices.map(lifetimes.ends))
-  private[this] val roles = spec.inputs.map(_ => new PagedBytes).toArray // of a row: number of roles in which it is still needed
+  private[this] val roles = spec.inputs.map(_ => new PagedBytes).toArray // of a row: number of roles that need it
   private[this] val inputOf = spec.relations.map(_.input).toArray
 
   // the last batch: roles that ended of rows from before; rows without any left
