@@ -10,10 +10,11 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   * the result out (algorithms A29 to A33, architecture D6).
   * {{{
   * exchange rows ──► ChangeBatch ──► net changes ──► counts after the batch ──► log
-  * (all of them)     adds up           │
-  *                                     ▼  deletions, changes of multiplicity, insertions
-  *                                  results ± ──► output row ──┬──────────────► out   each row: one sign
-  *                                                             └──► NetRows ──► out   a row: both signs
+  * (all of them)     adds up             │
+  *                                       │  deletions, changes of multiplicity, insertions
+  *     results ± ◄───────────────────────┘
+  *         └──► output row ──┬──────────────► out     every row has one sign
+  *                           └──► NetRows ──► out     a row may have both signs
   * }}}
   * The whole batch is read and netted. The net change of each row is written to the log. Then the
   * changes of the result are enumerated, deletions first. ''Invariant'' (P11): no output row is
