@@ -16,14 +16,14 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   *         └──► output row ──┬──────────────► out     every row has one sign
   *                           └──► NetRows ──► out     a row may have both signs
   * }}}
-  * The whole batch is read and netted. The net change of each row is written to the log. Then the
-  * changes of the result are enumerated, deletions first. ''Invariant'' (P11): no output row is
-  * emitted with both signs. Where the order of the changes does not guarantee this, the output is
-  * netted in memory before the first row is returned. Netting is not needed if all changes have one
-  * sign. Nor is it needed if the output projects each stored column of each relation (so that
-  * different results are different rows) and the batch says that no result changes with both signs.
-  * If the output is not netted, equal rows may be emitted several times, with one sign. Over R(k,x)
-  * ⋈ S(k,y) with R(7,1), S(7,5) and S(8,5), the batch −R(7,1) +R(8,1):
+  * The whole batch is read and netted. The resulting count of each changed row is written to the
+  * log. Then the changes of the result are enumerated, deletions first. ''Invariant'' (P11): no
+  * output row is emitted with both signs. Where the order of the changes does not guarantee this,
+  * the output is netted in memory before the first row is returned. Netting is not needed if all
+  * changes have one sign. Nor is it needed if the output projects each stored column of each
+  * relation (so that different results are different rows) and the batch says that no result
+  * changes with both signs. If the output is not netted, equal rows may be emitted several times,
+  * with one sign. Over R(k,x) ⋈ S(k,y) with R(7,1), S(7,5) and S(8,5), the batch −R(7,1) +R(8,1):
   * {{{
   * SELECT x, y        −(1,5) +(1,5)       k is not projected, so results can be equal rows:
   *                                        netted, nothing is emitted

@@ -7,8 +7,8 @@ import io.joinless.spark.state.{CellJournal, CellState, CountLog, RowWords, Undo
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** One batch in one cell whose rows are counted. All rows are read and netted, the net count of
-  * each is written to the log, then the changes of the result are emitted.
+/** One batch in one cell whose rows are counted. All rows are read and netted, the resulting count
+  * of each changed row is written to the log, then the changes of the result are emitted.
   */
 abstract private class CountedTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends CellTask(context, start, input) {
@@ -37,7 +37,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
       case _: WeightOverflow => throw JoinlessErrors.weightOverflow()
     }
 
-  /** Reads the batch, and writes the net count of each row to the log. */
+  /** Reads the batch, and writes the resulting counts of changed rows to the log. */
   protected def begin(): Unit = {
     begun = true
     if (expiring != null) expiring.settle(views)
@@ -52,7 +52,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     }
     val changed = log.writeChanges(batch)
     undo = journal.getOrElse(new FirstBatch(spec))
-    metrics.rowsNetted -= changed // counted when taken; rows that netting removed are subtracted
+    metrics.rowsNetted -= changed // all taken rows were counted; those that change are subtracted
   }
 
   /** Evicts rows whose time has passed, with all their copies and with deletes that wait for their

@@ -87,7 +87,7 @@ final class OutputRow(
   private[this] var turns = 0 // results of the run that are not written yet
   private[this] var at = 0 // where the record of the written result starts
   private[this] var turning: Source = null // the relation of the run; null if none of its columns is projected
-  private[this] var besideOnly = false // all columns that change are in the records
+  private[this] var besideOnly = false // all columns that change are in the records, without a NULL
 
   def update(results: Results): UnsafeRow = {
     val first = update(results.rows, results.changed, results.places)
