@@ -25,7 +25,7 @@ import io.joinless.spark.start.{
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.joinless.SparkMembers
 
-/** What a user names in `spark.sql.extensions`: the table of contents of Joinless. */
+/** The class that a user names in `spark.sql.extensions`. It registers every part of Joinless. */
 class JoinlessExtension extends (SparkSessionExtensions => Unit) {
 
   override def apply(extensions: SparkSessionExtensions): Unit = {

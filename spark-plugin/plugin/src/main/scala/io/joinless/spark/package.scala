@@ -1,4 +1,4 @@
 package io.joinless
 
-/** Joinless for Apache Spark: what a user adds with `spark.sql.extensions`. */
+/** Joinless for Apache Spark: the plugin that a user adds with `spark.sql.extensions`. */
 package object spark

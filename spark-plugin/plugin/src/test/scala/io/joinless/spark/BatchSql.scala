@@ -2,10 +2,11 @@ package io.joinless.spark
 
 import org.apache.spark.sql.{DataFrame, Dataset, Row}
 
-/** Spark's batch SQL as an oracle, over few rows: most queries are one task, as one partition needs no exchange.
+/** Spark's batch SQL as an oracle, over few rows: most queries are one task, as one partition needs
+  * no exchange.
   *
-  * Joins stay broadcast ones: Spark 4.2.0 moves LIMIT above the join of `x IN (subquery)` as a value, so that a sort-merge
-  * join loses the order that the LIMIT asks for.
+  * Joins stay broadcast ones: Spark 4.2.0 moves LIMIT above the join of `x IN (subquery)` as a
+  * value, so that a sort-merge join loses the order that the LIMIT requires.
   */
 object BatchSql {
   private val cheap = Seq("spark.sql.adaptive.enabled" -> "false")

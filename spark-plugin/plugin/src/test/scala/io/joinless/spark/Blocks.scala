@@ -8,11 +8,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, InterpretedUnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{DataType, LongType}
 
-/** Specs of join blocks by hand, and rows in their layout, for tests below the planner. */
+/** Hand-written specs of join blocks, and rows in their layout, for tests below the planner. */
 object Blocks {
 
-  /** One relation per argument: (attribute → ordinal of its column). All relations store `columns`, in `inputs` inputs of
-    * their own or one shared. The output is every column of every relation.
+  /** One relation per argument: (attribute → ordinal of its column). All relations store `columns`,
+    * in `inputs` inputs of their own or one shared. The output is every column of every relation.
     */
   def block(
       columns: Seq[DataType],
@@ -47,11 +47,11 @@ object Blocks {
     (0 until hops).map(i => (if (i > 0) Seq((i - 1, 0)) else Nil) ++ (if (i < hops - 1) Seq((i, 1)) else Nil)): _*
   )
 
-  /** All relations meet in their first column. */
+  /** All relations are joined by their first column. */
   def star(arms: Int): BlockSpec = block(Seq(LongType, LongType))(Seq.fill(arms)(Seq((0, 0))): _*)
 
   def row(types: Seq[DataType], values: Any*): UnsafeRow =
-    // interpreted: for one row that costs less than the text of a class
+    // interpreted: for one row that is cheaper than generating a class
     InterpretedUnsafeProjection
       .createProjection(types.zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) })
       .apply(InternalRow.fromSeq(values))

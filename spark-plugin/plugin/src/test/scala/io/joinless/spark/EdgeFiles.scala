@@ -8,7 +8,7 @@ import scala.util.Random
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
-/** A stream of edges arriving in CSV files, and what batch SQL makes of the files that are there. */
+/** A stream of edges in CSV files, and the result of batch SQL over the existing files. */
 final class EdgeFiles(spark: SparkSession, name: String) {
 
   private val root: Path = TestFolders.create("edges")
@@ -28,7 +28,7 @@ final class EdgeFiles(spark: SparkSession, name: String) {
     files += 1
   }
 
-  /** A file of random edges among few vertices, some with NULLs, some twice. */
+  /** Adds a file of random edges among few vertices, some with NULLs, some twice. */
   def addRandom(seed: Int, count: Int = 60, vertices: Int = 25): Unit = {
     val random = new Random(seed)
     def vertex: Any = if (random.nextInt(20) == 0) "" else random.nextInt(vertices)
@@ -46,7 +46,7 @@ final class EdgeFiles(spark: SparkSession, name: String) {
     spark.sql(sql)
   }
 
-  /** Reads all that is there, to the end, into the folder `out`. */
+  /** Reads all existing files, to the end, into the folder `out`. */
   def run(df: DataFrame): StreamingQuery = {
     val query = df.writeStream
       .format("parquet")

@@ -8,21 +8,22 @@ import java.net.URI
 import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 
-/** Hadoop's local files, but Java sets their permissions. Without its native library, Hadoop starts a process for each file that is
-  * written (`chmod`) or renamed (`readlink`), which is a fifth of a test of sinks. Tests make no links.
+/** Hadoop's local file system, but Java sets the permissions of files. Without its native library,
+  * Hadoop starts a process for each file that is written (`chmod`) or renamed (`readlink`), which
+  * is a fifth of a test of sinks. Tests make no links.
   */
 final class LocalFiles extends LocalFileSystem(new LocalFiles.Raw)
 
 object LocalFiles {
 
-  /** Hadoop uses it from here on, where it is asked with these settings. */
+  /** Hadoop uses it from here on, if it is called with these settings. */
   def use(conf: Configuration): Unit = {
     conf.set("fs.file.impl", classOf[LocalFiles].getName)
     conf.set("fs.AbstractFileSystem.file.impl", classOf[Context].getName)
     FileSystem.closeAll() // another one may have been used before
   }
 
-  /** The same for those who ask for a `FileContext`. */
+  /** The same for users of a `FileContext`. */
   final class Context(uri: URI, conf: Configuration)
       extends DelegateToFileSystem(uri, new LocalFiles, conf, "file", false) {
     override def getUriDefaultPort: Int = -1

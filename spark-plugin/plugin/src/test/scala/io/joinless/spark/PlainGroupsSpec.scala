@@ -18,13 +18,15 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, Dataset, Encoder, Encoders, Row, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** GROUP BY over joins in plain streaming SQL: results are counted inside of the join, and each batch is what Spark alone tells. */
+/** GROUP BY over joins in plain streaming SQL: results are counted inside of the join, and each
+  * batch emits the same rows as Spark alone.
+  */
 class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
   import PlainGroupsSpec._
 
   private val session = spark.asInstanceOf[classic.SparkSession]
 
-  /** How many random queries are played; with any, all others are, too. */
+  /** The number of random queries to run; if it is not 0, all others are run, too. */
   private val random = sys.env.getOrElse("JOINLESS_PLAIN_GROUPS", "0").toInt
   private val all = random > 0
 
@@ -125,7 +127,7 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
     assert(told.size == expected.size)
     assert(expected.exists(_.nonEmpty), "no results")
     for ((batch, i) <- told.zip(expected).zipWithIndex) assert(batch._1 == batch._2, s"in batch $i of $sql")
-    if (mode == "update" && !sql.contains("t.ts")) { // else late rows are not there
+    if (mode == "update" && !sql.contains("t.ts")) { // else late rows are missing
       val complete = ours.complete(sql)
       tables(batches.flatten)
       val _ = assert(complete == bag(session.sql(sql)), s"complete result of $sql")
@@ -146,7 +148,7 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
   private def shapes(sql: String): Seq[BlockShape] =
     Inspection.optimized(session, Plans.analyzed(session.sql(sql))).collect { case join: JoinFreeJoin => join.shape }
 
-  /** A query over tables that are parts of one stream, so that a batch is what is added at once. */
+  /** A query over tables that are parts of one stream, so that rows added at once are one batch. */
   final private class Run(mode: String) {
     private val events = MemoryStream[Event](encoder, session)
     private val checkpoint = TestFolders.create("plain-groups").resolve("cp").toString
@@ -164,9 +166,10 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
       bag(session.sql(sql).enumerateFull(checkpoint))
     }
 
-    /** What each batch with new rows or a new watermark tells. The query starts anew in the middle.
+    /** The rows that each batch with new rows or a new watermark emits. The query is restarted in
+      * the middle.
       *
-      * @param set is called before each start: whether it is that in the middle
+      * @param set called before each start, with whether it is the one in the middle
       */
     def told(sql: String, batches: Seq[Seq[Event]])(set: Boolean => Unit): Seq[Map[Seq[Any], Int]] =
       withConf("spark.joinless.aggregates.enabled" -> "true")(toldOf(sql, batches)(set))
@@ -198,7 +201,9 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
 
 private object PlainGroupsSpec {
 
-  /** Seeds of random queries of which counting would save nothing: keys and functions over several relations read all stored columns. */
+  /** Seeds of random queries for which counting would save nothing: keys and functions over several
+    * relations read all stored columns.
+    */
   val AllColumnsShown: Set[Int] = Set(42, 74, 75, 90)
 
   /** tag, k, g, x, d, ts */
@@ -278,7 +283,7 @@ private object PlainGroupsSpec {
     }
   }
 
-  /** Few values, so that rows meet and are equal; some rows are late. */
+  /** Few values, so that rows match and are equal; some rows are late. */
   final class Generator(seed: Long) {
     private val rng = new Random(seed)
 

@@ -13,7 +13,9 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
-/** One source for all places of a join that read the same stream: chosen once per checkpoint, never changing a result. */
+/** One source for all scans of a join that read the same stream: chosen once per checkpoint, never
+  * changing a result.
+  */
 class SharedSourcesSpec extends AnyFunSuite with SharedSpark {
 
   private val threeHops =
@@ -80,7 +82,7 @@ class SharedSourcesSpec extends AnyFunSuite with SharedSpark {
     }
     withFiles { files =>
       val beside = s"SELECT src, dst FROM (${threeHops.replace(", b.dst AS via", "")}) UNION ALL SELECT src, dst FROM e"
-      // Spark itself takes a and the stream beside for one; b and c are ours alone
+      // Spark itself unifies a and the stream outside of the block; b and c are ours alone
       assert(sources(run(files, beside)) == 2)
       check(files, beside)
     }

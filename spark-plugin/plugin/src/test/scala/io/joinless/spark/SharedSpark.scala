@@ -3,14 +3,14 @@ package io.joinless.spark
 import org.apache.spark.sql.joinless.Unobserved
 import org.apache.spark.sql.SparkSession
 
-/** The one Spark session of all tests of a JVM, with the extension installed. A test that changes confs works on
-  * `spark.newSession()` or puts them back with `withConf`.
+/** The one Spark session of all tests of a JVM, with the extension installed. A test that changes
+  * confs works on `spark.newSession()` or restores them with `withConf`.
   */
 trait SharedSpark {
 
   def spark: SparkSession = SharedSpark.session
 
-  /** Runs `body` with some confs set, and puts them back after it. */
+  /** Runs `body` with some confs set, and restores them after it. */
   def withConf[A](confs: (String, String)*)(body: => A): A = {
     val before = confs.map { case (key, _) => key -> spark.conf.getOption(key) }
     confs.foreach { case (key, value) => spark.conf.set(key, value) }
@@ -32,13 +32,14 @@ object SharedSpark {
       .appName("joinless-tests")
       .config("spark.sql.extensions", "io.joinless.spark.JoinlessExtension")
       .config("spark.sql.shuffle.partitions", "2")
-      .config("spark.joinless.placement.maxCells", "1000") // partitions say how many cells there are, not the machine
-      // plans live shorter than their compilation takes; the tests in Python run with generated code
+      .config("spark.joinless.placement.maxCells", "1000") // partitions determine the number of cells, not the machine
+      // plans live shorter than their compilation takes; the tests in Python run with generated
+      // code
       .config("spark.sql.codegen.wholeStage", "false")
       .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
       .config("spark.buffer.pageSize", "1m") // each hash table and each sort takes one; Spark would take 64 MB
       .config("spark.ui.enabled", "false")
-      .config("spark.sql.ui.explainMode", "simple") // made for each batch, whoever looks
+      .config("spark.sql.ui.explainMode", "simple") // made for each batch, even if nobody reads it
       .config("spark.ui.retainedJobs", "20")
       .config("spark.ui.retainedStages", "20")
       .config("spark.ui.retainedTasks", "200")

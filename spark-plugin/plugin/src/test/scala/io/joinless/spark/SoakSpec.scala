@@ -10,11 +10,12 @@ import org.apache.spark.sql.{DataFrame, Encoders, classic}
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
 
-/** Many tiny batches: memory stays where it was, and the cache holds one view tree per cell. They take long, so they run where
-  * JOINLESS_SOAK_BATCHES says how many of each kind: `make soak`, a part of `make test-long`.
+/** Many tiny batches: memory stays constant, and the cache holds one view tree per cell. They take
+  * long, so they run only if JOINLESS_SOAK_BATCHES gives their number of each kind: `make soak`, a
+  * part of `make test-long`.
   *
-  * Appended rows stay, so their log does: in files with the RocksDB store, on the heap with Spark's default one. There a block
-  * per batch would show: 750 bytes each.
+  * Appended rows stay, so their log does: in files with the RocksDB store, on the heap with Spark's
+  * default one. There a block per batch would be visible: 750 bytes each.
   */
 class SoakSpec extends AnyFunSuite with SharedSpark {
   private val batches: Int = sys.env.getOrElse("JOINLESS_SOAK_BATCHES", "0").toInt
@@ -31,8 +32,8 @@ class SoakSpec extends AnyFunSuite with SharedSpark {
     ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed
   }
 
-  /** Heap after a third (of long runs a tenth) and after all of the batches, of one row each; the least of three, since
-    * other threads of Spark are at work.
+  /** Heap after a third (of long runs a tenth) and after all of the batches, of one row each; the
+    * least of three, since other threads of Spark are running.
     */
   private def soak(name: String, df: DataFrame)(add: Int => Any): Unit = {
     ViewTreeCache.executor.clear()

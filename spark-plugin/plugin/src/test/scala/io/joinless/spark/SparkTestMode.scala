@@ -1,7 +1,8 @@
 package io.joinless.spark
 
-/** Spark's own test mode, in which users run their suites: it applies each batch of rules twice, checks plans after every rule,
-  * and refuses transformations inside the analyzer. Spark looks at the property whenever it asks.
+/** Spark's own test mode, in which users run their suites: it applies each batch of rules twice,
+  * checks plans after every rule, and refuses transformations inside the analyzer. Spark reads the
+  * property each time.
   */
 object SparkTestMode {
   private val property = "spark.testing"

@@ -8,7 +8,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Queries in Spark's test mode: whatever we do to plans, Spark's own checks of them hold. */
+/** Queries in Spark's test mode: the plans that we transform pass Spark's own checks. */
 class SparkTestModeSpec extends AnyFunSuite with SharedSpark {
 
   private val twoHops = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"

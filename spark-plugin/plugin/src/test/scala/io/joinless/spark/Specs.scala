@@ -36,7 +36,9 @@ object Specs {
     IndexedSeq(2, 2)
   )
 
-  /** A star on a collated null-safe key, under a generalized node, and beside it a relation that nothing links. */
+  /** A star on a collated null-safe key, under a generalized node, and a further relation that no
+    * condition links.
+    */
   val starAndOther: BlockSpec = {
     val name = StringType("UTF8_LCASE")
     val input = InputSpec(
@@ -68,7 +70,9 @@ object Specs {
     )
   }
 
-  /** A pair of streams of which rows are forgotten, or expire: by a time, by the end of a window, by the later one of both. */
+  /** A pair of streams whose rows are evicted, or expire: by a time, by the end of a window, by the
+    * later one of both.
+    */
   def timed(kind: InputKind): BlockSpec = {
     val window = StructType(Seq(StructField("start", TimestampType), StructField("end", TimestampType)))
     val input = InputSpec(

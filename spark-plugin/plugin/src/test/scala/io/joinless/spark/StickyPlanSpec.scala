@@ -11,8 +11,8 @@ import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, 
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What a checkpoint records decides how its query goes on; what does not fit is refused by name when the query starts, and
-  * nothing under state/ is touched.
+/** The records of a checkpoint decide how its query continues. A query that does not fit is refused
+  * by name at its start, and nothing under state/ is changed.
   */
 class StickyPlanSpec extends AnyFunSuite with SharedSpark {
 
@@ -40,7 +40,7 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
   private def refused(files: EdgeFiles, sql: String, condition: String): SparkThrowable =
     refused[JoinlessAnalysisException](files, condition)(run(files, sql))
 
-  /** The same by the first batch, for what only that knows. */
+  /** The same by the first batch, for differences that only the batch knows. */
   private def refusedLater(files: EdgeFiles, sql: String, condition: String): SparkThrowable =
     refused[StreamingQueryException](files, condition)(run(files, sql))
 
@@ -187,7 +187,7 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
       run(files, hops)
     }
     withFiles { files =>
-      val _ = run(files, threeHops) // its places share one source
+      val _ = run(files, threeHops) // its scans share one source
       val more = threeHops.replace("c.dst", "d.dst") + " JOIN e d ON c.dst = d.src"
       assert(
         refused(files, more, "JOINLESS_STATE_MISMATCH.QUERY").getMessageParameters.get("what").contains("the query 4")

@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-/** Folders of tests, gone with the JVM. */
+/** Folders of tests, deleted when the JVM ends. */
 object TestFolders {
   private val folders = new ConcurrentLinkedQueue[Path]
 

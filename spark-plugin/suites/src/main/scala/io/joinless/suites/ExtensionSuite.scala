@@ -4,8 +4,8 @@ import io.joinless.spark.spec.StateFormat
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.StreamTest
 
-/** Whether sessions that Spark's suites make have the extension, as the property `joinless.suites.extension` says: asked of the
-  * plan and of the progress of a join of two streams.
+/** Checks that sessions of Spark's suites have the extension exactly if the property
+  * `joinless.suites.extension` is true, by the plan and the progress of a join of two streams.
   */
 class ExtensionSuite extends StreamTest {
   import testImplicits._

@@ -2,8 +2,9 @@ package io.joinless.suites
 
 import java.nio.file.{Files, Path, Paths, StandardOpenOption}
 
-/** The file, named by the property `joinless.suites.record`, into which a run writes what happens, one line each with tabs
-  * between its fields. Each line is on disk at once: of a run that hangs or dies remains what it did.
+/** The file, named by the property `joinless.suites.record`, into which a run writes its events,
+  * one line each with tabs between its fields. Each line is written to disk at once, so the record
+  * of a run that hangs or dies remains.
   */
 object Record {
 

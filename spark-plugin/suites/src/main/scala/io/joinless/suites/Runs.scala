@@ -6,8 +6,9 @@ import io.joinless.spark.spec.StateFormat
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.streaming.StreamingQueryListener.{QueryProgressEvent, QueryStartedEvent}
 
-/** Records when runs of streaming queries begin, and those in which our operator works: which tests had it is a figure of the
-  * comparison. It hears Spark's common events, so that the sessions of the suites have no listener more than their tests count.
+/** Records when runs of streaming queries begin, and those that use our operator: the number of
+  * tests with it is a figure of the comparison. It listens to Spark's common events, so that the
+  * sessions of the suites have no more listeners than their tests count.
   */
 class Runs extends SparkListener {
 

@@ -15,11 +15,11 @@ import org.apache.spark.sql.joinless.{ExecutorCores, Plans}
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
 
-/** The only door for Python: static methods of plain types, called through py4j.
+/** The only entry point for Python: static methods of plain types, called through py4j.
   *
-  * They work without a running query: the plan is optimised here, only to be looked at, as the first batch of a query
-  * with a new checkpoint would be. A query over changelogs that does not ask for the changes of its result is looked at as if it
-  * did.
+  * They work without a running query: the plan is optimised here only to be explained, as the first
+  * batch of a query with a new checkpoint would optimise it. A query over changelogs that does not
+  * request the changes of its result is explained as if it did.
   */
 object PythonApi {
 
@@ -50,25 +50,32 @@ object PythonApi {
     JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole)
   }
 
-  /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`, `arguments`. */
+  /** The reasons of the joins that stay with Spark, as a JSON list of `code`, `sentence`, `advice`,
+    * `arguments`.
+    */
   def whyNotJson(df: Dataset[_]): String = Inspection.within(df.sparkSession)(JoinTreeGraph.json(look(df).reasons))
 
-  /** `df` as a relation of which the column `changeType`, or `weight`, tells the changes; `_change_type` where both are
-    * null.
+  /** The rows of `df`, a changelog or not, that are not older than `after`: a row is deleted when
+    * the watermark reaches its time in `column` plus `after`.
     */
   def expire(df: Dataset[_], column: String, after: String): DataFrame = Changes.expire(df.toDF(), column, after)
 
+  /** The relation of which `df` is a changelog, with the column `changeType` or `weight`; with
+    * `_change_type` if both are null.
+    */
   def changelog(df: Dataset[_], changeType: String, weight: String): DataFrame =
     Changes.changelog(df.toDF(), Option(changeType), Option(weight))
 
-  /** `df`, of which each row is a row, though it may be a change feed. */
+  /** `df` as a stream whose rows are plain rows, even if `df` is a change feed. */
   def rows(df: Dataset[_]): DataFrame = Changes.rows(df.toDF())
 
-  /** The changes of `df`'s result, told in the form `change_type` or `weight`. */
+  /** The changes of `df`'s result, in the form `change_type` or `weight`. */
   def deltas(df: Dataset[_], form: String): DataFrame =
     Changes.deltas(df.toDF(), DeltaForm.of(form).getOrElse(throw JoinlessErrors.deltaForm(form)))
 
-  /** The columns by which all rows of the result of `df` differ; none where the query does not say so. What has no changes is refused. */
+  /** A key of the result of `df`: columns by which all rows differ; empty if the query does not
+    * imply one. A query without changes is refused.
+    */
   def resultKey(df: Dataset[_]): Array[String] = {
     val (session, analyzed) = (df.sparkSession, Plans.analyzed(df.toDF()))
     val _ = DeltaCompilation(session, Changes.marked(analyzed, DeltaForm.Weight))
@@ -78,7 +85,8 @@ object PythonApi {
   /** The complete result of the query `df` as of a committed batch of a checkpoint.
     *
     * @param batch a number, or null for the last one
-    * @param operator number of the join's stateful operator, or null where one join of the checkpoint fits the query
+    * @param operator number of the join's stateful operator, or null if one join of the checkpoint
+    *   fits the query
     */
   def full(df: Dataset[_], checkpoint: String, batch: java.lang.Long, operator: java.lang.Long): DataFrame =
     FullResult(df.toDF(), checkpoint, Option(batch).map(_.longValue), Option(operator).map(_.longValue))
@@ -92,19 +100,21 @@ object PythonApi {
     case several => throw JoinlessErrors.queryAmbiguous(nameOrId, several.map(_.id.toString))
   }
 
-  /** Where a running query keeps its checkpoint. */
+  /** The checkpoint folder of a running query. */
   def checkpoint(query: StreamingQuery): String = Plans.checkpoint(query)
 
-  /** When a running query has planned a batch, in milliseconds since 1970; null where no query of that id runs. */
+  /** The time when a running query planned a batch, in milliseconds since 1970; null if no query of
+    * that id runs.
+    */
   def plannedAt(id: String, batch: Long): java.lang.Long = Plans.active
     .find(_.id.toString == id)
     .flatMap(Plans.plannedAt(_, batch))
     .map(java.lang.Long.valueOf)
     .orNull
 
-  /** @param deltas of a block whose changes are asked
-    * @param groups the groups that are kept, in words
-    * @param whole what the whole query costs, where it is more than a block
+  /** @param deltas of each block whose changes are requested
+    * @param groups the groups that are kept, as text
+    * @param whole the cost of the whole query, if it has more than one block
     */
   final private case class Look(
       blocks: Seq[BlockSpec],
@@ -156,7 +166,7 @@ object PythonApi {
     val told = nodes.collect { case rows: DeltaRows =>
       keepers(rows) match {
         case Seq(only) => Some(only -> rows)
-        case _ => None // parts of a union, whose changes are told together
+        case _ => None // parts of a union, whose changes are emitted together
       }
     }.flatten
     val deltas = told.collect { case (join: JoinFreeJoin, rows) => join.shape.id -> rows }.toMap

@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
 import org.apache.spark.sql.types.{DataType, LongType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The change types that tables write: Spark 4.2's CHANGES and Delta's change feed (the first four), Iceberg's changelog
-  * views (the last two). Any case.
+/** The change types that tables write: Spark 4.2's CHANGES and Delta's change feed (the first
+  * four), Iceberg's changelog views (the last two). Any case.
   */
 object ChangeTypes {
   private val insertions = Set("insert", "update_postimage", "update_after")
@@ -19,19 +19,22 @@ object ChangeTypes {
   val Insert: UTF8String = UTF8String.fromString("insert")
   val Delete: UTF8String = UTF8String.fromString("delete")
 
-  /** 1 for a row that comes, −1 for one that goes, 0 for what is no change type. */
+  /** 1 for an insert, −1 for a delete, 0 for a text that is no change type. */
   def weight(changeType: String): Long = {
     val name = changeType.toLowerCase(Locale.ROOT)
     if (insertions(name)) 1L else if (deletions(name)) -1L else 0L
   }
 
-  /** Columns beside the change type by which tables tell of changes: when, and in which order. */
+  /** Further columns of table changes apart from the change type: when they happened, and in which
+    * order.
+    */
   val metadata: Set[String] = Set("_commit_version", "_commit_timestamp", "_change_ordinal", "_commit_snapshot_id")
 }
 
-/** The weight of a row by its change type; NULL or an unknown type is the error `JOINLESS_UNKNOWN_CHANGE_TYPE`.
+/** The weight of a row by its change type; NULL or an unknown type is the error
+  * `JOINLESS_UNKNOWN_CHANGE_TYPE`.
   *
-  * @param source where the row comes from, for the error
+  * @param source the source of the row, for the error
   */
 final case class ChangeTypeWeight(child: Expression, source: String) extends UnaryExpression with CodegenFallback {
 

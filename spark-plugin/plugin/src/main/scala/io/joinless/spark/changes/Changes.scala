@@ -14,10 +14,14 @@ import org.apache.spark.sql.catalyst.util.IntervalUtils
 import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType, StringType}
 
-/** Marks that users put on DataFrames: changes come in here, changes go out there. Nothing is decided by them. */
+/** Marks that users put on DataFrames: changelogs as input, changes as output. Marks decide
+  * nothing.
+  */
 object Changes {
 
-  /** The relation whose changes `df` tells, by a column of change types or one of signed integer weights. */
+  /** The relation of which `df` is a changelog, with a column of change types or one of signed
+    * integer weights.
+    */
   def changelog(df: DataFrame, changeType: Option[String], weight: Option[String]): DataFrame = of(df) {
     val plan = Plans.analyzed(df)
     val node = (changeType, weight) match {
@@ -31,10 +35,12 @@ object Changes {
     Plans.dataFrame(df, node)
   }
 
-  /** `df`, of which each row is a row, though it may be a change feed. */
+  /** `df` as a stream whose rows are plain rows, even if `df` is a change feed. */
   def rows(df: DataFrame): DataFrame = of(df)(Plans.dataFrame(df, TakenAsRows(Plans.analyzed(df))))
 
-  /** The rows of `df`, a changelog or not, whose time in `column` is not longer ago than `after`, by the watermark. */
+  /** The rows of `df`, a changelog or not, whose time in `column` is not longer ago than `after`,
+    * by the watermark.
+    */
   def expire(df: DataFrame, column: String, after: String): DataFrame = of(df) {
     Plans.dataFrame(df, expiring(Plans.analyzed(df), column, after))
   }
@@ -56,7 +62,7 @@ object Changes {
     Changelog(plan, Literal(1L), Nil, Some(time), micros)
   }
 
-  /** Microseconds; a day is 24 hours, as it is for a watermark. */
+  /** The interval in microseconds; a day is 24 hours, as it is for a watermark. */
   private def lasting(after: String): Option[Long] =
     try {
       val interval = IntervalUtils.fromIntervalString(after)
@@ -72,7 +78,7 @@ object Changes {
   /** A resolved plan with the mark of `incrementalEnumerate`; refuses columns of reserved names. */
   def marked(plan: LogicalPlan, form: DeltaForm): LogicalPlan = {
     plan.output.find(a => DeltaForm.all.exists(_.column.equalsIgnoreCase(a.name))).foreach { taken =>
-      // its column is not to be renamed
+      // an unmarked change feed has such a column, which must not be renamed
       ChangeFeeds.unmarked(plan).foreach { reason =>
         throw JoinlessErrors.deltasNotRewritten(reason.code.name, reason.sentence, reason.advice)
       }
@@ -81,7 +87,7 @@ object Changes {
     markedUnchecked(plan, form)
   }
 
-  /** Without that check, for plans that are only explained. */
+  /** As `marked` without that check, for plans that are only explained. */
   def markedUnchecked(plan: LogicalPlan, form: DeltaForm): LogicalPlan = {
     val told = Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
     if (form == DeltaForm.OnClose) Project(plan.output, told) else told
@@ -110,7 +116,7 @@ object Changes {
     throw JoinlessErrors.changeColumn("AMBIGUOUS", name, SourceNames.of(plan))
   )
 
-  /** The column that the session's rules know by this name. */
+  /** The column that the session's rules resolve by this name. */
   private def find(plan: LogicalPlan, name: String)(none: => Nothing, several: => Nothing): Attribute =
     plan.output.filter(a => plan.conf.resolver(a.name, name)) match {
       case Seq(column) => column
@@ -118,7 +124,7 @@ object Changes {
       case _ => several
     }
 
-  /** A mark on `df`, put there in the settings of its session. */
+  /** A mark on `df`, made in the settings of its session. */
   private def of(df: DataFrame)(marked: => DataFrame): DataFrame = {
     if (!Inspection.hasExtension(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()

@@ -81,7 +81,9 @@ object Expire {
     }
   )
 
-  /** An interval as `fromIntervalString` reads it; what is none stays what it is, to be refused. */
+  /** An interval as `fromIntervalString` reads it; other expressions are returned as text, to be
+    * refused.
+    */
   private def textOf(after: Expression): String = after match {
     case Literal(micros: Long, _: DayTimeIntervalType) => s"$micros microseconds"
     case Literal(text: UTF8String, _: StringType) => text.toString
@@ -90,13 +92,13 @@ object Expire {
   }
 }
 
-/** What the table functions have in common. */
+/** Code that the table functions share. */
 private[changes] object TableFunctions {
 
   /** For `DESCRIBE FUNCTION`.
     *
-    * @param arguments of the call, in words
-    * @param meaning what the function gives
+    * @param arguments of the call, as text
+    * @param meaning the result of the function
     * @param example arguments of a call
     */
   def info(of: String, name: String, arguments: String, meaning: String, example: String): ExpressionInfo =
@@ -114,7 +116,7 @@ private[changes] object TableFunctions {
       ""
     )
 
-  /** A query in `TABLE(…)`. Its rows are not handed out in parts, and not in an order: neither can be asked. */
+  /** A query in `TABLE(…)`, without PARTITION BY and without ORDER BY: neither is supported. */
   object Table {
     def unapply(argument: Expression): Option[LogicalPlan] = argument match {
       case FunctionTableSubqueryArgumentExpression(query, _, _, Seq(), false, Seq(), _) => Some(query)
@@ -132,8 +134,9 @@ private[changes] object TableFunctions {
   }
 }
 
-/** `expire(TABLE(t), ts, …)` and `incremental_enumerate(TABLE(t), weight)`: a bare name stands for its text. Spark would look for a column of
-  * the rows around the function, of which there are none.
+/** In `expire(TABLE(t), ts, …)` and `incremental_enumerate(TABLE(t), weight)`, a bare name becomes
+  * a string literal. Spark would look for a column of the rows around the function, of which there
+  * are none.
   */
 object NamesAsArguments extends Rule[LogicalPlan] {
 
@@ -151,7 +154,9 @@ object NamesAsArguments extends Rule[LogicalPlan] {
   private def isName(argument: Expression): Boolean = argument.isInstanceOf[UnresolvedAttribute]
 }
 
-/** `SELECT /*+ INCREMENTAL */ …` or `/*+ INCREMENTAL('weight') */`, on one SELECT block; `df.hint("incremental")` too. */
+/** `SELECT /*+ INCREMENTAL */ …` or `/*+ INCREMENTAL('weight') */`, on one SELECT block;
+  * `df.hint("incremental")` too.
+  */
 object IncrementalHint extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
@@ -164,7 +169,7 @@ object IncrementalHint extends Rule[LogicalPlan] {
   }
 }
 
-/** Puts the mark where the columns of its query are known. */
+/** Adds the mark once the columns of its query are resolved. */
 object ResolveDeltaOutput extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {

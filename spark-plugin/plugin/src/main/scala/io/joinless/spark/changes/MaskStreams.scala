@@ -9,11 +9,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, EventTimeWat
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 
-/** Masks the streams inside the subqueries of a streaming query, before Spark checks the analyzed plan.
+/** Masks the streams inside the subqueries of a streaming query, before Spark checks the analyzed
+  * plan.
   *
-  * A post-hoc resolution rule. Spark refuses a stream in a subquery in `spark.sql()` already, when nobody can know that changes of the
-  * result will be asked. Streams are masked, not subqueries, of which Spark checks the topmost node. Where changes are not
-  * asked, the start of the query is refused.
+  * A post-hoc resolution rule. Spark refuses a stream in a subquery in `spark.sql()` already,
+  * before it is known whether the changes of the result will be requested. Streams are masked, not
+  * subqueries, since Spark checks the topmost node of a subquery. If changes are not requested, the
+  * start of the query is refused.
   */
 final class MaskStreams(session: SparkSession) extends Rule[LogicalPlan] {
 

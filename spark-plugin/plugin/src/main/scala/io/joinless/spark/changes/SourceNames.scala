@@ -3,7 +3,7 @@ package io.joinless.spark.changes
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.joinless.StreamLeaf
 
-/** What errors call a stream: what the user called it, or where it is read from. */
+/** The name of a stream in errors: the user's alias, or the location that is read. */
 object SourceNames {
 
   /** The outermost alias, or else the table, the topic or the path of each source. */

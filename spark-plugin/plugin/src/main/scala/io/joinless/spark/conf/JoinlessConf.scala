@@ -6,7 +6,9 @@ import io.joinless.spark.errors.JoinlessErrors
 import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
 
-/** The confs of Joinless in one session, typed. Read on the driver; operators carry the values to their tasks. */
+/** The confs of Joinless in one session, typed. Read on the driver; operators carry the values to
+  * their tasks.
+  */
 final class JoinlessConf(conf: SQLConf) {
   import JoinlessConf._
 
@@ -14,30 +16,35 @@ final class JoinlessConf(conf: SQLConf) {
 
   def minRelations: Int = conf.getConf(MIN_RELATIONS)
 
-  /** A join block that stays with Spark is an error instead of a reason. */
+  /** Whether a join block that stays with Spark is an error instead of a reason. */
   def forced: Boolean = conf.getConf(MODE) == "force"
 
   def maxRelations: Int = conf.getConf(MAX_RELATIONS)
 
   def crossProducts: Boolean = conf.getConf(CROSS_PRODUCTS_ENABLED)
 
-  /** As configured; 0 stands for a share of each executor's heap ([[JoinlessConf.boundOfCache]]). */
+  /** As configured; 0 stands for a share of each executor's heap ([[JoinlessConf.boundOfCache]]).
+    */
   def cacheMaxBytes: Long = conf.getConf(CACHE_MAX_BYTES)
 
   def cacheEnabled: Boolean = conf.getConf(CACHE_ENABLED)
 
   def maxReplication: Double = conf.getConf(MAX_REPLICATION)
 
-  /** As configured; 0 stands for twice the executors' cores. */
+  /** As configured; 0 stands for one cell per executor core, or for two where no row is copied and
+    * results are not only counted (`planner.ChosenShares`).
+    */
   def maxCells: Int = conf.getConf(MAX_CELLS)
 
-  /** Shares by attribute name; empty where the placement is chosen. */
+  /** Shares by attribute name; empty if the placement is chosen. */
   def shares: Map[String, Long] = counts(conf.getConf(SHARES))
 
   /** Hinted row counts by relation name. */
   def relationSizes: Map[String, Long] = counts(conf.getConf(RELATION_SIZES))
 
-  /** Rows to expect of relations with these names: one that is not hinted counts as the largest that is. */
+  /** Expected rows of relations with these names: a relation without a hint counts as the largest
+    * one with a hint.
+    */
   def expectedRows(names: IndexedSeq[String]): IndexedSeq[Double] = {
     val hinted = relationSizes
     val largest = names.flatMap(hinted.get).maxOption.getOrElse(1L)
@@ -46,22 +53,23 @@ final class JoinlessConf(conf: SQLConf) {
 
   def explainEnabled: Boolean = conf.getConf(EXPLAIN_ENABLED)
 
-  /** Results of a join that are added up anyway are counted, not enumerated. */
+  /** Whether results of a join that are added up anyway are counted, not enumerated. */
   def aggregatesEnabled: Boolean = conf.getConf(AGGREGATES_ENABLED)
 
-  /** Outer joins of plain queries are rewritten. */
+  /** Whether outer joins of plain queries are rewritten. */
   def outerJoins: Boolean = conf.getConf(OUTER_JOINS_ENABLED)
 
   def shareSources: Boolean = conf.getConf(SHARE_SOURCES)
 
-  /** Static tables are read when a row of the stream that they are joined with arrives. */
+  /** Whether static tables are read when a row of the stream that they are joined with arrives. */
   def staticsAtArrival: Boolean = conf.getConf(STATIC_SIDES) == "atArrival"
 
-  /** A row whose key cannot be computed has no partner, where Spark may not compute it. */
+  /** Whether a row whose key cannot be computed has no match, where Spark may not compute the key.
+    */
   def keyErrorsAreNull: Boolean = conf.getConf(KEY_ERRORS) == "null"
 
-  /** Refuses a conf with our prefix that this release does not have: a slip of the pen would pass for the default. Switched off, there is
-    * nothing to refuse.
+  /** Refuses a conf with our prefix that this release does not have: a typing error would leave the
+    * default in force. If Joinless is disabled, nothing is refused.
     */
   def checkNames(): Unit = if (enabled) {
     val known = JoinlessConf.all.map(_.key)
@@ -73,17 +81,22 @@ final class JoinlessConf(conf: SQLConf) {
   def absentRowsOwed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "owe"
 }
 
-/** Every conf of Joinless, documented where it is defined: `SET -v` and the docs page list these texts. */
+/** Every conf of Joinless, documented where it is defined: `SET -v` and the docs page list these
+  * texts.
+  */
 object JoinlessConf {
 
-  /** Of the session the calling thread works for. */
+  /** The confs of the session that is active in the calling thread. */
   def active: JoinlessConf = new JoinlessConf(SQLConf.get)
 
-  /** Bytes that all view trees of this JVM may hold together, from the value of `cache.maxBytes`. */
+  /** Bytes that all view trees of this JVM may hold together, from the value of `cache.maxBytes`.
+    */
   def boundOfCache(configured: Long): Long =
     if (configured > 0) configured else (Runtime.getRuntime.maxMemory * HEAP_SHARE).toLong
 
-  /** What 0 means for `cache.maxBytes`: well inside the 40 % of the heap that Spark leaves to user code. */
+  /** The share of the heap that 0 means for `cache.maxBytes`: well inside the 40 % of the heap that
+    * Spark leaves to user code.
+    */
   private val HEAP_SHARE = 0.25
 
   private val PREFIX = "spark.joinless."

@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.trees.Origin
 
 /** An error in the query, a conf or the checkpoint, known when a batch is planned.
   *
-  * A Spark exception in every respect but that its condition stands in our file: Python's `getCondition`,
-  * `getMessageParameters` and `getSqlState` ask the exception itself.
+  * A Spark exception in every respect but that its condition is defined in our file: Python's
+  * `getCondition`, `getMessageParameters` and `getSqlState` read it from the exception itself.
   */
 final class JoinlessAnalysisException(condition: String, parameters: Map[String, String])
     extends AnalysisException(
@@ -19,6 +19,8 @@ final class JoinlessAnalysisException(condition: String, parameters: Map[String,
     ) {
   override def getBreakingChangeInfo: BreakingChangeInfo = null
 
-  /** Spark would copy the error without our text, and PySpark looks up the text of errors that have a position among Spark's. */
+  /** Returns this error. Spark would copy it without our text, and PySpark looks up the text of
+    * errors that have a position among Spark's.
+    */
   override def withPosition(origin: Origin): AnalysisException = this
 }

@@ -5,15 +5,16 @@ import org.apache.spark.sql.joinless.JoinlessRuntimeException
 
 /** One method per error condition; each returns the exception to throw.
   *
-  * Conditions, sentences and SQLSTATEs are in `error/joinless-error-conditions.json`. Errors in the query or its
-  * checkpoint are [[JoinlessAnalysisException]]s, errors of a running task are [[JoinlessRuntimeException]]s.
+  * Conditions, sentences and SQLSTATEs are in `error/joinless-error-conditions.json`. Errors in the
+  * query or its checkpoint are [[JoinlessAnalysisException]]s, errors of a running task are
+  * [[JoinlessRuntimeException]]s.
   */
 object JoinlessErrors {
 
   private lazy val reader: ErrorClassesJsonReader =
     new ErrorClassesJsonReader(Seq(getClass.getClassLoader.getResource("error/joinless-error-conditions.json")))
 
-  /** As Spark writes its own: condition, sentence, SQLSTATE. */
+  /** The text of an error in Spark's form: condition, sentence, SQLSTATE. */
   def sentence(condition: String, parameters: Map[String, String]): String =
     s"[$condition] ${reader.getErrorMessage(condition, parameters)} SQLSTATE: ${sqlState(condition)}"
 
@@ -21,19 +22,19 @@ object JoinlessErrors {
 
   def template(condition: String): String = reader.getMessageTemplate(condition)
 
-  /** @param advice what helps against this reason; may be empty */
+  /** @param advice a remedy for this reason; may be empty */
   def notRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
     notRewritten(reason, sentence, advice, "Set spark.joinless.mode=auto to let Spark run it.")
 
-  /** As `notRewritten`, of a query that would run, and of which results would be dropped as late. */
+  /** As `notRewritten`, of a query that would run, but whose results would be dropped as late. */
   def resultsLate(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
     notRewritten(reason, sentence, advice, "Set spark.joinless.mode=auto to run it all the same.")
 
-  /** As `notRewritten`, of a query whose changes are asked. */
+  /** As `notRewritten`, of a query whose changes are requested. */
   def deltasNotRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
     notRewritten(reason, sentence, advice, "Spark itself cannot tell the changes of a result.")
 
-  /** @param remedy what always helps */
+  /** @param remedy a remedy for every reason */
   private def notRewritten(
       reason: String,
       sentence: String,
@@ -55,14 +56,14 @@ object JoinlessErrors {
   def invalidShares(shares: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_SHARES", "shares" -> shares, "what" -> what)
 
-  /** @param subclass what is wrong with a column that should tell of changes */
+  /** @param subclass the fault of a column that should have changes */
   def changeColumn(subclass: String, column: String, source: String, dataType: String = ""): JoinlessAnalysisException =
     analysis(
       "JOINLESS_CHANGE_COLUMN." + subclass,
       Seq("column" -> column, "source" -> source) ++ Option.when(dataType.nonEmpty)("type" -> dataType): _*
     )
 
-  /** @param columns those that there are */
+  /** @param columns the existing columns */
   def noChangeColumn(column: String, source: String, columns: Seq[String]): JoinlessAnalysisException = {
     val listed = columns.take(20).mkString(", ") + (if (columns.size > 20) ", …" else "")
     analysis(
@@ -78,7 +79,7 @@ object JoinlessErrors {
   def expiry(subclass: String, column: String, source: String, more: (String, String)*): JoinlessAnalysisException =
     analysis("JOINLESS_EXPIRY." + subclass, Seq("column" -> column, "source" -> source) ++ more: _*)
 
-  /** Both ways to tell of changes are given. */
+  /** Both kinds of change column are given. */
   def twoChangeColumns(weight: String, changeType: String, source: String): JoinlessAnalysisException =
     analysis("JOINLESS_CHANGE_COLUMN.TWO_GIVEN", "column" -> weight, "other" -> changeType, "source" -> source)
 
@@ -89,7 +90,7 @@ object JoinlessErrors {
   def retractionsNotRepresentable(columns: String): JoinlessAnalysisException =
     analysis("JOINLESS_RETRACTIONS_NOT_REPRESENTABLE", "columns" -> columns)
 
-  /** @param value the change type, where it is not NULL */
+  /** @param value the change type, if it is not NULL */
   def unknownChangeType(value: Option[String], source: String): JoinlessRuntimeException =
     runtime("JOINLESS_UNKNOWN_CHANGE_TYPE", "value" -> value.fold("NULL")(v => s"`$v`"), "source" -> source)
 
@@ -98,30 +99,30 @@ object JoinlessErrors {
   def weightOverflow(): JoinlessRuntimeException = runtime("JOINLESS_WEIGHT_OVERFLOW")
 
   /** @param argument of an aggregate function, as far as it is computed from one relation
-    * @param relations which these are
+    * @param relations the relations that it is computed from
     */
   def argumentFails(argument: String, relations: String): JoinlessRuntimeException =
     runtime("JOINLESS_ARGUMENT_FAILS", "argument" -> argument, "relations" -> relations)
 
-  /** @param text what stands where `change_type` or `weight` is expected */
+  /** @param text the text where `change_type` or `weight` is expected */
   def deltaForm(text: String): JoinlessAnalysisException = analysis("JOINLESS_DELTA_FORM", "given" -> text)
 
-  /** @param stream what a subquery reads */
+  /** @param stream the stream that a subquery reads */
   def streamInSubquery(stream: String): JoinlessAnalysisException =
     analysis("JOINLESS_STREAM_IN_SUBQUERY", "stream" -> stream)
 
-  /** @param what the plan's marks, in words */
+  /** @param what the plan's marks, as text */
   def streamNotStarted(what: String): JoinlessAnalysisException =
     analysis("JOINLESS_STREAM_NOT_STARTED", "what" -> what)
 
-  /** @param active names and ids of what runs */
+  /** @param active names and ids of the running queries */
   def queryNotActive(query: String, active: Seq[String]): JoinlessAnalysisException =
     analysis("JOINLESS_QUERY_NOT_FOUND.NOT_ACTIVE", "query" -> query, "active" -> listed(active))
 
   def queryAmbiguous(query: String, ids: Seq[String]): JoinlessAnalysisException =
     analysis("JOINLESS_QUERY_NOT_FOUND.AMBIGUOUS", "query" -> query, "active" -> listed(ids))
 
-  /** @param known all that there are */
+  /** @param known all confs */
   def unknownConf(conf: String, known: Seq[String]): JoinlessAnalysisException =
     analysis("JOINLESS_UNKNOWN_CONF", "conf" -> conf, "suggestion" -> Suggestion.sentence(conf, known))
 
@@ -133,7 +134,7 @@ object JoinlessErrors {
   def sparkVersion(found: String, built: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_SPARK_VERSION", "found" -> found, "built" -> built, "what" -> what)
 
-  /** @param relations those whose rows are forgotten */
+  /** @param relations those whose rows are evicted */
   def rowsForgotten(checkpoint: String, relations: Seq[String]): JoinlessAnalysisException =
     analysis(
       "JOINLESS_ROWS_FORGOTTEN",
@@ -141,14 +142,14 @@ object JoinlessErrors {
       "what" -> s"rows of ${relations.mkString(", ")} when no later row can join them"
     )
 
-  /** Groups are told once, and go. */
+  /** Groups are emitted once, and then dropped. */
   def groupsForgotten(checkpoint: String): JoinlessAnalysisException =
     analysis("JOINLESS_ROWS_FORGOTTEN", "checkpoint" -> checkpoint, "what" -> "groups when it has told them")
 
   /** @param what the rows that are not stored */
   def rowsNotStored(what: String): JoinlessAnalysisException = analysis("JOINLESS_ROWS_NOT_STORED", "what" -> what)
 
-  /** @param left how many of the partitions of our operators were not read to their end */
+  /** @param left number of partitions of our operators that were not read to their end */
   def batchNotRead(batch: Long, left: Int, partitions: Int): JoinlessRuntimeException =
     runtime(
       "JOINLESS_BATCH_NOT_READ",
@@ -168,7 +169,7 @@ object JoinlessErrors {
     )
 
   /** @param row its columns with values
-    * @param present how often it was there
+    * @param present its stored multiplicity
     */
   def deleteOfAbsentRow(relation: String, row: String, present: Long, change: Long): JoinlessRuntimeException =
     runtime(
@@ -213,7 +214,7 @@ object JoinlessErrors {
     error
   }
 
-  /** @param batch the last one that the state is of */
+  /** @param batch the last one that the state includes */
   def stateNotLoaded(operator: Long, cell: Int, batch: Long, cause: Throwable): JoinlessRuntimeException = {
     val error = runtime(
       "JOINLESS_STATE_NOT_LOADED",
@@ -237,11 +238,11 @@ object JoinlessErrors {
   def invalidOption(option: String, value: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_OPTION", "option" -> option, "value" -> value, "what" -> what)
 
-  /** What the format joinless cannot be asked for. */
+  /** A request that the format joinless does not support. */
   def format(subclass: String, parameters: (String, String)*): JoinlessAnalysisException =
     analysis("JOINLESS_FORMAT." + subclass, parameters: _*)
 
-  /** A folder that no file system of the session can look into. */
+  /** A folder that no file system of the session can list. */
   def unreachableCheckpoint(checkpoint: String, cause: Throwable): JoinlessAnalysisException = {
     val error =
       analysis("JOINLESS_CHECKPOINT_NOT_FOUND.UNREACHABLE", "checkpoint" -> checkpoint, "what" -> firstLine(cause))
@@ -249,13 +250,13 @@ object JoinlessErrors {
     error
   }
 
-  /** Causes may lead in a circle. */
+  /** Causes may form a cycle. */
   final private val MostCauses = 50
 
   private def firstLine(e: Throwable): String =
     Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName).stripSuffix(".")
 
-  /** @param known all options that there are */
+  /** @param known all options */
   def unknownOption(option: String, value: String, known: Seq[String]): JoinlessAnalysisException =
     invalidOption(
       option,
@@ -274,12 +275,12 @@ object JoinlessErrors {
   }
 }
 
-/** What of a checkpoint does not fit; the subclass of `JOINLESS_STATE_MISMATCH`. */
+/** The part of a checkpoint that does not fit; the subclass of `JOINLESS_STATE_MISMATCH`. */
 sealed abstract class Mismatch(val subclass: String)
 
 object Mismatch {
 
-  /** Other join blocks, relations, attributes or equations. */
+  /** Other join blocks, relations, attributes or equi-join conditions. */
   case object Query extends Mismatch("QUERY")
 
   /** The recorded join tree is no join tree of the recorded relations. */
@@ -288,15 +289,16 @@ object Mismatch {
   /** A version of the layout that this release does not know. */
   case object Format extends Mismatch("FORMAT")
 
-  /** Cells or shares that cannot be had. */
+  /** Numbers of cells or shares that are impossible. */
   case object Cells extends Mismatch("CELLS")
 
   /** Other stored columns, or other types. */
   case object Columns extends Mismatch("COLUMNS")
 
-  /** A filter, condition or computed column that deletes must meet as their inserts did. */
+  /** A filter, condition or computed column that must be the same for deletes as for their inserts.
+    */
   case object Filter extends Mismatch("FILTER")
 
-  /** Not what this or any release has written. */
+  /** A file that neither this nor any other release has written. */
   case object Unreadable extends Mismatch("UNREADABLE")
 }

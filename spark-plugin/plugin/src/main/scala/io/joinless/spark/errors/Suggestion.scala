@@ -4,8 +4,8 @@ import java.util.Locale
 
 import org.apache.spark.unsafe.types.UTF8String
 
-/** What somebody may have meant by a name that does not exist: the known one with the fewest edits, where it is close enough to be a
-  * slip. Capital letters count for nothing.
+/** A guess at the intended name where a name does not exist: the known name with the fewest edits,
+  * if it is close enough to be a typing error. Case is ignored.
   */
 object Suggestion {
 
@@ -20,7 +20,7 @@ object Suggestion {
   def sentence(wanted: String, known: Iterable[String]): String =
     of(wanted, known).fold("")(name => s" Did you mean $name?")
 
-  /** Names of confs begin alike: what counts is how far they end apart. */
+  /** The last part of a name. Names of confs begin alike, so only the last parts are compared. */
   private def last(name: String): String = name.split('.').lastOption.getOrElse("")
 
   private def edits(one: String, other: String): Int = folded(one).levenshteinDistance(folded(other))

@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import io.joinless.spark.state.{CellState, ChangeLogWriter, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** One batch in one cell of an append-only block: all rows stay. */
+/** One batch in one cell of an append-only block. No row is ever evicted. */
 final private class AppendedTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends RowByRowTask(context, start, input) {
   import context._

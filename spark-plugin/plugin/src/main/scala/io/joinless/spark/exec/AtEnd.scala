@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-/** Rows, and what is done once, when there are no more of them. */
+/** An iterator over rows with an action that runs once, when the rows are exhausted. */
 private[exec] object AtEnd {
 
   def apply[A](rows: Iterator[A])(done: => Unit): Iterator[A] = new Iterator[A] {

@@ -2,9 +2,10 @@ package io.joinless.spark.exec
 
 import io.joinless.engine.view.RowStore
 
-/** How large a cell's state is when it commits, `bytes` of its view tree and `storeBytes` of its state store, and the least watermark at which it
-  * forgets a row, `nextForgotten`. Cells tell the driver each time, since a batch with several actions commits
-  * several times, and sizes must not be added up over them.
+/** The size of a cell's state when it commits: `bytes` of its view tree, `storeBytes` of its state
+  * store, and the least watermark at which it evicts a row, `nextForgotten`. Cells report to the
+  * driver at each commit. A batch with several actions commits several times, and sizes must not be
+  * added up over those commits.
   */
 final case class CellSizes(
     cell: Int,

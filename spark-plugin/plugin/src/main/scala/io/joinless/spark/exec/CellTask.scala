@@ -8,7 +8,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** One batch in one cell: an iterator over its results, which takes rows, prepares, emits and commits.
+/** One batch in one cell: an iterator over its results, which takes rows, prepares, emits and
+  * commits.
   * {{{
   *            appended rows ([[RowByRowTask]])        changes ([[ChangelogTask]])
   * take       a few rows                              all rows
@@ -16,8 +17,9 @@ import org.apache.spark.unsafe.Platform
   * emit       those of each, then take again          all results, then the log is cleaned
   * commit     log closed, state and undo handed over, once
   * }}}
-  * A task that fails, or is not drained, has committed nothing. One that was not drained (a limit above had enough) can roll
-  * its state back; the state of one that failed is of no use any more (P12, P16).
+  * A task that fails, or that is not read to its end, has committed nothing. A task that was not
+  * read to its end (because a LIMIT above had enough rows) can roll its state back. The state of a
+  * task that failed cannot be used any more (P12, P16).
   */
 abstract private[exec] class CellTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends Iterator[InternalRow] {
@@ -34,19 +36,23 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
 
   metrics.start(views)
 
-  /** A row that came: its roles, all of them of `input`, and where its bytes lie for now. */
+  /** Takes an inserted row: its roles, which are all relations of `input`, and the current position
+    * of its bytes.
+    */
   protected def take(exchanged: UnsafeRow, input: Int, roles: Long, offset: Long, bytes: Int): Unit
 
-  /** The next result, taking rows as needed; null where there is none left. */
+  /** Returns the next result and takes rows as needed; null if there is none left. */
   protected def emit(): UnsafeRow
 
-  /** Closes the log. The state is that after the batch, the undo leads to the one before it. */
+  /** Closes the log. Returns the state after the batch, and the undo that leads to the state before
+    * it.
+    */
   protected def close(): (CellState, Undo)
 
-  /** The state after what was done of the batch so far is undone; None where that is not known. */
+  /** The state after everything that the batch did so far is undone; None if it is not known. */
   protected def takenBack(): Option[CellState]
 
-  /** Takes the next row; false where there is none. */
+  /** Takes the next row; false if there is none. */
   final protected def takeNext(): Boolean = input.hasNext && {
     val exchanged = input.next().asInstanceOf[UnsafeRow]
     val roles = exchanged.getLong(ExchangeRow.Roles)
@@ -78,8 +84,8 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
     context.commit(state, undo)
   }
 
-  /** Ends a task that was not drained: the state as it was at the start. None where a thread other than the caller's has drawn
-    * from the iterator and may still do so.
+  /** Ends a task that was not read to its end. Returns the state at the start. None if a thread
+    * other than the caller's has read from the iterator and may still do so.
     */
   final def rollBack(): Option[CellState] =
     if (consumer == null) Some(start)
@@ -92,7 +98,7 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
 
 private[spark] object CellTask {
 
-  /** The task that the block's inputs need. */
+  /** The task for the inputs of the block. */
   private[exec] def apply(context: CellContext, start: CellState, rows: Iterator[InternalRow]): CellTask =
     if (context.spec.shape.reduction.isDefined) new ReducedTask(context, start, rows)
     else if (context.spec.retractable) new ChangelogTask(context, start, rows)
@@ -101,7 +107,7 @@ private[spark] object CellTask {
 
   final val RowsBetweenSizeChecks = 8192
 
-  /** A new row of the arena with these bytes. */
+  /** Adds a row with these bytes to the arena and returns its id. */
   def append(arena: TupleArena, base: AnyRef, offset: Long, bytes: Int): Int = {
     val row = arena.reserve(bytes >>> 3)
     Platform.copyMemory(base, offset, arena.page(row), RowWords.offset(arena, row), bytes)
@@ -118,10 +124,11 @@ private[spark] object CellTask {
       expiring = Option.when(spec.expires)(new ExpiringRows(spec))
     )
 
-  /** The views of what the log holds.
+  /** Rebuilds the views from the log.
     *
-    * @param settled counted results are taken in; else they are there to be read
-    * @param watermark where rows are forgotten: those that were needed no longer at this one are left out
+    * @param settled true: pending counts are folded in; false: they are left to the caller
+    * @param watermark where rows are evicted: rows that were needed no longer at this watermark are
+    *   left out
     */
   def rebuild(
       spec: BlockSpec,

@@ -6,27 +6,32 @@ import io.joinless.spark.state.{CellState, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** One batch in one cell of a block with changelogs: exchange rows with weights in, net changes of the result out
-  * (algorithms A29 to A33, architecture D6).
+/** One batch in one cell of a block with changelogs: exchange rows with weights in, net changes of
+  * the result out (algorithms A29 to A33, architecture D6).
   * {{{
   * exchange rows ──► ChangeBatch ──► net changes ──► counts after the batch ──► log
-  * (all of them)     adds up           │
-  *                                     ▼  deletions, changes of multiplicity, insertions
-  *                                  results ± ──► output row ──┬──────────────► out     every row has one sign
-  *                                                             └──► NetRows ──► out     a row may have both signs
+  * (all of them)     adds up             │
+  *                                       │  deletions, changes of multiplicity, insertions
+  *     results ± ◄───────────────────────┘
+  *         └──► output row ──┬──────────────► out     every row has one sign
+  *                           └──► NetRows ──► out     a row may have both signs
   * }}}
-  * The whole batch is read and netted; what it leaves of each row is written to the log; then the changes of the result
-  * are enumerated, deletions first. ''Invariant'' (P11): no output row comes with both signs. Where the order of the
-  * changes does not see to that, the output is netted in memory before the first row is handed out. It need not be
-  * where all changes have one sign, or where the output shows each stored column of each relation (so that different
-  * results are different rows) and the batch says that no result changes with both signs. Not netted, equal rows may
-  * come several times, with one sign. Over R(k,x) ⋈ S(k,y) with R(7,1), S(7,5) and S(8,5), the batch −R(7,1) +R(8,1):
+  * The whole batch is read and netted. The resulting count of each changed row is written to the
+  * log. Then the changes of the result are enumerated, deletions first. ''Invariant'' (P11): no
+  * output row is emitted with both signs. Where the order of the changes does not guarantee this,
+  * the output is netted in memory before the first row is returned. Netting is not needed if all
+  * changes have one sign. Nor is it needed if the output projects each stored column of each
+  * relation (so that different results are different rows) and the batch says that no result
+  * changes with both signs. If the output is not netted, equal rows may be emitted several times,
+  * with one sign. Over R(k,x) ⋈ S(k,y) with R(7,1), S(7,5) and S(8,5), the batch −R(7,1) +R(8,1):
   * {{{
-  * SELECT x, y        −(1,5) +(1,5)         k is not shown, so results can be equal rows: netted, nothing is handed out
-  * SELECT k, x, y     −(7,1,5) +(8,1,5)     different results are different rows: handed out as they are met
+  * SELECT x, y        −(1,5) +(1,5)       k is not projected, so results can be equal rows:
+  *                                        netted, nothing is emitted
+  * SELECT k, x, y     −(7,1,5) +(8,1,5)   different results are different rows:
+  *                                        emitted as they are enumerated
   * }}}
-  * Cost: the batch in memory, netted; then that of its changes and of their results; where the output is netted, its
-  * different rows in memory as well.
+  * Cost: the batch in memory, netted; then the cost of its changes and of their results; if the
+  * output is netted, its distinct rows in memory as well.
   */
 final private class ChangelogTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends CountedTask(context, start, input) {
@@ -39,7 +44,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
 
   override protected def advance(): Boolean = batch.next(output.run)
 
-  /** The next row, with its weight; null behind the last one. */
+  /** Returns the next row, with its weight; null after the last one. */
   private def nextRow(): UnsafeRow = {
     val ofRun = output.turn()
     if (ofRun != null) ofRun
@@ -72,8 +77,8 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
 
 private object ChangelogTask {
 
-  /** Whether different stored rows always give different output rows: each stored column is shown, itself or by one that is
-    * equated with it.
+  /** Whether different stored rows always give different output rows: each stored column, or a
+    * column that is equated with it, is projected.
     */
   def showsAll(spec: BlockSpec): Boolean = {
     def attributesOf(c: ColumnRef) =

@@ -7,8 +7,8 @@ import io.joinless.spark.state.{CellJournal, CellState, CountLog, RowWords, Undo
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** One batch in one cell whose rows are counted: all rows are read and netted, what the batch leaves of each is written to the log, then
-  * the changes of the result are told.
+/** One batch in one cell whose rows are counted. All rows are read and netted, the resulting count
+  * of each changed row is written to the log, then the changes of the result are emitted.
   */
 abstract private class CountedTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends CellTask(context, start, input) {
@@ -20,12 +20,12 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
   private[this] val words = new RowWords
   private[this] val expiring = start.expiring.orNull
-  private[this] var undo: Undo = null // once the batch is prepared
+  private[this] var undo: Undo = null // set once the batch is prepared
   private[this] var begun = false
 
   protected def batch: NettedBatch
 
-  /** The next change of the result; null where there is none left. The batch has begun. */
+  /** Returns the next change of the result; null if there is none left. The batch has begun. */
   protected def emitNext(): UnsafeRow
 
   final override protected def emit(): UnsafeRow =
@@ -37,7 +37,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
       case _: WeightOverflow => throw JoinlessErrors.weightOverflow()
     }
 
-  /** Reads the batch, and writes what it leaves of rows to the log. */
+  /** Reads the batch, and writes the resulting counts of changed rows to the log. */
   protected def begin(): Unit = {
     begun = true
     if (expiring != null) expiring.settle(views)
@@ -52,15 +52,17 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     }
     val changed = log.writeChanges(batch)
     undo = journal.getOrElse(new FirstBatch(spec))
-    metrics.rowsNetted -= changed // counted as taken so far; what is left after netting goes off
+    metrics.rowsNetted -= changed // all taken rows were counted; those that change are subtracted
   }
 
-  /** Rows whose time has passed go, all their copies, and deletes that wait for their insert; the batch brings no change to them. */
+  /** Evicts rows whose time has passed, with all their copies and with deletes that wait for their
+    * insert. The batch has no changes of these rows: `take` has left them out.
+    */
   private def expire(): Unit = {
     def takeInAll(): Unit = batch.collect()
     takeInAll()
     expiring.end(watermark) { (relation, row) =>
-      if (expiring.mayComeAgain(relation)) takeInAll() // the row's end, too
+      if (expiring.mayComeAgain(relation)) takeInAll() // the eviction of the row, too
       val left = batch.after(relation, row)
       if (left != 0 && expiring.isDue(relation, row, views)) {
         val arena = arenaOf(relation)
@@ -95,11 +97,11 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   final protected def step(): Boolean = {
     metrics.enumerate.begin()
     val more = advance()
-    if (more) metrics.enumerate.end() else metrics.enumerate.endLast() // it clears up behind the batch
+    if (more) metrics.enumerate.end() else metrics.enumerate.endLast() // it clears up after the batch
     more
   }
 
-  /** Goes to the next change of the result, or to several that are told one by one. */
+  /** Moves to the next change of the result, or to several that are emitted one by one. */
   protected def advance(): Boolean = batch.next()
 
   override protected def close(): (CellState, Undo) = {

@@ -9,14 +9,18 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.joinless.KeyBytes
 
-/** The net changes of a result, told in `form`: the operator's weighted rows in, rows with a change column out.
+/** Emits the net changes of a result in `form`: the operator's weighted rows in, rows with a change
+  * column out.
   *
-  * The operator's changes are net in each cell, over the block's columns. That is not enough where rows of several cells,
-  * or rows that differ in the block's columns only, are equal here (algorithms A44), and where the form wants one row
-  * for all copies; then this stage adds up weights ([[NetChanges.addition]]), in memory linear in the changes. Where cells
-  * can yield equal rows ([[io.joinless.spark.plans.DeltaRows.hidden]]), one exchange by the result's columns comes first.
+  * The operator's changes are net in each cell, over the block's columns. That is not enough in two
+  * cases. First, rows of several cells, or rows that differ in the block's columns only, can be
+  * equal here (algorithms A44). Second, the form may want one row for all copies. In these cases
+  * this stage adds up weights ([[NetChanges.addition]]), in memory linear in the changes. If cells
+  * can yield equal rows ([[io.joinless.spark.plans.DeltaRows.hidden]]), rows are first exchanged
+  * once by the result's columns.
   *
-  * Otherwise rows stream through. The stage keeps no state: changes of different batches never meet.
+  * Otherwise rows are streamed through. The stage keeps no state: changes of different batches are
+  * never combined.
   */
 final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: Seq[Attribute], child: SparkPlan)
     extends UnaryExecNode with ReadInParts {
@@ -27,7 +31,7 @@ final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: 
 
   private def crosses: Boolean = addition == Addition.Across
 
-  /** Which partitions were read to their end, where that cannot be seen of the operators below. */
+  /** Which partitions were read to their end, where the operators below do not know it. */
   private lazy val read: PartsRead = PartsRead(sparkContext)
 
   @volatile private var partitions = 0
@@ -61,7 +65,7 @@ final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: 
     changes.mapPartitionsWithIndex { (partition, rows) =>
       val columns = types.size - 1
       lazy val unsafe = UnsafeProjection.create(types.toArray)
-      // rows are added up by their bytes, and not all operators write a NULL alike
+      // rows are added up by their bytes, and operators differ in how they write a NULL
       val net = if (sum) DeltaRowsExec.addedUp(rows.map(unsafe(_)), columns)
       else rows.map {
         case row: UnsafeRow => row

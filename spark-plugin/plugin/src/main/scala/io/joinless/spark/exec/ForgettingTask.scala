@@ -4,14 +4,16 @@ import io.joinless.engine.update.Forgetting
 import io.joinless.spark.state.{CellState, NeededRowsLog, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** One batch in one cell of a block that forgets rows: those that came are joined as any, then those go that no later row can meet
-  * (algorithms A53, A54).
+/** One batch in one cell of a block that evicts rows. The rows of the batch are inserted and joined
+  * as in any block. Then the rows that no later row can match are evicted (algorithms A53, A54).
   *
-  * What goes is not told, and the results that it was part of stand. The watermark up to which rows go is that below which rows of
-  * later batches are late, so a row of this batch can meet a row that goes at its end. Cost: that of an append-only batch; for each row that goes, that of
-  * a deletion whose results are not enumerated.
+  * Evicted rows emit nothing; results that were emitted stay valid. Rows are evicted up to the
+  * watermark below which rows of later batches are late, so a row of this batch can match a row
+  * that is evicted at the end of the batch. Cost: that of an append-only batch; for each evicted
+  * row, that of a deletion whose results are not enumerated.
   *
-  * Rows that are needed no longer behind a batch are stored until the next one begins: so a batch can be taken back as any other.
+  * Rows that are needed no longer after a batch stay stored until the next batch begins, so a batch
+  * can be rolled back as in any other block.
   */
 final private class ForgettingTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends RowByRowTask(context, start, input) {

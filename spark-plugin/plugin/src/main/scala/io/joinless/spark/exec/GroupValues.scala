@@ -7,12 +7,13 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count, Decl
 import org.apache.spark.sql.catalyst.expressions.{BindReferences, EvalMode, Expression, GenericInternalRow}
 import org.apache.spark.sql.types._
 
-/** The values of aggregate functions of a group, from what is kept of it.
+/** Computes the values of a group's aggregate functions from the state that is kept of the group.
   *
-  * Spark's function computes the value from its own buffer, which is made here from the totals: so types, NULLs and divisions are
-  * Spark's. Sums are those of all rows of the group, rounded once; a sum that does not fit its type fails, is NULL or wraps around as
-  * Spark's does, but for the whole sum only, not for a part of it on the way. An average that is a double is rounded once, too: the exact
-  * sum is divided here.
+  * Spark's function computes the value from its own buffer, which is made here from the totals: so
+  * types, NULLs and divisions are Spark's. Sums are those of all rows of the group, rounded once. A
+  * sum that does not fit its type fails, is NULL or wraps around as Spark's does, but this applies
+  * to the whole sum only, not to partial sums. An average that is a double is rounded once, too:
+  * the exact sum is divided here.
   */
 final private[spark] class GroupValues(functions: Seq[GroupFunction]) {
 
@@ -68,7 +69,7 @@ private object GroupValues {
   private def bound(f: DeclarativeAggregate): Expression =
     BindReferences.bindReference(f.evaluateExpression, f.aggBufferAttributes)
 
-  /** Spark rounds the sum, and then what it gives divided. */
+  /** The mean of exact values. Spark would round the sum, and then the quotient. */
   private def mean(accumulator: Accumulator): Double = accumulator match {
     case doubles: DoubleSumOf => doubles.mean
     case integers: IntegerSumOf => integers.sum.dividedBy(integers.count)

@@ -22,20 +22,22 @@ import org.apache.spark.sql.streaming.StateOperatorProgress
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.util.CollectionAccumulator
 
-/** A GROUP BY whose state is kept: totals of groups, as a batch changes them, in; changed groups out, the old values with weight −1,
-  * the new ones with weight 1.
+/** A GROUP BY whose state is kept: totals of groups, as a batch changes them, in; changed groups
+  * out, the old values with weight −1, the new ones with weight 1.
   * {{{
   * weighted rows ─► PartialGroupsExec ─► exchange by group ─► GroupsExec ─► changed groups
   *                  a row per group                           │    ▲
   *                                                            ▼    │  group ─► totals
   *                                                     state store of Spark
   * }}}
-  * ''Invariants'': a group is in the store exactly where it has rows (without grouping columns: always); what goes was told, with
-  * the same bytes: both come from the same totals. A group whose values stay is not told. Where groups close ([[ClosingGroups]]), rows
-  * only come, and a group is told once; it is in the store until then.
+  * ''Invariants'': a group is in the store exactly if it has rows (without grouping columns:
+  * always). A deleted row was emitted before, with the same bytes: both are computed from the same
+  * totals. A group whose values stay the same is not emitted. Where groups close
+  * ([[ClosingGroups]]), input is append-only, and a group is emitted once; it is in the store until
+  * then.
   *
-  * ''Cost'' of a batch: one read and one write of the store per group that it touches; memory linear in those. The store is linear
-  * in the groups, and need not be in memory (RocksDB).
+  * ''Cost'' of a batch: one read and one write of the store per group that it touches; memory
+  * linear in those. The store is linear in the groups, and need not be in memory (RocksDB).
   */
 final case class GroupsExec(
     shape: GroupShape,
@@ -53,7 +55,7 @@ final case class GroupsExec(
 
   override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
 
-  /** The exchange by group stands below already. */
+  /** The exchange by group is below this operator already. */
   override def requiredChildDistribution: Seq[Distribution] = Seq(UnspecifiedDistribution)
 
   override protected def stringArgs: Iterator[Any] = Iterator(shape.text) ++ stateInfo
@@ -68,7 +70,7 @@ final case class GroupsExec(
 
   override protected def properties: String = GroupFormat.toJson(shape)
 
-  /** The strategy has compared both shapes before anything was written; this only makes sure. */
+  /** The strategy compared both shapes before anything was written; this check is an assertion. */
   override protected def checkProperties(recorded: String, checkpoint: String): Unit =
     GroupFormat.difference(GroupFormat.fromJson(recorded, checkpoint), shape).foreach { what =>
       throw JoinlessErrors.stateMismatch(Mismatch.Query, checkpoint, what)
@@ -79,7 +81,7 @@ final case class GroupsExec(
 
   override private[exec] def retracts: Boolean = !shape.isClosing
 
-  /** Partitions tell when they commit, once per action of a `foreachBatch`. */
+  /** Reports of partitions at their commits, one per action of a `foreachBatch`. */
   private lazy val commits: CollectionAccumulator[GroupSizes] = sparkContext.collectionAccumulator[GroupSizes]
 
   private def committed: Seq[GroupSizes] = commits.value.asScala.toSeq.groupBy(_.partition).values.map(_.last).toSeq
@@ -88,10 +90,12 @@ final case class GroupsExec(
 
   override def partsLeft: Int = parts - committed.size
 
-  /** Rows that came too late for their groups, of all actions. */
+  /** Rows that were too late for their groups, of all actions. */
   private lazy val late: SQLMetric = SQLMetrics.createMetric(sparkContext, "rows too late for their groups")
 
-  /** Sizes are those after the last action, late rows those of all. Some are dropped where they are read. */
+  /** Reports sizes after the last action, and late rows of all actions. Some late rows are dropped
+    * where they are read.
+    */
   override def getProgress(): StateOperatorProgress = {
     val sizes = committed
     longMetric("numRowsDroppedByWatermark").set(late.value + sumBelow(LateRows.RowsDropped))
@@ -141,7 +145,9 @@ final case class GroupsExec(
   override protected def withNewChildInternal(newChild: SparkPlan): GroupsExec = copy(child = newChild)
 }
 
-/** How many groups a partition has when it commits, the memory of its store, and when the next of them closes. */
+/** The number of groups of a partition when it commits, the memory of its store, and the time when
+  * the next of them closes.
+  */
 final case class GroupSizes(partition: Int, groups: Long, bytes: Long, nextClose: Long)
 
 object GroupsExec {
@@ -156,7 +162,7 @@ object GroupsExec {
 
   /** The rows of groups as changes: partial totals, an exchange by group, and the operator.
     *
-    * @param drawn the operator's state; None where no query runs
+    * @param drawn the operator's state; None if no query runs
     */
   def over(
       rows: SparkPlan,

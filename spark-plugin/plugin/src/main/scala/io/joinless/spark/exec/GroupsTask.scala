@@ -13,10 +13,11 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow,
 import org.apache.spark.sql.joinless.PrefixStore
 import org.apache.spark.sql.types.{DataType, LongType}
 
-/** One batch of one partition of groups: totals that a batch adds to groups in, what is told of groups out.
+/** One batch of one partition of groups: the totals that a batch adds to groups in, the changes of
+  * groups out.
   *
-  * All of the batch is read first (`read`); then `changes` takes it in as it is asked for, one group at a time, in the order in which groups
-  * first came.
+  * `read` reads all of the batch first. Then `changes` applies it while it is iterated, one group
+  * at a time, in the order in which groups first occur.
   *
   * @param rows grouping columns, and totals as they were written
   */
@@ -40,18 +41,18 @@ abstract private class GroupsTask(
   /** Rows of groups that are closed. */
   var late = 0L
 
-  /** When the next group closes, once all changes are told. Milliseconds. */
+  /** The time when the next group closes, after all changes are emitted. Milliseconds. */
   def nextClose: Long = Long.MaxValue
 
   final def touched: Long = groups.size.toLong
 
-  /** Whether the group takes rows. */
+  /** Whether the group accepts rows. */
   protected def takes(group: UnsafeRow): Boolean
 
-  /** Whether a group that takes none is closed. */
+  /** Whether a group that accepts no rows is closed. */
   protected def isClosed(group: UnsafeRow): Boolean = false
 
-  /** What is told of groups; rows may be the same object each time. */
+  /** The changes of groups to emit; rows may be the same object each time. */
   protected def telling: Iterator[UnsafeRow]
 
   final def read(): Unit = {
@@ -69,7 +70,7 @@ abstract private class GroupsTask(
     row
   }
 
-  /** What is kept of a group. */
+  /** The state that is kept of a group. */
   final protected def load(group: UnsafeRow, totals: Array[Byte]): GroupTotals = {
     val now = GroupTotals.kept(arguments)
     now.add(totals)
@@ -92,7 +93,7 @@ abstract private class GroupsTask(
     removed += 1
   }
 
-  /** A group as it is told with a weight. */
+  /** A group as a row that is emitted with a weight. */
   final protected class Row(weight: Long) {
     private[this] val projection = UnsafeProjection.create(columns)
     private[this] val own = new GenericInternalRow(functions.size + 1)
@@ -109,7 +110,7 @@ abstract private class GroupsTask(
       projected = projection(joined(group, own))
     }
 
-    /** Both rows are of one group; their weights do not count. */
+    /** Whether both rows have the same values. Both are of one group; weights are not compared. */
     def sameValues(that: Row): Boolean = {
       projected.setLong(weightAt, that.row.getLong(weightAt))
       val same = projected == that.row
@@ -121,10 +122,11 @@ abstract private class GroupsTask(
 
 private object GroupsTask {
 
-  /** The task that the groups need.
+  /** The task for these groups.
     *
-    * @param late where groups close: rows are late whose group closes at this watermark or before. Milliseconds, as is `watermark`
-    * @param watermark the batch ends with it
+    * @param late where groups close: rows are late if their group closes at this watermark or
+    *   before. Milliseconds, as is `watermark`
+    * @param watermark the watermark at the end of the batch
     */
   def apply(
       shape: GroupShape,
@@ -140,8 +142,9 @@ private object GroupsTask {
   }
 }
 
-/** Groups that are told whenever they change: with their old values, and with their new ones. Without grouping columns there is one
-  * group, which is told in the first batch even if it has no rows.
+/** Groups that are emitted whenever they change: with their old values, and with their new ones.
+  * Without grouping columns there is one group, which is emitted in the first batch even if it has
+  * no rows.
   */
 final private class ChangingGroups(
     shape: GroupShape,
@@ -174,16 +177,17 @@ final private class ChangingGroups(
   }
 }
 
-/** Groups that are told once, when they close, and go; where all that is told of a group is known with its first row, it is told then, and
-  * goes without a word (algorithms A56).
+/** Groups that are emitted once, when they close, and then dropped; groups of which only the key is
+  * projected are emitted with their first row (algorithms A56).
   * {{{
   * batch 7, rows late up to 10:00, watermark 10:05
-  *   takes in     rows of the window that ends at 10:05, and later ones; not those of the one that ended at 10:00
-  *   tells        the window that ends at 10:05; its entry goes
-  *   notes        the next window closes at 10:10: before that, no batch need look
+  *   accepts      rows of the window that ends at 10:05, and of later ones; not of the one that
+  *                ended at 10:00
+  *   emits        the window that ends at 10:05; its entry is dropped
+  *   notes        the next window closes at 10:10: before that, no batch scans the groups
   * }}}
-  * Rows only come. Cost of a batch: one read and one write of the store per group that it touches; where some group closes, one look at each
-  * group that is open.
+  * Input is append-only. Cost of a batch: one read and one write of the store per group that it
+  * touches; if some group closes, one look at each open group.
   */
 final private class ClosingGroups(
     shape: GroupShape,
@@ -231,7 +235,7 @@ final private class ClosingGroups(
     }
   }
 
-  /** The groups that close now. */
+  /** Returns the groups that close now. */
   private def takeDue(): Seq[(UnsafeRow, Array[Byte])] = {
     next = Long.MaxValue
     val due = new ArrayBuffer[(UnsafeRow, Array[Byte])]
@@ -248,13 +252,13 @@ final private class ClosingGroups(
   }
 }
 
-/** The groups that a batch touches, in the order in which they first come. */
+/** The groups that a batch touches, in the order in which they first occur. */
 final private class TouchedGroups(arguments: Array[GroupArgument]) {
   private[this] val groups = new java.util.LinkedHashMap[UnsafeRow, GroupTotals]
 
   def size: Int = groups.size
 
-  /** The totals of a group, whose row is copied where it is new. */
+  /** The totals of a group, whose row is copied if it is new. */
   def apply(group: UnsafeRow): GroupTotals = {
     val known = groups.get(group)
     if (known != null) known
@@ -271,7 +275,7 @@ final private class TouchedGroups(arguments: Array[GroupArgument]) {
 
 private object TouchedGroups {
 
-  /** Runs `body`, in which totals are added. */
+  /** Runs `body`, which adds totals. */
   def adding[A](body: => A): A =
     try body
     catch { case _: WeightOverflow => throw JoinlessErrors.weightOverflow() }

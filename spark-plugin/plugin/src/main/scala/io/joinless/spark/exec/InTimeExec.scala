@@ -11,7 +11,7 @@ import org.apache.spark.sql.joinless.Watermarks
 
 /** The rows of a stream that are not late ([[io.joinless.spark.plans.InTime]]).
   *
-  * @param watermarks those of the query's streams; None where no query runs
+  * @param watermarks those of the query's streams; None if no query runs
   */
 final case class InTimeExec(times: Seq[Expression], lag: Long, watermarks: Option[Watermarks], child: SparkPlan)
     extends UnaryExecNode with LateRows.Dropped {

@@ -38,47 +38,51 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
 /** The join-free operator: a join block's stateful node, one task per cell and batch.
   * {{{
   *   scan of e, roles a and b        scan of f, role c
-  *     RolesAndCellsExec               RolesAndCellsExec      a row once per cell that needs it, with its roles there
+  *     RolesAndCellsExec               RolesAndCellsExec      a row once per cell, with its roles
   *             └───────────┬───────────────────┘
-  *                  exchange by cell                          one partition, one state store per cell
+  *                  exchange by cell                          one partition, one store per cell
   *                         │
   *   ┌─ cell 2, batch 7 ───▼──────────────────────────────┐
   *   │ tree at version 7: from the cache, as it is or     │
   *   │   rolled back from version 8; else from the log    │
-  *   │ rows ─► CellTask or ChangelogTask ─────────────────┼─► result rows, as they are asked for
-  *   │ drained: blocks of the log ─► store, commit        │
+  *   │ rows ─► CellTask or ChangelogTask ─────────────────┼─► result rows, on demand
+  *   │ all read: blocks of the log ─► store, commit       │
   *   │ committed: tree, undo ─► cache, as version 8       │
   *   └────────────────────────────────────────────────────┘
   * }}}
-  * ''Computes'' the change of the join of all relations by the batch: rows that appear where all inputs are append-only
-  * ([[CellTask]], streaming), net changes with weights where one is a changelog ([[ChangelogTask]], the batch in
-  * memory). Child rows are those of [[RolesAndCellsExec]]. Three hops over the edges (1,2), (2,3) and, in the next
-  * batch, (3,4):
+  * ''Computes'' the change of the join of all relations by the batch: inserted rows if all inputs
+  * are append-only ([[CellTask]], streaming), net changes with weights if one is a changelog
+  * ([[ChangelogTask]], the batch in memory). Child rows are those of [[RolesAndCellsExec]]. Three
+  * hops over the edges (1,2), (2,3) and, in the next batch, (3,4):
   * {{{
-  * a JOIN b ON a.dst = b.src JOIN c ON b.dst = c.src, two cells by a.dst: 2 and 4 in cell 0, 1 and 3 in cell 1
+  * a JOIN b ON a.dst = b.src JOIN c ON b.dst = c.src
+  * two cells by a.dst: 2 and 4 in cell 0, 1 and 3 in cell 1
   *
-  *                     cell 0                       cell 1
-  * batch 0   (1,2)     as a and c                   as b and c       c has no a.dst, so it goes to both
-  *           (2,3)     as b and c                   as a and c
-  * batch 1   (3,4)     as a and c                   as b and c
-  *                     emits (1,2) (2,3) (3,4)      emits nothing: no c starts at 4
+  *                     cell 0                    cell 1
+  * batch 0   (1,2)     as a and c                as b and c       c has no a.dst: sent to both
+  *           (2,3)     as b and c                as a and c
+  * batch 1   (3,4)     as a and c                as b and c
+  *                     emits (1,2) (2,3) (3,4)   emits nothing: no c starts at 4
   * }}}
   *
-  * ''Invariants'': each result is emitted by exactly one cell (P3); the store holds the log of changes and nothing
-  * else, and only what it committed is read back (P6); the tree in the cache is that of exactly one version of the
-  * store, so a failed, killed or speculative attempt, which never checks its tree in, costs a rebuild and nothing else
-  * (P17). The spec lies in the operator metadata.
+  * ''Invariants'': each result is emitted by exactly one cell (P3). The store holds the log of
+  * changes and nothing else, and only its committed content is read back (P6). The tree in the
+  * cache is that of exactly one version of the store, so a failed, killed or speculative attempt,
+  * which never checks its tree in, costs a rebuild and nothing else (P17). The spec is stored in
+  * the operator metadata.
   *
-  * ''Cost'' of a batch: its rows, the steps they take (algorithms A5) and its results; nothing is read of what is
-  * stored while the tree is in the cache. A rebuild costs the log of the cell once. Memory is linear in the stored rows
-  * ([[io.joinless.engine.view.ViewTree]]).
+  * ''Cost'' of a batch: its rows, the steps they take (algorithms A5) and its results; stored data
+  * is not read while the tree is in the cache. A rebuild costs the log of the cell once. Memory is
+  * linear in the stored rows ([[io.joinless.engine.view.ViewTree]]).
   *
-  * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`; `output` matches `spec.output`, and
-  * with `deltas` one more column follows, the weight of the change (BIGINT NOT NULL, never 0).
-  * `stateInfo` is None where no query runs (explain). Late rows are dropped at their scan. Stored rows go where they can be part of no
-  * further result ([[ForgettingTask]]), and by themselves nowhere else. So a batch without data is of use only where the watermark has
-  * passed a time at which some row goes. A row that is kept beyond its own time lets results come whose times lie below the
-  * watermark: the output watermark lies below them, where results stand.
+  * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`. `output`
+  * matches `spec.output`; with `deltas` one more column follows, the weight of the change (BIGINT
+  * NOT NULL, never 0). `stateInfo` is None if no query runs (explain). Late rows are dropped at
+  * their scan. Stored rows are evicted when they can be part of no further result
+  * ([[ForgettingTask]]), and without a delete they are removed in no other case. So a batch without
+  * data is of use only if the watermark has passed a time at which some row is evicted. A row that
+  * is kept beyond its own time can give results whose times lie below the watermark. Therefore the
+  * output watermark is lower than the watermark where such results are possible.
   */
 final case class JoinFreeExec(
     spec: BlockSpec,
@@ -98,7 +102,9 @@ final case class JoinFreeExec(
 
   override def outputPartitioning: Partitioning = UnknownPartitioning(spec.cells)
 
-  /** Rows of a cell together, in as many partitions as there are cells: the exchange by cell satisfies it, so Spark adds none. */
+  /** All rows of a cell in one partition, in as many partitions as there are cells. The exchange by
+    * cell satisfies this, so Spark adds none.
+    */
   override def requiredChildDistribution: Seq[Distribution] =
     Seq(ClusteredDistribution(Seq(child.output.head), requireAllClusterKeys = true, Some(spec.cells)))
 
@@ -117,7 +123,7 @@ final case class JoinFreeExec(
 
   override protected def properties: String = StateFormat.toJson(spec)
 
-  /** The strategy has compared both specs before anything was written; this only makes sure. */
+  /** The strategy compared both specs before anything was written; this check is an assertion. */
   override protected def checkProperties(recorded: String, checkpoint: String): Unit = {
     val before = StateFormat.fromJson(recorded, checkpoint)
     val difference = SpecComparison.difference(before.shape, spec.shape).orElse(
@@ -128,7 +134,7 @@ final case class JoinFreeExec(
     difference.foreach { case (kind, what) => throw JoinlessErrors.stateMismatch(kind, checkpoint, what) }
   }
 
-  /** What cells told when they committed, once per action of a `foreachBatch`. */
+  /** Reports of cells at their commits, one per action of a `foreachBatch`. */
   private lazy val commits: CollectionAccumulator[CellSizes] = sparkContext.collectionAccumulator[CellSizes]
 
   private def committed: Seq[CellSizes] = CellSizes.lastOfEachCell(commits.value.asScala.toSeq)
@@ -143,8 +149,8 @@ final case class JoinFreeExec(
   override private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition =
     DeltaRows.addition(spec, form, shown)
 
-  /** Sizes are those after the last action, other figures those of all actions. Late rows are dropped where they are scanned;
-    * users look for them at the operator.
+  /** Reports sizes after the last action, and other figures of all actions. Late rows are dropped
+    * where they are scanned; users look for them at the operator.
     */
   override def getProgress(): StateOperatorProgress = {
     val sizes = committed
@@ -163,7 +169,7 @@ final case class JoinFreeExec(
     progress
   }
 
-  /** Whether rows would go in a batch without data. */
+  /** Whether rows would be evicted in a batch without data. */
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     committed.exists(_.nextForgotten <= newInputWatermark)
 
@@ -197,7 +203,7 @@ final case class JoinFreeExec(
     val lease = ViewTreeCache.executor.checkOut(CellId(info.checkpointLocation, info.operatorId, cell), base)
     var task: CellTask = null
     context.addTaskCompletionListener[Unit] { context =>
-      // a limit above had enough of the rows: another action may want them all
+      // a LIMIT above had enough rows: another action may want them all
       if (cacheEnabled && task != null && !context.isFailed() && !context.isInterrupted())
         task.rollBack().foreach(lease.checkIn(_, base, limit))
       lease.release()
@@ -229,7 +235,7 @@ final case class JoinFreeExec(
       report(store, cell, now.views, bytes, measured)
     }
 
-    // told at once: a task whose rows nobody reads to the end has no later moment
+    // counted at once: a task whose rows nobody reads to the end has no later moment
     if (lease.cached.isDefined) longMetric(OperatorMetrics.CacheHits) += 1
     if (lease.tookBack) longMetric(OperatorMetrics.BatchesTakenBack) += 1
     val reader = logReader(cell, info.storeVersion)
@@ -251,7 +257,9 @@ final case class JoinFreeExec(
   private def logReader(cell: Int, version: Long): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
 
-  /** The store counts blocks and its own memory; users count rows, and what the operator holds. */
+  /** Reports figures. The store counts blocks and its own memory; users count rows, and the memory
+    * of the operator.
+    */
   private def report(store: CellStore, cell: Int, views: RowStore, bytes: Long, measured: TaskMetrics): Unit = {
     measured.report(views, longMetric)
     longMetric("numOutputRows") += measured.rowsOut

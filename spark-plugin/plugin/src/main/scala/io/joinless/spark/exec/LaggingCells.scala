@@ -4,8 +4,9 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.state.RowLifetimes
 import org.apache.spark.sql.joinless.StatefulCells
 
-/** A stateful operator of whose rows event times lag behind its watermark: what stands above sees one that is as much lower. Where rows expire,
-  * results go with them, and nothing lags.
+/** A stateful operator whose output event times lag behind its watermark: operators above see a
+  * watermark that is lower by this lag. Where rows expire, results are deleted with them, and
+  * nothing lags.
   */
 private[exec] trait LaggingCells extends StatefulCells {
 

@@ -4,9 +4,9 @@ import io.joinless.engine.update.Reversal
 import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{CellState, Undo}
 
-/** What a batch did to a cell whose rows only come.
+/** Undoes what a batch did to a cell whose inputs are append-only.
   *
-  * @param first what is to be taken back before the views
+  * @param first rolls back other state, before the views
   */
 final private class LastBatch(start: CellState, reversal: Reversal, first: () => Unit) extends Undo {
 
@@ -19,7 +19,7 @@ final private class LastBatch(start: CellState, reversal: Reversal, first: () =>
   override def bytes: Long = reversal.bytes
 }
 
-/** The first batch of a cell, however large: what was before it is an empty tree. */
+/** The first batch of a cell, however large: the state before it is an empty tree. */
 final private class FirstBatch(spec: BlockSpec) extends Undo {
   override def apply(): CellState = CellTask.empty(spec)
   override def bytes: Long = 0L

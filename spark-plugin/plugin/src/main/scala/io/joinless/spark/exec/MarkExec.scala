@@ -6,9 +6,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-/** A mark that nothing has compiled, in a plan that is only looked at.
+/** A mark that was not compiled, in a plan that is only explained.
   *
-  * @param mark what it is, as the plan shows it
+  * @param mark its name, as the plan shows it
   */
 final case class MarkExec(mark: String, output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
 

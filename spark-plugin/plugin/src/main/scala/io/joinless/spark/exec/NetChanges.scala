@@ -3,13 +3,15 @@ package io.joinless.spark.exec
 import io.joinless.spark.plans.{Addition, DeltaForm}
 import org.apache.spark.sql.execution.SparkPlan
 
-/** An operator that tells changes which are net over all of its own columns, within each of its partitions. */
+/** An operator that emits changes which are net over all of its own columns, within each of its
+  * partitions.
+  */
 private[exec] trait NetChanges {
 
-  /** What is left to add up where only the columns `shown` come out, told in `form`. */
+  /** The addition that is still needed where only the columns `shown` are output, in `form`. */
   private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition
 
-  /** Rows can go. */
+  /** Whether rows can be deleted. */
   private[exec] def retracts: Boolean
 }
 
@@ -21,7 +23,9 @@ private[exec] object NetChanges {
     case other => other.children.flatMap(nearest)
   }
 
-  /** What is left to add up of the changes of a plan, of which the columns `shown` come out. Parts of a union can yield equal rows. */
+  /** The addition that is still needed of the changes of a plan, of which the columns `shown` are
+    * output. Parts of a union can yield equal rows.
+    */
   def addition(plan: SparkPlan, form: DeltaForm, shown: Seq[Int]): Addition = nearest(plan) match {
     case Seq(one) => one.addition(form, shown)
     case several if form != DeltaForm.Weight && !several.exists(_.retracts) => Addition.None

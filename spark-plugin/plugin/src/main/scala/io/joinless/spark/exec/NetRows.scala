@@ -7,15 +7,16 @@ import io.joinless.spark.spec.RowCodec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** Adds up the weights of rows that are equal (in all bytes) but for their last column, the weight: what is left is net, one entry per row.
+/** Adds up the weights of rows that are equal (in all bytes) but for their last column, the weight.
+  * The result is net, one entry per row.
   *
   * {{{
   * changes.foreach(net.add)
   * while (net.next()) emit(net.row)
   * }}}
   *
-  * Memory: the bytes of each different row, once, and a few words; no object per row. `add` costs one probe. Nothing is to
-  * be added once `next` was called.
+  * Memory: the bytes of each different row, once, and a few words; no object per row. `add` costs
+  * one probe. `add` must not be called after `next`.
   */
 final private class NetRows(fields: Int) {
   private[this] val rows = new TupleArena(0)
@@ -26,7 +27,9 @@ final private class NetRows(fields: Int) {
   private[this] val weightAt = fields - 1
   private[this] val weightWord = RowCodec.nullWords(fields) + weightAt
 
-  /** The row that `next` has come to, with its net weight: the same object each time, which points at bytes of its own. */
+  /** The current row of `next`, with its net weight: the same object each time, which points at
+    * bytes of its own.
+    */
   val row = new UnsafeRow(fields)
 
   def add(row: UnsafeRow): Unit = {
@@ -39,7 +42,9 @@ final private class NetRows(fields: Int) {
     catch { case _: WeightOverflow => throw JoinlessErrors.weightOverflow() }
   }
 
-  /** Comes to the next row whose weight is not 0, in the order in which rows first came; false where there is none. */
+  /** Moves to the next row whose weight is not 0, in the order in which rows were first added;
+    * false if there is none.
+    */
   def next(): Boolean = {
     at += 1
     while (at < index.size && weights(at) == 0L) at += 1

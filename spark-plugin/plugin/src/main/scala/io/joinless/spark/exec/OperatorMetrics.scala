@@ -3,13 +3,16 @@ package io.joinless.spark.exec
 import io.joinless.engine.view.RowStore
 import org.apache.spark.sql.execution.metric.SQLMetric
 
-/** What the operator reports in `progress.stateOperators[].customMetrics`; every figure but `nextEnd` and `stepsSaved` is a sum over the
-  * cells. Behind them stands `rows.<relation>` for each relation: the rows that it has ([[RelationSizes]]), `late.<times>` where
-  * rows were late by those columns ([[LateRows]]), and `anyAge.<time>` where results can be late for what stands above.
+/** The figures that the operator reports in `progress.stateOperators[].customMetrics`. Every figure
+  * but `nextEnd` and `stepsSaved` is a sum over the cells. They are followed by `rows.<relation>`
+  * for each relation: the rows that it has ([[RelationSizes]]); by `late.<times>` if rows were late
+  * by those columns ([[LateRows]]); and by `anyAge.<time>` if results can be late for operators
+  * above.
   *
-  * Counts are of this batch, of all actions on it; `storedRows`, `rowsOwed`, `logRows`, `liveTuples`, `keys` and `arenaBytes` are sizes of
-  * the state after it, and `nextEnd` is of it ([[CellSizes]]). Times are task times in milliseconds; those of propagating and enumerating are estimated
-  * from samples.
+  * Counts are of this batch, of all actions on it; `storedRows`, `rowsOwed`, `logRows`,
+  * `liveTuples`, `keys` and `arenaBytes` are sizes of the state after it, and `nextEnd` is of it
+  * ([[CellSizes]]). Times are task times in milliseconds; those of propagating and enumerating are
+  * estimated from samples.
   */
 object OperatorMetrics {
   final val RowsIn = "rowsIn"
@@ -40,7 +43,7 @@ object OperatorMetrics {
   /** The rows of a relation. */
   def rowsOf(relation: String): String = s"rows.$relation"
 
-  /** Results can have such a time, however old, and what stands above drops late ones: 1. */
+  /** Results can have a value of this time however old, and operators above drop late ones: 1. */
   def anyAgeOf(time: String): String = s"anyAge.$time"
 
   /** Name and meaning, in the order of the documentation. */
@@ -72,7 +75,9 @@ object OperatorMetrics {
   )
 }
 
-/** Collects one task's figures; its counts and times are added to the operator's metrics once, at its end. */
+/** Collects one task's figures; its counts and times are added to the operator's metrics once, at
+  * its end.
+  */
 final private class TaskMetrics {
   val propagate = new SampledTimer(61)
   val enumerate = new SampledTimer(251)
@@ -90,7 +95,7 @@ final private class TaskMetrics {
   private[this] var moves = 0L
   private[this] var results = 0L
 
-  /** Counters of a tree run on over batches: what they stand at before this batch. */
+  /** Notes the counters before this batch, since the counters of a tree run on over batches. */
   def start(views: RowStore): Unit = {
     steps = views.counters.steps
     moves = views.counters.moves

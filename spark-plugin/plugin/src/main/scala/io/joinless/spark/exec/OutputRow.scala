@@ -7,19 +7,21 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.DecimalType
 import org.apache.spark.unsafe.Platform
 
-/** One result as an `UnsafeRow`, written over the result before.
+/** One result as an `UnsafeRow`, which overwrites the result before.
   *
-  * Only the columns of relations whose row changed are written: for fixed-width columns one word each, and the null bits
-  * where there are or were NULLs. Variable-length data lies in the order of `spec.output`; it is copied for changed
-  * relations, and behind a column whose size changed.
+  * Only the columns of relations whose row changed are written: for fixed-width columns one word
+  * each, and the null bits if there are or were NULLs. Variable-length data is stored in the order
+  * of `spec.output`; it is copied for changed relations, and after a column whose size changed.
   *
-  * The row is the same object each time; it holds until the next `update`. Cost: O(columns of changed relations), plus the
-  * variable-length columns behind the first that changed size. Nothing is allocated but by growth.
+  * The row is the same object each time; it is valid until the next `update`. Cost: O(columns of
+  * changed relations), plus the variable-length columns after the first that changed size. Nothing
+  * is allocated but by growth.
   *
   * @param arena arena of each relation's rows
-  * @param words what lies beside each relation's rows, null where nothing does
-  * @param place of a relation's column: where results say that it lies (`ViewTree.place`); None where it is read from the row
-  * @param numbers so many columns follow, the last of them the weight of the change
+  * @param words words inlined with each relation's rows in lists, null if there are none
+  * @param place of a relation's column: its position in results (`ViewTree.place`); None if it is
+  *   read from the row
+  * @param numbers number of columns that follow, the last of them the weight of the change
   */
 final class OutputRow(
     spec: BlockSpec,
@@ -34,7 +36,7 @@ final class OutputRow(
   private[this] val nullWords = RowCodec.nullWords(fields)
   private[this] val fixedBytes = 8 * (nullWords + fields)
 
-  /** Columns that are read from keys, by their place. */
+  /** Columns that are read from keys, by the position of the key in results. */
   private[this] val keys: Array[Key] =
     spec.output.indices.flatMap(c => keyPlace(spec.output(c)).map(_ -> c)).groupMap(_._1)(_._2).toArray.sortBy(_._1).map {
       case (place, columns) => new Key(place, columns.toArray)
@@ -72,7 +74,7 @@ final class OutputRow(
   private[this] val variableRelations: Long =
     sources.iterator.filter(_.hasVariable).map(s => 1L << s.relation).foldLeft(0L)(_ | _)
 
-  /** By relation; null where nothing of it is shown. */
+  /** By relation; null if none of its columns is projected. */
   private[this] val sourceOf: Array[Source] =
     spec.relations.indices.map(r => sources.find(_.relation == r).orNull).toArray
 
@@ -80,12 +82,12 @@ final class OutputRow(
   private[this] val row = new UnsafeRow(fields)
   row.pointTo(buffer, fixedBytes)
 
-  /** Where results are taken from that differ in one row only: `update` writes the first of them, `turn` the others. */
+  /** Results that differ in one row only: `update` writes the first of them, `turn` the others. */
   val run = new Run
   private[this] var turns = 0 // results of the run that are not written yet
-  private[this] var at = 0 // where the record of the one that was written lies
-  private[this] var turning: Source = null // what of it changes; null where nothing of it is shown
-  private[this] var besideOnly = false // all that changes lies in the records, and says all
+  private[this] var at = 0 // where the record of the written result starts
+  private[this] var turning: Source = null // the relation of the run; null if none of its columns is projected
+  private[this] var besideOnly = false // all columns that change are in the records, without a NULL
 
   def update(results: Results): UnsafeRow = {
     val first = update(results.rows, results.changed, results.places)
@@ -105,7 +107,9 @@ final class OutputRow(
     row
   }
 
-  /** The next result of the run, of which only the row of the run's relation is written; null behind the last one. */
+  /** The next result of the run, of which only the row of the run's relation is written; null after
+    * the last one.
+    */
   def turn(): UnsafeRow =
     if (turns == 0) null
     else {
@@ -129,12 +133,13 @@ final class OutputRow(
       row
     }
 
-  /** The same of rows beside which nothing lies. */
+  /** As `update`, for rows without inlined words. */
   def update(rows: Array[Int], changed: Long): UnsafeRow = update(rows, changed, null: Places)
 
   /** @param rows row id per relation
-    * @param changed relations whose row may differ from the one of the update before; all of them the first time
-    * @param places where what lies beside them lies; null where nothing does
+    * @param changed relations whose row may differ from the one of the update before; all of them
+    *   the first time
+    * @param places positions of the words inlined with the rows; null if there are none
     */
   private def update(rows: Array[Int], changed: Long, places: Places): UnsafeRow = {
     var s = 0
@@ -152,7 +157,9 @@ final class OutputRow(
     row
   }
 
-  /** As `update`, with sums and a weight: `element` has the weight, then the sums. Nothing lies beside the rows. */
+  /** As `update`, with sums and a weight: `element` has the weight, then the sums. No words are
+    * inlined with the rows.
+    */
   def update(rows: Array[Int], changed: Long, element: Array[Long]): UnsafeRow = {
     var i = 1
     while (i < numbers) {
@@ -258,10 +265,12 @@ final class OutputRow(
 
 private object OutputRow {
 
-  /** Where a column goes that is read from keys, which have no NULL. */
+  /** The output columns that are read from a key, which has no NULL. */
   final class Key(val place: Int, val columns: Array[Int])
 
-  /** The current row of one relation, and where its fixed-width columns go: columns of the output, and addresses in its row. */
+  /** The current row of one relation, and the targets of its fixed-width columns: columns of the
+    * output, and addresses in its row.
+    */
   final class Source(
       val relation: Int,
       arena: TupleArena,
@@ -277,11 +286,11 @@ private object OutputRow {
     var start = 0 // of the row
     var wroteNulls = false
 
-    // column i of the fixed ones lies at page(from + offsets(i))
+    // column i of the fixed ones is at page(from + offsets(i))
     var from = 0
     var offsets: Array[Int] = ordinals
 
-    /** What is shown of a row lies beside it, and says all. */
+    /** Whether the projected columns of a row are inlined with it, without a NULL. */
     def isBeside: Boolean = words != null && !words.anyNull
 
     def pointTo(row: Int): Unit = {
@@ -291,7 +300,7 @@ private object OutputRow {
       offsets = ordinals
     }
 
-    /** To what lies beside the row. */
+    /** Points to the words inlined with the row. */
     def pointTo(besides: Array[Long], at: Int): Unit = {
       page = besides
       from = at
@@ -312,7 +321,9 @@ private object OutputRow {
     }
   }
 
-  /** A variable-length column: where it comes from, and where its data lies now. `from` is −1 where it is NULL. */
+  /** A variable-length column: its source, and the current position of its data. `from` is −1 if it
+    * is NULL.
+    */
   final class Variable(val source: Source, val ordinal: Int, val column: Int, val wideDecimal: Boolean) {
     var from: Long = -1L
     var bytes = 0

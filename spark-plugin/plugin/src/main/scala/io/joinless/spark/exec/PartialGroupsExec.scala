@@ -8,8 +8,9 @@ import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartit
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.types.{BinaryType, DataType}
 
-/** How a batch changes each group, as far as one partition of its rows knows: weighted rows in; grouping columns and totals
-  * ([[io.joinless.spark.state.GroupTotals]]) out, a row per group. So what goes through the exchange are groups, not rows.
+/** The change of each group by the rows of one partition: weighted rows in; grouping columns and
+  * totals ([[io.joinless.spark.state.GroupTotals]]) out, a row per group. So the exchange moves
+  * groups, not rows.
   *
   * Memory is linear in the groups of the partition.
   */

@@ -5,23 +5,27 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.SparkContext
 import org.apache.spark.util.CollectionAccumulator
 
-/** An operator of which every partition must be read to its end, by one action of a batch or another. */
+/** An operator of which every partition must be read to its end, by one action of a batch or
+  * another.
+  */
 private[spark] trait ReadInParts {
 
-  /** How many partitions it has; 0 where no action has run. */
+  /** The number of its partitions; 0 if no action has run. */
   def parts: Int
 
-  /** How many of them nothing has read to their end. */
+  /** The number of partitions that nothing has read to their end. */
   def partsLeft: Int
 }
 
-/** Which partitions were read to their end. Tasks tell the driver; what an attempt told that failed does not count. */
+/** The partitions that were read to their end. Tasks report to the driver; reports of failed
+  * attempts do not count.
+  */
 final private[exec] class PartsRead(told: CollectionAccumulator[Integer]) extends Serializable {
 
-  /** How many. For the driver. */
+  /** The number of such partitions. For the driver. */
   def size: Int = told.value.asScala.toSet.size
 
-  /** The rows of a partition; it tells of itself when there are no more. */
+  /** The rows of a partition; the partition is reported when they are exhausted. */
   def watched[A](part: Int, rows: Iterator[A]): Iterator[A] = AtEnd(rows)(told.add(part))
 }
 

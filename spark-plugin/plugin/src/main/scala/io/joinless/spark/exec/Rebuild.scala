@@ -17,12 +17,14 @@ import io.joinless.spark.state.{
 }
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** The views of what a cell's log holds: each append-only row as it comes, each changelog row with the counts of its
-  * latest block, whatever the order of the blocks. Cost: that of inserting every row once; no results are enumerated.
+/** Rebuilds views from a cell's log: each append-only row as it is read, each changelog row with
+  * the counts of its latest block, whatever the order of the blocks. Cost: that of inserting every
+  * row once; no results are enumerated.
   *
-  * @param checkSize told the bytes of the views now and then; throws where that is too much
-  * @param settled counted results are taken in; else they are there to be read
-  * @param watermark rows that were needed no longer at this one are left out
+  * @param checkSize called with the bytes of the views from time to time; throws if they are too
+  *   large
+  * @param settled true: pending counts are folded in; false: they are left to the caller
+  * @param watermark rows that were needed no longer at this watermark are left out
   */
 final private class Rebuild(
     spec: BlockSpec,
@@ -39,11 +41,11 @@ final private class Rebuild(
     spec.inputs.indices.map(counts.relations(_).map(1L << _).foldLeft(0L)(_ | _)).toArray
   private[this] val words = new RowWords
   private[this] var rows = 0L
-  private[this] var (rowsMentioned, rowsThere) = (0L, 0L) // of those that are counted
+  private[this] var (rowsMentioned, rowsThere) = (0L, 0L) // of rows that are counted
 
   private[this] val expiring = if (spec.expires) new ExpiringRows(spec) else null
 
-  // where rows are forgotten
+  // where rows are evicted
   private[this] val lifetimes = new RowLifetimes(spec)
   private[this] val needed = if (spec.forgets) new NeededRows(spec) else null
   private[this] val logged = new mutable.ArrayBuffer[NeededBlocks.Block]
@@ -119,7 +121,7 @@ final private class Rebuild(
     if (sequence >= newest) restoration.set(roles, row, weight)
   }
 
-  /** Counts what is live, while every row that the log mentions still has its id. */
+  /** Counts live entries, while every row that the log mentions still has its id. */
   private def survey(): Unit = {
     extent.oldest = reader.oldestSequence
     extent.entries = reader.entries
@@ -135,7 +137,9 @@ final private class Rebuild(
         }
   }
 
-  /** Most of the log says of rows that they are gone. Those that are there move to views of their own, which need not have that room. */
+  /** Moves the present rows to views of their own, which are smaller. Called where most rows of the
+    * log have no counts.
+    */
   private def pack(): Unit = {
     val (from, known) = (views, extent)
     views = Views.empty(spec)

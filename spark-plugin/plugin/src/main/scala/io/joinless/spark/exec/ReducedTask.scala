@@ -7,10 +7,12 @@ import io.joinless.spark.state.CellState
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** One batch in one cell of a block whose results are counted: exchange rows with weights in, and per row that the block shows how many
-  * results more, or less, there are of it. A row may come several times; whoever asked adds up.
+/** One batch in one cell of a block whose results are counted. Exchange rows with weights in; out,
+  * for each row that the block projects, the change of the number of its results. A row may be
+  * emitted several times; the consumer adds up.
   *
-  * Cost: the batch in memory, netted; then a step per tuple whose count changes, and each shown row that changes. Never a result.
+  * Cost: the batch in memory, netted; then a step per tuple whose count changes, and per projected
+  * row that changes. Results are never enumerated.
   */
 final private class ReducedTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends CountedTask(context, start, input) {
@@ -32,7 +34,8 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
     if (step()) output.update(batch.rows, batch.changed, batch.element) else null
 }
 
-/** What is told of the results of a block that are counted: rows of the columns that they show, with what they add up to.
+/** The output of a block whose results are counted: rows of the projected columns, with the sums of
+  * their results.
   *
   * @param spec with a reduction
   */
@@ -41,13 +44,13 @@ final private[spark] class ReducedOutput(spec: BlockSpec, sums: ReducedJoin) {
   private[this] val block = ReducedBlock(spec.shape, reduction)
   private[this] val output = new OutputRow(block.top, sums.shown, numbers = block.failures.start)
 
-  /** The same row each time. */
+  /** Returns the same row object each time. */
   def update(rows: Array[Int], changed: Long, element: Array[Long]): UnsafeRow = {
     block.failures.foreach(i => if (element(i) > 0) throw failed(reduction.failures(i - block.failures.start)))
     output.update(rows, changed, element)
   }
 
-  /** A result is there of which an argument fails. */
+  /** The error of a result of which an argument fails. */
   private def failed(failure: SumSpec): Throwable = {
     val columns = failure.factors.map { c =>
       val relation = spec.relations(c.relation)

@@ -5,12 +5,14 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.spark.spec.{BlockShape, BlockSpec}
 
-/** How many rows the relations of a block have by now, and what the best join tree for these sizes would save. A tree is chosen when a
-  * checkpoint is new, by what is known then: the settings.
+/** The current number of rows of the relations of a block, and the steps that the best join tree
+  * for these sizes would save. A tree is chosen when a checkpoint is new, by what is known then:
+  * the settings.
   */
 private[exec] object RelationSizes {
 
-  /** More relations are not looked at: the search would take longer than a batch may. */
+  /** Blocks with more relations are not considered: the search would take longer than a batch may.
+    */
   final private val Most = 8
 
   /** Rows of each relation: those of its input, each once, however many cells have a copy.
@@ -23,8 +25,8 @@ private[exec] object RelationSizes {
     inputs.map(_(relation.input)).sum / copies
   }
 
-  /** How many percent fewer steps changes would take in the best tree, if relations change as often as they have rows. 0 where the tree is as
-    * good as any, or results are counted.
+  /** The percentage of steps that changes would save in the best tree, if relations change as often
+    * as they have rows. 0 if no tree is better, or if results are counted.
     */
   def saved(shape: BlockShape, sizes: IndexedSeq[Long]): Long =
     if (shape.reduction.isDefined || sizes.size > Most || sizes.sum == 0) 0L

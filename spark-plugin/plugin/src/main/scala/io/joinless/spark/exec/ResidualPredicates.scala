@@ -13,14 +13,15 @@ import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String, VariantVal}
 
-/** Conditions over several relations, compiled by Spark and evaluated in place on rows of the arenas.
+/** Conditions over several relations, compiled by Spark and evaluated in place on rows of the
+  * arenas.
   *
-  * A residual's expression reads `BoundReference(i)`; column i is a column of the row now bound to some relation. NULL is
-  * not accepted, as everywhere in SQL.
+  * A residual's expression reads `BoundReference(i)`; column i is a column of the row now bound to
+  * some relation. A condition that is NULL rejects, as everywhere in SQL.
   *
-  * A condition that can fail is evaluated last, on rows of all relations: Spark, too, evaluates it on all of those. It is ''tried''
-  * before, as soon as its own relations are bound: what it refuses there needs no other rows, and where it fails there, it has refused
-  * nothing yet.
+  * A condition that can fail is evaluated last, on rows of all relations: Spark, too, evaluates it
+  * on all of those. It is ''tried'' before, as soon as its own relations are bound. Rows that it
+  * rejects there need no further rows. If it fails there, it has rejected nothing yet.
   */
 object ResidualPredicates {
 
@@ -46,7 +47,7 @@ object ResidualPredicates {
     }
   }
 
-  /** Accepts where the condition fails. */
+  /** Accepts if the condition fails. */
   final private class Tried(condition: Residual) extends Residual {
     override def relations: IndexedSeq[Int] = condition.relations
     override def accept(rows: Array[Int]): Boolean =
@@ -54,7 +55,8 @@ object ResidualPredicates {
       catch { case NonFatal(_) => true }
   }
 
-  /** The residual's columns as one row, each read from its relation's row where that lies. */
+  /** The residual's columns as one row; each column is read from the row of its relation, in place.
+    */
   final private class BoundRow(spec: BlockSpec, residual: ResidualSpec, arena: Int => TupleArena) extends InternalRow {
     val relations: IndexedSeq[Int] = residual.columns.map(_.relation).distinct.sorted
     private[this] val ids = relations.toArray

@@ -23,16 +23,18 @@ import org.apache.spark.sql.joinless.Watermarks
 import org.apache.spark.sql.types.{BinaryType, BooleanType, IntegerType, LongType}
 import org.apache.spark.unsafe.Platform
 
-/** Says for each row of a scan in which cells it is stored and for which roles: rows `(cell INT, roles BIGINT, row BINARY)`,
-  * and `weight BIGINT` where any input of the block is a changelog.
+/** Computes for each row of a scan in which cells it is stored and for which roles: rows `(cell
+  * INT, roles BIGINT, row BINARY)`, and `weight BIGINT` if any input of the block is a changelog.
   *
-  * The child's columns are the stored row, then, of a changelog, the weight of the change (elsewhere it is 1), then, with
-  * several roles, one BOOLEAN per role, in order. With one role and no weight the child's bytes are the stored row. Rows of
-  * changelogs are always projected: their identity is their bytes, so equal rows must have equal bytes. A row of weight 0
-  * or that no role takes goes nowhere, nor does one that is too late for its scan's watermark ([[LateRows]]), which no change of a
-  * changelog is: without its delete a row would stay. A scan without roles (a
-  * placeholder for a leaf merged into another) sends nothing. The same output row object is handed out every time, so the
-  * parent must be an exchange (whose writers copy bytes at once, or copy the row where they would buffer it).
+  * The child's columns are the stored row, then, of a changelog, the weight of the change
+  * (elsewhere it is 1), then, with several roles, one BOOLEAN per role, in order. With one role and
+  * no weight the child's bytes are the stored row. Rows of changelogs are always projected: their
+  * identity is their bytes, so equal rows must have equal bytes. A row of weight 0 or without a
+  * role is sent nowhere. Nor is a row that is too late for its scan's watermark ([[LateRows]]);
+  * changes of a changelog are never too late, since without its delete a row would stay. A scan
+  * without roles (a placeholder for a leaf merged into another) sends nothing. The same output row
+  * object is returned every time, so the parent must be an exchange (whose writers copy bytes at
+  * once, or copy the row if they buffer it).
   *
   * Cost: one copy of the row's bytes per input row, two words per cell.
   */
@@ -91,8 +93,8 @@ final case class RolesAndCellsExec(
 
   private def input: InputSpec = spec.inputs(spec.relations(roles.head).input)
 
-  /** The columns that may say that a row is late: where rows expire, those by which they do; else a time, and no windows that are made
-    * of it.
+  /** The columns that may show that a row is late. Where rows expire, these are the columns by
+    * which they expire; else a time, and no windows that are computed from it.
     */
   private def times: Seq[Attribute] =
     if (!input.kind.expires) {
@@ -125,7 +127,9 @@ object RolesAndCellsExec {
   }
 }
 
-/** The output row's layout: null word, cell, roles, offset and size of the stored row, weight if any, stored row. */
+/** The output row's layout: null word, cell, roles, offset and size of the stored row, weight if
+  * any, stored row.
+  */
 object ExchangeRow {
   final val CellAt = 8
   final val RolesAt = 16

@@ -6,10 +6,12 @@ import io.joinless.spark.state.{CellState, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** One batch in one cell of a block whose rows only come: exchange rows in, result rows out, streaming.
+/** One batch in one cell of a block whose inputs are append-only: exchange rows in, result rows
+  * out, streaming.
   *
-  * Rows are written to the arena and to the log, a few of them ahead ([[RowGroup]]), then each is inserted role by role; the results of each
-  * insertion are handed out before the next, so no result is buffered.
+  * Rows are written to the arena and to the log, a few of them ahead ([[RowGroup]]), then each is
+  * inserted role by role. The results of each insertion are emitted before the next one, so no
+  * result is buffered.
   */
 abstract private class RowByRowTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
     extends CellTask(context, start, input) {
@@ -21,7 +23,7 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
   private[this] val group = new RowGroup(tree)
-  private[this] var position = 0 // in the group, of the current row
+  private[this] var position = 0 // of the current row, among the rows taken ahead
   private[this] var left = 0L // roles of the current row, not yet inserted
   private[this] var enumerating = false
 
@@ -38,7 +40,9 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
     result
   }
 
-  /** Turns to the next row of the group, or of a new one; false where there is none. */
+  /** Moves to the next of the rows taken ahead, and takes more if there is none; false if the input
+    * is exhausted.
+    */
   private def turnToNext(): Boolean = {
     position += 1
     if (position >= group.size) {
@@ -91,10 +95,10 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
     came(roles, row, exchanged.getBaseObject, offset, bytes)
   }
 
-  /** A row is stored, with these roles; its bytes are at `offset` of `base`. */
+  /** A row was stored with these roles; its bytes are at `offset` of `base`. */
   protected def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
 
-  /** Takes back what the batch did beside the views and the log. */
+  /** Rolls back what the batch changed apart from the views and the log. */
   protected def takeBackBeside(): Unit = ()
 
   final protected def undo: Undo =

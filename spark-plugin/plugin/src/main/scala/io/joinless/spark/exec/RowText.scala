@@ -5,7 +5,9 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, ToPrettyString
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.Platform
 
-/** A stored row for people: `id=7, name=Ann`, values as Spark shows them, long ones cut short. */
+/** A stored row as text for users: `id=7, name=Ann`, values as Spark shows them, long ones cut
+  * short.
+  */
 object RowText {
   final private val Longest = 200
 

@@ -8,8 +8,9 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.window.WindowExec
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-/** Spark's own window operator over rows of which those of a partition come one after the other, in order: as the rows of a group do
-  * that are told as one array ([[io.joinless.spark.plans.BestRows]]). Nothing is exchanged and nothing is sorted.
+/** Spark's own window operator over rows that are already grouped by partition and ordered, as are
+  * the rows of a group that is emitted as one array ([[io.joinless.spark.plans.BestRows]]). Nothing
+  * is exchanged and nothing is sorted.
   */
 final case class RowWindowsExec(windows: WindowFunctions, output: Seq[Attribute], child: SparkPlan)
     extends UnaryExecNode {

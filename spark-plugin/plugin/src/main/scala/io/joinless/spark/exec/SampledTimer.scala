@@ -1,7 +1,7 @@
 package io.joinless.spark.exec
 
-/** Estimates the time spent in something called often and shortly: every `period`-th call is timed, less the cost of the
-  * clock itself, and counts `period` times.
+/** Estimates the time spent in short, frequent calls: every `period`-th call is timed, less the
+  * cost of the clock itself, and counts `period` times.
   */
 final private class SampledTimer(period: Int) {
   private[this] var wait = 1
@@ -25,7 +25,7 @@ final private class SampledTimer(period: Int) {
     wait = 1
   }
 
-  /** Times something that is called once. */
+  /** Times a single call. */
   def once(body: => Unit): Unit = {
     val start = System.nanoTime()
     body
@@ -37,6 +37,6 @@ final private class SampledTimer(period: Int) {
 
 private object SampledTimer {
 
-  /** What two readings of the clock in a row are apart. */
+  /** The time between two consecutive readings of the clock. */
   lazy val clockNanos: Long = Iterator.fill(1000) { val t = System.nanoTime(); System.nanoTime() - t }.min
 }

@@ -9,16 +9,17 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Tells changes in a form: rows whose last column is their weight in, rows whose last column is the change column out. A row of weight 0
-  * is no change.
+/** Converts changes to a form: rows whose last column is their weight in, rows whose last column is
+  * the change column out. A row of weight 0 is no change.
   *
-  * A row with its weight is told as it is. A row with a change type is that row, too, but for the last column, whose data lies behind all
-  * other data: so a row's bytes are copied, and none of its columns is looked at.
+  * A row with its weight is emitted as it is. A row with a change type has the same columns but for
+  * the last, whose data follows all other data. So a row's bytes are copied, and none of its
+  * columns is read.
   * {{{
-  * in     NULL bits | columns … | weight        | data of columns
-  * out    NULL bits | columns … | place, length | data of columns | "insert"        so many times as the weight says
+  * in     NULL bits | columns … | weight          | data of columns
+  * out    NULL bits | columns … | offset, length  | data of columns | "insert"
   * }}}
-  * The row handed out is the same object each time.
+  * A row is emitted as many times as its weight says. The emitted row is the same object each time.
   */
 private object TellChanges {
 
@@ -38,7 +39,8 @@ private object TellChanges {
     private[this] val ofType = Platform.BYTE_ARRAY_OFFSET + 8L * (RowCodec.nullWords(columns + 1) + columns)
     private[this] var buffer = new Array[Byte](256)
 
-    // of the current row; counts towards 0 from either side, since the smallest weight has no positive counterpart
+    // of the current row; counts towards 0 from either side, since the smallest weight has no
+    // positive counterpart
     private[this] var left = 0L
 
     override def hasNext: Boolean = {
@@ -66,7 +68,9 @@ private object TellChanges {
       told.pointTo(buffer, bytes + 8)
     }
 
-    /** Rows are whole words, and mostly few: these are copied before a call of the library has begun. */
+    /** Copies a row. Rows are whole words, and mostly a few: a loop has copied these before a
+      * library call would begin.
+      */
     private def copy(from: AnyRef, offset: Long, bytes: Int): Unit =
       if (bytes > 256) Platform.copyMemory(from, offset, buffer, Platform.BYTE_ARRAY_OFFSET, bytes)
       else {
@@ -78,7 +82,7 @@ private object TellChanges {
       }
   }
 
-  /** A change type, of at most eight bytes, as it lies in a row. */
+  /** A change type, of at most eight bytes, as it is stored in a row. */
   final private class TypeData(value: UTF8String) {
     val length: Int = value.numBytes
     val word: Long = {

@@ -3,7 +3,7 @@ package io.joinless.spark.explain
 import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows}
 import io.joinless.spark.spec.BlockSpec
 
-/** How the changes of a block's result are told, as a line for people. */
+/** The form in which the changes of a block's result are emitted, as a line of text for users. */
 object DeltasText {
 
   /** @param spec the block below, with its shares */

@@ -10,12 +10,13 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.joinless.RunningBatch
 
-/** What Joinless made of a plan, printed by `query.explain()` under "Extended Information" where
-  * `spark.sql.extendedExplainProviders` names this class: the blocks that run join-free, and each join left to Spark with
-  * its reason.
+/** The explanation of what Joinless made of a plan, printed by `query.explain()` under "Extended
+  * Information" if `spark.sql.extendedExplainProviders` names this class: the blocks that run
+  * join-free, and each join left to Spark with its reason.
   *
-  * It is also what runs of Joinless where its extension does not. Spark makes an object of this class in each batch, and one that
-  * cannot be made stops the query: a jar that is missing does, and so does `spark.joinless.mode=force` without the extension.
+  * It is also the part of Joinless that runs where its extension does not. Spark makes an object of
+  * this class in each batch, and stops the query if it cannot. So a missing jar stops the query,
+  * and so does `spark.joinless.mode=force` without the extension.
   */
 class ExtendedExplain extends ExtendedExplainGenerator {
 
@@ -63,7 +64,8 @@ object ExtendedExplain {
     rewritten ++ groups ++ reasons(plans).map(told)
   }
 
-  /** The reasons at these nodes themselves, and what is to be known of those that are rewritten, each once. */
+  /** The reasons at these nodes themselves, and the notes on those that are rewritten, each once.
+    */
   def reasons(plans: Seq[LogicalPlan]): Seq[Reason] =
     plans.flatMap {
       case join: JoinFreeJoin => join.notes

@@ -3,12 +3,16 @@ package io.joinless.spark.explain
 import io.joinless.spark.plans.{Addition, BestRows, DeltaForm, DeltaRows, GroupFunction, Groups, TimeText, WindowTexts}
 import io.joinless.spark.spec.TimeSpec
 
-/** A GROUP BY that keeps state, as lines for people: what is grouped, what is stored, how changes are told. */
+/** A GROUP BY that keeps state, as lines of text for users: what is grouped, what is stored, how
+  * changes are emitted.
+  */
 object GroupsText {
 
   def heading(groups: Groups): String = s"Groups: ${WindowTexts.short(groups.title)}"
 
-  /** @param deltas what tells the changes of the groups themselves, if nothing with state is between */
+  /** @param deltas the node that emits the changes of the groups themselves, if there is no node
+    *   with state between
+    */
   def apply(groups: Groups, deltas: Option[DeltaRows]): String = {
     val group =
       if (groups.shape.columns.isEmpty) "one row in Spark's state store"

@@ -9,7 +9,9 @@ import org.json4s.jackson.JsonMethods.{compact, render}
 /** Join trees as a Mermaid graph and as JSON, for notebooks and programs. */
 object JoinTreeGraph {
 
-  /** One box per node with its views, or with what is counted; an edge carries the key that links child and parent. */
+  /** One box per node with its views, or with its counts; an edge has the key that links child and
+    * parent.
+    */
   def mermaid(specs: Seq[BlockSpec]): String = {
     val lines = specs.zipWithIndex.flatMap { case (spec, block) =>
       spec.shape.reduction match {
@@ -46,7 +48,7 @@ object JoinTreeGraph {
     boxes ++ edges
   }
 
-  /** @param whole what the whole query costs, where it is more than a block */
+  /** @param whole the cost of the whole query, if it has more than one block */
   def json(specs: Seq[BlockSpec], reasons: Seq[Reason], whole: Option[String] = None): String = compact(render(JObject(
     "blocks" -> JArray(specs.map(block).toList),
     "reasons" -> array(reasons),

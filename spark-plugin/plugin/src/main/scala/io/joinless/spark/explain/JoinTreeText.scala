@@ -3,12 +3,12 @@ package io.joinless.spark.explain
 import io.joinless.spark.placement.Placement
 import io.joinless.spark.spec.BlockSpec
 
-/** A block's join tree and views as text, for people: root, height, class, what follows for the cost, cells and shares,
-  * and each view with its columns.
+/** A block's join tree and views as text for users: root, height, class, the cost that follows from
+  * them, cells and shares, and each view with its columns.
   */
 object JoinTreeText {
 
-  /** @param sizes expected rows per relation, for the expected load; equal where nothing is known */
+  /** @param sizes expected rows per relation, for the expected load; equal if nothing is known */
   def apply(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
     val facts = ViewTreeFacts(spec.shape)
     val lines = spec.shape.reduction match {
@@ -40,7 +40,7 @@ object JoinTreeText {
     s"Join-free join of ${facts.relations.mkString(", ")}" +: lines.flatten.map("  " + _)
   }
 
-  /** Of a block whose results are counted. */
+  /** The text of a block whose results are counted. */
   private def counts(
       spec: BlockSpec,
       facts: ViewTreeFacts,

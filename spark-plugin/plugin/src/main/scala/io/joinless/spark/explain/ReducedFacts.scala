@@ -5,7 +5,9 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, QueryClass, ReducedRelation, Reduction, RelationNode}
 import io.joinless.spark.spec.{BlockShape, ColumnRef, ReducedBlock, ReductionSpec}
 
-/** How a block's results are counted without enumerating them, in words of columns (algorithms A7). */
+/** The way in which a block's results are counted without enumerating them, in words of columns
+  * (algorithms A7).
+  */
 final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   private val block = ReducedBlock(shape, reduction)
   private val vertices = ReducedBlock.Vertices(shape)
@@ -14,32 +16,34 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
 
   val queryClass: QueryClass = QueryClass.of(vertices.graph, vertices.shown)
 
-  /** What is counted: each distinct combination of these has its number of results. */
+  /** The projected columns: each distinct combination of their values has its number of results. */
   val shown: Seq[String] = block.top.output.indices.map(i => name(shape.output(i))).distinct
 
-  /** Attributes that are shown though nobody asked, because without them the query is not free-connex. */
+  /** Attributes that are projected without being requested, because without them the query is not
+    * free-connex.
+    */
   val added: Seq[String] =
     reduction.top.preorder.flatMap(_.attributes).distinct.filterNot(vertices.shown).filter(
       _ < shape.attributes.size
     ).map(shape.attributes(_).name)
 
-  /** Attributes by which relations join and that results do not show. */
+  /** Join attributes that are not projected. */
   val eliminated: Seq[String] = {
     val kept = reduction.top.preorder.flatMap(_.attributes).toSet
     shape.attributes.indices.filterNot(kept).map(shape.attributes(_).name)
   }
 
-  /** Per component its relations and what it shows. */
+  /** Per component its relations and its projected attributes. */
   val components: Seq[(Seq[String], Seq[String])] = reduction.components.indices.map { c =>
     reduction.components(c).relations.map(relations) -> block.shown(c).map(vertexName)
   }
 
-  /** What is added up over results besides their number: the product of some columns. */
+  /** The sums over results besides their number: the product of some columns. */
   val sums: Seq[String] = reduction.sums.map(_.factors.map(name).mkString(" times "))
 
   def guarantee: String = s"$update; results are not enumerated; state linear in the stored rows"
 
-  /** What carrying a change costs. */
+  /** The cost of propagating a change. */
   def update: String =
     if (reduction.components.forall(_.height == 1)) ViewTreeFacts.PerChange
     else if (reduction.once)
@@ -49,7 +53,7 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   /** The top with its components, each with the relations that it sums up. */
   val tree: CountsNode = top(reduction.top)
 
-  /** Relations on a path from a leaf of a component to the root of the top. */
+  /** The number of relations on a path from a leaf of a component to the root of the top. */
   def height: Int = {
     val reduced = reduction.components.zipWithIndex.map { case (tree, c) =>
       ReducedRelation(BitSet.fromSpecific(tree.relations), reduction.shown(c), tree)
@@ -102,13 +106,13 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
 /** A node of the trees by which results are counted.
   *
   * @param relation the relation whose rows it sums up, if it is one
-  * @param key what there is a count per, towards the node above
+  * @param key the columns towards the parent node; the node has a count per value of them
   */
 final case class CountsNode(name: String, relation: Option[Int], key: Seq[String], children: Seq[CountsNode]) {
 
   def label: String = name + (if (key.isEmpty) "" else key.mkString(": a count per ", ", ", ""))
 
-  /** Drawn with characters. */
+  /** The tree drawn with characters. */
   def lines(first: String = "", rest: String = ""): Seq[String] =
     (first + label) +: children.zipWithIndex.flatMap { case (child, i) =>
       child.lines(rest + "+- ", rest + (if (i == children.size - 1) "   " else "|  "))

@@ -22,29 +22,31 @@ final case class ViewTreeFacts(shape: BlockShape) {
   lazy val queryClass: QueryClass =
     QueryClass.of(Hypergraph(shape.relations.map(r => BitSet.fromSpecific(r.keys.map(_.attribute)))))
 
-  /** The cost that follows from tree and inputs. Without an equation each change makes results with all rows of the others. */
+  /** The cost that follows from tree and inputs. Without equi-join conditions, each change makes
+    * results with all rows of the other relations.
+    */
   def guarantee: String = {
     val results = if (crossProduct.isEmpty) "" else s" for the views; for the results, $meetsAll"
     s"$update$results; constant delay between results; state linear in the stored rows"
   }
 
-  /** What the views cost. */
+  /** The cost of the views. */
   def update: String =
     if (height <= 1) Constant
     else if (changelogs.isEmpty) "O(1) amortised per inserted row"
     else if (height == 2) "O(1) amortised per change where rows leave in the order they came, O(lambda) otherwise"
     else "O(1) amortised per change where rows only come or only go, O(lambda) otherwise"
 
-  /** What a cross product costs. */
+  /** The cost of a cross product. */
   def meetsAll: String = crossProduct.map(_.mkString(", ")) match {
     case Seq(one, other) => s"a change of $one meets every row of $other, and one of $other every row of $one"
     case several => s"a change of one of ${several.mkString("; ")} meets all combinations of rows of the others"
   }
 
-  /** The relations whose rows come and go. */
+  /** The relations whose rows are inserted and deleted. */
   def changelogs: Seq[String] = shape.relations.filter(r => shape.inputs(r.input).kind.leaves).map(_.name)
 
-  /** Until which watermark the rows of each relation are needed that forgets rows. */
+  /** For each relation with eviction, the watermark until which its rows are needed. */
   def neededUntil: Seq[(String, String)] = for {
     (relation, r) <- shape.relations.zipWithIndex
     lifetime <- relation.lifetime
@@ -61,13 +63,15 @@ final case class ViewTreeFacts(shape: BlockShape) {
     relations(r) -> sorts.distinct.mkString(" or ")
   }
 
-  /** The relations whose rows stay, each with why, where some relation has an event time. */
+  /** The relations whose rows are never evicted, each with the reason, if some relation has an
+    * event time.
+    */
   def keptForEver: Seq[(String, String)] = for {
     (by, r) <- shape.metForEverBy.zipWithIndex
     other <- by
   } yield relations(r) -> s"no condition that Joinless knows how to read bounds the event time of ${relations(other)} by a time of ${relations(r)}"
 
-  /** The groups of relations that no equation links, where there are several. */
+  /** The sets of relations that no equi-join condition links, if there are several. */
   def crossProduct: Seq[Seq[String]] = shape.tree match {
     case GeneralizedNode(attributes, children) if attributes.isEmpty && children.size > 1 =>
       children.map(_.relations.map(relations))
@@ -76,7 +80,9 @@ final case class ViewTreeFacts(shape: BlockShape) {
 
   def conditions: Seq[String] = shape.residuals.map(_.sql)
 
-  /** The equations that are conditions, because with them the graph is a cycle. */
+  /** The equi-join conditions that are evaluated as residual conditions, because with them the
+    * graph is cyclic.
+    */
   def cuts: Seq[String] = shape.residuals.filter(_.closesCycle).map(_.sql.stripPrefix("(").stripSuffix(")"))
 
   def output: Seq[String] = shape.output.map(c => s"${relations(c.relation)}.${name(c)}")
@@ -107,7 +113,7 @@ object ViewTreeFacts {
 
 /** A node of the join tree and the views it keeps.
   *
-  * @param columns of its rows: stored columns, or the attributes where its children meet
+  * @param columns of its rows: stored columns, or the attributes by which its children join
   * @param key the columns that link it with its parent; none at the root
   */
 final case class NodeFacts(
@@ -128,7 +134,7 @@ final case class NodeFacts(
   }
 }
 
-/** @param holds what it holds, in words */
+/** @param holds its content, as text */
 final case class ViewFacts(kind: String, symbol: String, node: String, columns: Seq[String], holds: String) {
 
   override def toString: String = s"$kind $symbol($node) [${columns.mkString(", ")}]: $holds"

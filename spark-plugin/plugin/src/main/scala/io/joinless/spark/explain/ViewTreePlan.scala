@@ -4,9 +4,11 @@ import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 
-/** A line of the view tree inside the operator's plan text: `query.explain()` prints inner children below their node.
+/** A line of the view tree inside the operator's plan text: `query.explain()` prints inner children
+  * below their node.
   *
-  * Nothing runs it. A node of the join tree has its views and then its child nodes as children.
+  * It is never executed. The children of a node of the join tree are its views and then its child
+  * nodes.
   */
 final case class ViewTreePlan(text: String, children: Seq[ViewTreePlan]) extends QueryPlan[ViewTreePlan] {
 

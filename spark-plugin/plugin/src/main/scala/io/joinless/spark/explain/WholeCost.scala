@@ -4,20 +4,25 @@ import io.joinless.spark.plans.{BestRows, Groups, JoinFreeJoin, RowWindows, Wind
 import io.joinless.spark.spec.{BlockShape, FunctionKind, FunctionSpec}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** What a change of a source costs on its whole way through a query of several operators, as a line for people.
+/** The cost of a change of a source through a whole query of several operators, as a line of text
+  * for users.
   *
-  * Each block says what its own views cost, per change of its own relations. But a change of a group is one of a relation above it, and can
-  * meet all rows there; a greatest value that leaves is looked for anew; a window function reads a partition again. So the line has the
-  * greatest cost of the joins, and before it all that depends on more than the change: on what is stored.
+  * Each block states the cost of its own views, per change of its own relations. But a change of a
+  * group is one of a relation above it, and can match all rows there; a deleted maximum is searched
+  * for anew; a window function reads a partition again. So the line has the greatest cost of the
+  * joins, and before it each cost that depends on more than the change: on what is stored.
   * {{{
-  * SELECT t.x FROM t WHERE t.ts = (SELECT MAX(ts) FROM t)      the block of t and the total is a cross product: each new maximum meets every row of t
+  * SELECT t.x FROM t WHERE t.ts = (SELECT MAX(ts) FROM t)
+  *
+  * the block of t and the total is a cross product: each new maximum matches every row of t
   * }}}
-  * Blocks of one relation pass rows on; groups of counts and sums read and write one row for each group that a change touches.
+  * Blocks of one relation pass rows through. Groups of counts and sums read and write one row for
+  * each group that a change touches.
   */
 object WholeCost {
   import ViewTreeFacts.{Constant, PerChange}
 
-  /** None where a block is all there is: it says its cost itself. */
+  /** None if there is only one block, which states its cost itself. */
   def apply(plan: LogicalPlan): Option[String] = {
     val nodes = plan.collect { case node => node }
     val blocks = nodes.collect { case join: JoinFreeJoin => join.shape }
@@ -32,7 +37,7 @@ object WholeCost {
     }
   }
 
-  /** The cost of the views of several joins: what the dearest costs. */
+  /** The cost of the views of several joins: the greatest of their costs. */
   private def ofJoins(joins: Seq[BlockShape]): String =
     joins.map(shape => shape.reduction.fold(ViewTreeFacts(shape).update)(ReducedFacts(shape, _).update)).distinct match {
       case Seq(one) => one
@@ -63,7 +68,9 @@ object WholeCost {
     case _ => None
   }
 
-  /** Partitions of first rows only are as small as these are few. */
+  /** The cost of windows. Partitions that hold first rows only are small if the number of these
+    * rows is.
+    */
   private def ofWindows(windows: RowWindows): Option[String] = {
     val few = windows.collectFirst { case groups: Groups =>
       groups.functions.exists(_.function match {

@@ -11,28 +11,31 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.joinless.SessionPlans
 
-/** Looks at plans without running them, from anywhere: inside Spark's analyzer, too, where a query starts.
+/** Inspects plans without running them. It can be called from anywhere, also inside Spark's
+  * analyzer, when a query starts.
   *
   * `Dataset.explain` fails on streams, so the session's optimizer is called on the analyzed plan.
   */
 object Inspection {
 
-  /** The plan as its first batch would have it, but for sources that are not opened.
+  /** The plan as its first batch would have it, but sources are not opened.
     *
-    * @param as what was decided for the query before
+    * @param as decisions made for the query before
     */
   def optimized(session: SparkSession, analyzed: LogicalPlan, as: RunState = RunState.NoQuery): LogicalPlan =
     looking(session, as, Some(analyzed)) { own =>
       own.optimized(own.normalized(withBatchTime(analyzed)))
     }
 
-  /** Whether a block of the plan of a batch, which is normalized already, would be rewritten. The plan itself is not touched. */
+  /** Whether a block of the plan of a batch, which is normalized already, would be rewritten. The
+    * plan itself is not changed.
+    */
   def rewrites(session: SparkSession, normalized: LogicalPlan): Boolean =
     looking(session, RunState.NoQuery, StreamContext.query(session))(_.optimized(normalized.clone())).exists {
       _.isInstanceOf[JoinFreeJoin]
     }
 
-  /** The plan of a template as it is when blocks are rewritten: filters pushed, columns pruned.
+  /** The plan of a template at the time when blocks are rewritten: filters pushed, columns pruned.
     *
     * @param without names of rules of the optimizer that are left out
     */
@@ -49,7 +52,9 @@ object Inspection {
     own.active(StreamContext.inspecting(look(own), as, query))
   }
 
-  /** Expressions of the current time as a batch has them: of one time, which the optimizer does not look into. */
+  /** Replaces expressions of the current time as a batch does: all have one time, and the optimizer
+    * does not evaluate them.
+    */
   private def withBatchTime(plan: LogicalPlan): LogicalPlan = {
     val now = System.currentTimeMillis
     plan.transformAllExpressionsWithPruning(_.containsPattern(CURRENT_LIKE)) {
@@ -59,14 +64,15 @@ object Inspection {
     }
   }
 
-  /** Runs `body` in the settings of a session, whatever thread asks for it ([[SessionPlans.active]]). */
+  /** Runs `body` in the settings of a session, in any thread ([[SessionPlans.active]]). */
   def within[A](session: SparkSession)(body: => A): A = new SessionPlans(session).active(body)
 
   def conf(session: SparkSession): JoinlessConf = new JoinlessConf(new SessionPlans(session).conf)
 
   def partitions(session: SparkSession): Int = new SessionPlans(session).conf.numShufflePartitions
 
-  /** Whether the session plans join blocks: it was created with the extension, by conf or by code. */
+  /** Whether the session plans join blocks: it was created with the extension, by conf or by code.
+    */
   def hasExtension(session: SparkSession): Boolean =
     new SessionPlans(session).strategies.exists(_.isInstanceOf[PlansJoinBlocks])
 }

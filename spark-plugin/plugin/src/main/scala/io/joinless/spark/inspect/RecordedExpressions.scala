@@ -6,22 +6,29 @@ import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedEx
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.joinless.SessionPlans
 
-/** What the texts of a checkpoint may say: expressions over `c0`, `c1`, … of Spark's own deterministic functions.
+/** The expressions that texts of a checkpoint may contain: expressions over `c0`, `c1`, … of
+  * Spark's own deterministic functions.
   *
-  * Whoever reads a checkpoint trusts Spark and this list, not its author. So the parsed tree is checked before the analyzer sees
-  * it, for functions are made and some arguments evaluated there; and the analyzed one before the optimizer does, which evaluates
-  * what is constant. Constants are literals, their casts, and collections of them: no function is ever called to read a text.
+  * A reader of a checkpoint trusts Spark and this list, not the checkpoint's author. So the parsed
+  * tree is checked before the analyzer gets it, since the analyzer makes functions and evaluates
+  * some arguments. The analyzed tree is checked before the optimizer gets it, since the optimizer
+  * evaluates constants. Constants are literals, their casts, and collections of them: no function
+  * is ever called to read a text.
   *
-  * A function is on the list by its class, under all names that Spark itself gives it, and only where the session means the same
-  * by that name. What reads a file, a setting, the clock or the session, what runs other code, draws, aggregates or makes rows is
-  * not on it. Lambda functions are not either: Spark prints none in a form that it parses.
+  * A function is on the list by its class, under all names that Spark itself gives it, and only if
+  * that name has the same meaning in the session. Functions that read a file, a setting, the clock
+  * or the session are not on it, nor are functions that run other code, that are random, that
+  * aggregate or that generate rows. Lambda functions are not either: Spark prints none in a form
+  * that it parses.
   */
 object RecordedExpressions {
 
   /** Longer texts are not recorded. */
   val MaxLength = 65536
 
-  /** What may lie inside of each other: parentheses, brackets and CASEs. Spark's parser works on its thread's stack. */
+  /** The greatest nesting depth of parentheses, brackets and CASEs. Spark's parser works on its
+    * thread's stack.
+    */
   val MaxNesting = 100
 
   final class NotAllowed(what: String) extends IllegalArgumentException(what)
@@ -31,7 +38,7 @@ object RecordedExpressions {
     if (nesting(text) > MaxNesting) refuse(s"a text is nested deeper than $MaxNesting")
   }
 
-  /** @param columns how many columns the text may name */
+  /** @param columns number of columns that the text may name */
   def checkParsed(session: SessionPlans, expression: Expression, columns: Int): Unit = expression.foreach {
     case UnresolvedAttribute(column +: _) =>
       if (!isColumn(column, columns)) refuse(s"it names $column, which is no column of the join")
@@ -81,7 +88,7 @@ object RecordedExpressions {
 
   private def refuse(what: String): Nothing = throw new NotAllowed(what)
 
-  /** How deep a text is nested, without looking into its quotes. */
+  /** The nesting depth of a text; text in quotes is skipped. */
   private def nesting(text: String): Int = {
     var (depth, deepest, at) = (0, 0, 0)
     def skipQuoted(quote: Char): Unit = {
@@ -112,7 +119,7 @@ object RecordedExpressions {
     deepest
   }
 
-  /** What constants consist of. */
+  /** The classes that constants consist of. */
   private val Constants =
     Set(
       "Literal",
@@ -126,7 +133,7 @@ object RecordedExpressions {
       "ResolvedCollation"
     )
 
-  /** Expressions by class; where a function is made by a builder, that as well. */
+  /** Expressions by class; if a function is made by a builder, the builder as well. */
   private val Classes: Set[String] = Constants ++ words("""
     AttributeReference UnresolvedCollation CollateExpressionBuilder Collation CollationKey KnownNotNull KnownNullable
     KnownFloatingPointNormalized NamePlaceholder

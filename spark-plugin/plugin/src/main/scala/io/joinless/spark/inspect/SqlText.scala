@@ -10,15 +10,17 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, Project, Statistic
 import org.apache.spark.sql.joinless.{KeyBytes, SessionPlans}
 import org.apache.spark.sql.types.{DataType, NullType}
 
-/** Expressions over positions as SQL texts over `c0`, `c1`, …, and back.
+/** Converts expressions over positions to SQL texts over `c0`, `c1`, …, and back.
   *
-  * A text counts only if this session parses, analyzes and optimizes it to the very same expression. What any other
-  * session might understand differently has no text: functions of users, subqueries, and what only a plan node evaluates.
-  * Settings that decide what a text means are recorded with it, and a reader parses under these and no others. A text says what
-  * [[RecordedExpressions]] allow, when it is written and when it is read.
+  * A text is valid only if this session parses, analyzes and optimizes it to the very same
+  * expression. Expressions that another session might understand differently have no text:
+  * functions of users, subqueries, and expressions that only a plan node evaluates. Settings that
+  * decide the meaning of a text are recorded with it, and a reader parses under these and no
+  * others. A text contains only what [[RecordedExpressions]] allow, both when it is written and
+  * when it is read.
   *
-  * Writing costs a small analysis for each expression that is not a plain column; texts are remembered, because plans
-  * are made anew for every batch.
+  * Writing costs a small analysis for each expression that is not a plain column; texts are
+  * remembered, because plans are made anew for every batch.
   */
 final class SqlText(session: SparkSession) extends SqlTexts {
   import SqlText._
@@ -55,7 +57,7 @@ final class SqlText(session: SparkSession) extends SqlTexts {
   private def named(expression: Expression): Expression =
     expression.transform { case BoundReference(i, dataType, _) => AttributeReference(column(i), dataType)() }
 
-  /** Types by position; a position that is not named has one that nobody sees. */
+  /** Types by position; a position that is not named has an arbitrary type, which is not used. */
   private def typesOf(expression: Expression): Seq[DataType] = {
     val types = expression.collect { case BoundReference(i, dataType, _) => i -> dataType }.toMap
     (0 until types.keys.maxOption.fold(0)(_ + 1)).map(types.getOrElse(_, NullType))
@@ -68,13 +70,13 @@ final class SqlText(session: SparkSession) extends SqlTexts {
 
 object SqlText {
 
-  /** Of all texts that belong together. */
+  /** The greatest length of all texts that belong together. */
   private val MaxLength = 1 << 20
 
   /** Settings that are recorded whatever their value. */
   private val Always = Seq("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
 
-  /** Settings that are recorded where the session sets them. */
+  /** Settings that are recorded if the session sets them. */
   private val Families = Seq(
     "spark.sql.ansi.",
     "spark.sql.caseSensitive",
@@ -85,10 +87,10 @@ object SqlText {
     "spark.sql.parser."
   )
 
-  /** The expressions that texts stand for, over `BoundReference`s into columns of these types.
+  /** Parses texts to expressions, over `BoundReference`s into columns of these types.
     *
-    * @param confs what was recorded with the texts
-    * @throws IllegalArgumentException where texts or settings are not what this class writes
+    * @param confs the settings recorded with the texts
+    * @throws IllegalArgumentException if texts or settings are not what this class writes
     */
   def read(
       session: SparkSession,
@@ -112,7 +114,9 @@ object SqlText {
       withoutOverflow(parsed(own, texts, types))
     }
 
-  /** Runs out of stack as an exception like others: texts may nest, and plans are walked by recursion. */
+  /** Turns a stack overflow into an ordinary exception: texts may nest, and plans are walked by
+    * recursion.
+    */
   private def withoutOverflow[A](body: => A): A =
     try body
     catch { case _: StackOverflowError => throw new IllegalArgumentException("it is nested too deep") }
@@ -158,7 +162,7 @@ object SqlText {
 
   final private case class Key(expression: Expression, confs: Map[String, String])
 
-  // of what has a text: what has none may have one in another session
+  // of expressions with a text: those without one may have one in another session
   private val memory = new java.util.LinkedHashMap[Key, String](16, 0.75f, true) {
     override def removeEldestEntry(eldest: java.util.Map.Entry[Key, String]): Boolean = size > 256
   }

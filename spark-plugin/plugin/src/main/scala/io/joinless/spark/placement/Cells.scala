@@ -4,19 +4,22 @@ import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.hash.Murmur3_x86_32
 
-/** The cells that a stored row goes to, each with the roles it plays there.
+/** The cells that a stored row is sent to, each with the row's roles there.
   *
-  * A role takes the row unless one of its keys is NULL where NULL never joins. Its coordinate at attribute x is
-  * `hash(key bytes, seed of x) mod share(x)`; at an attribute the relation lacks it is every coordinate. Cells are
-  * numbered with the last attribute running fastest. A cell that several roles choose gets the row once.
+  * A role takes the row unless one of its keys is NULL where NULL never joins. Its coordinate at
+  * attribute x is `hash(key bytes, seed of x) mod share(x)`; at an attribute the relation lacks it
+  * is every coordinate. Cells are numbered with the last attribute running fastest. A cell that
+  * several roles choose gets the row once.
   *
-  * '''Durable format, version 1''' (rows in a checkpoint lie where this put them; a change needs a new specVersion): the
-  * hash is 32-bit Murmur3 (x86) with seed `0x4a4c0000 + x`, over the field's 8-byte word for fixed-width columns
-  * (`hashLong`), over the value's bytes for variable-length ones (`hashUnsafeBytes`, Spark's tail treatment); NULL of a
+  * '''Durable format, version 1''' (rows of a checkpoint are stored in the cells that this
+  * computed; a change needs a new specVersion): the hash is 32-bit Murmur3 (x86) with seed
+  * `0x4a4c0000 + x`, over the field's 8-byte word for fixed-width columns (`hashLong`), over the
+  * value's bytes for variable-length ones (`hashUnsafeBytes`, Spark's tail treatment); NULL of a
   * null-safe attribute is the hash of nothing, the seed itself.
   *
-  * Usage: `clear()`, `add(relation, row)` for each role that accepts the row, then read `cell(i)`, `roles(i)` for i < `size`.
-  * Cost: one hash per key with a share above 1, O(1) per cell; nothing is allocated. Not thread safe.
+  * Usage: `clear()`, `add(relation, row)` for each role that accepts the row, then read `cell(i)`,
+  * `roles(i)` for i < `size`. Cost: one hash per key with a share above 1, O(1) per cell; nothing
+  * is allocated. Not thread safe.
   */
 final class Cells(spec: BlockSpec) {
   import Cells._
@@ -36,7 +39,7 @@ final class Cells(spec: BlockSpec) {
     count = 0
   }
 
-  /** `row` is a row of the relation, in the layout of its input. */
+  /** Adds the cells of `row`, a row of the relation in the layout of its input. */
   def add(relation: Int, row: UnsafeRow): Unit = {
     val r = relations(relation)
     if (r.joins(row)) {
@@ -76,8 +79,9 @@ final class Cells(spec: BlockSpec) {
 object Cells {
   final private val Seed = 0x4a4c0000
 
-  /** Whether `cell` is the first of the cells that hold a row of the relation, if it holds any: the one with coordinate 0
-    * at all attributes that the relation lacks. Each row is in exactly one such cell.
+  /** Whether `cell` is the first of the cells that hold a row of the relation, if it holds any: the
+    * one with coordinate 0 at all attributes that the relation lacks. Each row is in exactly one
+    * such cell.
     */
   def isFirst(spec: BlockSpec, relation: Int, cell: Int): Boolean = {
     val strides = spec.strides
@@ -85,8 +89,8 @@ object Cells {
     spec.attributes.indices.forall(x => own(x) || cell / strides(x) % spec.shares(x) == 0)
   }
 
-  /** Where rows of one relation go: to the cell with coordinate 0 at the attributes that the relation lacks (`firstCell`), and to
-    * that plus each of `offsets`, the first of which is 0.
+  /** The cells of rows of one relation: the cell with coordinate 0 at the attributes that the
+    * relation lacks (`firstCell`), and that plus each of `offsets`, the first of which is 0.
     */
   final private class RelationPlacement(
       neverNull: Array[Int],
@@ -98,7 +102,7 @@ object Cells {
       val offsets: Array[Int]
   ) {
 
-    /** None of the keys that NULL never joins is NULL. */
+    /** Whether none of the keys that NULL never joins is NULL. */
     def joins(row: UnsafeRow): Boolean = {
       var i = 0
       while (i < neverNull.length) {

@@ -2,23 +2,26 @@ package io.joinless.spark.placement
 
 import io.joinless.spark.spec.BlockShape
 
-/** Where the rows of a join block go, and what that costs (HyperCube: algorithms A41 to A43, architecture D7).
+/** The placement of the rows of a join block, and its cost (HyperCube: algorithms A41 to A43,
+  * architecture D7).
   *
-  * Attribute x has `shares(x)` coordinates; a cell is one coordinate per attribute; a row of relation e goes to every
-  * cell that agrees with it on the attributes of e. With N_e rows in relation e and hashes that spread well:
+  * Attribute x has `shares(x)` coordinates; a cell is one coordinate per attribute; a row of
+  * relation e is sent to every cell that agrees with it on the attributes of e. With N_e rows in
+  * relation e and hashes that spread well:
   *
   *   load        = Σ_e N_e / Π_{x ∈ e} p_x                  rows per cell
   *   replication = Σ_e N_e · Π_{x ∉ e} p_x / Σ_e N_e        rows stored per row of a relation
   *
-  * so load · cells = replication · Σ_e N_e. Relations that share a scan are counted each by itself: a row that several
-  * of them send to the same cell is stored there once.
+  * so load · cells = replication · Σ_e N_e. Relations that share a scan are each counted
+  * separately: a row that several of them send to the same cell is stored there once.
   *
-  * @param stored at most so many copies of an input's row are stored: in no more cells than its relations together send it
-  *   to, and than there are; the average over inputs, each as large as its largest relation
+  * @param stored upper bound on the stored copies of an input's row: in no more cells than its
+  *   relations together send it to, and than there are; the average over inputs, each as large as
+  *   its largest relation
   */
 final case class Placement(shares: IndexedSeq[Int], cells: Int, replication: Double, load: Double, stored: Double) {
 
-  /** No row is stored in several cells. */
+  /** Whether no row is stored in several cells. */
   def copiesNothing: Boolean = stored < 1 + 1e-9
 }
 
@@ -47,14 +50,15 @@ object Placement {
     shape.relations.indices.groupBy(shape.relations(_).input).toSeq.sortBy(_._1).map(_._2)
 }
 
-/** Chooses the shares: the vector with at most `maxCells` cells that has the least load, of those that store a row at most
-  * `maxReplication` times, over all its roles.
+/** Chooses the shares: the vector with at most `maxCells` cells that has the least load, of those
+  * that store a row at most `maxReplication` times, over all its roles.
   *
-  * Ties go to the lower replication, then to the larger share of the lowest attribute. One cell is always allowed. An
-  * attribute that occurs only where another one occurs as well gets share 1: what it could divide, the other divides too
-  * (Afrati and Ullman, "Optimizing joins in a map-reduce environment", EDBT 2010, dominance). The rest is searched
-  * exhaustively, cut where even dividing all that is still open by the remaining cells would not reach what is known to be
-  * reachable.
+  * Ties are decided by the lower replication, then by the larger share of the lowest attribute. One
+  * cell is always allowed. An attribute that occurs only where another one occurs as well gets
+  * share 1: what it could divide, the other divides too (Afrati and Ullman, "Optimizing joins in a
+  * map-reduce environment", EDBT 2010, dominance). The rest is searched exhaustively. A branch is
+  * cut if it would not reach a load that is known to be reachable, even if all open attributes were
+  * divided by the remaining cells.
   */
 object Shares {
 
@@ -90,7 +94,7 @@ object Shares {
       maxReplication: Double,
       sizes: IndexedSeq[Double]
   ) {
-    // floating point sums of equal terms may differ in the last bit: what is closer than this is equal
+    // floating point sums of equal terms may differ in the last bit: closer values are equal
     final private[this] val Same = 1e-9
     private[this] val size = sizes.toArray
     private[this] val total = size.sum
@@ -98,7 +102,8 @@ object Shares {
     private[this] val rowsOfInput: Array[Double] = rolesOfInput.map(_.map(size(_)).max)
     private[this] val rows = rowsOfInput.sum
     private[this] val members: Array[Array[Int]] = attributes.map(relationsOf(shape, _).toArray).toArray
-    // the last of `attributes` that a relation has: before that one is chosen, its load can still shrink
+    // the last of `attributes` that a relation has: before that one is chosen, its load can still
+    // shrink
     private[this] val lastOf: Array[Int] = size.indices.map(e => members.lastIndexWhere(_.contains(e))).toArray
 
     private[this] val shares = Array.fill(attributes.size)(1)
@@ -147,7 +152,9 @@ object Shares {
       }
     }
 
-    /** The load once attributes before `i` are chosen, if the others could divide each relation by `left`. */
+    /** The load once attributes before `i` are chosen, if the others could divide each relation by
+      * `left`.
+      */
     private def loadWith(i: Int, left: Int): Double = {
       var sum = 0.0
       var e = 0
@@ -158,7 +165,9 @@ object Shares {
       sum
     }
 
-    /** Copies only grow with further shares; a relation's load shrinks at most by the cells that are left. */
+    /** Whether a branch can still be the best. Copies only grow with further shares; a relation's
+      * load shrinks at most by the cells that are left.
+      */
     private def hopeful(i: Int, cells: Int): Boolean =
       affordable(cells) && loadWith(i, maxCells / cells) <= math.min(load, reachable) * (1 + Same)
 
@@ -178,11 +187,11 @@ object Shares {
       sum
     }
 
-    /** The cells once a share is one more. */
+    /** The number of cells once a share is larger by one. */
     private def grown(cells: Int, share: Int): Long = cells.toLong / share * (share + 1)
 
-    /** A load that some vector has: whatever cannot reach it need not be looked at. Takes the best single step, again and
-      * again.
+    /** A load that some vector reaches, found by taking the best single step repeatedly. Vectors
+      * that cannot reach it are not searched.
       */
     private def greedyLoad(): Double = {
       var cells = 1

@@ -5,15 +5,18 @@ import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
 import io.joinless.spark.placement.{Placement, Shares}
 import io.joinless.spark.spec.{BlockShape, BlockSpec}
 
-/** The shares of a block whose checkpoint is new: the expert's, or the best ones within the confs' bounds.
+/** The shares of a block whose checkpoint is new: the configured ones, or the best ones within the
+  * confs' bounds.
   *
-  * Where no conf says how many cells there may be, it is one for each core: in chains of joins each cell more costs copies of rows, and
-  * each task some 20 ms per batch. Where no row needs copies, as in stars, it is two: results do not spread evenly there, and tasks that
-  * are done early take another cell; not where they are only counted, which costs about the same for every row.
+  * If no conf sets the number of cells, it is one for each core: in chains of joins each further
+  * cell costs copies of rows, and each task some 20 ms per batch. If no row needs copies, as in
+  * stars, it is two for each core: results are skewed there, and tasks that finish early take
+  * another cell. It stays one if results are only counted, which costs about the same for every
+  * row.
   */
 object ChosenShares {
 
-  /** @param cores of the executors; asked for once, and only where nothing else says how many cells there may be */
+  /** @param cores of the executors; evaluated once, and only if no conf sets the number of cells */
   def apply(shape: BlockShape, partitions: Int, cores: => Int, conf: JoinlessConf): BlockSpec = {
     val sizes = conf.expectedRows(shape.relations.map(_.name))
     def best(cells: Long) = Shares.choose(shape, math.min(cells, partitions.toLong).toInt, conf.maxReplication, sizes)
@@ -27,7 +30,9 @@ object ChosenShares {
     BlockSpec(shape, shares)
   }
 
-  /** An attribute goes by its own name, or by any `relation.column` that is equated in it. */
+  /** The configured shares. An attribute is named by its own name, or by any `relation.column` that
+    * is equated in it.
+    */
   private def named(shape: BlockShape, partitions: Int, shares: Map[String, Long]): IndexedSeq[Int] = {
     def refuse(what: String) = throw JoinlessErrors.invalidShares(
       shares.toSeq.sorted.map { case (name, n) => s"$name=$n" }.mkString(","),

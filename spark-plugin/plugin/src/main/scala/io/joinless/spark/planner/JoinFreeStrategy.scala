@@ -32,9 +32,10 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
 
 /** Plans a join block: scans → roles and cells → one exchange → the join-free operator.
   *
-  * Where the checkpoint holds the block, its shares and tree go on, after a comparison that fails before anything is
-  * written; where it is new, the shares are chosen here and hold from then on. Without a running query (explain) the
-  * operator gets no state and cannot run; marks that nothing has compiled are planned to be shown.
+  * If the checkpoint holds the block, its shares and tree are kept, after a comparison that fails
+  * before anything is written. If the checkpoint is new, the shares are chosen here and are fixed
+  * from then on. Without a running query (explain) the operator gets no state and cannot run; marks
+  * that were not compiled are planned only to be shown.
   */
 final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with PlansJoinBlocks {
 
@@ -65,7 +66,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     val watermarks = for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info)
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
       val output = RolesAndCellsExec.newOutput(spec)
-      // of what a query says, each of its operators has the same rows of a stream, and those of its other operators are never late
+      // all operators of a query see the same rows of a stream; rows of its other operators are
+      // never late
       val late =
         if (!join.deltas) watermarks
         else if (isOfQuery(scan)) None
@@ -87,7 +89,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     )
   }
 
-  /** A projection that gives columns other names, and nothing else: the operator gives them. */
+  /** Whether a projection only renames columns: then the operator outputs the names itself. */
   private def onlyNames(list: Seq[NamedExpression], child: LogicalPlan): Boolean =
     list.size == child.output.size && list.zip(child.output).forall {
       case (Alias(a: Attribute, _), b) => a.exprId == b.exprId
@@ -96,7 +98,9 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
 
   private def hasState(plan: LogicalPlan): Boolean = plan.isInstanceOf[Groups] || plan.isInstanceOf[JoinFreeJoin]
 
-  /** Whether rows come from other operators of the same query whose changes, or final rows, are asked; a stream may be another such query. */
+  /** Whether rows are output of other operators of the same query whose changes, or final rows, are
+    * requested; a stream may be another such query.
+    */
   private def isOfQuery(plan: LogicalPlan): Boolean = plan match {
     case join: JoinFreeJoin => join.deltas
     case _: DeltaRows => false
@@ -119,7 +123,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     )
   }
 
-  /** The shares of every batch of a run are those of its first one. */
+  /** The block with its shares. The shares of every batch of a run are those of its first one. */
   private def completed(planned: BlockShape, drawn: StateInfo): BlockSpec = {
     val spec = StreamContext.recorded(session, planned.id) match {
       case Some(recorded) => continued(recorded, planned, drawn)

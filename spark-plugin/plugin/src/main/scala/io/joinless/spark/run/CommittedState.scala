@@ -8,10 +8,12 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.CheckpointLogs
 import org.apache.spark.sql.types.StructType
 
-/** What a checkpoint holds of ours as of one committed batch, read from outside while its query may be running. Nothing is written. */
+/** The state of ours in a checkpoint as of one committed batch, read from outside while its query
+  * may be running. Nothing is written.
+  */
 final class CommittedState private (logs: CheckpointLogs, val checkpoint: String, val batch: Long) {
 
-  /** Our join blocks and groups, and whether something else has state. */
+  /** Our join blocks and groups, and whether other operators have state. */
   lazy val operators: OperatorMetadata.Found = OperatorMetadata.read(logs.session, logs.state, batch)
 
   /** The logs of a block's cells. */

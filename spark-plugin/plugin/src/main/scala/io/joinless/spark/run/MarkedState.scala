@@ -8,12 +8,12 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
 
-/** Whether a checkpoint holds state of ours, as far as file names and texts tell: for a Spark whose own readers of state are not
-  * to be relied upon. Public API only.
+/** Whether a checkpoint holds state of ours, by file names and texts alone: for a Spark whose own
+  * readers of state may not work. Public API only.
   */
 object MarkedState {
 
-  /** What is looked at of a file. */
+  /** The greatest number of bytes that are read of a file. */
   final private val MaxBytes = 64 << 20
 
   private val ourOperator = s""""operatorName":"${StateFormat.OperatorName}""""

@@ -11,17 +11,17 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, OperatorRecord}
 
-/** Which stateful operators a checkpoint holds, by the metadata that Spark keeps for each of them in
+/** The stateful operators of a checkpoint, by the metadata that Spark keeps for each of them in
   * `state/<operator>/_metadata`. Nothing is written.
   *
-  *   - Metadata of version 2 with one of our operator names carries a block's spec, or the shape of groups; all else are Spark's
-  *     operators.
-  *   - Metadata is written once, so what a batch wrote that then failed is in force too, batch 0 included; that of some operators may be
-  *     missing then.
-  *   - A folder without metadata belongs to a Spark that wrote none; or, in batch 0, to an attempt that failed before it
-  *     wrote any, which leaves no state behind.
-  *   - Version 2 metadata that cannot be read and names no other operator, or is gone while its schema files are there, may
-  *     be ours: an error.
+  *   - Metadata of version 2 with one of our operator names has a block's spec, or the shape of
+  *     groups; all other operators are Spark's.
+  *   - Metadata is written once, so metadata written by a batch that then failed is in force too,
+  *     batch 0 included; that of some operators may be missing then.
+  *   - A folder without metadata belongs to a Spark that wrote none; or, in batch 0, to an attempt
+  *     that failed before it wrote any, which leaves no state behind.
+  *   - Version 2 metadata that cannot be read and names no other operator, or that is missing
+  *     although its schema files exist, may be ours: an error.
   */
 private[spark] object OperatorMetadata {
 
@@ -50,8 +50,8 @@ private[spark] object OperatorMetadata {
     )
   }
 
-  /** As `read`, for the batch that a query on this checkpoint plans first: the last one that was begun, or the one after it where
-    * that is committed.
+  /** As `read`, for the batch that a query on this checkpoint plans first: the last one that was
+    * begun, or the one after it if that is committed.
     */
   def ofNextBatch(session: SparkSession, checkpoint: String): Found = {
     val folder = new CheckpointFolder(session, new Path(checkpoint))
@@ -62,7 +62,9 @@ private[spark] object OperatorMetadata {
 
   private val OurNames = Set(StateFormat.OperatorName, GroupFormat.OperatorName)
 
-  /** No metadata of an operator is as large; more is not read into memory. */
+  /** The greatest size of metadata that is read into memory. No metadata of an operator is as
+    * large.
+    */
   final private val MaxBytes = 64 << 20
 
   sealed trait Operator
@@ -72,7 +74,7 @@ private[spark] object OperatorMetadata {
   case object Stateless extends Operator
 }
 
-/** @param begun the last batch in the offset log: Spark's reader takes none beyond it */
+/** @param begun the last batch in the offset log: Spark's reader accepts none beyond it */
 final private class OperatorMetadata(session: SparkSession, state: Path, batch: Long, begun: Long) {
   import OperatorMetadata._
 
@@ -91,7 +93,9 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
     else Sparks
   }
 
-  /** The metadata files of version 2 up to the batch, ascending, each with its size: a name is the batch that wrote it. */
+  /** The metadata files of version 2 up to the batch, ascending, each with its size: a name is the
+    * batch that wrote it.
+    */
   private def written(operator: Path): Seq[(String, Long)] =
     files.sizes(OperatorRecord.folder(operator))
       .filter { case (name, _) => Try(name.toLong).toOption.exists(_ <= batch) }
@@ -121,7 +125,9 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
     }
   }
 
-  /** Whether the text of the metadata, cut or garbled as it may be, still says that the operator is one of Spark's. */
+  /** Whether the text of the metadata, even if it is truncated or corrupt, names the operator as
+    * one of Spark's.
+    */
   private def namesAnother(operator: Path, newest: String): Boolean = Try {
     val text = new String(files.read(new Path(OperatorRecord.folder(operator), newest), MaxBytes), UTF_8)
     "\"operatorName\":\"([^\"]+)\"".r.findFirstMatchIn(text).exists(name => !OperatorMetadata.OurNames(name.group(1)))

@@ -2,15 +2,15 @@ package io.joinless.spark.run
 
 import io.joinless.spark.spec.{BlockShape, NodeId}
 
-/** Whether a plan has the join blocks that were decided before, by their ids: no more and no fewer. What is inside them is for
-  * [[SpecComparison]].
+/** Compares the join blocks of a plan, by their ids, with those that were decided before: there may
+  * be no more and no fewer. [[SpecComparison]] compares the contents of blocks.
   *
-  * While the first batch is not done, a stop may have left the metadata of some operators only: what is there is in force, and the rest
-  * is written by the next attempt.
+  * While the first batch is not done, a stop may have left the metadata of some operators only:
+  * existing metadata is in force, and the rest is written by the next attempt.
   */
 object RecordedBlocks {
 
-  /** What differs, in a sentence.
+  /** The difference, as a sentence.
     *
     * @param some the first batch is not done: there may be more than was decided
     */

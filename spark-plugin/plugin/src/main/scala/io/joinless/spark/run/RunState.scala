@@ -2,7 +2,8 @@ package io.joinless.spark.run
 
 import io.joinless.spark.spec.{BlockShape, GroupShape, NodeId}
 
-/** What a rule must know of the streaming run it plans for. A value: rules read no state themselves. */
+/** The state of the streaming run that a rule plans for. A value: rules read no state themselves.
+  */
 sealed trait RunState {
 
   /** The blocks that are ours already. */
@@ -11,7 +12,7 @@ sealed trait RunState {
 
 object RunState {
 
-  /** No streaming query is running: the plan is only looked at (explain). */
+  /** No streaming query is running: the plan is only explained. */
   case object NoQuery extends RunState
 
   /** The first batch of a query whose checkpoint holds no state. */

@@ -7,10 +7,10 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder}
 
-/** Which places of a query share a source, as its checkpoint records it in `joinless/sources`.
+/** The record of which scans of a query share a source, in its checkpoint's `joinless/sources`.
   *
-  * One line of format version 1: `v1`, then for each place where the query reads a stream the number of its source. Without the
-  * file every place has a source of its own.
+  * One line of format version 1: `v1`, then for each scan of a stream in the query the number of
+  * its source. Without the file every scan has a source of its own.
   */
 final class SourcesRecord(session: SparkSession, checkpoint: String) {
   private val path = new Path(checkpoint, "joinless/sources")
@@ -46,6 +46,6 @@ final class SourcesRecord(session: SparkSession, checkpoint: String) {
 
 object SourcesRecord {
 
-  /** More than any query has places. */
+  /** The greatest size of the file. No query has as many scans. */
   final private val MaxBytes = 1 << 20
 }

@@ -9,15 +9,15 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.joinless.{RunningBatch, SparkMembers}
 
-/** What was decided for the run of the query whose batch the calling thread plans.
+/** The decisions for the run of the query whose batch the calling thread plans.
   *
-  * What a checkpoint records is read once per run; from then on, and after the first planned batch of a new query, the answer
-  * is frozen.
+  * The records of a checkpoint are read once per run; from then on, and after the first planned
+  * batch of a new query, the answer is frozen.
   */
 object StreamContext {
 
-  /** What is known of a run: `recorded` by its checkpoint, `blocks` once the first batch was planned, `placed` once their cells
-    * were chosen.
+  /** The known state of a run: `recorded` by its checkpoint, `blocks` once the first batch was
+    * planned, `placed` once their cells were chosen.
     */
   final private class Run(
       val recorded: Map[NodeId, Recorded],
@@ -26,7 +26,7 @@ object StreamContext {
       val first: Boolean
   ) {
 
-    /** Not all of it may be recorded: the first batch was begun and is not done. */
+    /** The record may be incomplete: the first batch was begun and is not done. */
     @volatile var some: Boolean = first && (recorded.nonEmpty || groups.nonEmpty || sparkOperators)
 
     @volatile var placed: Map[NodeId, BlockSpec] = Map.empty
@@ -39,18 +39,19 @@ object StreamContext {
   private val runs = new ConcurrentHashMap[UUID, Run]
   private val inspected = ThreadLocal.withInitial[Option[Look]](() => None)
 
-  /** A plan that is only looked at: what rules are told of its run, and of which query. */
+  /** A plan that is only explained: the run state that rules see, and the query. */
   final private case class Look(as: RunState, query: Option[LogicalPlan])
 
-  /** The batch that is being planned on this thread, if there is one and it is not only looked at. */
+  /** The batch that is being planned on this thread, if there is one and it is not only explained.
+    */
   def current(session: SparkSession): Option[RunningBatch] =
     if (inspected.get.isEmpty) RunningBatch.of(session) else None
 
-  /** Runs `body`, which plans something only to look at it: for it there is no running batch. It may be called inside Spark's
-    * analyzer, which forbids transformations otherwise, since they would visit what is resolved again and again (it says so
-    * in its test mode only).
+  /** Runs `body`, which plans something only to inspect it: `body` sees no running batch. It may be
+    * called inside Spark's analyzer, which forbids transformations otherwise, since they would
+    * visit resolved nodes again and again (it says so in its test mode only).
     *
-    * @param as what rules are told of the run
+    * @param as the run state that rules see
     * @param query the analyzed query whose plan it is
     */
   def inspecting[A](body: => A, as: RunState = RunState.NoQuery, query: Option[LogicalPlan] = None): A = {
@@ -60,18 +61,20 @@ object StreamContext {
     finally inspected.set(outer)
   }
 
-  /** What was decided for the running query: see [[RunState]]. */
+  /** The decisions for the running query: see [[RunState]]. */
   def runState(session: SparkSession): RunState = current(session) match {
     case None => inspected.get.fold[RunState](RunState.NoQuery)(_.as)
     case Some(batch) => stateOf(runOf(session, batch))
   }
 
-  /** The same for a query that is about to start with a checkpoint, by what that holds. */
+  /** The same for a query that is about to start with a checkpoint, by the content of the
+    * checkpoint.
+    */
   def stateAt(session: SparkSession, checkpoint: String): RunState =
     if (SparkMembers.missing.isDefined) RunState.NoQuery
     else stateOf(begun(OperatorMetadata.ofNextBatch(session, checkpoint)))
 
-  /** The analyzed query whose plan is at hand, with its streams and what users said of them. */
+  /** The analyzed query whose plan is being planned, with its streams and its users' marks. */
   def query(session: SparkSession): Option[LogicalPlan] =
     inspected.get.fold(current(session).map(_.analyzed))(_.query)
 
@@ -83,8 +86,8 @@ object StreamContext {
       run.some
     ))
 
-  /** Takes down which blocks of a batch are ours. Of a new query this is what holds from now on; otherwise they must be the
-    * recorded ones.
+  /** Records which blocks of a batch are ours. For a new query these are fixed from now on;
+    * otherwise they must be the recorded ones.
     */
   def decide(session: SparkSession, blocks: Map[NodeId, BlockShape]): Unit = current(session).foreach { batch =>
     val run = runOf(session, batch)
@@ -101,7 +104,7 @@ object StreamContext {
     }
   }
 
-  /** What the checkpoint holds of a block of the running query. */
+  /** The checkpoint's record of a block of the running query. */
   def recorded(session: SparkSession, id: NodeId): Option[Recorded] =
     current(session).flatMap(runOf(session, _).recorded.get(id))
 
@@ -109,14 +112,16 @@ object StreamContext {
   def completed(session: SparkSession, id: NodeId): Option[BlockSpec] =
     current(session).flatMap(runOf(session, _).placed.get(id))
 
-  /** Takes down a block's spec with the shares that were chosen; later batches of the run get it back. */
+  /** Records a block's spec with the chosen shares; later batches of the run reuse it. */
   def complete(session: SparkSession, spec: BlockSpec): Unit = current(session).foreach { batch =>
     val run = runOf(session, batch)
     run.placed += spec.id -> spec
     run.blocks = Some(run.blocks.getOrElse(Map.empty) + (spec.id -> spec.shape))
   }
 
-  /** Refuses groups of the running query that are not those which its checkpoint holds of that operator. */
+  /** Refuses groups of the running query that differ from those of the same operator in its
+    * checkpoint.
+    */
   def checkGroups(session: SparkSession, operator: Long, now: GroupShape): Unit = current(session).foreach { batch =>
     val run = runOf(session, batch)
     def refuse(what: String) = throw JoinlessErrors.stateMismatch(Mismatch.Query, batch.checkpoint, what)
@@ -128,7 +133,7 @@ object StreamContext {
     }
   }
 
-  /** Where the checkpoint of the running query is, for errors. */
+  /** The location of the running query's checkpoint, for errors. */
   def checkpoint(session: SparkSession): String = current(session).fold("of the query")(_.checkpoint)
 
   private def runOf(session: SparkSession, batch: RunningBatch): Run =

@@ -11,11 +11,13 @@ import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.{CellId, CellState, ChangeLogReader, CommittedStores, StateVersion, ViewTreeCache}
 import org.apache.spark.{TaskContext, TaskKilledException}
 
-/** The view tree of one cell, or its sums, for one reader, rebuilt from the cell's log, and the memory it takes.
+/** The view tree of one cell, or its sums, for one reader, rebuilt from the cell's log, and the
+  * memory it takes.
   *
-  * All trees of an executor share one bound ([[ViewTreeCache]]): where it is reached, idle trees go, and a tree that is
-  * larger by itself is the error JOINLESS_STATE_TOO_LARGE. The tree is the reader's own; a running query's are not touched.
-  * The store is open only while the log is read.
+  * All trees of an executor share one bound ([[ViewTreeCache]]): if it is reached, idle trees are
+  * dropped, and a tree that is larger by itself is the error JOINLESS_STATE_TOO_LARGE. The tree is
+  * the reader's own; a running query's are not touched. The store is open only while the log is
+  * read.
   */
 final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, cell: Int, cacheMaxBytes: Long)
     extends AutoCloseable {
@@ -26,7 +28,7 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
     StateVersion(reading, stores.batch + 1, None)
   )
 
-  /** @param keep of a row's roles, those that count */
+  /** @param keep the roles of a row that are read */
   def rebuilt(keep: ChangeLogReader.Keep): ViewTree =
     // rows are enumerated here, also where their query counts them only
     restored(spec.shaped(_.copy(reduction = None)), keep).tree

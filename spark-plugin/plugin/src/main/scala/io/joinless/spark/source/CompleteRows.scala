@@ -10,10 +10,12 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, C
 import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Expand, Filter, Generate, LogicalPlan, Project, Union}
 
-/** All rows of which a compiled query tells the changes, from the state of one committed batch: the same plan without weights, in which
-  * reads of the state stand in the places of what keeps it. Nothing below such a read is needed.
+/** The complete result of a compiled query, from the state of one committed batch. It is the plan
+  * of the query's changes without weights, in which reads of the state replace the stateful
+  * operators. Nothing below such a read is needed.
   *
-  * @param operator number of the join's stateful operator; needed only where the query fits several joins of the checkpoint
+  * @param operator number of the join's stateful operator; needed only if the query fits several
+  *   joins of the checkpoint
   */
 final private class CompleteRows(changes: LogicalPlan, state: CommittedState, operator: Option[Long]) {
   private val joins = changes.collect { case join: JoinFreeJoin => join }
@@ -50,7 +52,9 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     snapshot.complete
   }
 
-  /** The groups of counted results, by Spark's own operator over what the results add up to; None where a function must see each of them. */
+  /** The groups of counted results, by Spark's own operator over the sums of the results; None if a
+    * function needs each result.
+    */
   private def counted(groups: Groups): Option[LogicalPlan] = {
     def increments(changes: LogicalPlan): Option[LogicalPlan] = changes match {
       case Project(list, child) => increments(child).map(Project(list, _))
@@ -84,7 +88,9 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     atPlace.orElse(Option.when(same.size == 1)(same.head))
   }
 
-  /** The groups of all rows, by Spark's own operator. Where results are added up there are no rows of the join to group. */
+  /** The groups of all rows, by Spark's own operator. If results are added up, there are no rows of
+    * the join to group.
+    */
   private def grouped(groups: Groups): LogicalPlan = {
     if (groups.functions.exists(_.sum.isDefined)) throw JoinlessErrors.stateMismatch(
       Mismatch.Query,
@@ -94,7 +100,9 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     aggregate(groups, complete(groups.child))(_ => None)
   }
 
-  /** @param increments what a function is over rows that stand for several results; None where it is the same */
+  /** @param increments the form of a function over rows that stand for several results; None if it
+    *   is the same
+    */
   private def aggregate(
       groups: Groups,
       rows: LogicalPlan
@@ -115,7 +123,9 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     Aggregate(keys, selected, rows)
   }
 
-  /** Refuses a query that asks for fewer rows than are stored, where what is stored does not say which. */
+  /** Refuses a query with further conditions on rows, if the stored columns do not decide these
+    * conditions.
+    */
   private def checkFilters(recorded: BlockShape, join: JoinFreeJoin): Unit =
     for {
       (was, is) <- recorded.origins.zip(join.shape.origins)
@@ -136,8 +146,8 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
   private def columns(join: JoinFreeJoin, relation: Int): Int =
     join.shape.inputs(join.shape.relations(relation).input).columns.size
 
-  /** What the query asks of single rows, as far as it can be seen of what is stored. Where rows can be deleted, the query asks what the
-    * running one does.
+  /** The query's conditions on single rows, as far as the stored columns decide them. If rows can
+    * be deleted, the query has the conditions of the running one.
     */
   private def conditions(join: JoinFreeJoin): Seq[RelationFilter] =
     if (join.shape.rowsLeave) Nil

@@ -22,14 +22,16 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /** The complete result of a streaming query as of a committed batch, given the query itself.
   *
-  * The query is compiled as for its changes. Groups of the same rows in the checkpoint are read from their stores. Elsewhere a block
-  * must be one that the checkpoint holds, and in its place comes the enumeration of its state. What the query makes of these (projections,
-  * conditions, an order, a limit) stays above. The result is a batch DataFrame; nothing is read before an action.
+  * The query is compiled as for its changes. Groups of the same rows in the checkpoint are read
+  * from their stores. Elsewhere a block must be one that the checkpoint holds, and is replaced by
+  * the enumeration of its state. The operators above (projections, conditions, an order, a limit)
+  * are kept. The result is a batch DataFrame; nothing is read before an action.
   */
 object FullResult {
 
   /** @param batch the last committed one, if None
-    * @param operator number of the join's stateful operator; needed only where the query fits several joins of the checkpoint
+    * @param operator number of the join's stateful operator; needed only if the query fits several
+    *   joins of the checkpoint
     */
   def apply(df: DataFrame, checkpoint: String, batch: Option[Long], operator: Option[Long] = None): DataFrame = {
     val session = df.sparkSession
@@ -42,10 +44,12 @@ object FullResult {
   }
 }
 
-/** @param committed what the checkpoint holds; asked when the query was compiled */
+/** @param committed the content of the checkpoint; evaluated when the query was compiled */
 final private class FullResult(session: SparkSession, committed: => CommittedState, operator: Option[Long]) {
 
-  /** What puts the rows in an order, or cuts them, is done to the batch result; unless the running query does it. */
+  /** The plan of the result. Sorts and limits are applied to the batch result, unless the running
+    * query does it.
+    */
   def full(plan: LogicalPlan): LogicalPlan = plan match {
     case _: GlobalLimit | _: Offset => kept(plan).fold(above(plan))(enumerated)
     case _: Sort | _: LocalLimit | _: SubqueryAlias | Project(_, _: Sort) => above(plan)
@@ -61,7 +65,7 @@ final private class FullResult(session: SparkSession, committed: => CommittedSta
       Some(committed.operators.ours.map(_.spec.shape))
     )
 
-  /** The query compiled, where the checkpoint holds its first rows. */
+  /** The compiled query, if the checkpoint holds its first rows. */
   private def kept(query: LogicalPlan): Option[LogicalPlan] = compiled(query).toOption.filter { plan =>
     plan.collect { case groups: Groups => groups.shape }.forall { shape =>
       committed.operators.groups.exists(before => GroupFormat.difference(before.shape, shape).isEmpty)

@@ -12,10 +12,12 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.joinless.CellBlocks
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** All groups of a GROUP BY as of one committed batch, as its state stores hold them: the grouping columns, then the values of the
-  * functions. They are those that the running query told, sums to the last bit.
+/** All groups of a GROUP BY as of one committed batch, as its state stores hold them: the grouping
+  * columns, then the values of the functions. They equal the groups that the running query emitted,
+  * sums to the last bit.
   *
-  * One Spark partition per store. Nothing else is in memory than the group at hand; nothing below the groups is read.
+  * One Spark partition per store. Only the current group is in memory; nothing below the groups is
+  * read.
   */
 final private case class GroupsTable(
     checkpoint: String,
@@ -45,7 +47,8 @@ final private case class GroupsTable(
 
 private object GroupsTable {
 
-  /** The groups that a query keeps, as a plan with the attributes of `groups` but for the weight. */
+  /** The groups that a query keeps, as a plan with the attributes of `groups` but for the weight.
+    */
   def relation(state: CommittedState, recorded: RecordedGroups, groups: Groups): LogicalPlan = {
     val output = groups.output.init
     val names = ResultTable.distinct(output.map(_.name).toIndexedSeq)

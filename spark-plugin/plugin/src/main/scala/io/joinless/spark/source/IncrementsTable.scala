@@ -12,13 +12,14 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.types.StructType
 
-/** What the results of a counted block add up to as of one committed batch, without enumerating them: the columns that they show, sums,
-  * and how many results there are. A row may come several times, its numbers are to be added up.
+/** The sums of a counted block's results as of one committed batch, without enumerating the
+  * results: the projected columns, sums, and the number of results. A row may occur several times;
+  * its numbers are to be added up.
   *
   * One Spark partition per cell, whose sums are rebuilt from its log.
   *
-  * @param spec the snapshot's, with the residuals that hold now
-  * @param conditions which rows of single relations take part
+  * @param spec the snapshot's, with the current residuals
+  * @param conditions the conditions on rows of single relations
   */
 final private case class IncrementsTable(
     snapshot: Snapshot,
@@ -42,7 +43,9 @@ final private case class IncrementsTable(
 
 private object IncrementsTable {
 
-  /** The block of a compiled query, which the snapshot's fits, as a plan with the columns of `join`. */
+  /** The block of a compiled query, which the snapshot's fits, as a plan with the columns of
+    * `join`.
+    */
   def relation(snapshot: Snapshot, join: JoinFreeJoin, conditions: Seq[RelationFilter]): LogicalPlan = {
     val spec = SpecComparison.continued(snapshot.spec, join.shape)
     val names = ResultTable.distinct(join.output.map(_.name).toIndexedSeq)
@@ -65,7 +68,7 @@ final private case class IncrementsReaderFactory(
   override protected def reader(cell: Int): PartitionReader[InternalRow] = new IncrementsReader(this, cell)
 }
 
-/** What the results of one cell add up to. The same row object each time. */
+/** The sums of one cell's results. The same row object each time. */
 final private class IncrementsReader(scan: IncrementsReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
   private[this] val tree = new CellTree(scan.spec, scan.stores, cell, scan.cacheMaxBytes)
   private[this] var results: RestoredResults = _

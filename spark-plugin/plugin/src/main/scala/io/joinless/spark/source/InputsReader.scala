@@ -26,8 +26,9 @@ final private[source] case class InputsReaderFactory(
 
 /** The stored rows of one cell, but those that an earlier cell holds too.
   *
-  * Rows of append-only inputs come straight from the log, block by block. Of a changelog's rows the log holds several
-  * counts, of which the latest is so: they come from the rebuilt view tree, behind the others.
+  * Rows of append-only inputs are read straight from the log, block by block. For a row of a
+  * changelog the log holds several counts, of which the latest is valid: these rows are read from
+  * the rebuilt view tree, after the others.
   */
 final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
   private[this] val spec = scan.spec
@@ -101,7 +102,7 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
     spec.relations.indices.iterator.filter(r => (roles >>> r & 1L) != 0L)
 }
 
-/** Rows of one relation as they are shown. The same object each time. */
+/** Rows of one relation as output rows. The same object each time. */
 final private[source] class StoredRow(scan: InputsReaderFactory, relation: Int) {
   private[this] val name = UTF8String.fromString(scan.spec.relations(relation).name)
   private[this] val struct = StoredRow.struct(scan.spec, relation)

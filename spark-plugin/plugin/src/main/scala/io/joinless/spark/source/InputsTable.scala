@@ -5,14 +5,16 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
-/** The rows that a block stores, one by one: what its relations are joined from.
+/** The rows that a block stores, one by one: the inputs of its relations.
   *
-  *   - `relation STRING`: the role that a row plays; a row with several roles comes once for each;
-  *   - `count BIGINT`: 1 for a row of an append-only input (equal rows come one by one), the multiplicity for one of a
-  *     changelog, negative where deletes came before their inserts;
-  *   - `row`: the stored columns, only those that the join needs: a STRUCT where one relation is asked for, else JSON.
+  *   - `relation STRING`: the role of a row; a row with several roles is returned once for each;
+  *   - `count BIGINT`: 1 for a row of an append-only input (equal rows are returned one by one),
+  *     the multiplicity for one of a changelog, negative if deletes came before their inserts;
+  *   - `row`: the stored columns, only those that the join needs: a STRUCT if one relation is
+  *     requested, else JSON.
   *
-  * Rows with a NULL in a key that NULL never joins are not stored. A row that lies in several cells comes once.
+  * Rows with a NULL in a key that NULL never joins are not stored. A row that is stored in several
+  * cells is returned once.
   */
 final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends WholeTable {
   import snapshot.spec

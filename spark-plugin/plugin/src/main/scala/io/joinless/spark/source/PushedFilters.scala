@@ -4,8 +4,9 @@ import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.ChangeLogReader
 import org.apache.spark.sql.catalyst.expressions.{And, BasePredicate, Expression, Predicate, UnsafeRow}
 
-/** The pushed-down conditions on single relations, checked while the log is read: of a stored row's roles, keeps those whose
-  * conditions are true. The row is in the layout of the roles' input. Not thread safe.
+/** The pushed-down conditions on single relations, checked while the log is read: of a stored row's
+  * roles, keeps those whose conditions are true. The row is in the layout of the roles' input. Not
+  * thread safe.
   */
 final private class PushedFilters(spec: BlockSpec, conditions: Seq[RelationFilter]) extends ChangeLogReader.Keep {
   private[this] val ofRelation: Array[BasePredicate] = spec.relations.indices.map { r =>

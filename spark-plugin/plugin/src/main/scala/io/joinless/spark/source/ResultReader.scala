@@ -9,17 +9,19 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{And, BoundReference, Predicate, UnsafeProjection}
 import org.apache.spark.sql.connector.read.PartitionReader
 
-/** The result rows of one cell: its view tree is rebuilt from the log, then enumerated row by row, on demand.
+/** The result rows of one cell: its view tree is rebuilt from the log, then enumerated row by row,
+  * on demand.
   *
-  * Memory is that of the tree ([[CellTree]]); it is given back by `close`. Cost: the log once, then constant delay between rows but for those that
-  * `residuals` and `filters` reject. The same row object is handed out every time.
+  * Memory is that of the tree ([[CellTree]]); it is released by `close`. Cost: the log once, then
+  * constant delay between rows but for those that `residuals` and `filters` reject. The same row
+  * object is returned every time.
   */
 final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
   private[this] val spec = scan.spec
   private[this] val tree = new CellTree(spec, scan.stores, cell, scan.cacheMaxBytes)
   private[this] var results: Results = _
   private[this] var current: InternalRow = _
-  private[this] var copies = 0L // of the current row, still to be handed out
+  private[this] var copies = 0L // of the current row, still to be returned
 
   private def kept: ChangeLogReader.Keep =
     if (scan.taken.isEmpty) ChangeLogReader.All else new PushedFilters(spec, scan.taken)
@@ -55,7 +57,7 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
     }
     private[this] val project = Option.unless(isPlain)(UnsafeProjection.create(scan.values))
 
-    /** The next row that passes; null behind the last one. */
+    /** Returns the next row that passes; null after the last one. */
     def next(): InternalRow = {
       while (enumeration.next()) {
         val row = output.update(enumeration)

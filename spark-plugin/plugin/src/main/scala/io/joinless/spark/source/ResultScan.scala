@@ -15,8 +15,9 @@ import org.apache.spark.sql.types.{StructField, StructType}
 /** A condition on the rows of one relation, over its stored columns by position. */
 final case class RelationFilter(relation: Int, condition: Expression, sql: String)
 
-/** Chooses what is read of a [[ResultTable]]: the needed columns, and conditions on single relations, which are checked
-  * while the view tree is rebuilt, so that semi-join reduction makes all other relations small as well.
+/** Chooses what is read of a [[ResultTable]]: the needed columns, and conditions on single
+  * relations, which are checked while the view tree is rebuilt, so that semi-join reduction makes
+  * all other relations small as well.
   */
 final private class ResultScanBuilder(table: ResultTable)
     extends ScanBuilder with SupportsPushDownRequiredColumns with CatalystPushDown {
@@ -27,7 +28,9 @@ final private class ResultScanBuilder(table: ResultTable)
   override def pruneColumns(required: StructType): Unit =
     columns = required.fieldNames.toSeq.map(name => table.names.indexOf(name))
 
-  /** A scan meets rows that are part of no result: a condition that can fail would fail on one of those. */
+  /** Whether the scan takes a condition. A scan reads rows that are part of no result, and a
+    * condition that can fail would fail on one of them.
+    */
   override protected def take(condition: Expression): Boolean = {
     val spec = table.spec
     val value = condition.transform { case a: Attribute => table.values(table.names.indexOf(a.name)) }
@@ -82,7 +85,9 @@ final case class ResultScan(table: ResultTable, columns: Seq[Int], taken: Seq[Re
   }
 }
 
-/** What a task needs to enumerate a cell; all expressions by position, `values` and `filters` over `spec.output`. */
+/** The data that a task needs to enumerate a cell; all expressions by position, `values` and
+  * `filters` over `spec.output`.
+  */
 final private case class ResultReaderFactory(
     spec: BlockSpec,
     residuals: Seq[Expression],

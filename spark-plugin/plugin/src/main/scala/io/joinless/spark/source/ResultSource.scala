@@ -15,16 +15,18 @@ import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** `spark.read.format("joinless")`: the complete current result of a join, read from its checkpoint.
+/** `spark.read.format("joinless")`: the complete current result of a join, read from its
+  * checkpoint.
   *
   * Options:
-  *   - `checkpointLocation` (or the path given to `load`): the streaming query's checkpoint, running or not;
+  *   - `checkpointLocation` (or the path given to `load`): the streaming query's checkpoint,
+  *     running or not;
   *   - `batchId`: an older committed batch instead of the last one;
-  *   - `operator`: the number of the join's stateful operator, where the query has several joins;
-  *   - `inputs`: instead of the result, the rows that are stored of all relations (`true`), or of the one that is named
-  *     ([[InputsTable]]).
+  *   - `operator`: the number of the join's stateful operator, if the query has several joins;
+  *   - `inputs`: instead of the result, the rows that are stored of all relations (`true`), or of
+  *     the one that is named ([[InputsTable]]).
   *
-  * The batch is chosen by `load()`; each action on the DataFrame then shows that batch.
+  * `load()` chooses the batch; each action on the DataFrame then reads that batch.
   */
 final class ResultSource extends TableProvider with DataSourceRegister with ReadOnlyFormat {
   import ResultSource._
@@ -46,14 +48,14 @@ final class ResultSource extends TableProvider with DataSourceRegister with Read
     if (asked == shown) opened else new OtherColumns(schema, shown)
   }
 
-  /** A schema that the user gives, or that of rows which are to be written, reaches `getTable`. */
+  /** True: `getTable` gets a schema that the user gives, or the schema of rows to be written. */
   override def supportsExternalMetadata(): Boolean = true
 
   override protected def notStream: Throwable = JoinlessErrors.format("STREAM")
 
   override protected def notSink: Throwable = JoinlessErrors.format("SINK")
 
-  /** Both calls of one `load()` see the same batch. */
+  /** The table of one `load()`, whose two calls read the same batch. */
   private def table(options: CaseInsensitiveStringMap): Table = synchronized {
     loaded match {
       case Some((same, table)) if same == options.asCaseSensitiveMap => table
@@ -91,7 +93,9 @@ final class ResultSource extends TableProvider with DataSourceRegister with Read
   }
 }
 
-/** What a result is not: a table of these columns. Whoever writes is told that nothing can be written. */
+/** A table of columns that the result does not have. Reading it fails; a write is refused because
+  * nothing can be written.
+  */
 final private class OtherColumns(asked: StructType, shown: String) extends SupportsRead {
 
   override def name: String = "joinless"

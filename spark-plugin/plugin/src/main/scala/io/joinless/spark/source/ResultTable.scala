@@ -18,9 +18,10 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The complete result of a join block in a snapshot, as a table.
   *
-  * `spec` is the snapshot's, with the residuals that hold now; `residuals(j)` is over `spec.residuals(j).columns`,
-  * `values` and `filters` are over `spec.output`, all by position. `conditions` say which rows of single relations take part.
-  * `names` are distinct, whatever their case.
+  * `spec` is the snapshot's, with the current residuals. `residuals(j)` is over
+  * `spec.residuals(j).columns`, `values` and `filters` are over `spec.output`, all by position.
+  * `conditions` are conditions on the rows of single relations. `names` are distinct, whatever
+  * their case.
   */
 final case class ResultTable(
     snapshot: Snapshot,
@@ -44,8 +45,8 @@ final case class ResultTable(
 
 object ResultTable {
 
-  /** The result as the checkpoint alone describes it. Where the release that wrote it recorded no names, columns are
-    * called `relation.column`.
+  /** The result as the checkpoint alone describes it. If the release that wrote it recorded no
+    * names, columns are called `relation.column`.
     */
   def recorded(session: SparkSession, snapshot: Snapshot): ResultTable = {
     val spec = snapshot.spec
@@ -66,11 +67,12 @@ object ResultTable {
     }
   }
 
-  /** The result of a block that a query was compiled to, as a plan with the given attributes, one per column of
-    * `planned.output`. The query must be able to go on with the recorded block; its residuals are the ones that hold.
+  /** The result of a block that a query was compiled to, as a plan with the given attributes, one
+    * per column of `planned.output`. The query must be able to continue the recorded block; its
+    * residuals are the ones that are evaluated.
     *
     * @param residuals over `planned.residuals(j).columns` by position
-    * @param conditions which rows of single relations take part
+    * @param conditions conditions on the rows of single relations
     */
   def relation(
       snapshot: Snapshot,
@@ -95,14 +97,14 @@ object ResultTable {
   def typeOf(spec: BlockSpec, column: ColumnRef): DataType =
     spec.inputs(spec.relations(column.relation).input).columns(column.ordinal).dataType
 
-  /** The same names, with a number where one comes again in any case. */
+  /** The same names, with a number appended to a name that occurs before in any case. */
   def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
     names.foldLeft(IndexedSeq.empty[String]) { (taken, name) =>
       def isFree(candidate: String) = !taken.exists(_.equalsIgnoreCase(candidate))
       taken :+ Iterator.single(name).concat(Iterator.from(2).map(n => s"${name}_$n")).filter(isFree).next()
     }
 
-  /** Reads back what was recorded as text. */
+  /** Parses the recorded texts. */
   final private class Recorded(session: SparkSession, snapshot: Snapshot, result: ResultSpec) {
     private val spec = snapshot.spec
 

@@ -8,11 +8,12 @@ import org.apache.spark.sql.joinless.PythonTypes
 
 /** One join block of a checkpoint as of exactly one committed batch, found on the driver.
   *
-  * Later batches do not change it; it can be read as long as the query's own retention keeps that batch.
+  * Later batches do not change it; it can be read as long as the query's own retention keeps that
+  * batch.
   */
 final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec: BlockSpec, stores: CommittedStores) {
 
-  /** This, where all rows are there that results are made of. */
+  /** This snapshot, if all rows of its results are stored; else an error. */
   def complete: Snapshot = {
     if (spec.forgets) throw Snapshot.forgotten(checkpoint, spec.shape)
     this
@@ -21,10 +22,14 @@ final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec:
 
 object Snapshot {
 
-  /** @param operator number of the block's stateful operator; needed only where the query has several blocks */
+  /** @param operator number of the block's stateful operator; needed only if the query has several
+    *   blocks
+    */
   def apply(state: CommittedState, operator: Option[Long]): Snapshot = shown(of(state, chosen(state, operator)))
 
-  /** With types that say nothing of Python's classes: whoever shows such a type in Python unpickles what it brings. */
+  /** The snapshot with types that do not name Python classes. Showing such a type in Python would
+    * unpickle its content.
+    */
   private def shown(snapshot: Snapshot): Snapshot = {
     def withoutPythonTypes(columns: IndexedSeq[ColumnSpec]) =
       columns.map(c => c.copy(dataType = PythonTypes.stored(c.dataType)))
@@ -37,11 +42,11 @@ object Snapshot {
     snapshot.copy(spec = snapshot.spec.copy(shape = stored))
   }
 
-  /** The block that a query was compiled to: the one of the checkpoint that it can go on with.
+  /** The block of the checkpoint that a compiled query can continue.
     *
-    * @param place which block of the query it is, of all of them: where several blocks fit, it is the one at the same place, if that is of
-    *   the same relations
-    * @param operator number of the block's stateful operator; needed only where several blocks fit
+    * @param place position of the query's block among all its blocks: if several blocks fit, the
+    *   one at the same position is taken, if it has the same relations
+    * @param operator number of the block's stateful operator; needed only if several blocks fit
     */
   def fitting(state: CommittedState, planned: BlockShape, place: BlockPlace, operator: Option[Long]): Snapshot = {
     def difference(block: Recorded) =
@@ -75,7 +80,7 @@ object Snapshot {
   private def forgotten(checkpoint: String, shape: BlockShape) =
     JoinlessErrors.rowsForgotten(checkpoint, shape.relations.filter(_.lifetime.isDefined).map(_.name))
 
-  /** The complete result would be that of the recorded block, had it kept its rows. */
+  /** Whether the block would fit if it had evicted no rows. */
   private def isOfForgettingOne(recorded: BlockShape, planned: BlockShape): Boolean = recorded.forgets && {
     val kept = recorded.copy(relations = recorded.relations.map(_.copy(lifetime = None)))
     SpecComparison.difference(kept, planned).isEmpty
@@ -114,5 +119,7 @@ object Snapshot {
     blocks.map(b => s"${b.operator} (${b.spec.relations.map(_.name).mkString(", ")})").mkString(", ")
 }
 
-/** Which block of a query: blocks are planned, and so numbered, in the order in which they stand in the plan. */
+/** The position of a block in a query: blocks are planned, and so numbered, in the order in which
+  * they stand in the plan.
+  */
 final private[source] case class BlockPlace(position: Int, blocks: Int)

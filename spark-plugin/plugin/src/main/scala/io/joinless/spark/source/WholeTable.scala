@@ -11,10 +11,12 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** What a checkpoint's stores hold, as a table that is read whole: one Spark partition per store. */
+/** The content of a checkpoint's stores, as a table that is read whole: one Spark partition per
+  * store.
+  */
 private[source] trait WholeTable extends SupportsRead with CommittedTable with ScanBuilder with Scan with Batch {
 
-  /** How many stores there are. */
+  /** The number of stores. */
   protected def parts: Int
 
   override def columns: Array[Column] = readSchema().fields.map(f => Column.create(f.name, f.dataType, f.nullable))
@@ -30,7 +32,7 @@ private[source] trait WholeTable extends SupportsRead with CommittedTable with S
   override def planInputPartitions(): Array[InputPartition] = Array.tabulate(parts)(CellPartition(_))
 }
 
-/** One store of an operator: that of a cell, or of a part of groups. */
+/** One store of an operator: that of a cell, or of a partition of groups. */
 final private[source] case class CellPartition(cell: Int) extends InputPartition
 
 /** Reads stores one by one. */

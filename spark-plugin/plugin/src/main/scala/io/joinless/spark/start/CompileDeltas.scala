@@ -12,11 +12,12 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement
 import org.apache.spark.sql.streaming.OutputMode
 
-/** When a query starts, compiles once the parts that ask for changes of a result ([[DeltaCompiler]]), and the outer joins of a plain one.
+/** When a query starts, compiles once the parts that request changes of a result
+  * ([[DeltaCompiler]]), and the outer joins of a plain query.
   *
-  * A hint-resolution rule: it sees the write to a stream before Spark checks which operators can stream, at every start and
-  * restart. What cannot be compiled is an error here; so is a changelog outside of `incrementalEnumerate`, since plain rows cannot
-  * express its deletes.
+  * A hint-resolution rule: it sees the write to a stream before Spark checks which operators can
+  * stream, at every start and restart. A plan that cannot be compiled is an error here; so is a
+  * changelog outside of `incrementalEnumerate`, since plain rows cannot express its deletes.
   */
 final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -40,7 +41,9 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     case _ => plan
   }
 
-  /** What the query's checkpoint holds, with which it goes on. Spark has not resolved the folder yet. */
+  /** The state of the query's checkpoint, which the run continues. Spark has not resolved the
+    * folder yet.
+    */
   private def run(write: WriteToStreamStatement): RunState = {
     def ofName = for (folder <- write.conf.checkpointLocation; name <- write.userSpecifiedName)
       yield new Path(folder, name).toString
@@ -53,7 +56,9 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
 private[spark] object CompileDeltas {
 
-  /** Refuses a plan of which a subquery reads a stream: that was for a query whose changes are asked. */
+  /** Refuses a plan in which a subquery reads a stream: this is allowed only in queries whose
+    * changes are requested.
+    */
   def refuseMasked(plan: LogicalPlan): Unit =
     MaskedStream.in(plan).foreach(stream => throw JoinlessErrors.streamInSubquery(SourceNames.of(stream)))
 }

@@ -7,25 +7,27 @@ import io.joinless.spark.run.RunState
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 
-/** Hides sources without new data from the optimizer, so that a query of which joins are rewritten has one shape in all its
-  * batches. A query that Spark keeps is optimized as if we were not there.
+/** Hides sources without new data from the optimizer, so that a query with rewritten joins has one
+  * shape in all its batches. A query that stays with Spark is optimized as without Joinless.
   *
-  * Runs as a plan-normalization rule, which Spark applies to every micro-batch: `IncrementalExecution.optimizedPlan`
-  * starts from `withCachedData`, that from `QueryExecution.normalized`. [[RewriteStreamingJoins]] reveals them again
-  * before anything depends on statistics; Spark's later rules then fold what is empty.
+  * Runs as a plan-normalization rule, which Spark applies to every micro-batch:
+  * `IncrementalExecution.optimizedPlan` starts from `withCachedData`, that from
+  * `QueryExecution.normalized`. [[RewriteStreamingJoins]] reveals the sources again before anything
+  * depends on statistics; Spark's later rules then fold empty relations.
   *
-  * What is rewritten was decided before; or else this is the first batch of a query that has an idle source, and an optimized copy
-  * says it: the plan with its idle sources hidden, which is the shape in which everything else would be decided. Where nothing
-  * of it is rewritten, that holds for the run (`keepAll`), whatever the shape that Spark makes of the batch.
+  * The joins to rewrite were decided before; or else this is the first batch of a query that has an
+  * idle source, and an optimized copy decides: the plan with its idle sources hidden, which is the
+  * shape in which all other decisions would be made. If no join of it is rewritten, that holds for
+  * the run (`keepAll`), whatever shape Spark makes of the batch.
   *
-  * On the way it gives scans of shared sources attributes of their own ([[SeparateScans]]), and notes the aliases of
-  * sources, which the optimizer takes away ([[RelationNames]]). Plans that are not streaming, join no streams, or are not
-  * ours come back `eq`.
+  * In addition it gives scans of shared sources attributes of their own ([[SeparateScans]]), and
+  * notes the aliases of sources, which the optimizer removes ([[RelationNames]]). Plans that are
+  * not streaming, join no streams, or are not ours are returned `eq`.
   *
-  * @param state what was decided for the run
+  * @param state the decisions for the run
   * @param rewrites whether a block of a normalized plan would be rewritten
-  * @param keepAll takes down that no block of the run is ours
-  * @param lacking names what the running Spark lacks: then nothing is ours
+  * @param keepAll records that no block of the run is ours
+  * @param lacking names the member that the running Spark lacks: then nothing is ours
   */
 final class HideIdleSources(
     state: () => RunState,

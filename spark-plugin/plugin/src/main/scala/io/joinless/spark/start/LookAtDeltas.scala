@@ -9,13 +9,16 @@ import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SQLExecution
 
-/** What becomes of marks in a plan that no query was started with.
+/** Handles marks in a plan that no query was started with.
   *
-  * `explain()` shows the plan that the query would have, compiled as by its start; what cannot be compiled keeps its marks,
-  * which are planned to be shown ([[io.joinless.spark.exec.MarkExec]]). An action is refused: Spark describes it, and so
-  * plans it, before it finds that it reads a stream. An action is told from a look by its execution id.
+  * `explain()` shows the plan that the query would have, compiled as by its start. A plan that
+  * cannot be compiled keeps its marks, which are planned only to be shown
+  * ([[io.joinless.spark.exec.MarkExec]]). An action is refused here: Spark describes it, and so
+  * plans it, before it finds that it reads a stream. An action differs from an explain by its
+  * execution id.
   *
-  * A plan-normalization rule, which takes marks away that have done their work. The batches of a query have no marks any more.
+  * A plan-normalization rule, which removes marks that are no longer needed. The batches of a query
+  * have no marks any more.
   */
 final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -29,7 +32,7 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
   private def unmasked(plan: LogicalPlan): LogicalPlan =
     AnalysisHelper.allowInvokingTransformsInAnalyzer(TakenAsRows.removed(MaskedStream.removed(plan)))
 
-  /** What a query runs was compiled when it started. */
+  /** Whether the plan is a batch of a query, which was compiled when the query started. */
   private def isBatch: Boolean = StreamContext.runState(session) != RunState.NoQuery
 
   private def isAction: Boolean = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null

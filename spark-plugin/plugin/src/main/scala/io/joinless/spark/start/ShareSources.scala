@@ -9,14 +9,16 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 
-/** Lets the places of a query that read the same stream share one source, when the query starts ([[SharedSources]]).
+/** Lets the scans of a query that read the same stream share one source, when the query starts
+  * ([[SharedSources]]).
   *
-  * Only streams that nothing but rewritten join blocks read are shared: a query of Spark's keeps Spark's sources. What was chosen
-  * is recorded in the checkpoint, since offsets belong to sources: a checkpoint begun with separate sources goes on with them,
-  * and one whose record does not fit the query is refused. So is one whose record is lost: sources of files keep logs, and those that
-  * are there are those of shared sources.
+  * Only streams that nothing but rewritten join blocks read are shared: a query of Spark's keeps
+  * Spark's sources. The choice is recorded in the checkpoint, since offsets belong to sources: a
+  * checkpoint begun with separate sources keeps them, and one whose record does not fit the query
+  * is refused. So is one whose record is lost: sources of files keep logs, and the existing logs
+  * show that sources were shared.
   *
-  * A query whose places share sources is done: what was chosen and recorded for it stays.
+  * A query whose scans share sources already is not changed: the recorded choice stays.
   */
 final class ShareSources(session: SparkSession) extends StartRule {
 
@@ -69,7 +71,7 @@ final class ShareSources(session: SparkSession) extends StartRule {
     conf.enabled && conf.shareSources
   }
 
-  /** Looks at the plan only where there is something to share. */
+  /** The choice for a new query. Plans the query only if there is something to share. */
   private def ofNewQuery(query: LogicalPlan, apart: Seq[Int]): Seq[Int] =
     if (SharedSources.together(query, _ => true) == apart) apart
     else SharedSources.together(query, SharedSources.inBlocksOnly(query, Inspection.optimized(session, _)))

@@ -7,19 +7,21 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.SparkMembers
 
-/** Whether the Spark that runs is one that this jar can run on.
+/** Checks that this jar can run on the running Spark.
   *
-  * A jar fits one minor version: classes that it calls move and change between them. A build of that version
-  * may still lack a member that the plugin stands on (architecture D9).
+  * A jar fits one minor version: classes that it calls move and change between them. A build of
+  * that version may still lack a member that the plugin needs (architecture D9).
   */
 object SparkCheck {
 
-  /** Fails with `JOINLESS_SPARK_VERSION` where the running Spark is of another minor version. */
+  /** Fails with `JOINLESS_SPARK_VERSION` if the running Spark is of another minor version. */
   def version(found: String = SPARK_VERSION): Unit =
     if (found.split("[.-]").take(2).mkString(".") != Built.Spark)
       refuse(found, "classes of Spark that it calls differ between versions")
 
-  /** Fails where the running Spark lacks what the plugin stands on ([[SparkMembers]]) and a query would go on with our state. */
+  /** Fails if the running Spark lacks a member that the plugin needs ([[SparkMembers]]) and a query
+    * would continue our state.
+    */
   def members(session: SparkSession, checkpoint: String): Unit =
     for (member <- SparkMembers.missing if MarkedState.exists(session, checkpoint))
       refuse(

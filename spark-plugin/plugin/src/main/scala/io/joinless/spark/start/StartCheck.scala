@@ -11,16 +11,17 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 
-/** Says at `start()` what would stop the first batch, so that it is said even where there is nothing new to read. It changes no
-  * plan.
+/** Reports errors of the first batch at `start()` already, so that they are reported even if there
+  * is nothing new to read. It changes no plan.
   *
   *   - Confs of ours that do not exist; they can be set at any time before.
-  *   - State of ours on a Spark that lacks what we stand on.
-  *   - A query whose join blocks or groups are not those that its checkpoint holds. (The first batch compares again, with what only it
-  *     knows: cells and ids of operators.)
-  *   - Under `spark.joinless.mode=force`, a join that would stay with Spark, or of which results would be dropped as late.
+  *   - State of ours on a Spark that lacks a member that we need.
+  *   - A query whose join blocks or groups are not those that its checkpoint holds. (The first
+  *     batch compares again, with data that only it knows: cells and ids of operators.)
+  *   - Under `spark.joinless.mode=force`, a join that would stay with Spark, or whose results would
+  *     be dropped as late.
   *
-  * (A check rule would lose the SQLSTATE: what those throw, Spark rebuilds without it.)
+  * (A check rule would lose the SQLSTATE: Spark rebuilds the errors of those without it.)
   */
 final class StartCheck(session: SparkSession) extends StartRule {
 
@@ -45,14 +46,16 @@ final class StartCheck(session: SparkSession) extends StartRule {
       val nodes = Inspection.optimized(session, query, run).collect { case node => node }
       if (forced) rewritten(query, nodes)
       before.foreach { decided =>
-        // while some operators are missing, only the batch knows which of the groups are there
+        // while some operators are missing, only the batch knows which of the groups exist
         if (!decided.some) compareGroups(decided.groups, asked, checkpoint)
         compare(decided, nodes.collect { case join: JoinFreeJoin => join.shape }, checkpoint)
       }
     }
   }
 
-  /** Groups are planned, and so numbered, in the order in which they stand in the plan. */
+  /** Compares groups by position: they are planned, and so numbered, in the order in which they
+    * stand in the plan.
+    */
   private def compareGroups(before: Seq[GroupShape], now: Seq[GroupShape], checkpoint: String): Unit = {
     def texts(groups: Seq[GroupShape]) = if (groups.isEmpty) "none" else groups.map(_.text).mkString("; ")
     val difference =

@@ -4,10 +4,11 @@ import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 
-/** A post-hoc resolution rule that sees the plan of every write to a stream at `start()`, with its checkpoint.
+/** A post-hoc resolution rule that sees the plan of every write to a stream at `start()`, with its
+  * checkpoint.
   *
-  * It may transform the query, which Spark's analyzer forbids otherwise, and must leave its own output as it is: Spark may apply
-  * it again.
+  * It may transform the query, which Spark's analyzer forbids otherwise, and must leave its own
+  * output as it is: Spark may apply it again.
   */
 abstract class StartRule extends Rule[LogicalPlan] {
 
@@ -16,6 +17,6 @@ abstract class StartRule extends Rule[LogicalPlan] {
     case _ => plan
   }
 
-  /** What becomes of the write; itself where nothing changes. */
+  /** The transformed write; the same object if nothing changes. */
   protected def started(write: WriteToStream): WriteToStream
 }

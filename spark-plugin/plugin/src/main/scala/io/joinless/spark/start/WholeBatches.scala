@@ -10,13 +10,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.execution.SparkPlan
 
-/** Refuses a batch that the function of a `foreachBatch` read in part only, before Spark marks it as done.
+/** Refuses a batch that the function of a `foreachBatch` read in part only, before Spark marks it
+  * as done.
   *
-  * A cell commits when the last of its rows is read. Spark looks whether all cells did so, but after it has written the batch
-  * to its commit log: the checkpoint could not go on, since the state of a batch that is done would be missing. Where changes are
-  * added up behind the cells, those are read whatever the function reads; then the partitions of sums count, too.
+  * A cell commits when the last of its rows is read. Spark checks whether all cells did so, but
+  * after it has written the batch to its commit log: the checkpoint could not be continued, since
+  * the state of a batch that is done would be missing. If changes are added up after the cells,
+  * cells are always read to their end; then the partitions of sums are checked, too.
   *
-  * It puts a sink around the user's ([[CheckedSink]]).
+  * It wraps the user's sink ([[CheckedSink]]).
   */
 final class WholeBatches(session: SparkSession) extends StartRule {
 

@@ -9,10 +9,12 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjecti
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types._
 
-/** What a group keeps for an aggregate function of one argument, or how a batch changes that. NULLs do not count. */
+/** The state of a group for an aggregate function of one argument, or its change by a batch. NULLs
+  * do not count.
+  */
 abstract class Accumulator(ordinal: Int) {
 
-  /** How many arguments are not NULL. */
+  /** The number of arguments that are not NULL. */
   final var count = 0L
 
   /** Adds the argument of a row, `weight` times. */
@@ -23,28 +25,28 @@ abstract class Accumulator(ordinal: Int) {
 
   protected def addValue(row: InternalRow, weight: Long): Unit
 
-  /** Adds another one, of the same kind. */
+  /** Adds another accumulator of the same kind. */
   def add(that: Accumulator): Unit = count = Weight.add(count, that.count)
 
-  /** Adds what another one has written. */
+  /** Adds the bytes that another accumulator has written. */
   def add(in: DataInput): Unit = count = Weight.add(count, in.readLong())
 
   def write(out: DataOutput): Unit = out.writeLong(count)
 
-  /** Takes in that the group held a value so often, and now does so often. */
+  /** Applies a change of the number of copies of a value in the group. */
   private[state] def changed(value: UnsafeRow, before: Long, after: Long): Unit =
     if (before == 0L) add(value, 1L) else if (after == 0L) add(value, -1L)
 
-  /** Looks among the values that the group holds for what has left. */
+  /** Searches the values of the group for a replacement of a deleted one, if needed. */
   private[state] def complete(values: HeldValues): Unit = ()
 
-  /** Reads what is not written but taken from the values that the group holds. */
+  /** Loads state that is not written but computed from the values of the group. */
   private[state] def load(values: HeldValues): Unit = ()
 }
 
 private[state] object Accumulator {
 
-  /** A row of one column of so many bytes. */
+  /** Reads a row of one column, of `length` bytes. */
   def readValue(in: DataInput, length: Int): UnsafeRow = {
     val bytes = new Array[Byte](length)
     in.readFully(bytes)
@@ -53,7 +55,7 @@ private[state] object Accumulator {
     row
   }
 
-  /** Its length, and the row. */
+  /** Writes the length of a row, and the row. */
   def writeValue(out: DataOutput, value: UnsafeRow): Unit = {
     out.writeInt(value.getSizeInBytes)
     out.write(value.getBytes)
@@ -65,7 +67,7 @@ sealed class CountOf(ordinal: Int) extends Accumulator(ordinal) {
   override protected def addValue(row: InternalRow, weight: Long): Unit = ()
 }
 
-/** Of rows that say how many arguments more are there, in parts. */
+/** A count over rows that hold numbers of further arguments, in parts. */
 final class CountsOf(ordinal: Int, parts: Seq[SumPart]) extends CountOf(ordinal) {
 
   override def add(row: InternalRow, weight: Long): Unit =
@@ -95,7 +97,7 @@ sealed class IntegerSumOf(ordinal: Int, dataType: DataType) extends Accumulator(
   }
 }
 
-/** Of rows that say how many arguments more are there, and by how much more they add up, in parts. */
+/** A sum over rows that hold the number of further arguments, and their sum, in parts. */
 final class SumsOf(ordinal: Int, dataType: DataType, parts: Seq[SumPart]) extends IntegerSumOf(ordinal, dataType) {
 
   override def add(row: InternalRow, weight: Long): Unit = {
@@ -111,7 +113,7 @@ final class DoubleSumOf(ordinal: Int, dataType: DataType) extends Accumulator(or
 
   def sum: Double = orOther(finite.toDouble)
 
-  /** The sum divided by the number of values, of which there are some. */
+  /** The sum divided by the number of values, which is not 0. */
   def mean: Double = orOther(finite.dividedBy(count))
 
   private def orOther(value: => Double): Double =
@@ -148,7 +150,9 @@ final class DoubleSumOf(ordinal: Int, dataType: DataType) extends Accumulator(or
   }
 }
 
-/** Takes a column of a row as a row of its own, and compares its values. Made once per task: it is made of generated code. */
+/** Copies a column of a row into a row of its own, and compares its values. One instance per task:
+  * its code is generated.
+  */
 final class ValueReader(val ordinal: Int, dataType: DataType) {
   private[this] lazy val ordering = TypeUtils.getInterpretedOrdering(dataType)
   private[this] lazy val projection = UnsafeProjection.create(Seq(BoundReference(ordinal, dataType, nullable = true)))
@@ -168,8 +172,9 @@ final class ValueReader(val ordinal: Int, dataType: DataType) {
 
 /** The least value, or the greatest.
   *
-  * Of rows that only come it is all that is kept. Where values leave, they are held one by one beside it, it counts each different one
-  * once, and is found anew where it has left.
+  * Of append-only rows it is the only state. If values can be deleted, the group also holds each
+  * value. Then this accumulator counts each different value once, and searches for the extreme
+  * again when it was deleted.
   *
   * @param sign 1 for the greatest, −1 for the least
   */
@@ -177,7 +182,7 @@ final class ExtremeOf(reader: ValueReader, sign: Int) extends Accumulator(reader
   private var value: UnsafeRow = null
   private[this] var left = false
 
-  /** The value, in a row of one column; null where there is none. */
+  /** The value, in a row of one column; null if there is none. */
   def extreme: UnsafeRow = value
 
   override protected def addValue(row: InternalRow, weight: Long): Unit =
@@ -214,7 +219,7 @@ final class ExtremeOf(reader: ValueReader, sign: Int) extends Accumulator(reader
   }
 }
 
-/** How a batch changes the values that a group holds: each different one with its weight. */
+/** The change of a group's values by a batch: each different one with its weight. */
 final class ValueChanges(reader: ValueReader) extends Accumulator(reader.ordinal) {
   private[this] val weights = new java.util.LinkedHashMap[UnsafeRow, java.lang.Long]
 
@@ -230,7 +235,9 @@ final class ValueChanges(reader: ValueReader) extends Accumulator(reader.ordinal
     ()
   }
 
-  /** Changes the values, and what is kept of them beside: values that are new, and those that are there no more. */
+  /** Applies the changes to the values, and to the accumulator over them: values that are new, and
+    * those that are deleted.
+    */
   def applyTo(kept: Accumulator, values: GroupValuesKept): Unit = {
     weights.forEach { (value, weight) =>
       val (before, after) = values.change(value, weight)
@@ -257,13 +264,13 @@ final class ValueChanges(reader: ValueReader) extends Accumulator(reader.ordinal
 /** The values that a group holds for one function, each with its number: rows of one column. */
 trait HeldValues {
 
-  /** Calls `read` with all values and their numbers; each row holds until the next. */
+  /** Calls `read` with all values and their numbers; each row is valid until the next. */
   def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit
 }
 
 /** Values that a batch changes. */
 trait GroupValuesKept extends HeldValues {
 
-  /** Adds to the number of a value; gives the numbers before and after. */
+  /** Adds to the number of a value; returns the numbers before and after. */
   def change(value: UnsafeRow, by: Long): (Long, Long)
 }

@@ -8,14 +8,16 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** The first values of a group in an order, each with its number.
   *
-  * ''Invariant'': what is listed comes before what is not. So a value that comes is listed where it comes before a listed one, or where
-  * the list has all; and the list is found anew only when too little is left of it.
+  * ''Invariant'': listed values precede all others. So an inserted value is listed if it precedes a
+  * listed one, or if the list has all values. The list is read from the group again only when it
+  * has become too short.
   *
-  * Of values that only come, the first ones are all that is kept. Where values leave, they are held one by one beside the list, which then
-  * has a few more than are wanted. Where all are wanted, nothing is written but their number: the list is read from what the group holds.
+  * Of append-only values, the first ones are the only state. If values can be deleted, the group
+  * holds each value as an entry, and the list has a few more values than are wanted. If all are
+  * wanted, only their number is written: the list is read from the entries of the group.
   *
-  * @param wanted how many; None for all of them
-  * @param leave values can leave
+  * @param wanted the number of wanted values; None for all of them
+  * @param leave values can be deleted
   */
 final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: Option[Int], leave: Boolean)
     extends Accumulator(reader.ordinal) {
@@ -23,7 +25,7 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
   private var copies = 0L
   private[this] val most = wanted.map(n => if (leave) 2L * n + BestOf.Spare else n.toLong)
 
-  /** The wanted values, each as often as it is there: rows of one column. */
+  /** The wanted values, each as often as it is in the group: rows of one column. */
   def first: IndexedSeq[UnsafeRow] = {
     val rows = IndexedSeq.newBuilder[UnsafeRow]
     var left = wanted.fold(Long.MaxValue)(_.toLong)
@@ -42,7 +44,7 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
 
   override protected def addValue(row: InternalRow, weight: Long): Unit = list(reader(row), weight)
 
-  /** Lists a value, unless enough others come before it. */
+  /** Lists a value, unless enough others precede it. */
   private def list(value: UnsafeRow, number: Long): Unit =
     if (most.forall(copies < _) || ordering.compare(value, listed.lastKey) < 0) {
       val before = listed.get(value)
@@ -108,6 +110,8 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
 
 private object BestOf {
 
-  /** So many listed values more than twice the wanted ones, so that a short list is not found anew at each change. */
+  /** The list has at most this many values more than twice the wanted ones, so that a short list is
+    * not read again at each change.
+    */
   final private val Spare = 8
 }

@@ -7,10 +7,11 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.joinless.CellStore
 
-/** Forgets the view trees of queries that ended and of cells that went to other executors, within a minute or two.
+/** Drops the view trees of queries that ended and of cells that moved to other executors, within a
+  * minute or two.
   *
-  * A tree is of use as long as this executor has the state store of its cell open. Spark closes stores by its own maintenance,
-  * once their query has ended or another executor has opened them.
+  * A tree is of use as long as this executor has the state store of its cell open. Spark's own
+  * maintenance closes a store once its query has ended or another executor has opened it.
   */
 object CacheSweeper extends Logging {
   private val SecondsBetween = 30L

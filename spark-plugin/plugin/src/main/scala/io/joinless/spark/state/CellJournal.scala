@@ -3,8 +3,9 @@ package io.joinless.spark.state
 import io.joinless.engine.tuples.{IntStack, PagedLongs}
 import io.joinless.engine.update.NettedBatch
 
-/** What a batch does to a cell with changelogs, noted so that it can be taken back: to the counts of its rows, and to what is known
-  * of its log. A row that changes is copied once for both: its id may be another's when the batch is taken back.
+/** The undo log of a batch in a cell with changelogs: changes to the counts of its rows, and to the
+  * extent of its log. A changed row is copied once for both: its id may be another row's when the
+  * batch is rolled back.
   *
   * @param start the cell before the batch, which is changed in place
   */
@@ -18,10 +19,12 @@ final private[spark] class CellJournal(start: CellState) extends Undo {
   private[this] val copies = new IntStack
   private[this] val newest = new PagedLongs
 
-  /** What a prepared batch will do; `each` is called with each changed row, its input and its id. */
+  /** Notes the changes of a prepared batch; `each` is called with each changed row, its input and
+    * its id.
+    */
   def note(batch: NettedBatch)(each: (Int, Int) => Unit): Unit = batch.note(reversal, each)
 
-  /** The row's newest block is about to be another one. */
+  /** Notes the newest block of a row, before it changes. */
   def newestBlock(input: Int, row: Int): Unit = {
     newest(inputs.size) = extent.newestBlock(input, row)
     inputs.push(input)

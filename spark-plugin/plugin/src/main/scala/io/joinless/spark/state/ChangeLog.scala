@@ -8,43 +8,54 @@ import org.apache.spark.sql.joinless.BlockStore
 import org.apache.spark.sql.types.{BinaryType, LongType, StructField, StructType}
 import org.apache.spark.unsafe.Platform
 
-/** The durable state of a cell: a log of changes in blocks, `sequence → block` in one state store (algorithms A36 to
-  * A39, architecture D5). What the log says is what the cell's view tree holds; nothing else of a cell is durable.
+/** The durable state of a cell: a log of changes in blocks, `sequence → block` in one state store
+  * (algorithms A36 to A39, architecture D5). The cell's view tree has the content of the log;
+  * nothing else of a cell is durable.
   *
-  * An append-only row is an entry, and nothing that comes later takes it back. A changelog row is what the newest block
-  * that mentions it says; here of three rows, of one role each, by how often they are there:
+  * An append-only row is an entry, and no later entry revokes it. For a changelog row, the newest
+  * block with an entry of the row is valid. Here are three rows, of one role each, with their
+  * multiplicities:
   * {{{
-  * block 0: a 1, b 1      block 1: a 2      block 2: b 0, c 1        so a is there twice, c once, b not at all
+  * block 0: a 1, b 1      block 1: a 2      block 2: b 0, c 1
   *
-  * 5 entries, of which 2 say what is so: more than twice as many, so block 0, the oldest, is cleaned. Nothing in it is
-  * the newest entry of its row, so it is removed. Had it held a row d that no later block names, d would be written
-  * again. "b 0" was there to contradict block 0; it goes when its own block is cleaned.
+  * so the multiplicity of a is 2, that of c is 1, and b is deleted
+  *
+  * 5 entries, of which 2 are live: more than twice as many, so block 0, the oldest, is cleaned.
+  * Nothing in it is the newest entry of its row, so it is removed. Had it held a row d that no
+  * later block names, d would be written again. "b 0" was there to contradict block 0; it is
+  * dropped when its own block is cleaned.
   * }}}
-  * Invariant (P13): the newest entries of all rows fold to the counts of the tree; neither cleaning nor merging drops one
-  * that is not 0. Cost: appending is a copy of the row's bytes; a batch reads blocks only to clean or merge them.
+  * Invariant (P13): the newest entries of all rows fold to the counts of the tree; neither cleaning
+  * nor merging drops one that is not 0. Cost: appending is a copy of the row's bytes; a batch reads
+  * blocks only to clean or merge them.
   *
-  * '''Durable format, version 1.''' Sequence numbers count without gaps, from 0 where nothing was cleaned. All numbers are
-  * little-endian.
+  * '''Durable format, version 1.''' Sequence numbers count without gaps, from 0 if nothing was
+  * cleaned. All numbers are little-endian.
   * {{{
-  * block  = magic "JLCB" (4) | format version (2) | flags (2) | sequence (8) | cell (4) | entries (4) | CRC32C (4) | 0 (4) |
+  * block  = magic "JLCB" (4) | format version (2) | flags (2) | sequence (8) | cell (4) |
+  *          entries (4) | CRC32C (4) | 0 (4) |
   *          oldest (8, only with flag 1) | last (8, only with flag 2) | entry*
   * entry  = roles (8) | weight (8, only with flag 1) | length in bytes (8) | row (length)
   * }}}
-  * The checksum covers the block but itself and the four bytes behind it. A row is the bytes of an `UnsafeRow` in the
-  * layout of its roles' input; its length is a multiple of 8. `roles` is the set of relations the row was added to.
+  * The checksum covers the block but itself and the four bytes after it. A row is the bytes of an
+  * `UnsafeRow` in the layout of its roles' input; its length is a multiple of 8. `roles` is the set
+  * of relations the row was added to.
   *
-  * Flag 1, ''with weights'', is set in all blocks of a cell with a changelog input, or that forgets rows, and in no other. The entries of a row of a
-  * changelog say how often it is there, not by how much that changed: they stand in one block, together they are all
-  * its counts that are not 0 (and for roles that just became 0, an entry of weight 0), and those of the latest block hold. A
-  * row of an append-only input is one entry of weight 1, each a row of its own; where rows are forgotten, it holds for the roles in
-  * which the row is still needed at the watermark of the version that is read. `oldest` is the number of the first block
-  * that was still in the store when the block was written; that of the last block is that of the whole log.
+  * Flag 1, ''with weights'', is set in all blocks of a cell that has a changelog input or evicts
+  * rows, and in no other. The entries of a changelog row have its multiplicities, not their
+  * changes. They are in one block, and together they are all its counts that are not 0 (and for
+  * roles that just became 0, an entry of weight 0); those of the latest block are valid. A row of
+  * an append-only input is one entry of weight 1, each a row of its own. If rows are evicted, it is
+  * valid for the roles in which the row is still needed at the watermark of the version that is
+  * read. `oldest` is the number of the first block that was still in the store when the block was
+  * written; that of the last block is that of the whole log.
   *
-  * Flag 2, ''merged'': the block stands for several that were written before, numbers `sequence` to `last` ([[LogTail]]).
+  * Flag 2, ''merged'': the block replaces several that were written before, numbers `sequence` to
+  * `last` ([[LogTail]]).
   *
-  * A block is closed at 64 KB, one with weights at 8 KB: it is cleaned as a whole, in a batch that may have few changes of
-  * its own. Larger rows have a block of their own. Writing costs one copy of the row's bytes, reading
-  * none: [[ChangeLogReader]] hands out where a row lies.
+  * A block is closed at 64 KB, one with weights at 8 KB: it is cleaned as a whole, in a batch that
+  * may have few changes of its own. Larger rows have a block of their own. Writing costs one copy
+  * of the row's bytes, reading none: [[ChangeLogReader]] returns the position of a row.
   */
 object ChangeLog {
   val KeySchema: StructType = StructType(Seq(StructField("sequence", LongType)))
@@ -66,8 +77,8 @@ object ChangeLog {
   def capacity(weighted: Boolean): Int =
     (if (weighted) WeightedBlockBytes else BlockBytes) - headerBytes(weighted)
 
-  /** Bytes of entries that a merged block has at most: so many that its key and header do not count, and no more, since
-    * larger ones would cost more copies.
+  /** Bytes of entries that a merged block has at most. This is enough to make the cost of its key
+    * and header negligible, and no more, since larger blocks would cost more copies.
     */
   def mergedCapacity(weighted: Boolean): Int = capacity(weighted) / 4
 
@@ -95,7 +106,7 @@ object ChangeLog {
   * @param sequence number of the next block
   * @param store the log's blocks
   * @param weighted entries have weights
-  * @param blocks the log's last ones
+  * @param blocks the log's last blocks
   */
 final class ChangeLogWriter(
     cell: Int,
@@ -111,8 +122,8 @@ final class ChangeLogWriter(
   private[this] val room = capacity(weighted)
   private[this] val mergedRoom = mergedCapacity(weighted)
 
-  // the value row itself: null word, offset and size of the block, block, padding. Entries stand where they always do: a
-  // row whose block has no `last` begins eight bytes later.
+  // the value row itself: null word, offset and size of the block, block, padding. Entries always
+  // start at the same position: a row whose block has no `last` begins eight bytes later.
   final private[this] val BlockAt = 16
   private[this] val entriesAt = BlockAt + header + 8
   private[this] var buffer = new Array[Byte](entriesAt + room)
@@ -127,13 +138,13 @@ final class ChangeLogWriter(
   /** The log's last blocks. */
   def tail: LogTail = blocks
 
-  /** Number of the first block in the store is now this; stands in blocks with weights. */
+  /** Sets the number of the first block in the store, which is written in blocks with weights. */
   def cleanedUntil(oldest: Long): Unit = {
     oldestBlock = oldest
     blocks = blocks.from(oldest)
   }
 
-  /** Adds a row whose bytes stand at `offset` of `base`. */
+  /** Adds a row whose bytes are at `offset` of `base`. */
   def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     makeRoom(16 + bytes)
     val at = end
@@ -143,10 +154,13 @@ final class ChangeLogWriter(
     added(16 + bytes)
   }
 
-  /** Makes entries of one row stand in one block: `count` entries, of `bytes` bytes of row each. */
+  /** Makes room for the entries of one row in one block: `count` entries, of `bytes` bytes of row
+    * each.
+    */
   def together(count: Int, bytes: Int): Unit = makeRoom(Math.multiplyExact(count, 24 + bytes))
 
-  /** Adds one of the entries that `together` has made room for; the block is number `nextSequence`. */
+  /** Adds one of the entries that `together` has made room for; the block is number `nextSequence`.
+    */
   def append(roles: Long, weight: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     val at = end
     Platform.putLong(buffer, at, roles)
@@ -169,20 +183,22 @@ final class ChangeLogWriter(
     entries += 1
   }
 
-  /** Forgets what was added since the last block. */
+  /** Discards the entries added since the last block. */
   def discard(): Unit = {
     entries = 0
     length = 0
   }
 
-  /** Stores what was added since the last block. */
+  /** Stores the entries added since the last block. */
   def flush(): Unit = if (entries > 0) write(sequence)
 
-  /** Ends a batch: stores what was added since the last block, together with blocks before it ([[LogTail]]).
+  /** Ends a batch: stores the entries added since the last block, merged with blocks before it
+    * ([[LogTail]]).
     *
-    * @param reader of the blocks that are taken in
-    * @param always where nothing was added, too: then the block says which one is the oldest, and nothing else
-    * @param again told a block, adds those of its entries again that hold
+    * @param reader of the blocks that are merged into the last one
+    * @param always writes a block even if nothing was added: then the block says which one is the
+    *   oldest, and nothing else
+    * @param again given a block, adds those of its entries again that are valid
     */
   def close(reader: ChangeLogReader, always: Boolean = false)(
       again: LogTail.Block => ChangeLogReader.Entry

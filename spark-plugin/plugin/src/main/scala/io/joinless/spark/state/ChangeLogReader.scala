@@ -6,16 +6,17 @@ import io.joinless.spark.spec.{BlockSpec, RowCodec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-/** Reads blocks of one cell's log, strictly: a block is whole and right, or `corrupt(sequence, what)` is thrown before
-  * any of its rows is handed out. Blocks come in any order.
+/** Reads blocks of one cell's log, strictly: a block is complete and correct, or `corrupt(sequence,
+  * what)` is thrown before any of its rows is returned. Blocks are read in any order.
   *
-  * Checked are magic, version and flags, sequence and cell (a block in the wrong place), the checksum, that entries fill
-  * the block exactly, that a row's roles are relations of one input and its length fits that input, that a row of an
-  * append-only input has weight 1; and, by `finish`, that no block is missing and none is there that should be gone.
+  * Checked are magic, version and flags, sequence and cell (a block under the wrong key), the
+  * checksum, that entries fill the block exactly, that a row's roles are relations of one input and
+  * its length fits that input, that a row of an append-only input has weight 1; and, by `finish`,
+  * that no block is missing and none is left that should have been removed.
   *
-  * @param keep of a row's roles, those to hand out. An append-only row of which none is left is not handed out. Of a changelog's
-  *   row either none of its entries is, or all, if need be without a role: the log is folded by whole rows, and an entry
-  *   of roles that nobody wants still outdates older ones
+  * @param keep the roles of a row to return. An append-only row without such roles is not returned.
+  *   Of a changelog's row either none of its entries is, or all, if need be without a role: the log
+  *   is folded by whole rows, and an entry of unwanted roles still outdates older ones
   */
 final class ChangeLogReader(
     spec: BlockSpec,
@@ -42,11 +43,11 @@ final class ChangeLogReader(
   /** Entries of the blocks that were read. */
   def entries: Long = entryCount
 
-  /** Number of the first block in the store, as of what was read. */
+  /** Number of the first block in the store, as of the blocks that were read. */
   def oldestSequence: Long = blocks.iterator.map(_.first).minOption.getOrElse(0L)
 
-  /** Checks the block under `key`, then hands each of its rows to `entry(roles, weight, input, base, offset, bytes)`; without
-    * weights in the log, each weight is 1.
+  /** Checks the block under `key`, then calls `entry(roles, weight, input, base, offset, bytes)`
+    * with each of its rows; without weights in the log, each weight is 1.
     */
   def read(key: UnsafeRow, value: UnsafeRow)(entry: ChangeLogReader.Entry): Unit = {
     val sequence = key.getLong(0)
@@ -90,10 +91,10 @@ final class ChangeLogReader(
     }
   }
 
-  /** What to throw where a block that must be there is not. */
+  /** The error for a block that must exist and does not. */
   def missing(sequence: Long): Throwable = corrupt(sequence, "it is missing")
 
-  /** To be called behind the last block: the sequence number of the next one. */
+  /** Must be called after the last block. Returns the sequence number of the next one. */
   def finish(): Long = {
     blocks.sortInPlaceBy(_.first)
     var next = oldest
@@ -109,7 +110,7 @@ final class ChangeLogReader(
   /** The log's last blocks, once `finish` was called. */
   def tail: LogTail = LogTail.of(blocks.reverseIterator, mergedCapacity(weighted))
 
-  /** Walks the entries; checks them where `entry` is null, hands them out otherwise. */
+  /** Walks the entries; checks them if `entry` is null, returns them otherwise. */
   private def walk(
       bytes: Array[Byte],
       from: Long,
@@ -163,13 +164,13 @@ object ChangeLogReader {
     def read(roles: Long, weight: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit
   }
 
-  /** Number of entries that a block claims to have. */
+  /** Number of entries according to a block's header. */
   def entriesOf(value: UnsafeRow): Int = {
     val at = value.getBaseOffset + (value.getLong(0) >>> 32)
     Platform.getInt(value.getBaseObject, at + ChangeLog.EntriesAt)
   }
 
-  /** Number of the last block that a block claims to stand for. */
+  /** Number of the last block that a block replaces, according to its header. */
   def lastOf(sequence: Long, value: UnsafeRow): Long = {
     val at = value.getBaseOffset + (value.getLong(0) >>> 32)
     val flags = Platform.getShort(value.getBaseObject, at + ChangeLog.FlagsAt)

@@ -4,7 +4,9 @@ import io.joinless.spark.errors.JoinlessErrors
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.{CellBlocks, CellStores}
 
-/** The stores of an operator as of one committed batch, to be read by tasks: the logs of a block's cells, or the groups of partitions. */
+/** The stores of an operator as of one committed batch, to be read by tasks: the logs of a block's
+  * cells, or the groups of partitions.
+  */
 final class CommittedStores(stores: CellStores) extends Serializable {
 
   def batch: Long = stores.batch

@@ -5,22 +5,24 @@ import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.BlockStore
 
-/** The log of a cell with changelog inputs, for one batch: writes the counts of changed rows, cleans what is outdated
-  * (algorithms A36 to A38, architecture D5).
+/** The log of a cell with changelog inputs, for one batch: writes the counts of changed rows,
+  * cleans outdated entries (algorithms A36 to A38, architecture D5).
   *
-  * Whenever a row changes, all its counts are written anew, so its latest block says all. While there are more than twice
-  * as many entries as live ones, the oldest blocks are cleaned: their live entries are written again, as of now, and the
-  * block is removed. Nothing of a removed block is missed: what is older than the oldest block is gone already, so an
-  * entry that only says "gone" has nothing left to contradict.
+  * Whenever a row changes, all its counts are written anew, so its latest block has all of them.
+  * While there are more than twice as many entries as live ones, the oldest blocks are cleaned:
+  * their live entries are written again, with their current counts, and the block is removed.
+  * Nothing of a removed block is missed: blocks older than the oldest one were removed before, so
+  * an entry of count 0 has nothing left to contradict.
   *
-  * Each entry that a batch writes for its own changes pays for cleaning four; what it does not use it leaves to later
-  * batches, up to a block. Blocks are cleaned whole: those that the batch itself pays for, or one that was saved for. So
-  * beside its own entries a batch writes at most four times as many, or those of one block; and once more those of the
-  * small blocks that its last one takes in ([[LogTail]]), of which it leaves out what is outdated. A batch that changes
-  * nothing writes nothing; where no row is left, no block is.
+  * Each entry that a batch writes for its own changes pays for cleaning four. Unused credit is left
+  * to later batches, up to a block. Blocks are cleaned whole: those that the batch itself pays for,
+  * or one for which credit was saved. So in addition to its own entries a batch writes at most four
+  * times as many, or those of one block; and once more those of the small blocks that are merged
+  * into its last one ([[LogTail]]), without their outdated entries. A batch without changes writes
+  * nothing; if no row is left, no block is.
   *
   * @param reader of blocks that are cleaned or merged
-  * @param journal told what changes, where the batch may have to be taken back
+  * @param journal notes the changes, if the batch may have to be rolled back
   */
 final private[spark] class CountLog(
     spec: BlockSpec,
@@ -50,7 +52,7 @@ final private[spark] class CountLog(
   /** The last blocks. */
   def tail: LogTail = writer.tail
 
-  /** A row of an append-only input that came. */
+  /** Writes an inserted row of an append-only input. */
   def writeAppended(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     append(roles, base, offset, bytes)
     extent.live += 1
@@ -100,7 +102,7 @@ final private[spark] class CountLog(
     writeCounts(input, row, gone)
   }
 
-  /** The groups of `counts`, and the roles whose count became 0. */
+  /** Writes the entries of `counts`, one per count, and one for the roles whose count became 0. */
   private def writeCounts(input: Int, row: Int, gone: Long): Unit = {
     val arena = views.arena(input)
     val bytes = 8 * arena.words(row)
@@ -162,9 +164,10 @@ final private[spark] class CountLog(
     writer.cleanedUntil(oldest)
   }
 
-  /** Writes an entry of the oldest block, which ends with number `last`, again where it is still valid: of an append-only input the
-    * entry itself, of a changelog all counts of its row as they are now. Thereby the row's newest block is the one being written, so its
-    * other entries in the oldest block are outdated.
+  /** Writes an entry of the oldest block, which ends with number `last`, again if it is still
+    * valid: of an append-only input the entry itself, of a changelog all current counts of its row.
+    * After that the row's newest block is the one being written, so its other entries in the oldest
+    * block are outdated.
     */
   private def keep(last: Long, roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
     if (!spec.inputs(input).retractable) append(roles, base, offset, bytes)
@@ -179,7 +182,9 @@ final private[spark] class CountLog(
   private def find(input: Int, base: AnyRef, offset: Long, bytes: Int): Int =
     views.find(input, words(base, offset, bytes), bytes >>> 3)
 
-  /** Whether a merged block must keep this entry: it is its row's latest, or says that a row is gone which an older block has. */
+  /** Whether a merged block must keep this entry: it is its row's latest, or has count 0 for a row
+    * that an older block has.
+    */
   private def stillNeeded(
       block: LogTail.Block,
       weight: Long,
@@ -190,11 +195,11 @@ final private[spark] class CountLog(
   ): Boolean = !spec.inputs(input).retractable || {
     val row = find(input, base, offset, bytes)
     if (weight == 0L && block.first == extent.oldest) false // nothing older is left to contradict
-    else if (row < 0) weight == 0L // of a row that is gone, only that it is
+    else if (row < 0) weight == 0L // of a deleted row, only the entry of count 0
     else isLatest(input, row, block.first, block.last)
   }
 
-  /** The block with these numbers has the row's latest entries. */
+  /** Whether the block with these numbers has the row's latest entries. */
   private def isLatest(input: Int, row: Int, first: Long, last: Long): Boolean = {
     val newest = extent.newestBlock(input, row)
     first <= newest && newest <= last

@@ -5,16 +5,19 @@ import io.joinless.engine.update.RowCopies
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
 
-/** When the rows of a cell expire that go by themselves. Kept with the cell's views, and found anew when these are rebuilt.
+/** The times at which rows of a cell expire. Kept with the cell's views, and computed anew when
+  * these are rebuilt.
   *
-  * As in [[NeededRows]], the rows of the last batch are in no wheel until it is settled: they are gone where it is taken back. What
-  * went in it is kept as a copy until then, since a row that comes back has another id.
+  * As in [[NeededRows]], the rows of the last batch are in no wheel until the batch is final: they
+  * are dropped if it is rolled back. Rows deleted in the last batch are kept as copies until then,
+  * since a row that is restored has another id.
   *
-  * Each row that is there is in the wheel of its relation, at its time. A row that a changelog deletes before its time stays in the wheel,
-  * where its id may be another row's by then. So [[isDue]] and [[next]] look at the row; and where more such times lie in wheels than rows are there, the
-  * wheels are filled anew.
+  * Each present row is in the wheel of its relation, at its time. A row that a changelog deletes
+  * before its time stays in the wheel, and its id may be another row's by then. So [[isDue]] and
+  * [[next]] read the row. If the wheels hold too many times of deleted rows, they are filled anew.
   *
-  * Memory: 12 bytes for each row and role, up to twice that with a changelog; the copies of rows that went in the last batch.
+  * Memory: 12 bytes for each row and role, up to twice that with a changelog; the copies of rows
+  * that were deleted in the last batch.
   */
 final private[spark] class ExpiringRows(spec: BlockSpec) {
   import ExpiringRows._
@@ -24,17 +27,19 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
   private[this] val deletes = inputOf.map(spec.inputs(_).kind.signed)
   private[this] val times = new RowTimes(spec.relations.map(r => spec.inputs(r.input).kind.expires))
 
-  // what went in the last batch
+  // rows that the last batch deleted
   private[this] val goneRelations = new IntStack
   private[this] val goneCopies = new IntStack
   private[this] var copies: RowCopies = null
   private[this] var watermark = Long.MinValue
 
-  /** Of these roles of a row that comes, or of a change to it, those in which its time has not passed. */
+  /** Of these roles of an inserted row, or of a change to it, those in which its time has not
+    * passed.
+    */
   def kept(roles: Long, watermark: Long, base: AnyRef, offset: Long, bytes: Int): Long =
     lifetimes.needed(roles, watermark, base, offset, bytes)
 
-  /** The last batch stands, and these are the views behind it. */
+  /** Makes the last batch final; `views` are the views after it. */
   def settle(views: RowStore): Unit = {
     if (times.size > 2 * rowsThatExpire(views) + FewTimes) {
       times.reset()
@@ -44,31 +49,33 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
     clear()
   }
 
-  /** The row is in the relation now, and was not before. */
+  /** The row was inserted into the relation. */
   def came(relation: Int, row: Int, views: RowStore): Unit =
     if (times.has(relation)) times.came(relation, row, until(relation, row, views))
 
-  /** The row is in the relation no longer; its content is there still. */
+  /** The row was deleted from the relation; its content can still be read. */
   def went(relation: Int, row: Int, views: RowStore): Unit = if (times.has(relation)) {
     if (copies == null) copies = new RowCopies(views)
     goneRelations.push(relation)
     goneCopies.push(copies.add(inputOf(relation), row))
   }
 
-  /** The watermark is `watermark`: tells `f` each relation and row that may be due. */
+  /** Advances to `watermark`: calls `f` with each relation and row that may be due. */
   def end(watermark: Long)(f: (Int, Int) => Unit): Unit = {
     this.watermark = watermark
     times.advance(watermark)(f)
   }
 
-  /** Whether a row can be in a wheel several times, or another one in its place. */
+  /** Whether a row can be in a wheel several times, or another one under its id. */
   def mayComeAgain(relation: Int): Boolean = deletes(relation)
 
-  /** Whether the time of a row that is there has passed. */
+  /** Whether the time of a present row has passed. */
   def isDue(relation: Int, row: Int, views: RowStore): Boolean =
     !mayComeAgain(relation) || until(relation, row, views) <= watermark
 
-  /** The last batch is taken back, and the views are those from before: what expired in it will expire when it is played again. */
+  /** Rolls the last batch back; `views` are those from before it. Rows that expired in it will
+    * expire when it is run again.
+    */
   def takeBack(views: RowStore): Unit = {
     while (!goneRelations.isEmpty) {
       val relation = goneRelations.pop()
@@ -79,12 +86,12 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
     clear()
   }
 
-  /** Takes all rows of views that were rebuilt. */
+  /** Adds all rows of views that were rebuilt. */
   def restore(views: RowStore): Unit =
     for (relation <- inputOf.indices if times.has(relation); row <- 0 until views.arena(inputOf(relation)).limit)
       if (views.multiplicity(relation, row) != 0) came(relation, row, views)
 
-  /** The least watermark at which a row expires; the greatest long where there is none. */
+  /** The least watermark at which a row expires; the greatest long if there is none. */
   def next(views: RowStore): Long = times.next(
     watermark,
     (relation, time, row) =>
@@ -111,6 +118,6 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
 
 private object ExpiringRows {
 
-  /** So many times of rows that are gone are not worth the work. */
+  /** The wheels are not filled anew for fewer times of deleted rows than this. */
   final private val FewTimes = 1000
 }

@@ -15,11 +15,12 @@ import org.apache.spark.sql.types._
   * {{{
   * no function holds values    (grouping columns)                    totals
   * some do                     (grouping columns, -1, empty)         totals
-  *                             (grouping columns, function, value)   number, a long: a value that the group holds
+  *                             (grouping columns, function, value)   a value's number, a long
   * }}}
-  * where `function` is the number of its accumulator, and `value` are the bytes of an `UnsafeRow` of one column. Where groups close, one
-  * entry more, whose grouping columns are all NULL, says when the next of them does: milliseconds, a long. (Such a group has no time, so it
-  * is not stored.)
+  * where `function` is the number of its accumulator, and `value` are the bytes of an `UnsafeRow`
+  * of one column. If groups close, there is one more entry, whose grouping columns are all NULL.
+  * Its value is the time when the next group closes: milliseconds, a long. (Such a group has no
+  * time, so it is not stored.)
   */
 class StoredGroups(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean, store: PrefixScan) {
   import StoredGroups._
@@ -28,8 +29,8 @@ class StoredGroups(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean
   private[this] val grouping = UnsafeProjection.create(keys.toArray)
   private[this] val joined = new JoinedRow
 
-  /** The group of an entry with its totals; None where it is of a value that a group holds, or of no group. The group is the same object
-    * each time.
+  /** The group of an entry with its totals; None if it is the entry of a group's value, or of no
+    * group. The group is the same object each time.
     */
   def group(entry: (UnsafeRow, UnsafeRow)): Option[(UnsafeRow, Array[Byte])] = {
     val (key, value) = entry
@@ -59,7 +60,7 @@ class StoredGroups(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean
 
 object StoredGroups {
 
-  /** In the place of a function: what is kept of the group itself. */
+  /** Replaces the number of a function in the key of the group's totals. */
   final private[state] val OfGroup = -1
 
   private[state] def number(value: UnsafeRow): Long = ByteBuffer.wrap(value.getBinary(0)).getLong
@@ -73,7 +74,7 @@ object StoredGroups {
     StructType(if (shape.holdsValues) columns ++ value else columns)
   }
 
-  /** Values of a group are found by the group and the function. */
+  /** The length of the key prefix that finds a group's values: the group and the function. */
   def keyPrefix(shape: GroupShape): Option[Int] = Option.when(shape.holdsValues)(shape.columns.size + 1)
 }
 
@@ -85,7 +86,7 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boo
   private[this] val entry = UnsafeProjection.create((keys ++ Seq(IntegerType, BinaryType)).toArray[DataType])
   private[this] val joined = new JoinedRow
 
-  /** What is kept of a group; None where there is no such group. */
+  /** The totals of a group; None if there is no such group. */
   def totals(group: UnsafeRow): Option[Array[Byte]] = Option(store.get(key(group))).map(_.getBinary(0))
 
   def put(group: UnsafeRow, totals: Array[Byte]): Unit = store.put(key(group), kept(InternalRow(totals)))
@@ -102,7 +103,7 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boo
   private[this] lazy val none =
     UnsafeProjection.create(keys.toArray).apply(new GenericInternalRow(keys.size)).copy()
 
-  /** When the next group closes; the greatest long where there is none. Milliseconds. */
+  /** The time when the next group closes; the greatest long if there is none. Milliseconds. */
   def nextClose: Long = Option(store.get(key(none))).fold(Long.MaxValue)(StoredGroups.number)
 
   def nextClose_=(time: Long): Unit =

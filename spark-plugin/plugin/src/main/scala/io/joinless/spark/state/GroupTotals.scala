@@ -9,18 +9,19 @@ import io.joinless.spark.spec.FunctionKind
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
-/** What is kept of one group, or how a batch changes it: the number of its rows, and for each aggregate function with an argument an
-  * [[Accumulator]].
+/** The state of one group, or its change by a batch: the number of its rows, and for each aggregate
+  * function with an argument an [[Accumulator]].
   *
-  * Changes are added, in any order; those by some rows and by the same rows with the opposite weights add up to nothing.
+  * Changes are added, in any order; those by some rows and by the same rows with the opposite
+  * weights add up to nothing.
   *
-  * '''Durable format''' ([[io.joinless.spark.spec.GroupFormat]] 1): the number of rows as a long, then each accumulator as
-  * it writes itself.
+  * '''Durable format''' ([[io.joinless.spark.spec.GroupFormat]] 1): the number of rows as a long,
+  * then the bytes of each accumulator.
   */
 final class GroupTotals private (val accumulators: Array[Accumulator]) {
   private[this] var count = 0L
 
-  /** How many rows the group has; it exists where this is not 0. */
+  /** The number of rows of the group; it exists if this is not 0. */
   def rows: Long = count
 
   /** Adds a row of the groups' input, `weight` times. */
@@ -33,13 +34,13 @@ final class GroupTotals private (val accumulators: Array[Accumulator]) {
     }
   }
 
-  /** Reads what is not written with the totals.
+  /** Loads state that is not written with the totals.
     *
     * @param values for the accumulator of that number, the values that the group holds
     */
   def load(values: Int => HeldValues): Unit = for (i <- accumulators.indices) accumulators(i).load(values(i))
 
-  /** Adds what a batch changes.
+  /** Adds the changes of a batch.
     *
     * @param values for the accumulator of that number, the values that the group holds
     */
@@ -70,22 +71,23 @@ final class GroupTotals private (val accumulators: Array[Accumulator]) {
 
 object GroupTotals {
 
-  /** How many rows written totals are of. */
+  /** The number of rows in written totals. */
   def rowsIn(totals: Array[Byte]): Long = ByteBuffer.wrap(totals).getLong
 
-  /** What is stored of a group. */
+  /** The totals that are stored of a group. */
   def kept(arguments: Array[GroupArgument]): GroupTotals = new GroupTotals(arguments.map(_.kept()))
 
-  /** How a batch changes a group. */
+  /** The change of a group by a batch. */
   def changes(arguments: Array[GroupArgument]): GroupTotals = new GroupTotals(arguments.map(_.changes()))
 }
 
-/** An argument of aggregate functions: where it stands in a row of the groups' input, its type, and what is kept of it. Its readers are
-  * those of one task.
+/** An argument of aggregate functions: its position in a row of the groups' input, its type, and
+  * the state that is kept of it. Its readers are those of one task.
   *
-  * @param values the group holds each different value with its number, so that values can leave, and count once
-  * @param rows the function, where it is one of values in an order
-  * @param sum rows bring sums of arguments, from `ordinal` on (`SumPart`)
+  * @param values the group holds each different value with its number, so that values can be
+  *   deleted, and count once
+  * @param rows the function, if it is one of values in an order
+  * @param sum rows hold sums of arguments, from `ordinal` on (`SumPart`)
   */
 final case class GroupArgument(
     ordinal: Int,
@@ -105,7 +107,7 @@ final case class GroupArgument(
 
   def changes(): Accumulator = if (values) new ValueChanges(inRow) else of(inRow)
 
-  /** Of values that the group holds, what is kept beside them is of the values, each once. */
+  /** The accumulator that is kept. If the group holds values, it is over these, each once. */
   def kept(): Accumulator = of(if (values) inValue else inRow)
 
   private def of(reader: ValueReader): Accumulator = kind match {

@@ -3,10 +3,12 @@ package io.joinless.spark.state
 import io.joinless.engine.tuples.PagedInts
 import io.joinless.spark.spec.BlockSpec
 
-/** What is known of a log with weights beside its blocks: kept with the cell's tree, and found anew when that is rebuilt.
+/** Figures of a log with weights that its blocks do not hold: kept with the cell's tree, and
+  * computed anew when that is rebuilt.
   *
-  * ''Entries'' are (row, group of roles with the same count); ''live'' ones say what is so now. An entry of a changelog row is
-  * live where its block is the row's newest one and its weight is not 0; one of an append-only row always is.
+  * ''Entries'' are (row, roles with the same count); ''live'' ones are valid. An entry of a
+  * changelog row is live if its block is the row's newest one and its weight is not 0; one of an
+  * append-only row always is.
   */
 final class LogExtent(spec: BlockSpec) {
 
@@ -17,8 +19,9 @@ final class LogExtent(spec: BlockSpec) {
   var entries = 0L
   var live = 0L
 
-  /** Entries that may be cleaned for what was written before. A log that was read anew starts with as many as a block can
-    * have, or else cells that are rebuilt in every batch would never save up for one.
+  /** Entries that may be cleaned in return for earlier writes. A log that was read anew starts with
+    * as many as a block can have, or else cells that are rebuilt in every batch would never save up
+    * for one.
     */
   var credit: Long = LogExtent.MostCredit
 
@@ -27,7 +30,7 @@ final class LogExtent(spec: BlockSpec) {
 
   private[this] val newest: Array[PagedInts] = spec.inputs.map(i => if (i.retractable) new PagedInts else null).toArray
 
-  /** A number of the block that has the row's latest entries, −1 where none was recorded. */
+  /** A number of the block that has the row's latest entries, −1 if none was recorded. */
   def newestBlock(input: Int, row: Int): Long = newest(input)(row) - 1L
 
   def setNewestBlock(input: Int, row: Int, sequence: Long): Unit =

@@ -1,26 +1,30 @@
 package io.joinless.spark.state
 
-/** The last blocks of a log, last first: those that may still become one.
+/** The last blocks of a log, last first: those that may still be merged into one.
   *
-  * Tiny batches would leave a block each, with its key, its header and its object in the store. So the last block of a batch
-  * takes in the blocks before it, one after the other, while each has less than twice the bytes that the block has by then
-  * and all are small enough together (the logarithmic method). A block therefore grows by at least half whenever its entries are copied: an
-  * entry is copied at most log,,1.5,,(largest / smallest block) times, whatever the batches. And at the end of a batch any two
-  * neighbours would not fit into one block, or the later one has at most half the bytes of the other.
+  * Tiny batches would leave a block each, with its key, its header and its object in the store. So
+  * the blocks before the last block of a batch are merged into it, one after the other, while each
+  * has less than twice the bytes that the last block has by then and all are small enough together
+  * (the logarithmic method). A block therefore grows by at least half whenever its entries are
+  * copied: an entry is copied at most log,,1.5,,(largest / smallest block) times, whatever the
+  * batches. And at the end of a batch any two neighbours would not fit into one block, or the later
+  * one has at most half the bytes of the other.
   */
 final case class LogTail(blocks: List[LogTail.Block]) {
   import LogTail.Block
 
-  /** With one more block behind the last one; drops those that can never be part of the same block as a later one. */
+  /** The tail with one more block at the end, without blocks that can never be merged with a later
+    * one.
+    */
   def append(block: Block, capacity: Int): LogTail = LogTail.of(Iterator(block) ++ blocks, capacity)
 
-  /** The block that one with `bytes` of entries takes in next. */
+  /** The block that is merged next into one with `bytes` of entries. */
   def takenInBy(bytes: Int, capacity: Int): Option[Block] =
     blocks.headOption.filter(b => b.bytes < 2L * bytes && b.bytes + bytes <= capacity)
 
   def withoutLast: LogTail = LogTail(blocks.tail)
 
-  /** Without the blocks before the one that is number `oldest`. */
+  /** The tail without the blocks before number `oldest`. */
   def from(oldest: Long): LogTail = LogTail(blocks.filter(_.first >= oldest))
 }
 
@@ -29,7 +33,7 @@ object LogTail {
   /** A block of a log.
     *
     * @param first its number, which is its key
-    * @param last the last number that it stands for
+    * @param last the last number of the blocks merged into it
     * @param bytes of its entries
     */
   final case class Block(first: Long, last: Long, bytes: Int)

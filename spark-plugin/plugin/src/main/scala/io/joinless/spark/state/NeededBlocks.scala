@@ -1,12 +1,14 @@
 package io.joinless.spark.state
 
-/** The blocks of a log that forgets rows, oldest first, and how many entries they have in all. */
+/** The blocks of a log of a cell that evicts rows, oldest first, and the number of all their
+  * entries.
+  */
 final private[spark] case class NeededBlocks(blocks: Vector[NeededBlocks.Block], entries: Long) {
   import NeededBlocks.Block
 
   def oldest: Option[Block] = blocks.headOption
 
-  /** With one more block behind the others. */
+  /** The blocks with one more at the end. */
   def :+(block: Block): NeededBlocks = NeededBlocks(blocks :+ block, entries + block.entries)
 
   def withoutOldest: NeededBlocks = NeededBlocks(blocks.tail, entries - blocks.head.entries)
@@ -21,7 +23,7 @@ private[spark] object NeededBlocks {
   /** A block of the log.
     *
     * @param first its number, which is its key
-    * @param last the last number that it stands for
+    * @param last the last number of the blocks merged into it
     * @param until at this watermark none of its entries is needed
     */
   final case class Block(first: Long, last: Long, entries: Int, until: Long)

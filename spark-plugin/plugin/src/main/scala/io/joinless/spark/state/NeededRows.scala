@@ -5,22 +5,24 @@ import io.joinless.engine.update.GoneRows
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
 
-/** Until when the rows of a cell are needed, where rows are forgotten. Kept with the cell's views, and found anew when these are rebuilt.
+/** The watermarks until which the rows of a cell are needed, if rows are evicted. Kept with the
+  * cell's views, and computed anew when these are rebuilt.
   *
   * {{{
-  * batch 7:   settle(…)     what batch 6 left: rows that nobody needs leave their relations, times of new rows go into the wheels
+  * batch 7:   settle(…)     completes batch 6: rows that are not needed are removed from their
+  *                          relations, times of new rows are added to the wheels
   *            came(…)       for each new row
-  *            advance(W)    says how many rows are needed no longer; they stay where they are
+  *            advance(W)    finds the rows that are needed no longer; they are not removed yet
   * }}}
-  * So a batch can be taken back (`takeBack`): nothing that it has done to the rows of earlier batches is done yet.
+  * So a batch can be rolled back (`takeBack`): it has not yet changed the rows of earlier batches.
   *
-  * Memory: 12 bytes for each row and role whose time ends, and a byte for each row; 16 bytes for each role of a row that came or went in
-  * the last batch.
+  * Memory: 12 bytes for each row and role whose time ends, and a byte for each row; 16 bytes for
+  * each role of a row that was inserted or evicted in the last batch.
   */
 final private[spark] class NeededRows(spec: BlockSpec) {
   private[this] val lifetimes = new RowLifetimes(spec)
   private[this] val times = new RowTimes(spec.relations.indices.map(lifetimes.ends))
-  private[this] val roles = spec.inputs.map(_ => new PagedBytes).toArray // of a row: how many it is still needed in
+  private[this] val roles = spec.inputs.map(_ => new PagedBytes).toArray // of a row: number of roles that need it
   private[this] val inputOf = spec.relations.map(_.input).toArray
 
   // the last batch: roles that ended of rows from before; rows without any left
@@ -30,11 +32,13 @@ final private[spark] class NeededRows(spec: BlockSpec) {
   private[this] val goneRows = new IntStack
   private[this] var watermark = Long.MinValue
 
-  /** Number of rows that the last batch found to be needed no longer. They are stored until the next one. */
+  /** Number of rows that the last batch found to be needed no longer. They are stored until the
+    * next one.
+    */
   def gone: Long = goneRows.size.toLong
 
-  /** Ends what the last batch has begun: tells `forget` each relation and row that is needed no longer, then frees rows that no relation
-    * needs. The batch cannot be taken back any more.
+  /** Completes the last batch: calls `forget` with each relation and row that is needed no longer,
+    * then frees rows that no relation needs. The batch cannot be rolled back any more.
     */
   def settle(views: RowStore, forget: (Int, Int) => Unit): Unit = {
     each(endedRows)(i => forget(endedRelations(i), endedRows(i)))
@@ -45,7 +49,7 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     clear()
   }
 
-  /** A row came, with these roles. */
+  /** A row was inserted, with these roles. */
   def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
     var left = roles
     while (left != 0L) {
@@ -77,18 +81,18 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     }
   }
 
-  /** Takes the last batch back; the rows that came in it are taken out of the views by somebody else. */
+  /** Rolls the last batch back; the caller removes the rows that it inserted from the views. */
   def takeBack(): Unit = {
     each(endedRows) { i =>
       val relation = endedRelations(i)
       val left = roles(inputOf(relation))
       left(endedRows(i)) = left(endedRows(i)) + 1
-      times.put(relation, endedRows(i), watermark) // it ends again when the batch is played again
+      times.put(relation, endedRows(i), watermark) // it ends again when the batch is run again
     }
     clear()
   }
 
-  /** The least watermark at which a row is needed no longer; the greatest long where none ever is. */
+  /** The least watermark at which a row is needed no longer; the greatest long if there is none. */
   def next: Long = times.next(watermark)
 
   def bytes: Long =

@@ -4,17 +4,21 @@ import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.BlockStore
 
-/** The log of a cell that forgets rows, for one batch: writes the rows that came, removes what nobody needs (algorithms A54).
+/** The log of a cell that evicts rows, for one batch: writes inserted rows, removes rows that are
+  * not needed (algorithms A54).
   *
-  * That a row is forgotten is not written: the watermark says it. So an entry stays until its block goes, and whoever reads it at a
-  * later watermark leaves it out. A block goes unread when the last of its rows is needed no longer, if it is the oldest one;
-  * where a row that is needed for long holds up the blocks behind it, so that there are more than twice as many entries as rows, it
-  * is written again and its block goes. Blocks go in order: the log says with its last block which one is its first.
+  * The eviction of a row is not written: it follows from the watermark. So an entry stays until its
+  * block is removed, and a reader at a later watermark leaves it out. The oldest block is removed
+  * without being read when the last of its rows is needed no longer. A row that is needed for long
+  * can hold up the blocks after it. If there are more than twice as many entries as rows, such a
+  * row is written again and its block is removed. Blocks are removed in order: the last block of
+  * the log has the number of the first one.
   *
-  * Each row that came or went pays for cleaning four entries. So a batch writes at most five times as much as came, beside what its
-  * last block takes in ([[LogTail]]).
+  * Each row that was inserted or evicted pays for cleaning four entries. So a batch writes at most
+  * five times as many entries as rows were inserted, in addition to the blocks that are merged into
+  * its last one ([[LogTail]]).
   *
-  * @param watermark milliseconds; the batch ends with it
+  * @param watermark milliseconds; the watermark at the end of the batch
   */
 final private[spark] class NeededRowsLog(
     spec: BlockSpec,
@@ -33,7 +37,7 @@ final private[spark] class NeededRowsLog(
   private[this] var own = 0L
   private[this] var removedAny = false
 
-  // the block that is being written: it is number `current`, and takes the place of all from `first`
+  // the block that is being written: it is number `current`, and replaces all from `first`
   private[this] var current = start.nextSequence
   private[this] var first = current
   private[this] var entries = 0
@@ -47,13 +51,13 @@ final private[spark] class NeededRowsLog(
   /** All blocks in the store. */
   def blocks: NeededBlocks = log
 
-  /** A row came; where no later batch needs it, nothing is written. */
+  /** Writes an inserted row; nothing is written if no later batch needs it. */
   def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     own += 1
     writeNeeded(roles, base, offset, bytes)
   }
 
-  /** Writes a row with those of the roles in which it is needed behind this batch. */
+  /** Writes a row with those of the roles in which it is needed after this batch. */
   private def writeNeeded(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     val kept = lifetimes.needed(roles, watermark, base, offset, bytes)
     if (kept != 0L) write(kept, base, offset, bytes)
@@ -75,10 +79,10 @@ final private[spark] class NeededRowsLog(
     until = Long.MinValue
   }
 
-  /** Removes what is not needed, and stores.
+  /** Removes blocks and entries that are not needed, and stores.
     *
-    * @param rows that are there now
-    * @param forgotten of this batch
+    * @param rows number of present rows
+    * @param forgotten rows that this batch evicts
     */
   def close(rows: Long, forgotten: Long): Unit = {
     removeUnread()
@@ -94,7 +98,9 @@ final private[spark] class NeededRowsLog(
     if (writer.nextSequence > current) endBlock()
   }
 
-  /** Blocks that were there before this batch, from the oldest on, as long as none of their rows is needed. */
+  /** Removes blocks from before this batch, from the oldest on, as long as none of their rows is
+    * needed.
+    */
   private def removeUnread(): Unit =
     while (old.exists(_.until <= watermark)) removeOldest()
 

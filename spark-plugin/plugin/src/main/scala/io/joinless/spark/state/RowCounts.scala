@@ -2,8 +2,8 @@ package io.joinless.spark.state
 
 import io.joinless.engine.view.{BlockDef, RowStore}
 
-/** The counts of one row of a changelog input, one per role, and their groups: roles with the same count, which share an
-  * entry of the log. A count of 0 is in no group.
+/** The counts of one row of a changelog input, one per role. Roles with the same count are
+  * combined: they share an entry of the log. Roles of count 0 have no entry.
   */
 final class RowCounts(block: BlockDef) {
   private[this] val groupRoles = new Array[Long](block.relations.size)
@@ -12,7 +12,7 @@ final class RowCounts(block: BlockDef) {
 
   private[this] var anyNegative = false
 
-  /** Some count is negative. */
+  /** Whether some count is negative. */
   def owed: Boolean = anyNegative
 
   def size: Int = groups
@@ -27,7 +27,7 @@ final class RowCounts(block: BlockDef) {
     anyNegative = false
   }
 
-  /** The counts that a row has in the views. */
+  /** Reads the counts of a row from the views. */
   def read(views: RowStore, input: Int, row: Int): Unit = {
     clear()
     val relations = block.relationsOf(input)

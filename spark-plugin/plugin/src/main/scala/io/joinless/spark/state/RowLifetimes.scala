@@ -3,7 +3,7 @@ package io.joinless.spark.state
 import io.joinless.spark.spec.{BlockSpec, ColumnSpec, TimeSpec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Until which watermark a row is needed, read from its bytes. Watermarks are milliseconds. */
+/** The watermark until which a row is needed, read from its bytes. Watermarks are milliseconds. */
 final private[spark] class RowLifetimes(spec: BlockSpec) {
   import RowLifetimes._
 
@@ -13,10 +13,12 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
   private[this] val rows = spec.inputs.map(i => new UnsafeRow(i.columns.size)).toArray
   private[this] val inputOf = spec.relations.map(_.input).toArray
 
-  /** Whether rows of the relation are forgotten at all. */
+  /** Whether rows of the relation are evicted at all. */
   def ends(relation: Int): Boolean = ofRelation(relation) != null
 
-  /** The row is of no use to the relation once the watermark is this; the greatest long where it always is. */
+  /** The watermark from which the relation does not need the row; the greatest long if it always
+    * does.
+    */
   def until(relation: Int, base: AnyRef, offset: Long, bytes: Int): Long = {
     val sorts = ofRelation(relation)
     if (sorts == null) Long.MaxValue
@@ -30,7 +32,7 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
     }
   }
 
-  /** The least long where the row is not of that sort. */
+  /** The latest of the times; the least long if the row is not of this kind. */
   private def latestOf(moments: Array[Moment], row: UnsafeRow): Long = {
     var latest = Long.MinValue
     var i = 0
@@ -67,14 +69,14 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
 
 private[spark] object RowLifetimes {
 
-  /** A time that a row names. */
+  /** A time that a row has in a column. */
   final private[state] class Moment(time: TimeSpec, columns: IndexedSeq[ColumnSpec]) {
     private[this] val window = TimeSpec.isWindow(columns(time.ordinal).dataType)
 
     def isNull(row: UnsafeRow): Boolean =
       row.isNullAt(time.ordinal) || window && row.getStruct(time.ordinal, 2).isNullAt(1)
 
-    /** Microseconds; the greatest or least long where there are no such times. */
+    /** Microseconds; the greatest or least long if the time overflows. */
     def micros(row: UnsafeRow): Long = {
       val column = if (window) row.getStruct(time.ordinal, 2).getLong(1) else row.getLong(time.ordinal)
       val sum = column + time.after
@@ -82,6 +84,6 @@ private[spark] object RowLifetimes {
     }
   }
 
-  /** The least milliseconds that have passed this moment. */
+  /** This time in milliseconds, rounded up. */
   def ceilMillis(micros: Long): Long = Math.floorDiv(micros, 1000L) + (if (Math.floorMod(micros, 1000L) == 0) 0 else 1)
 }

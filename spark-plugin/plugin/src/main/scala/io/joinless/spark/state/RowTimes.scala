@@ -2,8 +2,9 @@ package io.joinless.spark.state
 
 import io.joinless.engine.tuples.{IntStack, PagedLongs, TimingWheel}
 
-/** The times of a cell's rows, per relation in which rows have one: in wheels, but for those of the last batch, which stand apart until
-  * they are settled, so that the batch can be taken back.
+/** The times of a cell's rows, per relation in which rows have one. They are in wheels, but for
+  * those of the last batch, which are kept apart until it is final, so that the batch can be rolled
+  * back.
   *
   * @param ends per relation, whether its rows have a time
   */
@@ -18,7 +19,7 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
   /** Number of times in wheels. */
   def size: Long = wheels.iterator.filter(_ != null).map(_.size.toLong).sum
 
-  /** Forgets all times. */
+  /** Drops all times. */
   def reset(): Unit = {
     wheels = newWheels
     clear()
@@ -27,14 +28,14 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
   /** Whether rows of the relation have a time. */
   def has(relation: Int): Boolean = wheels(relation) != null
 
-  /** In the last batch a row came whose time this is. */
+  /** The last batch inserted a row with this time. */
   def came(relation: Int, row: Int, until: Long): Unit = {
     cameUntil(cameRows.size) = until
     cameRelations.push(relation)
     cameRows.push(row)
   }
 
-  /** Tells `f` relation, row and time of what came in the last batch. */
+  /** Calls `f` with relation, row and time of each row that the last batch inserted. */
   @inline def eachThatCame(f: (Int, Int, Long) => Unit): Unit = {
     var i = 0
     while (i < cameRows.size) { f(cameRelations(i), cameRows(i), cameUntil(i)); i += 1 }
@@ -42,20 +43,20 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
 
   def put(relation: Int, row: Int, until: Long): Unit = wheels(relation).put(until, row)
 
-  /** Forgets what came in the last batch: it is in wheels by now, or taken back. */
+  /** Drops the times of the last batch: they are in wheels by now, or rolled back. */
   def clear(): Unit = {
     cameRelations.clear()
     cameRows.clear()
   }
 
-  /** Tells `f` relation and row of each time that has passed, of those in wheels. */
+  /** Calls `f` with relation and row of each time in wheels that has passed. */
   def advance(watermark: Long)(f: (Int, Int) => Unit): Unit =
     for (relation <- wheels.indices if has(relation)) wheels(relation).advance(watermark)(f(relation, _))
 
-  /** The least time behind `watermark`; the greatest long where there is none. */
+  /** The least time after `watermark`; the greatest long if there is none. */
   def next(watermark: Long): Long = next(watermark, (_, wheel) => wheel.next)
 
-  /** The same of relation, time and row that are still wanted. */
+  /** As `next`, of times that are still wanted, by relation, time and row. */
   def next(watermark: Long, isWanted: (Int, Long, Int) => Boolean): Long =
     next(watermark, (relation, wheel) => wheel.next(isWanted(relation, _, _)))
 

@@ -3,11 +3,13 @@ package io.joinless.spark.state
 import io.joinless.engine.tuples.TupleArena
 import org.apache.spark.unsafe.Platform
 
-/** The bytes of a row, which lie anywhere, as words of an array that the next row uses again. */
+/** Copies the bytes of a row, from any memory, into an array of words that the next row reuses. */
 final private[spark] class RowWords {
   private[this] var words = new Array[Long](64)
 
-  /** @param bytes a multiple of 8; so many words are those of the row, behind them is what was there before */
+  /** @param bytes a multiple of 8; as many words are those of the row, words after them are
+    *   undefined
+    */
   def apply(base: AnyRef, offset: Long, bytes: Int): Array[Long] = {
     val count = bytes >>> 3
     if (words.length < count) words = new Array[Long](2 * count)
@@ -22,6 +24,6 @@ final private[spark] class RowWords {
 
 private[spark] object RowWords {
 
-  /** Where the bytes of a row begin in its page. */
+  /** The offset of a row's bytes in its page. */
   def offset(arena: TupleArena, row: Int): Long = Platform.LONG_ARRAY_OFFSET + 8L * arena.start(row)
 }

@@ -5,21 +5,24 @@ import java.util.UUID
 import io.joinless.engine.view.{RowStore, ViewTree}
 import scala.collection.mutable
 
-/** One cell of one operator of one checkpoint: whose state a view tree is. */
+/** One cell of one operator of one checkpoint: the key of a view tree. */
 final case class CellId(checkpoint: String, operator: Long, cell: Int)
 
-/** Which state of the cell: the run, the store's version, and the id of its checkpoint where the store has one. */
+/** The version of a cell's state: the run, the store's version, and the id of its checkpoint if the
+  * store has one.
+  */
 final case class StateVersion(run: UUID, version: Long, checkpointId: Option[String])
 
-/** Views that stand for the store at some version, the number of the log's next block, what its last blocks are,
-  * and, where the log is cleaned, what is known of it.
+/** Views that hold the content of the store at some version, the number of the log's next block,
+  * its last blocks, and the figures needed to clean the log.
   *
-  * @param views a view tree, or sums ([[io.joinless.engine.reduce.ReducedJoin]]) where results are only counted
-  * @param extent where rows are counted
-  * @param needed where rows are forgotten
-  * @param blocks of the log, where rows are forgotten
-  * @param expiring where rows expire
-  * @param mostRows there have been, since the views were built
+  * @param views a view tree, or sums ([[io.joinless.engine.reduce.ReducedJoin]]) if results are
+  *   only counted
+  * @param extent if rows are counted
+  * @param needed if rows are evicted
+  * @param blocks of the log, if rows are evicted
+  * @param expiring if rows expire
+  * @param mostRows the greatest number of rows since the views were built
   */
 final case class CellState(
     views: RowStore,
@@ -34,11 +37,11 @@ final case class CellState(
   def bytes: Long = views.bytes + extent.fold(0L)(_.bytes) + needed.fold(0L)(_.bytes) + blocks.bytes +
     expiring.fold(0L)(_.bytes)
 
-  /** As it goes on from an earlier state. */
+  /** This state as the successor of an earlier one. */
   def following(before: CellState): CellState = copy(mostRows = math.max(before.mostRows, views.rows))
 
-  /** Most of the rows that were there have left. Views do not give back their room, those that are rebuilt from the log have no
-    * more than they need: it costs less than the rows that left did.
+  /** Whether most rows were deleted. Views do not release their memory; views that are rebuilt from
+    * the log have no more than they need. A rebuild costs less than the deletions did.
     */
   def isRoomy: Boolean = views.rows < mostRows / CellState.Roomy && bytes > CellState.FewBytes
 
@@ -51,13 +54,15 @@ final case class CellState(
 
 object CellState {
 
-  /** Room for so many times the rows that are there is worth a rebuild. */
+  /** Views with memory for this many times the present rows are rebuilt. */
   final val Roomy = 4
 
   final private val FewBytes = 1L << 20
 }
 
-/** Takes back what the last batch did to a tree; to be called once, before anything else is done to the tree. */
+/** Rolls back the last batch of a tree. Must be called once, before anything else is done to the
+  * tree.
+  */
 trait Undo {
   def apply(): CellState
   def bytes: Long
@@ -65,14 +70,16 @@ trait Undo {
 
 /** View trees that outlive their task, one per cell (algorithms A35 and A39, architecture D5).
   *
-  * A task checks the tree of its cell out (then nobody else has it) and checks it in after its store committed. A failed,
-  * killed or speculative attempt never checks in, so the next one finds nothing and rebuilds from the log; nothing needs
-  * to be invalidated. A tree is handed out only for exactly the version it stands for, or with its last batch taken back for
-  * the version before: another action on the batch of a `foreachBatch`, and the retry of a task whose result was lost, ask
-  * for that one again.
+  * A task checks the tree of its cell out (then no other task has it) and checks it in after its
+  * store committed. A failed, killed or speculative attempt never checks in, so the next one finds
+  * nothing and rebuilds from the log; nothing needs to be invalidated. A tree is returned only for
+  * exactly its own version, or with its last batch rolled back for the version before. The latter
+  * is requested by another action on the batch of a `foreachBatch`, and by the retry of a task
+  * whose result was lost.
   *
-  * Memory: idle trees and trees at work together stay below the bound that tasks give; what was unused longest goes
-  * first. A check-out drops what nobody can ask for again: trees of earlier runs and of earlier versions of its operator.
+  * Memory: idle trees and checked-out trees together stay below the bound that tasks give; trees
+  * unused longest are dropped first. A check-out drops trees that cannot be requested again: trees
+  * of earlier runs and of earlier versions of its operator.
   */
 final class ViewTreeCache {
   import ViewTreeCache._
@@ -81,7 +88,7 @@ final class ViewTreeCache {
   private[this] val idle = mutable.LinkedHashMap.empty[CellId, Idle]
   private[this] val working = mutable.Set.empty[Lease]
 
-  /** The tree of `cell` at exactly `at`, where it is here, and the right to check one in. */
+  /** The tree of `cell` at exactly `at`, if it is cached, and the right to check one in. */
   def checkOut(cell: CellId, at: StateVersion): Lease = synchronized {
     val found = idle.remove(cell).filter(i => i.at == at || i.before.exists(_._1 == at))
     val stale = idle.iterator.collect {
@@ -97,7 +104,7 @@ final class ViewTreeCache {
     lease
   }
 
-  /** Bytes of all trees, idle and at work. */
+  /** Bytes of all trees, idle and checked out. */
   def bytes: Long = synchronized(idle.valuesIterator.map(_.bytes).sum + working.iterator.map(_.bytes).sum)
 
   /** Number of idle trees. */
@@ -106,15 +113,18 @@ final class ViewTreeCache {
   /** Drops all idle trees. */
   def clear(): Unit = synchronized(idle.clear())
 
-  /** Drops the idle trees whose state is not in use here any more: their query ended, or another executor has the cell. */
+  /** Drops the idle trees whose state is not in use here any more: their query ended, or another
+    * executor has the cell.
+    */
   def retain(inUse: (CellId, StateVersion) => Boolean): Unit = {
-    // asked without the lock: tasks need not wait
+    // called without the lock: tasks need not wait
     val unused = synchronized(idle.view.mapValues(_.at).toList).filterNot(inUse.tupled)
     synchronized { for ((cell, at) <- unused if idle.get(cell).exists(_.at == at)) idle.remove(cell) }
   }
 
-  /** Drops undo data first, then the trees unused longest: a tree costs a rebuild in the next batch, undo data only where a batch is
-    * taken back. Trees at work stay, even where they alone exceed the limit: that is for their tasks to refuse.
+  /** Drops undo data first, then the trees unused longest: a dropped tree costs a rebuild in the
+    * next batch, dropped undo data only if a batch is rolled back. Checked-out trees stay, even if
+    * they alone exceed the limit: their tasks must fail then.
     */
   private def shrinkTo(limit: Long): Unit = {
     var total = bytes
@@ -129,17 +139,19 @@ final class ViewTreeCache {
     }
   }
 
-  /** The exclusive use of a cell's tree by one task. Ends with `checkIn` or `release`, whichever is first. */
+  /** The exclusive use of a cell's tree by one task. Ends with `checkIn` or `release`, whichever is
+    * first.
+    */
   final class Lease private[ViewTreeCache] (cell: CellId, found: Option[CellState], undo: Option[Undo]) {
     private[ViewTreeCache] var bytes = 0L
 
-    /** The tree; where it is a batch ahead, that is taken back now. */
+    /** The tree; if it is a batch ahead, that batch is rolled back now. */
     lazy val cached: Option[CellState] = undo.map(_.apply()).orElse(found)
 
-    /** The tree was a batch ahead. */
+    /** Whether the tree was a batch ahead. */
     def tookBack: Boolean = undo.isDefined
 
-    /** The tree now has this size; idle trees make room. Does nothing once the lease has ended. */
+    /** Sets the size of the tree; idle trees make room. Does nothing once the lease has ended. */
     def resize(treeBytes: Long, limit: Long): Unit = ViewTreeCache.this.synchronized {
       if (working.contains(this)) {
         bytes = treeBytes
@@ -147,7 +159,9 @@ final class ViewTreeCache {
       }
     }
 
-    /** The store has committed what the tree holds as version `at`; `before` leads back to the version before. */
+    /** Returns the tree, whose content the store has committed as version `at`; `before` leads back
+      * to the version before.
+      */
     def checkIn(
         tree: CellState,
         at: StateVersion,

@@ -5,7 +5,9 @@ import io.joinless.engine.update.{Restoration, Reversal}
 import io.joinless.engine.view.{RowStore, ViewTree}
 import io.joinless.spark.spec.{BlockSpec, ReducedBlock, RowCodec}
 
-/** The views of a cell by their kind: a view tree where results are enumerated, sums where they are counted. */
+/** The views of a cell by their kind: a view tree if results are enumerated, sums if they are
+  * counted.
+  */
 private[spark] object Views {
 
   def empty(spec: BlockSpec): RowStore = spec.shape.reduction match {
@@ -13,14 +15,14 @@ private[spark] object Views {
     case None => new ViewTree(RowCodec.blockDef(spec))
   }
 
-  /** Notes a batch so that it can be taken back. */
+  /** An undo log of a batch. */
   def reversal(views: RowStore): Reversal = views match {
     case tree: ViewTree => new Reversal(tree)
     case sums: ReducedJoin => sums.reversal()
     case _ => throw unknown
   }
 
-  /** Fills empty views; `restored` is to be called behind its `finish`. */
+  /** Fills empty views; `restored` must be called after its `finish`. */
   def restoration(views: RowStore): Restoration = views match {
     case tree: ViewTree => new Restoration(tree)
     case sums: ReducedJoin => sums.restoration()

@@ -14,23 +14,25 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.joinless.{BatchForms, BatchPlans, Plans, SessionPlans, StateInfo, StatefulCells}
 import org.apache.spark.sql.{DataFrame, Dataset, Row, SparkSession}
 
-/** The micro-batches of a streaming query over streams of files or in memory, played without a streaming query.
+/** The micro-batches of a streaming query over streams of files or in memory, run without a
+  * streaming query.
   *
-  * Each batch is analyzed, optimized and planned by Spark with the extension in it, as the batches of a query are, and its
-  * operators run as they are, over real state stores: a log that is committed, view trees in the cache. What is missing is
-  * what surrounds them in a query: the thread, the listing of sources, the logs of offsets and commits, the record of the
-  * operators, the sink. A batch so takes a fraction of the time, and random queries are tested by the hundred.
+  * Each batch is analyzed, optimized and planned by Spark with the extension in it, as the batches
+  * of a query are. Its operators run unchanged, over real state stores: a log that is committed,
+  * view trees in the cache. Missing is the environment of a query: the thread, the listing of
+  * sources, the logs of offsets and commits, the record of the operators, the sink. So a batch
+  * takes a fraction of the time, and random queries are tested by the hundred.
   *
-  * The plan of every batch must have the blocks that the first one had, as a checkpoint would demand. Not for queries with
-  * stateful operators of Spark.
+  * The plan of every batch must have the blocks of the first one, as a checkpoint would require.
+  * Not for queries with stateful operators of Spark.
   *
   * @param session its confs are those of the query; views of it are streams of one of these kinds
   * @param state an empty folder for the state stores
-  * @param forms what plans the batches of the sources are
+  * @param forms plans the batches of the sources
   */
 final class MicroBatches(session: SparkSession, query: DataFrame, state: String, forms: BatchForms) {
 
-  /** Whose sources give scans. */
+  /** With sources that give scans. */
   def this(session: SparkSession, query: DataFrame, state: String) =
     this(session, query, state, BatchForms.scans(session))
 
@@ -47,26 +49,26 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String,
   ).foreach { case (key, value) => session.conf.set(key, value) }
   BatchPlans.beginRun(session, run)
 
-  /** How many join blocks the query has. */
+  /** Number of join blocks of the query. */
   def blocks: Int = decided.fold(0)(_.size)
 
-  /** As after a restart: the view trees are made again from the stores. */
+  /** As after a restart: the view trees are rebuilt from the stores. */
   def restart(): Unit = {
     close()
     run = UUID.randomUUID()
     BatchPlans.beginRun(session, run)
   }
 
-  /** Plays the next batch.
+  /** Runs the next batch.
     *
-    * @param files what is new in the folders of the streams, which may leave out those without
+    * @param files new files in the folders of the streams; folders without any may be omitted
     * @return the rows that a sink would get
     */
   def play(files: Map[String, Seq[String]]): Seq[Row] = played(BatchPlans.of(analyzed, files, forms.next))
 
   /** The same over streams in memory.
     *
-    * @param rows what is new in them; their own are not looked at
+    * @param rows new rows per stream; the rows in the streams themselves are ignored
     */
   def playRows(rows: Map[MemoryStream[_], Dataset[_]]): Seq[Row] =
     played(BatchPlans.ofRows(session, analyzed, rows, forms.next))
@@ -74,7 +76,9 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String,
   /** Whether the query reads one of them. */
   def reads(streams: Set[MemoryStream[_]]): Boolean = BatchPlans.reads(analyzed, streams)
 
-  /** Makes the folder of the state one of a checkpoint, from which the complete result can be read. Only once. */
+  /** Makes the folder of the state one of a checkpoint, from which the complete result can be read.
+    * Only once.
+    */
   def record(checkpoint: String): Unit = BatchPlans.record(session, checkpoint, stateful, batches - 1)
 
   private def played(batch: => LogicalPlan): Seq[Row] = plans.active {
@@ -88,7 +92,8 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String,
     rows
   }
 
-  /** For Python: the same with folders and files as Java collections and the rows as a data frame. */
+  /** For Python: the same with folders and files as Java collections and the rows as a data frame.
+    */
   def play(files: java.util.Map[String, java.util.List[String]]): DataFrame = {
     val rows = play(files.asScala.map { case (folder, names) => folder -> names.asScala.toSeq }.toMap)
     session.createDataFrame(rows.asJava, analyzed.schema)
@@ -112,7 +117,9 @@ final class MicroBatches(session: SparkSession, query: DataFrame, state: String,
     }
   }
 
-  /** Whether the blocks are those of the batch before; their relations may have other names, as in a stream. */
+  /** Whether the blocks are those of the batch before; their relations may have other names, as in
+    * a stream.
+    */
   private def goOn(before: Map[NodeId, BlockSpec], now: Map[NodeId, BlockSpec]): Boolean =
     before.keySet == now.keySet && now.forall { case (id, spec) =>
       SpecComparison.difference(before(id).shape, spec.shape).isEmpty &&

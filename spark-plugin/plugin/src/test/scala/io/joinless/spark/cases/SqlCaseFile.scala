@@ -6,12 +6,13 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.engine.oracle.CaseFile
 
-/** A case of SQL as a file, as far as plays over changelogs need it. `tests/regressions/sql/README.md` describes the
-  * format, `tests/support/sql_case.py` reads all of it.
+/** A case of SQL as a file, as far as runs over changelogs need it.
+  * `tests/regressions/sql/README.md` describes the format, `tests/support/sql_case.py` reads all of
+  * it.
   *
   * @param tables the columns of each table as DDL
-  * @param partitions 0 where the file says nothing
-  * @param fails how names of plays begin that are known to fail
+  * @param partitions 0 if the file has no number
+  * @param fails prefixes of the names of runs that are known to fail
   */
 final case class SqlCaseFile(
     name: String,
@@ -24,7 +25,7 @@ final case class SqlCaseFile(
     batches: Seq[SqlCaseFile.Batch]
 ) {
 
-  /** Whether a play is known to fail; `tests/support/sql_plays.py` names plays. */
+  /** Whether a run is known to fail; `tests/support/sql_plays.py` names runs. */
   def failsIn(play: String): Boolean = fails.exists(play.startsWith)
 }
 
@@ -82,7 +83,7 @@ object SqlCaseFile {
 
   private val value = """\s*(?:'((?:[^']|'')*)'|([^,']*[^,'\s]))\s*(?:,|$)""".r
 
-  /** The values of a row as they stand behind each other, with commas between. */
+  /** The values of a row, which are separated by commas. */
   private[cases] def values(row: String): Texts = {
     val found = value.findAllMatchIn(row).toSeq
     assert(found.map(_.matched).mkString == row, s"no values: $row")

@@ -13,11 +13,12 @@ import org.apache.spark.sql.joinless.{BatchForms, TextRows}
 import org.apache.spark.sql.types.{BooleanType, NumericType, StructField, StructType}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The cases of SQL that failed once (`tests/regressions/sql`): the result behind each batch is the answer.
+/** The cases of SQL that failed once (`tests/regressions/sql`): the result after each batch is the
+  * expected answer.
   *
-  * Played without a stream, with a restart before the last batch; the name decides on the partitions, one or two, and on what plans the
-  * sources give.
-  * tests/test_regressions.py plays them in other ways, and asks the oracles whether the answers are right.
+  * Run without a stream, with a restart before the last batch; the name of a case decides on the
+  * partitions, one or two, and on the plans of the sources. tests/test_regressions.py runs them in
+  * other ways, and checks the answers with the oracles.
   */
 class SqlCasesSpec extends AnyFunSuite with SharedSpark {
   import SqlCaseFile._
@@ -74,7 +75,7 @@ class SqlCasesSpec extends AnyFunSuite with SharedSpark {
     session.readStream.schema(schema.add("_change_type", "string")).json(folder.toString)
       .changelog().createOrReplaceTempView(name)
 
-    /** Adds a file; gives its name. */
+    /** Adds a file; returns its name. */
     def add(changes: Seq[Change]): String = {
       val lines = changes.map { change =>
         val cells = schema.fields.toSeq.zip(change.row).map { case (field, text) => member(field, text) }

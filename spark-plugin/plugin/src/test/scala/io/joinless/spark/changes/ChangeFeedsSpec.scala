@@ -12,7 +12,7 @@ import org.apache.spark.sql.joinless.Plans
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A change feed that nobody marked is not taken as rows. */
+/** A change feed without a mark is not read as plain rows. */
 class ChangeFeedsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {

@@ -13,9 +13,11 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A catalog whose tables have changes, for `spark.readStream.changes(...)`: commits that a test adds, in memory.
+/** A catalog whose tables have changes, for `spark.readStream.changes(...)`: commits that a test
+  * adds, in memory.
   *
-  * The changes may hold carry-over pairs (a row rewritten as it was), which Spark removes unless told not to.
+  * The changes may hold carry-over pairs (a row rewritten unchanged), which Spark removes unless an
+  * option keeps them.
   */
 final class ChangesCatalog extends TableCatalog {
   private var called = ""

@@ -15,7 +15,9 @@ import org.scalatest.funsuite.AnyFunSuite
 class ChangesSpec extends AnyFunSuite with SharedSpark {
   import ChangesSpec._
 
-  /** Two streams of changes, `orders (id, customer)` and `customers (customer, city)`, and a query over them. */
+  /** Two streams of changes, `orders (id, customer)` and `customers (customer, city)`, and a query
+    * over them.
+    */
   final private class Streams(sql: String, form: DeltaForm = DeltaForm.ChangeType) {
     private val session = spark.asInstanceOf[classic.SparkSession]
     val orders = MemoryStream[Change](changes, session)
@@ -109,7 +111,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
       s.customers.addData(("insert", 10, 100))
       assert(s.next().size == 1)
       s.customers.addData(("delete", 10, 100), ("insert", 10, 100)) // carried over
-      s.orders.addData(("delete", 5, 10), ("insert", 5, 10)) // the delete stands first
+      s.orders.addData(("delete", 5, 10), ("insert", 5, 10)) // the delete is first
       assert(s.next().isEmpty)
     }
   }

@@ -10,10 +10,10 @@ import io.joinless.spark.spec.{BlockShape, BlockSpec}
 import org.apache.spark.sql.joinless.Plans
 import org.scalatest.funsuite.AnyFunSuite
 
-/** GROUP BY over joins: results are counted, not enumerated, and nobody sees it but by the cost. */
+/** GROUP BY over joins: results are counted, not enumerated, and only the cost shows it. */
 class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
 
-  /** Each with the number of its components: 0 where results are enumerated. */
+  /** Each with the number of its components: 0 if results are enumerated. */
   private val queries = Seq(
     "SELECT t.g, COUNT(*) AS n FROM t JOIN a ON t.k = a.k GROUP BY t.g" -> 1,
     "SELECT t.k, COUNT(*) AS n FROM t JOIN u ON t.k = u.k JOIN a ON u.g = a.k GROUP BY t.k" -> 1,

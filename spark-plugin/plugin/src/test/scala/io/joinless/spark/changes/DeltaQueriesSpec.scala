@@ -11,13 +11,17 @@ import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
 import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Where changes may stand in a query: several of them, beside joins that Spark runs, behind views, over a restart. */
+/** The positions that changes may have in a query: several of them, next to joins that Spark runs,
+  * behind views, over a restart.
+  */
 class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
   import DeltaQueriesSpec._
 
   private val session = spark.asInstanceOf[classic.SparkSession]
 
-  /** Streams `e` of edges and `f` of changes of edges, and the rows that a query over them has written. */
+  /** Streams `e` of edges and `f` of changes of edges, and the rows that a query over them has
+    * written.
+    */
   final private class Graph {
     val edges = MemoryStream[Edge](edge, session)
     val changes = MemoryStream[Change](change, session)
@@ -29,7 +33,7 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
       changes.toDF().toDF("_change_type", "src", "dst").changelog().createOrReplaceTempView("f")
     }
 
-    /** Runs `query` until `body` is through; what it then has written, sorted. */
+    /** Runs `query` until `body` has ended; returns the rows that it has written, sorted. */
     def run(query: => DataFrame, mode: String = "append")(body: => Any): Seq[String] = {
       views()
       var rows = Seq.empty[String]

@@ -13,7 +13,9 @@ import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Queries with GROUP BY and DISTINCT: after every batch their changes add up to what batch SQL has. */
+/** Queries with GROUP BY and DISTINCT: after every batch their changes add up to the result of
+  * batch SQL.
+  */
 class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
 
   private val queries = Seq(
@@ -66,7 +68,8 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
   )
 
   private val otherFunctions = Seq(
-    // the order of rows may decide on last digits: 2E-7 keeps exact values, as -0.2265625, from the middle of two that are rounded to
+    // the order of rows may decide on last digits: 2E-7 moves exact values, as -0.2265625, away
+    // from the middle between two rounded values
     "SELECT g, ROUND(STDDEV(x % 100), 6) AS s, ROUND(VAR_POP(d) + 2E-7, 6) AS v, ROUND(COVAR_POP(k, d) + 2E-7, 6) AS c FROM t GROUP BY g",
     "SELECT g, SORT_ARRAY(COLLECT_SET(x)) AS xs, SORT_ARRAY(COLLECT_LIST(k)) AS ks FROM t GROUP BY g",
     "SELECT g, MEDIAN(x) AS m, PERCENTILE(d, 0.25) AS p, PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY k) AS q FROM t GROUP BY g",
@@ -178,7 +181,9 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     ).size == 1)
   }
 
-  /** What a restart as `after` of a query begun as `before` is refused with; None where it goes on. */
+  /** The error that refuses a restart as `after` of a query begun as `before`; None if it
+    * continues.
+    */
   private def restarted(before: String, after: String, between: () => Unit = () => ()): Option[String] = {
     val tables = new Tables
     tables.start(before)
@@ -204,7 +209,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
         case refused: JoinlessAnalysisException => Some(refused.getMessage)
       } finally tables.running.stop()
     spark.conf.set("spark.sql.session.timeZone", zone)
-    // the query as it was goes on, whatever was tried
+    // the original query continues, whatever was tried
     tables.start(before)
     tables.advance()
     tables.running.stop()

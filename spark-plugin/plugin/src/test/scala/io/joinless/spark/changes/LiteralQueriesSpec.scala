@@ -5,7 +5,9 @@ import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.streaming.StreamingQueryException
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Literals in queries whose changes are asked: their rows come in the first batch, stay over restarts, and never come again. */
+/** Literals in queries whose changes are requested: their rows are inserted in the first batch,
+  * stay over restarts, and are never inserted again.
+  */
 class LiteralQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
 
   private val crossed = Seq("spark.joinless.crossProducts.enabled" -> "true", "spark.joinless.minRelations" -> "1")

@@ -5,7 +5,9 @@ import io.joinless.spark.SharedSpark
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Queries with LIMIT and with window functions: after every batch their changes add up to what batch SQL has. */
+/** Queries with LIMIT and with window functions: after every batch their changes add up to the
+  * result of batch SQL.
+  */
 class OrderedQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
 
   private val limits = Seq(
@@ -39,8 +41,9 @@ class OrderedQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
   private val newest =
     "(SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY g ORDER BY d DESC, k, x) AS n FROM t) WHERE n = 1)"
 
-  /** For these Spark sorts all rows and then numbers them in the order in which an exchange has them: its own rows are not always the first
-    * ones. Beside each what is meant.
+  /** Queries for which Spark sorts all rows and then numbers them in the order in which an exchange
+    * returns them: its own rows are not always the first ones. Each is paired with a query that has
+    * the intended result.
     */
   private val correlated = Seq(
     "SELECT k, x FROM t WHERE x IN (SELECT r.x FROM t r WHERE r.g = t.g ORDER BY r.d DESC, r.k, r.x LIMIT 1)" ->

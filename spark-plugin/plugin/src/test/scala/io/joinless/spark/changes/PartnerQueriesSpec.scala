@@ -8,7 +8,9 @@ import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.streaming.StreamingQueryException
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Queries that ask whether rows have partners: after every batch their changes add up to what batch SQL has. */
+/** Queries that test whether rows have a match: after every batch their changes add up to the
+  * result of batch SQL.
+  */
 class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
 
   private val queries = Seq(

@@ -3,10 +3,14 @@ package io.joinless.spark.changes
 import io.joinless.spark.SharedSpark
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Where the papers' rules, or the obvious ones, give wrong changes; each case as it was found. */
+/** Cases in which the papers' rules, or the obvious ones, give wrong changes; each case as it was
+  * found.
+  */
 class PitfallsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
 
-  /** Runs each of `steps` as a batch; after each, the changes add up to batch SQL. Gives how many rows the last one told. */
+  /** Runs each of `steps` as a batch; after each, the changes add up to batch SQL. Returns the
+    * number of rows that the last one emitted.
+    */
   private def after(sql: String)(steps: (Tables => Unit)*): Int = {
     val tables = new Tables
     withConf("spark.joinless.crossProducts.enabled" -> "true") {
@@ -45,7 +49,8 @@ class PitfallsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges 
       t => { t.insert(1, 1, 5L, 0.1); t.insert(2, 1, -5L, Double.NaN); t.insert(3, 1, 0L, Double.PositiveInfinity) },
       t => { t.insert(4, 1, 0L, Double.NegativeInfinity); t.delete(1) },
       t => { t.delete(2); t.delete(1) },
-      // the small number comes again, behind the large ones: batch SQL adds up in the order of its table
+      // the small number is inserted again, after the large ones: batch SQL adds up in the order of
+      // its table
       t => { t.delete(0); t.insert(5, 1, -5L, 1e300); t.insert(5, 1, 5L, -1e300); t.insert(1, 1, 5L, 0.1) },
       t => while (t.size > 0) t.delete(0)
     )

@@ -14,13 +14,14 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Dataset, Encoder, Encoders, Row, SparkSession, classic}
 import org.scalatest.Assertions
 
-/** Random changes of a few tables, and what queries over them tell beside what batch SQL has. */
+/** Random changes of a few tables, and the changes that queries over them emit, against batch SQL.
+  */
 trait QueriesOverChanges extends Assertions { this: SharedSpark =>
   import QueriesOverChanges._
 
   private val session = spark.asInstanceOf[classic.SparkSession]
 
-  /** Changes of `t(k, g, x, d)` and of `u(k, g)`, and rows that only come of `a(k, y)`. */
+  /** Changes of `t(k, g, x, d)` and of `u(k, g)`, and append-only rows of `a(k, y)`. */
   final protected class Tables {
     private val changes = new Stream(named(change.schema, "_change_type", "k", "g", "x", "d"), session)
     private val pairs = new Stream(named(pairChange.schema, "_change_type", "k", "g"), session)
@@ -51,15 +52,16 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
         .foreachBatch(each).start()
     }
 
-    /** Gives the query what came: one batch, where it reads any of it. */
+    /** Sends the waiting rows to the query: one batch, if it reads any of them. */
     def advance(): Unit = {
       all.foreach(_.send())
       running.processAllAvailable()
     }
 
-    /** Plays some batches of the query without a stream; `body` is given how to play the next one, and how to start anew.
+    /** Runs some batches of the query without a stream; `body` gets a function that runs the next
+      * one, and one that restarts the query.
       *
-      * @param seed decides what plans the sources give
+      * @param seed decides on the plans of the sources
       */
     def withoutStream(sql: String, form: String, seed: Long)(body: (() => Unit, () => Unit) => Unit): Unit = {
       streams()
@@ -133,12 +135,12 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       if (rng.nextInt(6) == 0) while (present.nonEmpty) delete(0)
     }
 
-    /** How many rows of changes came so far. */
+    /** Number of change rows so far. */
     var told = 0
 
     def size: Int = present.size
 
-    /** There was a batch: something came that the query reads. */
+    /** Whether there was a batch: the query reads some of the rows. */
     var begun = false
 
     def result: Map[Seq[Any], Long] = sums.toMap
@@ -159,7 +161,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     }
   }
 
-  /** What playing batches sets and leaves to be put back. */
+  /** The confs that running batches changes and that must be restored. */
   private def batchConfs: Seq[(String, String)] = Seq(
     "spark.sql.streaming.unsupportedOperationCheck" -> "false",
     "spark.sql.adaptive.enabled" -> "false"
@@ -172,7 +174,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     case other => throw new IllegalArgumentException(s"$other is no change")
   }
 
-  /** The values of a row; NaN is none that is equal to itself. */
+  /** The values of a row; NaN is replaced by a value that is equal to itself. */
   private def values(row: Row): Seq[Any] = row.toSeq.map {
     case d: Double if d.isNaN => "NaN"
     case other => other
@@ -183,9 +185,9 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
   private def bag(rows: Seq[Row]): Map[Seq[Any], Long] =
     rows.groupBy(values).map { case (row, copies) => row -> copies.size.toLong }
 
-  /** Plays four batches, with a restart in the middle.
+  /** Runs four batches, with a restart in the middle.
     *
-    * @param oracle what batch SQL is asked, where it does not decide on the rows of `sql` itself
+    * @param oracle the query for batch SQL, if the rows of `sql` itself are not deterministic there
     * @param streaming in a real stream, not as batches without one
     */
   protected def check(
@@ -202,7 +204,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
         if (batch == 2) restart()
         tables.random(rng)
         next()
-        // before anything came there was no batch
+        // before the first rows there was no batch
         if (tables.begun)
           assert(tables.result == tables.expected(oracle.getOrElse(sql)), s"seed $seed, batch $batch, $form: $sql")
       }
@@ -228,14 +230,18 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
 
 object QueriesOverChanges {
 
-  /** Rows as a table. An encoder would have to be resolved for each, which takes longer than a small batch. */
+  /** Rows as a table. An encoder would have to be resolved for each, which takes longer than a
+    * small batch.
+    */
   private def rowsOf(session: SparkSession, rows: Seq[Product], schema: StructType): DataFrame =
     session.createDataFrame(rows.map(Row.fromTuple).asJava, schema)
 
   private def named(schema: StructType, columns: String*): StructType =
     StructType(schema.zip(columns).map { case (field, name) => field.copy(name = name) })
 
-  /** Rows that wait for the next batch, in a stream in memory. Its columns have the names that queries use. */
+  /** Rows that wait for the next batch, in a stream in memory. Its columns have the names that
+    * queries use.
+    */
   final private class Stream(schema: StructType, session: classic.SparkSession) {
     val memory: MemoryStream[Row] = MemoryStream[Row](session, 2)(Encoders.row(schema))
     private val waiting = mutable.ArrayBuffer.empty[Product]
@@ -247,7 +253,7 @@ object QueriesOverChanges {
       waiting.clear()
     }
 
-    /** What came, where anything did; the stream does not have it. */
+    /** The waiting rows, if there are any; the stream does not have them. */
     def taken(): Option[(MemoryStream[_], Dataset[_])] = Option.when(waiting.nonEmpty) {
       val rows = rowsOf(session, waiting.toSeq, schema)
       waiting.clear()

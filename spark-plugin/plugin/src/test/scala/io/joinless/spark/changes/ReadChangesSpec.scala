@@ -4,17 +4,17 @@ import io.joinless.spark.api._
 import io.joinless.spark.{SharedSpark, TestFolders}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** `spark.readStream.changes(...)` of Spark 4.2 as a changelog, where a catalog provides it. */
+/** `spark.readStream.changes(...)` of Spark 4.2 as a changelog, if a catalog provides it. */
 class ReadChangesSpec extends AnyFunSuite with SharedSpark {
 
-  /** What all commits so far change in a join of two tables with changes. */
+  /** The changes of a join of two tables with changes, by all commits so far. */
   private def run(mode: String): Seq[String] = {
     spark.conf.set("spark.sql.catalog.feeds", classOf[ChangesCatalog].getName)
     val tables = Seq("left", "right").map(side => s"${side}_$mode".toLowerCase(java.util.Locale.ROOT))
     import ChangesCatalog.commit
     commit(tables(0), ("insert", 1, 10, 0), ("insert", 2, 20, 0))
     commit(tables(1), ("insert", 10, 100, 0), ("insert", 20, 200, 0))
-    // 10 is rewritten as it was, 20 changes
+    // 10 is rewritten unchanged, 20 changes
     commit(
       tables(1),
       ("delete", 10, 100, 0),
@@ -43,7 +43,8 @@ class ReadChangesSpec extends AnyFunSuite with SharedSpark {
   }
 
   test("changes without carry-over rows, which Spark removes by an operator of its own below") {
-    // Spark holds a commit back until a later batch, so changes may come in several batches: they add up
+    // Spark holds a commit back until a later batch, so changes may be emitted in several batches:
+    // they add up
     val sum = run("dropCarryovers").groupMapReduce(row => row.take(row.lastIndexOf(','))) { row =>
       if (row.endsWith("insert]")) 1 else -1
     }(_ + _)

@@ -10,11 +10,14 @@ import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.joinless.Plans
 import org.scalatest.funsuite.AnyFunSuite
 
-/** SUM, AVG and COUNT over joins: arguments are added up inside of the join, as products of one factor per relation. */
+/** SUM, AVG and COUNT over joins: arguments are added up inside of the join, as products of one
+  * factor per relation.
+  */
 class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
   import SummedJoinsSpec._
 
-  /** Each with what is added up: per argument the number of its factors, and how many arguments may fail. */
+  /** Each with its sums: per argument the number of its factors, and how many arguments may fail.
+    */
   private val queries = Seq(
     s"SELECT t.g, COUNT(*) AS n, SUM(t.x) AS s $Path GROUP BY t.g" -> Told(1),
     s"SELECT u.g, SUM(t.x) AS s, AVG(t.x) AS m, COUNT(t.x) AS c $Path GROUP BY u.g" -> Told(1, 1),

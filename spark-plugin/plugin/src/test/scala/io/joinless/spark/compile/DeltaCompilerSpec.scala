@@ -14,7 +14,7 @@ import org.apache.spark.sql.{AnalysisException, DataFrame, Row}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What becomes of queries whose changes are asked, before any of them runs. */
+/** The compiled plans of queries whose changes are requested, before any of them runs. */
 class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {

@@ -9,7 +9,9 @@ import org.apache.spark.sql.joinless.Plans
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What is recorded of a query is the same in each process, whatever was planned before: no name that Spark makes is in it. */
+/** The record of a query is the same in each process, whatever was planned before: it has no names
+  * that Spark generates.
+  */
 class MadeNamesSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
   private val schema =

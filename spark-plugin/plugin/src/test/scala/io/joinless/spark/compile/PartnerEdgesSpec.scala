@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{Encoders, Row, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Joins that ask for partners, as they are compiled: in many random batches, with a nested-loop join as the oracle. JOINLESS_EDGE_BATCHES
-  * says how many; `make test-long` has 100,000.
+/** Semi, anti and outer joins, as they are compiled: in many random batches, with a nested-loop
+  * join as the oracle. JOINLESS_EDGE_BATCHES is their number; `make test-long` has 100,000.
   */
 class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
   import PartnerEdgesSpec._
@@ -33,7 +33,7 @@ class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
     MemoryStream[Row](Encoders.row(schema(name)), session).toDF().toDF("a", "b", "w").weightedChangelog("w")
       .createOrReplaceTempView(s"t$i")
 
-  /** The tables as they are, and what the current batch changes of them. */
+  /** The current tables, and their changes by the current batch. */
   final private class Tables(rng: Random) {
     private val present = names.map(_ => mutable.ArrayBuffer.empty[RandomQuery.Row])
     private var changes = Map.empty[Int, Seq[(RandomQuery.Row, Long)]]
@@ -51,7 +51,7 @@ class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
       table -> (gone.map(_ -> -1L) ++ come.map(_ -> 1L))
     }.toMap
 
-    /** What the batch brings of a source. */
+    /** The changes of a source by the batch. */
     def of(leaf: LogicalPlan): Seq[InternalRow] = {
       changes(names.indexOf(leaf.output.head.name)).map { case (row, weight) =>
         InternalRow.fromSeq(row.map(_.orNull[Any]) :+ weight)
@@ -62,7 +62,7 @@ class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
   private def compiled(query: RandomQuery): LogicalPlan =
     DeltaCompilation(spark, Changes.marked(Plans.analyzed(spark.sql(query.sql)), DeltaForm.Weight))
 
-  /** The first batch after which the changes do not add up; None where all do. */
+  /** The first batch after which the changes do not add up; None if all do. */
   private def wrong(query: RandomQuery, oracle: RandomQuery, rng: Random, batches: Int): Option[(Int, String)] = {
     val tables = new Tables(rng)
     val plan = new InterpretedPlan(compiled(query), tables.of)
@@ -100,7 +100,7 @@ class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
     assert((JoinKinds ++ WhereKinds).forall(kinds(_) > 0), kinds)
   }
 
-  /** Each kind of edge compiled as another one: the test above must see it. */
+  /** Each kind of edge compiled as another one: the test above must detect it. */
   for ((kind, as) <- Mutants) test(s"a mutant is found: $kind as $as") {
     val rng = new Random(kind.hashCode.toLong)
     def random(): RandomQuery =
@@ -119,7 +119,7 @@ class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
 private object PartnerEdgesSpec {
   import RandomQuery._
 
-  /** The first column is called as the source. */
+  /** The first column has the name of the source. */
   def schema(name: String): StructType = StructType.fromDDL(s"$name INT, b INT, w BIGINT")
 
   val Mutants: Seq[(String, String)] = Seq(

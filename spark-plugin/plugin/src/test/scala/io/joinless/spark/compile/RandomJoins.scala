@@ -2,8 +2,9 @@ package io.joinless.spark.compile
 
 import scala.util.Random
 
-/** A query of joins of all types, subqueries as conditions, and groups, over small tables of two columns: its SQL, and its result by
-  * nested loops. Columns have distinct names, so no text needs an alias.
+/** A query of joins of all types, subqueries as conditions, and groups, over small tables of two
+  * columns: its SQL, and its result by nested loops. Columns have distinct names, so no text needs
+  * an alias.
   */
 sealed abstract private[compile] class RandomQuery {
   import RandomQuery._
@@ -22,7 +23,7 @@ private[compile] object RandomQuery {
   type Value = Option[Int]
   type Row = IndexedSeq[Value]
 
-  /** @param named gives the columns their names */
+  /** @param named number in the names of the columns */
   final case class Table(number: Int, named: Int) extends RandomQuery {
     override val columns: Seq[String] = Seq(s"a$named", s"b$named")
     override def sql: String = s"SELECT a AS a$named, b AS b$named FROM t$number"
@@ -49,7 +50,9 @@ private[compile] object RandomQuery {
     }
   }
 
-  /** Both hold, as SQL has it, for a row of the left side beside one of the right side. */
+  /** Whether both comparisons are true, in SQL's logic, for a row of the left side joined with one
+    * of the right side.
+    */
   final case class Condition(parts: Seq[Comparison]) {
     def sql: String = parts.map(_.sql).mkString(" AND ")
     def holds(columns: Seq[String], row: Row): Boolean = parts.forall(_.holds(columns, row).contains(true))
@@ -79,7 +82,9 @@ private[compile] object RandomQuery {
     }
   }
 
-  /** The rows for which a subquery says so: EXISTS, NOT EXISTS, IN, NOT IN, or EXISTS beside another condition under OR. */
+  /** The rows that a subquery accepts: EXISTS, NOT EXISTS, IN, NOT IN, or EXISTS with another
+    * condition under OR.
+    */
   final case class Where(
       kind: String,
       child: RandomQuery,
@@ -121,7 +126,7 @@ private[compile] object RandomQuery {
     }
   }
 
-  /** How many rows each value of a column has. */
+  /** The number of rows per value of a column. */
   final case class Counted(child: RandomQuery, by: String, as: String) extends RandomQuery {
     override def columns: Seq[String] = Seq(by, as)
     override def sql: String = s"SELECT $by, CAST(COUNT(*) AS INT) AS $as FROM (${child.sql}) GROUP BY $by"
@@ -134,7 +139,7 @@ private[compile] object RandomQuery {
   val JoinKinds: Seq[String] = Seq("INNER", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI")
   val WhereKinds: Seq[String] = Seq("EXISTS", "NOT EXISTS", "IN", "NOT IN", "OR")
 
-  /** A random query over so many tables. */
+  /** A random query over this number of tables. */
   def random(rng: Random, tables: Int): RandomQuery = {
     var named = 0
     def some[A](values: Seq[A]): A = values(rng.nextInt(values.size))

@@ -12,7 +12,9 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A query is what it is in the session of its DataFrame, whatever thread compiles it, and whatever session that works for. */
+/** A query has the meaning that it has in the session of its DataFrame, whatever thread compiles
+  * it, and whatever session is active in that thread.
+  */
 class ThreadsSpec extends AnyFunSuite with SharedSpark with BeforeAndAfterAll {
 
   private val pool = Executors.newFixedThreadPool(1)
@@ -53,7 +55,7 @@ class ThreadsSpec extends AnyFunSuite with SharedSpark with BeforeAndAfterAll {
     )
   }
 
-  /** In a thread of a pool that works for this session, or for none. */
+  /** Runs `body` in a thread of a pool, in which this session is active, or none. */
   private def elsewhere[A](active: Option[SparkSession])(body: => A): A = pool.submit(new Callable[A] {
     override def call(): A = {
       active.fold(SparkSession.clearActiveSession())(SparkSession.setActiveSession)

@@ -9,7 +9,9 @@ import org.apache.spark.sql.joinless.Plans
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What Spark's optimizer does wrong reaches no query whose changes are asked: not when it is compiled, and not in its batches. */
+/** Errors of Spark's optimizer affect no query whose changes are requested: not when it is
+  * compiled, and not in its batches.
+  */
 class WrongRulesSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
   private val same = "(l.x = r.x OR (l.x IS NULL AND r.x IS NULL))"
@@ -28,7 +30,7 @@ class WrongRulesSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfter
       .createOrReplaceTempView("fixed")
   }
 
-  /** The compiled plan, as the optimizer leaves it in a batch. */
+  /** The compiled plan after the optimizer of a batch. */
   private def inBatch(sql: String): LogicalPlan = {
     val compiled = DeltaCompilation(spark, Plans.analyzed(Changes.deltas(spark.sql(sql), DeltaForm.Weight)))
     spark.sessionState.optimizer.execute(compiled)

@@ -7,7 +7,9 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjecti
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.Platform
 
-/** All cells of a block with changelogs, batch by batch, without Spark running. A batch is done by all cells or by none. */
+/** All cells of a block with changelogs, batch by batch, without Spark running. A batch is done by
+  * all cells or by none.
+  */
 final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
   val stores: IndexedSeq[BlocksInMemory] = IndexedSeq.fill(spec.cells)(new BlocksInMemory)
   private val trees = Array.fill(spec.cells)(CellTask.empty(spec))
@@ -15,7 +17,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
   private val copyValues = columns(types)
   private val stored = spec.inputs.map(input => columns(input.columns.map(_.dataType)))
 
-  /** Batches end with it. */
+  /** The watermark at the end of batches. */
   var watermark: Long = Long.MinValue
 
   /** Figures of the last batch, added up. */
@@ -43,7 +45,9 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
       checkSame(before, trees(c))
     }
 
-  /** Whoever reads only some roles of some rows, chosen by the rows' bytes, finds those with the counts that they have. */
+  /** Checks a reader of only some roles of some rows, chosen by the rows' bytes: it finds those
+    * with their counts.
+    */
   def checkPart(salt: Int): Unit = for (c <- 0 until spec.cells) {
     val part = CellTask.rebuild(spec, reader(c, CellCluster.part(salt)), stores(c).blocks.iterator, _ => ())
     for (r <- spec.relations.indices if spec.inputs(spec.relations(r).input).retractable) {
@@ -90,7 +94,9 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
     new ChangelogTask(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
   }
 
-  /** Plays a batch, drawing at most `most` rows from each cell, and takes it back: the cells are as the stores have them. */
+  /** Runs a batch, reading at most `most` rows from each cell, and rolls it back: the cells are as
+    * the stores have them.
+    */
   def rehearse(scans: Seq[(Seq[Int], Seq[UnsafeRow])], most: Int): Unit = {
     val exchanged = exchange(scans)
     stores.foreach(_.begin())
@@ -107,7 +113,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
 
   /** Scanned rows per scan in; per cell the result rows, each with its weight, out.
     *
-    * @param failing each cell's task fails in the middle: behind its first row, or its last
+    * @param failing each cell's task fails in the middle: after its first row, or its last
     */
   def batch(scans: Seq[(Seq[Int], Seq[UnsafeRow])], failing: Boolean = false): IndexedSeq[Seq[(UnsafeRow, Long)]] = {
     val exchanged = exchange(scans)
@@ -128,7 +134,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
       results
     } catch {
       case e: Throwable =>
-        // the trees are of no use: the next attempt starts from the stores
+        // the trees are invalid: the next attempt starts from the stores
         for (c <- 0 until spec.cells) trees(c) = CellTask.rebuild(spec, reader(c), stores(c).blocks.iterator, _ => ())
         throw e
     }
@@ -137,7 +143,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
 
 private object CellCluster {
 
-  /** Of each row a set of roles that looks random, every fourth row has none. */
+  /** For each row a pseudo-random set of roles; every fourth row has none. */
   def part(salt: Int): ChangeLogReader.Keep = (all, base, offset, bytes) =>
     all & roles(salt, (0 until bytes / 8).map(i => Platform.getLong(base, offset + 8L * i)))
 

@@ -16,7 +16,7 @@ class CellTaskSpec extends AnyFunSuite {
 
   final private class Cluster(spec: BlockSpec, random: Random, residuals: Seq[Expression]) {
     private val stores = Array.fill(spec.cells)(new BlocksInMemory)
-    var rolledBack = 0 // tasks that were not drained
+    var rolledBack = 0 // tasks that were not read to their end
     private val trees = Array.fill(spec.cells)(CellState(new ViewTree(RowCodec.blockDef(spec)), 0L))
 
     private def reader(c: Int) =
@@ -61,7 +61,7 @@ class CellTaskSpec extends AnyFunSuite {
       new AppendedTask(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
     }
 
-    /** Plays a batch, or a part of it, and takes it back. */
+    /** Runs a batch, or a part of it, and rolls it back. */
     private def rehearse(c: Int, exchanged: Seq[UnsafeRow]): Unit = {
       var undo: Option[Undo] = None
       stores(c).begin()
@@ -140,7 +140,8 @@ class CellTaskSpec extends AnyFunSuite {
       val cluster = new Cluster(spec, random, Nil)
       val edges = mutable.Buffer.empty[(Int, Long, Long)]
       val result = mutable.Buffer.empty[Seq[Any]]
-      // the first batch brings the keys; some of the others are stopped in the middle of a group, and taken back
+      // the first batch has the keys; some of the others are stopped in the middle of rows taken
+      // ahead, and rolled back
       for (size <- 25000 +: Seq.fill(10)(300)) {
         def vertex() = random.nextInt(10000).toLong
         val rows = Seq.fill(size)((random.nextInt(3), vertex(), vertex()))

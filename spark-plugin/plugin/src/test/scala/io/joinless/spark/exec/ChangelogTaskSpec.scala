@@ -17,7 +17,9 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Batches of signed changes through roles, cells, tasks and logs, without Spark running. */
 class ChangelogTaskSpec extends AnyFunSuite {
 
-  /** A case of the engine's generator as a spec of the plugin: the output is any columns, or all of them. */
+  /** A case of the engine's generator as a spec of the plugin: the output is any columns, or all of
+    * them.
+    */
   private def specOf(query: Case, random: Random, partitions: Int): BlockSpec = {
     def typeOf(variable: Boolean): DataType = if (variable) BinaryType else LongType
     val all = for {
@@ -122,7 +124,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
         if (random.nextInt(5) == 0)
           try { val _ = cluster.batch(scans(b), failing = true) }
           catch { case _: InterruptedException => interrupted += 1 }
-        // nor does another action on the batch, or one that was content with some of its rows
+        // nor does another action on the batch, or one that reads only some of its rows
         if (random.nextInt(4) == 0) {
           cluster.rehearse(scans(b), if (random.nextBoolean()) Int.MaxValue else random.nextInt(4))
           rehearsed += 1

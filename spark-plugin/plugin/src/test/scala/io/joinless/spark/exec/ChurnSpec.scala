@@ -10,7 +10,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.LongType
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Rows come and go for ever: the log stays in proportion to what is there, and writes to what changes. */
+/** Rows are inserted and deleted continually: the size of the log stays proportional to the number
+  * of present rows, and writes to the number of changes.
+  */
 class ChurnSpec extends AnyFunSuite {
 
   /** Facts (key, payload) that are replaced, one dimension row per key. */

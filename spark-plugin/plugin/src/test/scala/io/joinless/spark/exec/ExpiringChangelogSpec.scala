@@ -10,10 +10,11 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{DataType, LongType, TimestampType}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Rows of changelogs that go by a delete or by the time, whichever is first: what is told adds up to the join of the rows that are there,
-  * whatever comes first, through restarts and batches that are taken back.
+/** Rows of changelogs that are removed by a delete or by the time, whichever is first: the emitted
+  * changes add up to the join of the present rows, whatever is first, through restarts and batches
+  * that are rolled back.
   *
-  * Rows are (key, second); they go five seconds behind that.
+  * Rows are (key, second); they expire five seconds after that.
   */
 class ExpiringChangelogSpec extends AnyFunSuite {
   import ExpiringChangelogSpec._
@@ -25,12 +26,12 @@ class ExpiringChangelogSpec extends AnyFunSuite {
       var refused = 0
       for (events <- everyOrder(if (sys.env.contains("JOINLESS_SLIDING_VIEWS")) 6 else 4)) {
         val cell = new Cell(owe, new Random(events.hashCode))
-        cell.batch(Seq(0, 1).flatMap(r => Seq.fill(2)(Change(r, 1, 100, 1)))) // partners
+        cell.batch(Seq(0, 1).flatMap(r => Seq.fill(2)(Change(r, 1, 100, 1)))) // matches
         try
           for ((event, i) <- events.zipWithIndex) event match {
             case Insert => cell.batch(Seq(Change(0, 1, 10, 1)))
             case Delete => cell.batch(Seq(Change(0, 1, 10, -1)))
-            case Others => cell.batch(Seq(Change(0, 1, 20 + i, 1))) // which may take the id of a row that is gone
+            case Others => cell.batch(Seq(Change(0, 1, 20 + i, 1))) // which may take the id of a deleted row
             case Time => cell.time(15); cell.batch(Nil)
             case TimeOfAll => cell.time(110); cell.batch(Nil)
             case Restart => cell.restart()
@@ -130,9 +131,9 @@ private object ExpiringChangelogSpec {
     )
   }
 
-  /** A cell beside what should be in it.
+  /** A cell, with the rows that it should have.
     *
-    * @param often whether batches are taken back now and then
+    * @param often whether some batches are rolled back
     */
   final private class Cell(owe: Boolean, random: Random, often: Boolean = true) {
     private[this] val cluster = new CellCluster(spec(Lasts), owe)
@@ -161,7 +162,7 @@ private object ExpiringChangelogSpec {
 
     def restart(): Unit = cluster.rebuild(random.shuffle(_))
 
-    /** A delete has no row. */
+    /** Whether a delete has no row. */
     def lacksRow: Boolean = !owe && counts.exists(_.values.exists(_ < 0))
 
     def isEmpty: Boolean = cluster.rowsStored == 0 && cluster.entries == 0 && told.isEmpty

@@ -10,10 +10,11 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{DataType, LongType, TimestampType}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A cell whose rows go by the watermark, over many windows: what it holds is what is needed, in memory and in its log, and a rebuild
-  * finds the same.
+/** A cell whose rows are evicted by the watermark, over many windows: it holds exactly the needed
+  * rows, in memory and in its log, and a rebuild finds the same.
   *
-  * Rows are (key, second); those of each relation of a star are needed for a while beyond their second.
+  * Rows are (key, second); those of each relation of a star are needed for a while beyond their
+  * second.
   */
 class ForgettingTaskSpec extends AnyFunSuite {
   import ForgettingTaskSpec._
@@ -64,7 +65,7 @@ class ForgettingTaskSpec extends AnyFunSuite {
         cell.batch(if (random.nextInt(5) == 0) 0 else random.nextInt(6), second, stragglers = random.nextBoolean())
         if (random.nextInt(4) == 0) cell.rebuild()
       }
-      // nothing comes any more: all goes, in memory and in the log
+      // no more rows: all are evicted, in memory and in the log
       cell.batch(rowsPerSecond = 0, second = 1000000, stragglers = false)
       assert(cell.sizes.rows == 0 && cell.sizes.logBytes == 0 && cell.sizes.entries == 0)
     }
@@ -84,14 +85,14 @@ class ForgettingTaskSpec extends AnyFunSuite {
 
 private object ForgettingTaskSpec {
 
-  /** Of a row of two BIGINTs: null word, two words, and what an entry adds. */
+  /** For a row of two BIGINTs: null word, two words, and the overhead of an entry. */
   val BytesPerEntry: Int = 24 + 24
 
   final case class Sizes(rows: Long, entries: Long, logBytes: Long, bytes: Long)
 
   private val types: Seq[DataType] = Seq(LongType, TimestampType)
 
-  /** Three relations that meet in their first column; the second one is the time. */
+  /** Three relations that are joined by their first column; the second one is the time. */
   def star(window: Int): BlockSpec = {
     val spec = Blocks.block(types)(Seq.fill(3)(Seq((0, 0))): _*)
     spec.shaped(shape =>
@@ -120,7 +121,9 @@ private object ForgettingTaskSpec {
         state.bytes
       )
 
-    /** Rows up to two seconds out of order; a straggler comes from the future and stays for two windows. */
+    /** Rows up to two seconds out of order; a straggler has a future time and stays for two
+      * windows.
+      */
     def batch(rowsPerSecond: Int, second: Int, stragglers: Boolean): Unit = {
       val rows = Seq.fill(3 * rowsPerSecond) {
         val late = if (stragglers && random.nextInt(60) == 0) 120 else -random.nextInt(3)
@@ -143,7 +146,7 @@ private object ForgettingTaskSpec {
       new ForgettingTask(context, state, exchanged.iterator)
     }
 
-    /** Plays a batch, or a part of it, and takes it back: nothing of it is left. */
+    /** Runs a batch, or a part of it, and rolls it back: nothing of it remains. */
     private def rehearse(exchanged: Seq[UnsafeRow]): Unit = {
       val before = (sizes.rows, sizes.entries, state.needed.get.next)
       var undo: Option[Undo] = None
@@ -152,7 +155,7 @@ private object ForgettingTaskSpec {
       played.take(if (random.nextBoolean()) Int.MaxValue else random.nextInt(4)).foreach(_ => ())
       state = undo.fold(played.rollBack().get)(_.apply())
       val after = (sizes.rows, sizes.entries, state.needed.get.next)
-      // what ended in the batch that was taken back ends in the next one
+      // rows that ended in the batch that was rolled back end in the next one
       assert(
         after._1 == before._1 && after._2 == before._2 && after._3 <= math.max(before._3, watermark),
         s"$after, not $before"

@@ -14,7 +14,9 @@ import org.apache.spark.sql.joinless.PrefixStore
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Batches of groups over a store in memory: what is told adds up to what all rows give, and nothing stays of groups that are gone. */
+/** Batches of groups over a store in memory: the emitted changes add up to the groups of all rows,
+  * and deleted groups leave no state.
+  */
 class GroupsTaskSpec extends AnyFunSuite {
   import GroupsTaskSpec._
 
@@ -107,7 +109,9 @@ private object GroupsTaskSpec {
 
   final case class Row(group: Option[Long], x: Option[Long], d: Option[Double]) {
 
-    /** As the input of groups: the grouping column, if any, and an argument per function that has one. */
+    /** A row of the groups' input: the grouping column, if any, and an argument per function that
+      * has one.
+      */
     def input(keys: Int): UnsafeRow = {
       val columns = Seq.fill(keys)(LongType) ++ argumentTypes
       val values = Seq.fill(keys)(boxed(group)) ++
@@ -131,7 +135,7 @@ private object GroupsTaskSpec {
 
   private val argumentTypes: Seq[DataType] = kinds.map(_._2)
 
-  /** @param retracts rows can go, so that extremes need the values */
+  /** @param retracts rows can be deleted, so that extremes need the values */
   def arguments(keys: Int, retracts: Boolean = true): Array[GroupArgument] = kinds.zipWithIndex.map {
     case ((kind @ (FunctionKind.Least | FunctionKind.Greatest), dataType, _), i) =>
       GroupArgument(keys + i, dataType, kind, retracts)
@@ -164,7 +168,7 @@ private object GroupsTaskSpec {
     }
   )
 
-  /** What the functions are, computed from the rows. */
+  /** The values of the functions, computed from the rows. */
   def values(rows: Seq[Row]): Seq[Any] = {
     val (xs, ds) = (rows.flatMap(_.x), rows.flatMap(_.d))
     def average(of: Seq[Double]) = Option.when(of.nonEmpty)(of.sum / of.size)
@@ -181,7 +185,9 @@ private object GroupsTaskSpec {
     )
   }
 
-  /** Entries by their keys, found by the grouping columns (of the types `keys`) and the function, too. */
+  /** Entries by their keys, found by the grouping columns (of the types `keys`) and the function,
+    * too.
+    */
   final class StoreInMemory(keys: Seq[DataType]) extends PrefixStore {
     private val entries = mutable.LinkedHashMap.empty[UnsafeRow, UnsafeRow]
     private val prefix =

@@ -7,12 +7,13 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BindReferences, Expression, JoinedRow, UnsafeProjection}
 import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, LogicalPlan, Project, Union}
 
-/** A compiled query without Spark's execution: batches of weighted rows in, the changes of the result out, on this thread.
+/** A compiled query without Spark's execution: batches of weighted rows in, the changes of the
+  * result out, on this thread.
   *
-  * Groups are those of [[GroupsTask]] over a store in memory. Joins are computed anew, before and after a batch: what they do is tested
-  * elsewhere, and their inputs here are small.
+  * Groups are those of [[GroupsTask]] over a store in memory. Joins are computed anew, before and
+  * after a batch: they are tested elsewhere, and their inputs here are small.
   *
-  * @param rows what a batch brings of a source
+  * @param rows the changes of a source by a batch
   */
 final private[spark] class InterpretedPlan(plan: LogicalPlan, rows: LogicalPlan => Seq[InternalRow]) {
   import InterpretedPlan._
@@ -22,7 +23,9 @@ final private[spark] class InterpretedPlan(plan: LogicalPlan, rows: LogicalPlan 
     case other => throw new IllegalArgumentException(s"${other.nodeName} tells no changes")
   }
 
-  /** The changes of the result by the batch that `rows` has now, net: the columns, and how many come or go. */
+  /** The changes of the result by the current batch of `rows`, net: the columns, and the number of
+    * copies that are inserted or deleted.
+    */
   def batch(): Map[Seq[Any], Long] = net(root.batch())
 
   private trait Node {

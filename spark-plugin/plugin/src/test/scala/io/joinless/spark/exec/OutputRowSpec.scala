@@ -15,10 +15,12 @@ class OutputRowSpec extends AnyFunSuite {
 
   import RandomValues._
 
-  /** Random results with random changed sets, each compared with Spark's own projection of the joined columns.
+  /** Random results with random changed sets, each compared with Spark's own projection of the
+    * joined columns.
     *
-    * @param narrow first columns, which are never NULL, are read from keys, and what else is shown of rows lies beside them where it can; the
-    *   first results have no NULL, so that it says all
+    * @param narrow first columns, which are never NULL, are read from keys, and other projected
+    *   columns of rows are inlined with them where possible; the first results have no NULL, so
+    *   that inlined words suffice
     */
   private def check(
       types: Seq[DataType],

@@ -8,13 +8,15 @@ import org.apache.spark.sql.catalyst.expressions.NumericEvalContext
 import org.apache.spark.sql.types.LongType
 import org.scalatest.funsuite.AnyFunSuite
 
-/** On which rows a condition is evaluated. */
+/** The rows on which a condition is evaluated. */
 class ResidualPredicatesSpec extends AnyFunSuite {
 
   private val (left, right) =
     (BoundReference(0, LongType, nullable = true), BoundReference(1, LongType, nullable = true))
 
-  /** `condition` over the first columns of relations 0 and 1 of three, and the rows (a), (b) and (0) of these. */
+  /** `condition` over the first columns of relations 0 and 1 of three, and the rows (a), (b) and
+    * (0) of these.
+    */
   private def over(condition: Expression)(a: Long, b: Long) = {
     val residual = ResidualSpec("", IndexedSeq(ColumnRef(0, 0), ColumnRef(1, 0)))
     val spec = path(3).shaped(_.copy(residuals = IndexedSeq(residual)))
@@ -40,7 +42,7 @@ class ResidualPredicatesSpec extends AnyFunSuite {
       assert(both.forall(_._2() == accepted))
     }
     val failing = over(next)(Long.MaxValue, 0).map(_._2)
-    assert(failing.head()) // Spark may find no row of the third relation that goes with these
+    assert(failing.head()) // Spark may find no row of the third relation that joins with these
     assert(intercept[ArithmeticException](failing.last()).getMessage.contains("ARITHMETIC_OVERFLOW"))
   }
 }

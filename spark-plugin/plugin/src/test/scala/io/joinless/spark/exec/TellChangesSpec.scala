@@ -10,14 +10,18 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Rows and how they are told, byte for byte as Spark would write them, over random types and values. */
+/** Rows and their emitted forms, byte for byte as Spark would write them, over random types and
+  * values.
+  */
 class TellChangesSpec extends AnyFunSuite {
   import RandomValues._
 
-  // but intervals: Spark leaves what it finds in the bytes of a NULL
+  // but intervals: Spark leaves arbitrary data in the bytes of a NULL
   private val all = fixed ++ variable.filter(_ != CalendarIntervalType)
 
-  /** Rows with their weights as Spark writes them, in one buffer that each row overwrites, as operators do. */
+  /** Rows with their weights as Spark writes them, in one buffer that each row overwrites, as
+    * operators do.
+    */
   private def changes(types: Seq[DataType], rows: Seq[(Seq[Any], Long)]): Iterator[UnsafeRow] = {
     val write = UnsafeProjection.create((types :+ LongType).toArray[DataType])
     rows.iterator.map { case (row, weight) => write(InternalRow.fromSeq(row :+ weight)) }
@@ -73,7 +77,7 @@ class TellChangesSpec extends AnyFunSuite {
       val net = new NetRows(types.size + 1)
       changes(types, rows).foreach(net.add)
       val found = Iterator.continually(net.next()).takeWhile(identity).map(_ => net.row.copy()).toVector
-      // rows are equal where their bytes are
+      // rows are equal if their bytes are
       val plain = changes(types, rows.map(_._1 -> 0L)).map(_.copy()).toVector
       val sums = plain.zip(rows.map(_._2)).groupMapReduce(_._1)(_._2)(_ + _)
       val expected = plain.distinct.filter(sums(_) != 0L).map { row =>

@@ -6,7 +6,9 @@ import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Event time: late rows go at their scan as Spark's joins drop them, and the watermark passes on. */
+/** Event time: late rows are dropped at their scan as Spark's joins drop them, and the watermark is
+  * propagated.
+  */
 class WatermarkSpec extends AnyFunSuite with SharedSpark {
 
   private type Event = (Long, Long, Timestamp)
@@ -14,7 +16,9 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
 
   private def event(src: Long, dst: Long, second: Int): Event = (src, dst, new Timestamp(1000000000L + second * 1000L))
 
-  /** Runs a query over watermarked events and plain edges, batch by batch; its rows and the late rows it dropped. */
+  /** Runs a query over watermarked events and plain edges, batch by batch; its rows and the late
+    * rows it dropped.
+    */
   private def run(enabled: Boolean, sql: String, mode: String = "append")(batches: Seq[Event]*): (Seq[String], Long) =
     withConf("spark.joinless.enabled" -> enabled.toString, "spark.sql.shuffle.partitions" -> "2") {
       val session = spark.asInstanceOf[org.apache.spark.sql.classic.SparkSession]
@@ -43,7 +47,7 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
     Seq(event(1, 2, 100), event(1, 2, 95)),
     Seq(event(7, 2, 101)), // the watermark is now 90
     Seq(event(8, 2, 50), event(9, 2, 91), event(10, 2, 200)), // the first is late
-    Seq(event(11, 2, 120), event(12, 2, 300)) // 120 is late where a batch without data moved the watermark to 190
+    Seq(event(11, 2, 120), event(12, 2, 300)) // 120 is late if a batch without data moved the watermark to 190
   )
 
   private val join = "events a JOIN edges b ON a.dst = b.src JOIN edges c ON b.dst = c.src"

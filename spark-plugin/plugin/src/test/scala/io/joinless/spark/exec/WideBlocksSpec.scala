@@ -6,7 +6,7 @@ import io.joinless.spark.spec.{BlockSpec, InputKind, RowCodec}
 import org.apache.spark.sql.types.{DataType, LongType}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Sets of relations, columns and keys as bits: where one word of them ends. */
+/** Sets of relations, columns and keys as bits, at the limit of one word. */
 class WideBlocksSpec extends AnyFunSuite {
 
   private def changelogs(spec: BlockSpec): BlockSpec =

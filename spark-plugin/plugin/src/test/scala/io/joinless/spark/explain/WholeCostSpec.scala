@@ -6,7 +6,9 @@ import org.json4s.JsonAST.{JNull, JString}
 import org.json4s.jackson.JsonMethods.parse
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What explain promises of queries of several operators: no more than the dearest of them keeps. */
+/** The costs that explain guarantees for queries of several operators: no more than the most
+  * expensive of them guarantees.
+  */
 class WholeCostSpec extends AnyFunSuite with StreamingPlans {
 
   for (name <- Seq("t", "u")) {
@@ -31,7 +33,7 @@ class WholeCostSpec extends AnyFunSuite with StreamingPlans {
     assert(
       whole("SELECT n, COUNT(*) AS m FROM (SELECT g, COUNT(*) AS n FROM t GROUP BY g) GROUP BY n").contains(constant)
     )
-    assert(whole("SELECT y, MAX(k) AS m FROM a GROUP BY y").contains(constant)) // rows only come
+    assert(whole("SELECT y, MAX(k) AS m FROM a GROUP BY y").contains(constant)) // rows are append-only
   }
 
   test("a greatest value meets every row of a cross product, and leaves a group") {

@@ -38,7 +38,7 @@ class CellsSpec extends AnyFunSuite {
     val row = edge(5L, 5L)
     val merged = cells(l3, row, 0, 1, 2)
     for (r <- 0 until 3) assert(merged.filter(m => (m._2 >>> r & 1L) != 0).keySet == cells(l3, row, r).keySet)
-    assert(merged.size == 4) // a row, a column and the cell where they meet
+    assert(merged.size == 4) // a row, a column and the cell where they cross
   }
 
   test("cells are spread evenly") {

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Which expressions are known to have a value on every row. */
+/** The expressions that are known to have a value on every row. */
 class CanThrowSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {

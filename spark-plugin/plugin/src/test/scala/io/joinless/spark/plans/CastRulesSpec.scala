@@ -12,8 +12,8 @@ import org.apache.spark.sql.types.YearMonthIntervalType.{MONTH, YEAR}
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What is said of casts holds for Spark's own `Cast`, evaluated on values of all sizes: of a pair of types that is said not to fail
-  * no value fails, and of one that is said to fail some value does.
+/** The rules on casts agree with Spark's own `Cast`, evaluated on values of all sizes: for a pair
+  * of types that cannot fail no value fails, and for one that can fail some value does.
   */
 class CastRulesSpec extends AnyFunSuite {
 
@@ -95,7 +95,7 @@ class CastRulesSpec extends AnyFunSuite {
   private def failing(cast: Cast): Option[Any] =
     values(cast.child.dataType).find(v => Try(cast.eval(InternalRow(v))).isFailure)
 
-  /** In which there are times of a day. */
+  /** Settings in which there are times of a day. */
   private val settings = {
     val settings = new SQLConf
     settings.setConfString("spark.sql.timeType.enabled", "true")

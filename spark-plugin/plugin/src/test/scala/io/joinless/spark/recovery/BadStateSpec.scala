@@ -14,7 +14,7 @@ import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 import scala.jdk.CollectionConverters._
 
-/** State that is not what it should be is named and left alone. */
+/** Invalid state is reported by name and left unchanged. */
 class BadStateSpec extends AnyFunSuite with SharedSpark {
 
   private val threeHops =

@@ -12,7 +12,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
-/** Rows come and go through running queries, on real stores: logs are cleaned, and what they hold is what is there. */
+/** Rows are inserted and deleted through running queries, on real stores: logs are cleaned, and
+  * hold exactly the present rows.
+  */
 class ChangelogRecoverySpec extends AnyFunSuite with SharedSpark {
   import ChangelogRecoverySpec._
 
@@ -86,7 +88,8 @@ class ChangelogRecoverySpec extends AnyFunSuite with SharedSpark {
             // figures add up over actions
             logged ++= query.recentProgress.filter(p => p.numInputRows > 0 && !twoActions(p.batchId))
               .map(_.stateOperators.head.customMetrics.get("logRows").longValue)
-            // what another action did is taken back; at most the task that failed before its commit lost its tree
+            // the changes of another action are rolled back; at most the task that failed before
+            // its commit lost its tree
             if (cache) assert(metric(query, "rebuilds").tail.sum <= 1 && metric(query, "batchesTakenBack").sum >= 12)
           } finally query.stop()
         }
@@ -99,7 +102,7 @@ class ChangelogRecoverySpec extends AnyFunSuite with SharedSpark {
 
 object ChangelogRecoverySpec {
 
-  /** Another action comes before the one that counts. */
+  /** Another action runs before the one whose rows are kept. */
   private def twoActions(batch: Long): Boolean = batch % 3 == 0
 
   private type Change = (String, Long, Long)

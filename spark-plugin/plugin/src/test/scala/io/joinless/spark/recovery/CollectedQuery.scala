@@ -7,8 +7,9 @@ import org.apache.spark.sql.{DataFrame, Dataset, Row}
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
 import scala.jdk.CollectionConverters._
 
-/** Runs of one query on one checkpoint, into a sink that keeps the rows of each batch: a batch that runs again replaces
-  * what it wrote before, so all rows together are right exactly if each batch has exactly its rows.
+/** Runs of one query on one checkpoint, into a sink that keeps the rows of each batch: a batch that
+  * runs again replaces its earlier output, so all rows together are right exactly if each batch has
+  * exactly its rows.
   */
 final class CollectedQuery(
     files: EdgeFiles,
@@ -20,7 +21,7 @@ final class CollectedQuery(
 
   def checkpoint: String = scheme + files.path("cp")
 
-  /** Reads all files that are there, one per batch. `sink` gets each batch before its rows are kept. */
+  /** Reads all existing files, one per batch. `sink` gets each batch before its rows are kept. */
   def run(sink: DataFrame => Any = _ => ()): StreamingQuery = {
     val write: (Dataset[Row], Long) => Unit = (rows, batch) => {
       val _ = sink(rows)
@@ -36,7 +37,7 @@ final class CollectedQuery(
     query
   }
 
-  /** A run that fails; why, down to the first cause. */
+  /** The first cause of the failure of a run that fails. */
   def failure(): Throwable =
     try { run(); throw new AssertionError("the query did not fail") }
     catch {
@@ -44,7 +45,7 @@ final class CollectedQuery(
         Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).toSeq.last
     }
 
-  /** How often each row is there. */
+  /** The number of copies of each row. */
   def rows: Map[Row, Int] = counted(batches.values.asScala.flatten)
 
   def expected: Map[Row, Int] = counted(files.batch(sql))

@@ -3,24 +3,30 @@ package io.joinless.spark.recovery
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.{DataFrame, Encoders, Row}
 
-/** Tasks that fail on purpose, behind the join in the same task: armed per batch, in this JVM. */
+/** Tasks that fail on purpose, after the join in the same task: armed per batch, in this JVM. */
 object Faults {
 
   sealed trait Fault
 
-  /** The first attempt of a partition fails with its output not drained: nothing was committed. */
+  /** The first attempt of a partition fails before its output was read to the end: nothing was
+    * committed.
+    */
   final case class BeforeCommit(batch: Long, partition: Int) extends Fault
 
-  /** The first attempt of a partition fails with its output drained: the store has committed. */
+  /** The first attempt of a partition fails after its output was read to the end: the store has
+    * committed.
+    */
   final case class AfterCommit(batch: Long, partition: Int) extends Fault
 
-  /** Every attempt fails, drained: the query fails with its offsets written and the batch not committed. */
+  /** Every attempt fails, after its output was read to the end: the query fails with its offsets
+    * written and the batch not committed.
+    */
   final case class Always(batch: Long) extends Fault
 
   @volatile private var armed: Set[Fault] = Set.empty
   @volatile private var count = 0
 
-  /** How many attempts failed on purpose while `body` ran. */
+  /** The number of attempts that failed on purpose while `body` ran. */
   def arm(faults: Fault*)(body: => Any): Int = {
     armed = faults.toSet
     count = 0
@@ -29,7 +35,7 @@ object Faults {
     count
   }
 
-  /** The same rows, from tasks that fail where they are told to. */
+  /** The same rows, from tasks that fail if they are armed. */
   def through(df: DataFrame): DataFrame = df.mapPartitions(rows => guard(rows))(Encoders.row(df.schema))
 
   private def guard(rows: Iterator[Row]): Iterator[Row] = {

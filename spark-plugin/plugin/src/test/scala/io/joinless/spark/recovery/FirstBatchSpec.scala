@@ -12,8 +12,8 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.{Dataset, Encoders, Row, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A stop in the first batch, which left the metadata of some operators only: the next start begins anew where nothing is, and goes on with
-  * what is there.
+/** A stop in the first batch, which left the metadata of some operators only: the next start begins
+  * operators without metadata anew, and continues those with metadata.
   */
 class FirstBatchSpec extends AnyFunSuite with SharedSpark {
   private val session = spark.asInstanceOf[classic.SparkSession]

@@ -6,7 +6,8 @@ import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.fs.{FSDataOutputStream, Path, RawLocalFileSystem}
 import org.apache.hadoop.util.Progressable
 
-/** The local file system under the scheme `fulldisk`, which has no space left for the paths it is told. */
+/** The local file system under the scheme `fulldisk`, which has no space left for configured paths.
+  */
 final class FullDiskFileSystem extends RawLocalFileSystem {
   import FullDiskFileSystem._
 
@@ -52,7 +53,7 @@ object FullDiskFileSystem {
 
   /** There is no space for paths that contain `part` while `body` runs.
     *
-    * @return how many writes were refused
+    * @return number of writes that were refused
     */
   def fill(part: String)(body: => Any): Int = {
     refusals = 0

@@ -3,7 +3,9 @@ package io.joinless.spark.recovery
 import io.joinless.spark.{EdgeFiles, SharedSpark}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** No space left where the checkpoint lies: the batch fails with the file system's own words, and goes on when there is some. */
+/** No space left for the checkpoint: the batch fails with the file system's own error, and
+  * continues when there is space.
+  */
 class FullDiskSpec extends AnyFunSuite with SharedSpark {
 
   private val threeHops =

@@ -17,20 +17,23 @@ import org.json4s.JsonAST.JString
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Checkpoints of the current format, committed as they were written: this release must read them, go on with them, and write
-  * the same. A change of the format shows here, and must be made on purpose: with a new version that still reads the old one.
+/** Checkpoints of the current format, committed to the repository as they were written: this
+  * release must read them, continue them, and write the same. A change of the format is detected
+  * here, and must be made on purpose: with a new version that still reads the old one.
   *
   * {{{JOINLESS_REGENERATE_CHECKPOINTS=1 sbt "plugin/testOnly *GoldenCheckpointSpec"}}}
   *
-  * Others stay as they are: those of version 1 of the block's format; and, ''unmerged'', of before small blocks of the log were
-  * merged.
+  * Others are not regenerated: those of version 1 of the block's format; and, ''unmerged'', of
+  * before small blocks of the log were merged.
   */
 class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
   import GoldenCheckpointSpec._
 
   private val folder = Paths.get("src/test/resources/golden-checkpoints")
 
-  /** A self-join of three with rows of varying length, NULLs, equal rows, a filter and a residual condition. */
+  /** A self-join of three with rows of varying length, NULLs, equal rows, a filter and a residual
+    * condition.
+    */
   private val sql =
     "SELECT a.src, b.note, c.dst FROM g a JOIN g b ON a.dst = b.src JOIN g c ON b.dst = c.src WHERE c.dst > 1 AND a.src <> c.dst"
 
@@ -63,7 +66,9 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
 
     def written(batch: Long): Seq[String] = batches.getOrElse(batch, Nil)
 
-    /** What a run leaves that names no run: our operator's metadata, and which places share a source. */
+    /** The files of a run that do not depend on the run: our operator's metadata, and which scans
+      * share a source.
+      */
     def recorded: Seq[String] =
       Seq("state/0/_metadata/v2/0", "joinless/sources").map { f =>
         moved(f, Files.readString(checkpoint.resolve(f)), root.toString, Anywhere).replaceAll(Uuid, "uuid")
@@ -83,7 +88,9 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
     texts(spark.sql(sql))
   }
 
-  /** Per cell, the changes to its store as Spark's default one has written them in the second batch. */
+  /** Per cell, the changes to its store as Spark's default one has written them in the second
+    * batch.
+    */
   private def secondDeltas(checkpoint: Path): Seq[Seq[Byte]] =
     (0 until 2).map(cell => Files.readAllBytes(checkpoint.resolve(s"state/0/$cell/2.delta")).toSeq)
 
@@ -126,24 +133,26 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
 
 object GoldenCheckpointSpec {
 
-  /** How old a checkpoint is: the end of its folder's name. */
+  /** The age of a checkpoint: the end of its folder's name. */
   private val Newest = ""
   private val Version1 = "-v1"
   private val Unmerged = "-unmerged"
 
-  /** What each batch tells; without deletes for the stream that only grows. */
+  /** The rows that each batch emits; without deletes for the append-only stream. */
   private val Told: IndexedSeq[Seq[String]] = IndexedSeq(
     Seq("insert,1,2,x", "insert,2,3,", "insert,3,1,a longer note than the others", "insert,,2,y", "insert,2,3,"),
     Seq("delete,3,1,a longer note than the others", "insert,3,4,z", "insert,4,2,x", "insert,1,,x", "delete,2,3,"),
     Seq("delete,1,2,x", "insert,5,2,w", "insert,3,5,a longer note than the others", "delete,1,,x")
   )
 
-  /** Stands for the folder in which checkpoint and input lie. */
+  /** Replaces the folder of checkpoint and input. */
   private val Anywhere = "/golden"
 
   private val Uuid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
-  /** The text of a file in which another folder stands. A block's spec is written anew: it has a digest of itself. */
+  /** The text of a file with another folder in it. A block's spec is written anew: it has a digest
+    * of itself.
+    */
   private def moved(file: String, text: String, folder: String, to: String): String = {
     val renamed = if (!file.contains("_metadata/v2")) text
     else {
@@ -153,7 +162,7 @@ object GoldenCheckpointSpec {
           val shaped = StateFormat.fromJson(spec).shaped(shape =>
             shape.copy(origins = shape.origins.map(_.map(o => o.copy(places = o.places.map(_.replace(folder, to))))))
           )
-          // what an earlier release wrote stays as it is
+          // texts of an earlier release stay unchanged
           ("operatorPropertiesJson", JString(if (shaped.shape.origins.isEmpty) spec else StateFormat.toJson(shaped)))
       }
       s"$version${compact(render(edited))}"
@@ -161,7 +170,8 @@ object GoldenCheckpointSpec {
     renamed.replace(folder, to)
   }
 
-  /** Copies a checkpoint without checksum files; in texts that name files, another folder takes the place of one. */
+  /** Copies a checkpoint without checksum files; in texts that name files, the folder is replaced.
+    */
   private def copy(from: Path, to: Path, folder: String, now: String): Unit = {
     val walk = Files.walk(from)
     val files = walk.iterator.asScala.filter(Files.isRegularFile(_)).map(from.relativize).toSeq

@@ -9,7 +9,8 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Exactly once, whatever fails: results of each batch equal batch SQL, in 4 cells of 7 partitions. */
+/** Exactly once, whatever fails: results of each batch equal batch SQL, in 4 cells of 7 partitions.
+  */
 class RecoverySpec extends AnyFunSuite with SharedSpark {
   import RecoverySpec.stores
 
@@ -32,7 +33,7 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
         assert(failed == 2)
         assert(metric(first, "cacheHits") == (if (cache) Seq(0, 3, 4, 4) else Seq(0, 0, 0, 0)))
         assert(metric(first, "rebuilds") == (if (cache) Seq(0, 1, 0, 0) else Seq(0, 4, 4, 4)))
-        // the task that failed behind its commit finds the tree a batch ahead
+        // the task that failed after its commit finds the tree a batch ahead
         assert(metric(first, "batchesTakenBack") == (if (cache) Seq(0, 0, 1, 0) else Seq(0, 0, 0, 0)))
         exact()
 
@@ -46,7 +47,8 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
         query.run()
         exact()
 
-        // a second and a third action run the operator again from the same version; figures add up over actions
+        // a second and a third action run the operator again from the same version; figures add up
+        // over actions
         for (actions <- Seq[DataFrame => Any](_.count(), batch => (batch.count(), batch.collect()))) {
           (0 until 2).foreach(_ => addRandom(files, files.size))
           val run = query.run(actions)
@@ -57,7 +59,7 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
             assert(metric(run, "batchesTakenBack").head >= 4)
           }
         }
-        // an action that is content with one row leaves the others where they are
+        // an action that reads only one row leaves the others unread
         (0 until 2).foreach(_ => addRandom(files, files.size))
         val peeked = query.run(_.isEmpty)
         exact()
@@ -81,7 +83,9 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  /** Vertices enough that there are thousands of results. Hundreds of thousands show nothing more. */
+  /** Vertices enough that there are thousands of results. Hundreds of thousands would not test
+    * more.
+    */
   private def addRandom(files: EdgeFiles, seed: Int): Unit = files.addRandom(seed, vertices = 80)
 
   private def ends(row: Row): (Any, Any) = (row.getAs[Any]("src"), row.getAs[Any]("last"))

@@ -11,7 +11,9 @@ import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A restart after the columns of a source changed places: they are known by their names, and state stays as it was stored. */
+/** A restart after the columns of a source were reordered: columns are identified by their names,
+  * and state stays as it was stored.
+  */
 class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
 
   private val schemas = Seq(
@@ -24,7 +26,9 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
     Seq((1, 11, "d", 3, "insert"), (2, 20, "b", 1, "delete"), (3, 30, "e", 4, "insert"))
   )
 
-  /** The rows that two runs told, the second one over the other schema; of changes, each with its weight. */
+  /** The rows that two runs emitted, the second one over the other schema; of changes, each with
+    * its weight.
+    */
   private def told(sql: String, asked: Boolean, mode: String): Seq[Row] = withConf(
     "spark.sql.shuffle.partitions" -> "2",
     "spark.joinless.minRelations" -> "2",
@@ -53,7 +57,7 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
     batches.asScala.toSeq.sortBy(_._1).flatMap(_._2)
   }
 
-  /** What batch SQL makes of what is there in the end. */
+  /** The result of batch SQL over the rows that are present in the end. */
   private def expected(sql: String, asked: Boolean): Seq[String] = {
     val all = rows.flatten.filter(asked || _._5 == "insert")
     val there = all.filter(_._5 == "insert").diff(all.filter(_._5 == "delete").map(_.copy(_5 = "insert")))

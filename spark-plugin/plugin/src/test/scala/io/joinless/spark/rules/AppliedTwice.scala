@@ -15,7 +15,7 @@ import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.{Assertion, Assertions, Suite}
 
-/** Every rule of ours may meet its own output: then it changes nothing. */
+/** Every rule of ours may be applied to its own output: then it changes nothing. */
 trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
 
   private val rewrite = new RewriteStreamingJoins(() => JoinlessConf.active, () => RunState.NoQuery, _ => ())
@@ -32,7 +32,9 @@ trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
   private def ofStarts: Seq[Rule[LogicalPlan]] =
     Seq(new StartCheck(spark), new ShareSources(spark), new WholeBatches(spark))
 
-  /** Checks all rules on a query: as it is written, asked for its changes, started, and in batches with and without data. */
+  /** Checks all rules on a query: as it is written, with its changes requested, started, and in
+    * batches with and without data.
+    */
   def unchangedTwice(sql: String): Unit = {
     val analyzed = spark.sql(sql).queryExecution.analyzed
     val asked = Changes.markedUnchecked(analyzed, DeltaForm.ChangeType)

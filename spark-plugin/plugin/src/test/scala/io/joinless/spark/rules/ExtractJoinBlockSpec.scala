@@ -8,7 +8,9 @@ import org.apache.spark.sql.types._
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What a plan is read as: leaves, equations, residuals, and what stays for Spark. */
+/** The block that is read from a plan: leaves, equi-join conditions, residuals, and the joins that
+  * stay with Spark.
+  */
 class ExtractJoinBlockSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {

@@ -5,7 +5,8 @@ import java.nio.file.{Files, Path, Paths}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The plan of every query shape, as committed text; and that no rule changes what it made. To write the texts anew after a wanted change:
+/** The plan of every query shape, as a text in the repository; and that no rule changes its own
+  * output. To write the texts anew after a wanted change:
   * {{{JOINLESS_REGENERATE_PLANS=1 sbt "plugin/testOnly *GoldenPlansSpec"}}}
   */
 class GoldenPlansSpec extends AnyFunSuite with AppliedTwice with BeforeAndAfterAll {

@@ -5,7 +5,7 @@ import io.joinless.spark.plans.Reason
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Whether what stands above a block may take its results for late, as conditions and operators say it. */
+/** Whether operators above a block may treat its results as late, by conditions and operators. */
 class LateResultsSpec extends AnyFunSuite with StreamingPlans {
 
   stream("plain", "k BIGINT, x BIGINT, ts TIMESTAMP")

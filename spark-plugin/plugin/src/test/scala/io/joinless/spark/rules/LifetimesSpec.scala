@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import io.joinless.spark.explain.ViewTreeFacts
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Until when rows are needed, as the conditions of a query say it. */
+/** The times until which rows are needed, by the conditions of a query. */
 class LifetimesSpec extends AnyFunSuite with StreamingPlans {
 
   for (name <- Seq("a", "b", "c", "d")) {
@@ -67,7 +67,7 @@ class LifetimesSpec extends AnyFunSuite with StreamingPlans {
     val chain = "b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR AND c.ts BETWEEN b.ts AND b.ts + INTERVAL 2 HOURS"
     assert(until(chain, 3) == Map("a" -> "a.ts + 3 hours", "b" -> "b.ts + 2 hours", "c" -> "c.ts"))
     assert(until(s"$chain AND c.ts <= a.ts + INTERVAL 30 MINUTES", 3)("a") == "a.ts + 30 minutes")
-    // how early a row of d can be plays no part, how late it can be does
+    // the earliest time of a row of d does not matter, the latest does
     assert(until(s"$chain AND a.ts >= d.ts", 4) == Map("a" -> "a.ts + 3 hours", "b" -> "b.ts + 2 hours", "c" -> "c.ts"))
     assert(until(s"$chain AND d.ts >= a.ts", 4) == Map("d" -> "d.ts + 3 hours"))
   }

@@ -19,8 +19,9 @@ import org.apache.spark.sql.joinless.KeyBytes
 import org.apache.spark.sql.types.{DataType, Decimal}
 import org.apache.spark.unsafe.Platform
 
-/** The result of a join block over the rows that its scans have now, straight from the contract of [[JoinFreeJoin]]: stored
-  * rows are bytes, keys are equal where their bytes are, a NULL joins only where the attribute is null-safe.
+/** The result of a join block over the current rows of its scans, straight from the contract of
+  * [[JoinFreeJoin]]: stored rows are bytes, keys are equal if their bytes are, a NULL joins only if
+  * the attribute is null-safe.
   */
 object Meaning {
 
@@ -51,7 +52,8 @@ object Meaning {
     )
   }
 
-  /** What one result adds to sums, and the number of results, where results are counted. */
+  /** The contribution of one result to sums, and to the number of results, if results are counted.
+    */
   private def counted(spec: BlockShape, value: ColumnRef => Any): Seq[Any] = spec.reduction.toSeq.flatMap { reduction =>
     require(!reduction.once && reduction.failures.isEmpty, "every result counts, and none fails")
     val sums = reduction.sums.zip(ReducedBlock(spec, reduction).sumWords).flatMap { case (sum, words) =>
@@ -105,7 +107,9 @@ object Meaning {
   private def typeOf(spec: BlockShape, column: ColumnRef) =
     spec.inputs(spec.relations(column.relation).input).columns(column.ordinal).dataType
 
-  /** The bytes of a key as the engine sees them: the word of the field, or what the word points to. */
+  /** The bytes of a key as the engine sees them: the word of the field, or the data that the word
+    * points to.
+    */
   private def key(spec: BlockShape, relation: Int, k: KeySpec, row: UnsafeRow): Option[Seq[Byte]] =
     Option.when(!row.isNullAt(k.ordinal)) {
       val bits = row.getLong(k.ordinal)

@@ -11,12 +11,15 @@ import org.apache.spark.sql.{Row, classic}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The rewritten plan means what the query says: its blocks evaluated by [[Meaning]] give the rows of Spark's batch join. */
+/** The rewritten plan has the meaning of the query: its blocks evaluated by [[Meaning]] give the
+  * rows of Spark's batch join.
+  */
 class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    // Few values, so that joins meet; NULLs, both zeros, NaNs of two kinds, strings that collations equate.
+    // Few values, so that joins have matches; NULLs, both zeros, NaNs of two kinds, strings that
+    // collations equate.
     val values = """SELECT
       CAST(id AS INT) AS id,
       IF(h1 = 0, NULL, h1) AS src,

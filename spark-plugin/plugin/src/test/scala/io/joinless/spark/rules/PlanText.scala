@@ -5,7 +5,9 @@ import io.joinless.spark.plans.{JoinFreeJoin, Reason}
 import io.joinless.spark.spec.{BlockShape, ColumnRef}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
-/** An optimized plan as text that is the same in every run: ids count from 1, paths are left out, blocks show their spec. */
+/** An optimized plan as text that is the same in every run: ids count from 1, paths are left out,
+  * blocks show their spec.
+  */
 object PlanText {
 
   def apply(plan: LogicalPlan): String = numbered(lines(plan).mkString("", "\n", "\n"))

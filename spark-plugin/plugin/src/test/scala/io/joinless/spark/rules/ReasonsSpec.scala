@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.{DataType, LongType, MapType, StructType}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Every reason an append-only block can have, and what it says. */
+/** Every reason an append-only block can have, and its text. */
 class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {

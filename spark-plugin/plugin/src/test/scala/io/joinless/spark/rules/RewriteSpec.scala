@@ -9,7 +9,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, Logical
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What the rule leaves alone, and what it follows: recorded decisions, scopes, idle sources. */
+/** The plans that the rule does not change, and what it obeys: recorded decisions, scopes, idle
+  * sources.
+  */
 class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {
@@ -33,7 +35,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
       keepAll: () => Unit = () => fail("decided")
   ) = new HideIdleSources(() => state, rewrites, keepAll)
 
-  /** The plan as Spark has it when our rule is asked. */
+  /** The plan as Spark has it when our rule is called. */
   private def before(sql: String): LogicalPlan = withConf("spark.joinless.enabled" -> "false")(optimized(sql))
 
   test("a batch plan comes back eq") {
@@ -146,7 +148,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   }
 
   test("leaves that share expression ids are told apart by scope") {
-    // What Spark makes of a self-join whose leaves share one source: equal ids, renamed by projections.
+    // Spark's plan of a self-join whose leaves share one source: equal ids, renamed by projections.
     val plan = before(
       "SELECT p, r FROM (SELECT src AS p, dst AS q FROM e) JOIN (SELECT src AS s, dst AS t FROM e) ON q = s JOIN (SELECT src AS u, dst AS r FROM e) ON t = u"
     )

@@ -8,10 +8,13 @@ import org.apache.spark.sql.joinless.BatchPlans
 import org.apache.spark.sql.{DataFrame, classic}
 import org.scalatest.Suite
 
-/** Plans of streaming queries that never run: tables without data, and Spark's optimizer with the extension. */
+/** Plans of streaming queries that never run: tables without data, and Spark's optimizer with the
+  * extension.
+  */
 trait StreamingPlans extends SharedSpark { self: Suite =>
 
-  /** Registers a streaming table of these columns, as in `stream("e", "src BIGINT, dst BIGINT")`. */
+  /** Registers a streaming table of these columns, as in `stream("e", "src BIGINT, dst BIGINT")`.
+    */
   def stream(name: String, schema: String): Unit = {
     val directory = TestFolders.create(name)
     spark.readStream.schema(schema).format("parquet").load(directory.toString).createOrReplaceTempView(name)
@@ -21,7 +24,7 @@ trait StreamingPlans extends SharedSpark { self: Suite =>
 
   def optimized(query: DataFrame): LogicalPlan = optimize(query.queryExecution.analyzed)
 
-  /** What Spark does with an analyzed plan for each micro-batch: normalize, optimize. */
+  /** Spark's steps on an analyzed plan for each micro-batch: normalize, optimize. */
   def optimize(analyzed: LogicalPlan): LogicalPlan = {
     val session = spark.asInstanceOf[classic.SparkSession]
     session.withActive {
@@ -32,7 +35,9 @@ trait StreamingPlans extends SharedSpark { self: Suite =>
   /** The analyzed plan of a batch in which no source has data. */
   def idle(analyzed: LogicalPlan): LogicalPlan = BatchPlans.of(analyzed, Map.empty)
 
-  /** The analyzed plan of a batch in which every source has data, of one listing for all places that read the same files. */
+  /** The analyzed plan of a batch in which every source has data, of one listing for all scans that
+    * read the same files.
+    */
   def busy(analyzed: LogicalPlan): LogicalPlan =
     BatchPlans.of(analyzed, BatchPlans.folders(analyzed).map(folder => folder -> Seq(folder)).toMap)
 

@@ -8,7 +8,9 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.{DataFrame, Encoders, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Asked from inside a batch: `foreachBatch` runs on the stream's thread. The rules are off, so that nobody else asks. */
+/** Calls from inside a batch: `foreachBatch` runs on the stream's thread. The rules are off, so
+  * that there are no other calls.
+  */
 class StreamContextSpec extends AnyFunSuite with SharedSpark {
 
   private def inBatches(add: Seq[Int]*)(look: (SparkSession, Long) => Any): Unit =

@@ -98,7 +98,8 @@ class FullEnumerationSpec extends AnyFunSuite with StoredResults {
 
   test("LIMIT on a result of 10^9 rows enumerates as many rows as it needs") {
     val files = new EdgeFiles(spark, "e")
-    // while conditions on a and the others hold for no rows, no batch has to look at all combinations
+    // since no rows satisfy the conditions on a and the others, no batch enumerates all
+    // combinations
     val ranges = Seq(0, 1000, 2000)
     ranges.foreach(first => files.add((first until first + 1000).map(dst => (1, dst)): _*))
     val relations = Seq("c", "b", "a").zip(ranges).map { case (r, first) =>
@@ -107,7 +108,7 @@ class FullEnumerationSpec extends AnyFunSuite with StoredResults {
     val sql = s"SELECT a.dst AS x, b.dst AS y, c.dst AS z FROM ${relations.mkString(", ")} " +
       "WHERE a.src = b.src AND b.src = c.src"
     run(files, s"$sql AND a.dst < b.dst AND a.dst < c.dst")
-    files.add((2, 0)) // the conditions go with the next run
+    files.add((2, 0)) // the next run drops the conditions
     run(files, sql)
     val few = read(files).limit(10)
     assert(few.collect().forall(r => r.getLong(0) >= 2000 && r.getLong(1) >= 1000 && r.getLong(2) < 1000))

@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Stored rows, and results over changelogs: what is there as often as its multiplicity says. */
+/** Stored rows, and results over changelogs: each present row as often as its multiplicity. */
 class InputsSpec extends AnyFunSuite with StoredResults {
   import InputsSpec._
 

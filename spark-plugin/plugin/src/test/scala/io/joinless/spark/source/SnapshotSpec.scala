@@ -10,13 +10,13 @@ import io.joinless.spark.plans.DeltaForm
 import org.apache.spark.SparkThrowable
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What cannot be read, and which error says so. */
+/** Reads that are impossible, and the error of each. */
 class SnapshotSpec extends AnyFunSuite with StoredResults {
 
   private val from = "FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
   private val threeHops = s"SELECT a.src, b.dst, c.dst AS last $from"
 
-  /** Condition and sentence of an error of ours, wherever it stands among the causes. */
+  /** Condition and sentence of an error of ours, at any depth of the chain of causes. */
   private def failing(body: => Any): (String, String) = {
     val error = intercept[Exception](body)
     Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null)
@@ -85,7 +85,8 @@ class SnapshotSpec extends AnyFunSuite with StoredResults {
     val files = new EdgeFiles(spark, "e")
     files.addRandom(1)
     def streaming(sql: String) = Changes.deltas(files.streaming(sql), DeltaForm.ChangeType)
-    // a condition on two relations may be another one; what it implies of single rows would not be stored
+    // a condition on two relations may be another one; single-row conditions that it implies would
+    // not be stored
     val fitting = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src WHERE a.src <= 3 AND b.dst IS NOT NULL"
     run(files, streaming(fitting).union(streaming(s"$fitting AND a.src < b.dst")))
     def full(sql: String, operator: Option[Long] = None) =

@@ -5,10 +5,10 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suite
 
-/** Queries over edges that ran, and what is read from their checkpoints. */
+/** Queries over edges that ran, and the results that are read from their checkpoints. */
 trait StoredResults extends SharedSpark { self: Suite =>
 
-  /** Reads all files that are there, one per batch; the query's output goes nowhere. */
+  /** Reads all existing files, one per batch; the query's output is discarded. */
   def run(files: EdgeFiles, sql: String): Unit = run(files, files.streaming(sql))
 
   def run(files: EdgeFiles, df: DataFrame): Unit = {

@@ -10,7 +10,7 @@ import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Checkpoints that somebody made to be read by others: nothing of theirs is run. */
+/** Checkpoints that an attacker made to be read by others: none of their code is run. */
 class StrangersCheckpointSpec extends AnyFunSuite with StoredResults {
 
   private val threeHops =

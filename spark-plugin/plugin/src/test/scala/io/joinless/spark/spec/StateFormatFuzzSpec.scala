@@ -12,14 +12,14 @@ import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, parse, render}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Texts that nobody wrote, with digests that are right: each is a block that makes sense, or is refused by name. */
+/** Corrupted texts with valid digests: each is a valid block, or is refused by name. */
 class StateFormatFuzzSpec extends AnyFunSuite {
   import SignedText.signed
   import StateFormatFuzzSpec._
 
   private val blocks = Seq(Specs.threeHops, Specs.starAndOther, Specs.threeHops.shaped(_.copy(result = Some(Result))))
 
-  /** What is wrong with a text, if anything is; what is read can be worked with. */
+  /** The fault of a text, if it has one; a text without one can be used. */
   private def checked(text: String): Option[Mismatch] = StateFormat.read(text) match {
     case Left((kind, what)) =>
       assert(what.endsWith(".") && what.length < 2000, what.take(2000))
@@ -148,7 +148,7 @@ object StateFormatFuzzSpec {
     case other => other
   }
 
-  /** One change at a random place. */
+  /** One change at a random position. */
   final private case class Changes(random: Random) {
     def somewhere(json: JValue): JValue = json match {
       case JObject(fields) if fields.nonEmpty && random.nextInt(12) > 0 =>

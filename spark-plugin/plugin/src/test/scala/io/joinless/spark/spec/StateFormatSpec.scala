@@ -140,7 +140,7 @@ class StateFormatSpec extends AnyFunSuite {
       asked.copy(reduction = ReducedBlock.best(asked, IndexedSeq(1.0, 1.0, 1.0), once = false).map(_.reduction))
     }
     assert(StateFormat.fromJson(StateFormat.toJson(together)) == together)
-    // components that show the same, apart, as checkpoints may have them
+    // components with the same projection, apart, as checkpoints may have them
     val counted = together.shaped(_.copy(reduction = together.shape.reduction.map { reduction =>
       val IndexedSeq(GeneralizedNode(shared, parts)) = reduction.components: @unchecked
       val top = parts.indices.map(RelationNode(_, shared, IndexedSeq.empty))
@@ -151,7 +151,7 @@ class StateFormatSpec extends AnyFunSuite {
     def refused(change: ReductionSpec => ReductionSpec): Boolean =
       StateFormat.read(StateFormat.toJson(counted.shaped(s => s.copy(reduction = s.reduction.map(change))))).isLeft
     assert(refused(r => r.copy(components = r.components.take(1))))
-    assert(!refused(r => r.copy(components = r.components.reverse))) // both show the same
+    assert(!refused(r => r.copy(components = r.components.reverse))) // both project the same
     assert(refused(r => r.copy(components = IndexedSeq(r.components(1), r.components(1)))))
     assert(refused(r => r.copy(components = r.components :+ r.components.head)))
     assert(refused(r => r.copy(top = RelationNode(0, BitSet(0), IndexedSeq.empty))))
@@ -203,12 +203,12 @@ class StateFormatSpec extends AnyFunSuite {
 
 object StateFormatSpec {
 
-  /** What this release writes. Never change it: checkpoints hold it. */
+  /** The text that this release writes. Never change it: checkpoints hold it. */
   val ThreeHops: String =
     """{"specVersion":2,"engineVersion":"0.1.0","block":0,"stage":0,"inputs":[{"kind":"appended",""" + rest +
       ""","statics":"asSpark","digest":"6972188fd6f2f3d44e3015c752232bc8a1fa98ba2161cf452acd24ac81a25e8e"}"""
 
-  /** Version 1 of the format, and what its first releases wrote. */
+  /** Version 1 of the format, as its first releases wrote it. */
   val Version1: String =
     versionOne + ""","statics":"asSpark","digest":"0a4ead8912342f6efd4f1debc8a95748ca29955b4976ff789439065d587f48be"}"""
 

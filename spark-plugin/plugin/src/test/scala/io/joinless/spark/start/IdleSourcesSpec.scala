@@ -11,7 +11,8 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import org.scalatest.Assertion
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Running queries whose sources have data in some batches only: one spec, one shape, Spark's rows. */
+/** Running queries whose sources have data in some batches only: one spec, one shape, Spark's rows.
+  */
 class IdleSourcesSpec extends AnyFunSuite with StreamingPlans {
 
   private val names = Seq("m1", "m2", "m3")
@@ -69,7 +70,9 @@ class IdleSourcesSpec extends AnyFunSuite with StreamingPlans {
     assert(expected.nonEmpty)
   }
 
-  /** Runs and restarts a join of literals as keys whose sources have data in turns. What it wrote, in order of batches. */
+  /** Runs and restarts a join of literals as keys whose sources have data in turns. Returns the
+    * rows that it wrote, in order of batches.
+    */
   private def literals(confs: (String, String)*): Seq[String] = withConf(confs: _*) {
     val session = spark
     implicit val context: SQLContext = session.sqlContext

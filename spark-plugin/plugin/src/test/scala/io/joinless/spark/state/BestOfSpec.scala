@@ -19,7 +19,9 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.types.{DataType, LongType, StructField, StructType}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The first values in an order, kept over random batches of changes and written between them, against all values sorted. */
+/** The first values in an order, kept over random batches of changes and written between them,
+  * against all values sorted.
+  */
 class BestOfSpec extends AnyFunSuite {
 
   private type Value = (java.lang.Long, Long)

@@ -5,7 +5,7 @@ import scala.collection.immutable.TreeMap
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.joinless.BlockStore
 
-/** A store in memory: what a batch did counts once it is committed. */
+/** A store in memory: the changes of a batch are lost unless it is committed. */
 final class BlocksInMemory extends BlockStore {
   private var committed = TreeMap.empty[Long, UnsafeRow]
   private var working = committed

@@ -84,7 +84,7 @@ class ChangeLogSpec extends AnyFunSuite {
 
   private val LastAt = ChangeLog.HeaderBytes // of a merged block
 
-  /** A block that says something else, and has the checksum of that. */
+  /** A block with one byte changed, and a matching checksum. */
   private def forged(block: (UnsafeRow, UnsafeRow), at: Int, byte: Int): (UnsafeRow, UnsafeRow) = {
     val (key, value) = changed(block, at, byte)
     val bytes = value.getBinary(0)
@@ -150,7 +150,7 @@ class ChangeLogSpec extends AnyFunSuite {
       store.bytesPut
     }
 
-    /** As after a restart: what is known of the log is what it says. */
+    /** As after a restart: the state of the log is read from the log. */
     def restart(random: Random): Unit = {
       val again = reader
       for ((key, value) <- random.shuffle(store.blocks)) again.read(key, value)((_, _, _, _, _, _) => ())
@@ -170,7 +170,7 @@ class ChangeLogSpec extends AnyFunSuite {
     val written = many.take(n).map(e => log.play(Seq(e))).sum
     assert(read(log.store.blocks)._1.sortBy(_._2.getLong(0)) == many.take(n))
     assert(log.store.blocks.size <= 2 * n * entryBytes / merged + 12)
-    // a row is written when it comes, and whenever its block doubles: from 40 to 10,240 bytes
+    // a row is written when it is inserted, and whenever its block doubles: from 40 to 10,240 bytes
     info(s"${written / n} bytes written per row of $entryBytes, ${log.store.blocks.size} blocks")
     assert(written <= n * 9L * (entryBytes + 16))
   }

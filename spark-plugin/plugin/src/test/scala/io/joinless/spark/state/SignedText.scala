@@ -6,7 +6,7 @@ import java.security.MessageDigest
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, render}
 
-/** Recorded blocks as somebody else could write them: with a digest that is right. */
+/** Recorded blocks as an attacker could write them: with a valid digest. */
 object SignedText {
 
   /** The text with the digest that its fields have. */

@@ -11,7 +11,7 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The log's format where entries have weights. */
+/** The log's format if entries have weights. */
 class WeightedChangeLogSpec extends AnyFunSuite {
 
   private class Corrupt(val block: Long, what: String) extends RuntimeException(what)
@@ -115,7 +115,7 @@ class WeightedChangeLogSpec extends AnyFunSuite {
     assert(corrupted(whole.drop(1), "is missing") == 8)
     assert(corrupted(whole.patch(1, Nil, 1), "is missing") == 9)
     assert(corrupted(write(rows(3), from = 11, oldest = 12), "should be gone") == 11)
-    // as many as there should be, but not the right ones
+    // the right number of blocks, but not the right ones
     assert(corrupted(cleaned.patch(1, Nil, 1), "should be gone") == 7)
   }
 
@@ -124,7 +124,7 @@ class WeightedChangeLogSpec extends AnyFunSuite {
     corrupted(write(Seq(Seq((4L, 0L, edge(1L, 2L))))), "appended row of entry 0 has weight 0")
     corrupted(write(Seq(Seq((5L, 1L, edge(1L, 2L))))), "roles 5")
     corrupted(write(Seq(Seq((1L, 1L, row(Seq(LongType), 1L))))), "16 bytes")
-    // weights where none belong, and none where they do
+    // weights in a log without weights, and none in one with them
     corrupted(write(Seq(Seq((1L, 1L, edge(1L, 2L))))), "its flags are 1", star(3))
     val plain = new BlocksInMemory
     val writer = new ChangeLogWriter(3, 0, plain)

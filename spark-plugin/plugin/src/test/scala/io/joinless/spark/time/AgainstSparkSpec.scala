@@ -11,7 +11,9 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Joins of two relations with bounds in time, beside Spark's own operator: the same rows, and no more of them stored. */
+/** Joins of two relations with bounds in time, against Spark's own operator: the same rows, and no
+  * more of them stored.
+  */
 class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
   import AgainstSparkSpec._
 
@@ -37,7 +39,7 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
 
   test("a time that no row of the other side can have any more is no reason to keep a row, though Spark keeps it") {
     val sql = s"SELECT a.v, b.v AS u FROM $on AND b.tb - a.ta BETWEEN INTERVAL '0' SECOND AND INTERVAL '10' SECOND"
-    // Spark sees nothing to clean, so its watermark lags by a batch, and late rows are let in
+    // Spark sees nothing to clean, so its watermark lags by a batch, and late rows are accepted
     val (ours, spark) = (play(enabled = true, sql, InTime), play(enabled = false, sql, InTime))
     assert(ours.map(_.rows) == spark.map(_.rows))
     assert(ours.last.stored < spark.last.stored / 3)
@@ -52,7 +54,8 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
     )
   ) test(s"windows above a join get all of its rows: $sql") {
     val (ours, spark) = (play(enabled = true, sql, InTime), play(enabled = false, sql, InTime))
-    // ours may be told earlier: the watermark is held back by the times that the join shows, and no others
+    // ours may be emitted earlier: the watermark is held back only by the times that the join
+    // projects
     val told = ours.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
     val toldBySpark = spark.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
     for ((o, s) <- told.zip(toldBySpark)) assert(s.subsetOf(o), s"${s.diff(o)}")
@@ -124,7 +127,7 @@ private object AgainstSparkSpec {
   lazy val InTime: Seq[Seq[Tagged]] =
     Batches.zipWithIndex.map { case (rows, i) => rows.filter(_.ts.getTime >= 1000L * (1000 + 12 * i)) }
 
-  /** Rows are never so late that it matters how many batches without data there were. */
+  /** Rows are never so late that the number of batches without data matters. */
   val Batches: Seq[Seq[Tagged]] = {
     val random = new Random(5)
     var number = 0L

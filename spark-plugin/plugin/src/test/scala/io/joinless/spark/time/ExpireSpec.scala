@@ -11,8 +11,9 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.{AnalysisException, DataFrame, Encoders, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** `expire` as users meet it: how it is asked for, what it refuses and how that is named, over which restarts it goes on, and that memory is
-  * given back. Which rows are true is [[SlidingViewsSpec]]'s.
+/** `expire` as users see it: how it is requested, what it refuses and by which errors, over which
+  * restarts it continues, and that memory is released. Which rows are present is
+  * [[SlidingViewsSpec]]'s.
   */
 class ExpireSpec extends AnyFunSuite with SharedSpark {
 
@@ -116,7 +117,7 @@ class ExpireSpec extends AnyFunSuite with SharedSpark {
         val burst = after(1010, 60000)
         val later = (1 to 6).map(i => after(1010 + 100 * i, 3))
         assert(later.last < burst / 20, s"$name: $burst, then $later")
-        // pairs of neighbours: those that came, those that are there
+        // pairs of neighbours: all that were inserted, or the present ones
         assert(told.values.asScala.sum == (if (name == "bounded") 60013 else 2), s"$name: $told")
       } finally running.stop()
     }

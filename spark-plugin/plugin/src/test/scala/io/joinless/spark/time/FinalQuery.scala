@@ -1,25 +1,29 @@
 package io.joinless.spark.time
 
-/** A query of which rows are told once they are final, over streams `t` (k, g, x, ts) and `a` (k, y, ta).
+/** A query whose rows are emitted once they are final, over streams `t` (k, g, x, ts) and `a` (k,
+  * y, ta).
   *
-  * @param closes when its groups close: a column that it shows, and seconds beyond it; None where rows are told as they come
+  * @param closes when its groups close: a projected column, and seconds beyond it; None if rows are
+  *   emitted as they are inserted
   */
 final private[time] case class FinalQuery(sql: String, closes: Option[(String, Int)], late: FinalQuery.LateRows) {
 
-  /** Whether the query reads the time of a stream at most as windows of ten seconds: then a row is late once its window is over. */
+  /** Whether the query reads the time of a stream at most as windows of ten seconds: then a row is
+    * late once its window is over.
+    */
   def readsWindows(time: String): Boolean =
     !s"\\b$time\\b".r.unanchored.matches(s"window\\([a-z.]*$time, '10 seconds'\\)".r.replaceAllIn(sql, ""))
 }
 
 private[time] object FinalQuery {
 
-  /** What becomes of rows that are late. */
+  /** The treatment of late rows. */
   sealed trait LateRows
 
-  /** They are dropped by what the query reads of their time. */
+  /** They are dropped, by the form in which the query reads their time. */
   case object Dropped extends LateRows
 
-  /** Different things in different parts of the query, so there are none. */
+  /** Treated differently in different parts of the query, so none are sent. */
   case object NotSent extends LateRows
 
   val Window = "window(ts, '10 seconds')"
@@ -137,7 +141,9 @@ private[time] object FinalQuery {
   private val chain =
     s"t LEFT JOIN a ON $near LEFT JOIN t u ON u.g = a.y AND u.ts BETWEEN a.ta AND a.ta + INTERVAL 8 SECONDS"
 
-  /** The time at which a row is final in which a column is NULL, as it has no partner; other rows are it when they come, or at `other`. */
+  /** The time at which a row is final whose `column` is NULL because it has no match; other rows
+    * are final when they are inserted, or at `other`.
+    */
   private def alone(column: String, time: String, other: String = "TIMESTAMP '0001-01-01'") =
     s"IF($column IS NULL, $time, $other)"
   private val ofSecond = alone("z", "ta + INTERVAL 8 SECONDS")
@@ -223,7 +229,7 @@ private[time] object FinalQuery {
 
   private val (tw, aw) = (s"(SELECT k, x, $w AS w FROM t)", "(SELECT k, y, window(ta, '10 seconds') AS w FROM a)")
 
-  /** Nothing but windows is read of times. */
+  /** The queries read times only as windows. */
   private val ofWindows: Seq[FinalQuery] = Seq(
     Some(alone("y", "w.end") -> 0) -> s"SELECT t.x, t.w, a.y FROM $tw t LEFT JOIN $aw a ON t.k = a.k AND t.w = a.w",
     None -> s"SELECT t.x FROM $tw t LEFT SEMI JOIN $aw a ON t.k = a.k AND t.w = a.w",
@@ -231,7 +237,7 @@ private[time] object FinalQuery {
       s"SELECT t.x, t.w, a.w AS v, a.y FROM $tw t FULL JOIN $aw a ON t.k = a.k AND t.w = a.w"
   ).map { case (closes, sql) => FinalQuery(sql, closes, Dropped) }
 
-  /** Outer and semi joins, which Spark tells the same way where nobody asks. */
+  /** Outer and semi joins, for which Spark emits the same rows without a request for changes. */
   val Waiting: Seq[FinalQuery] = outer ++ semi ++ ofWindows
 
   val All: Seq[FinalQuery] = ofGroups ++ ofJoins ++ asTheyCome ++ others ++ Waiting

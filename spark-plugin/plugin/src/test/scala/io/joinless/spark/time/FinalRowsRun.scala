@@ -13,10 +13,10 @@ import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryProgress}
 import org.apache.spark.sql.{AnalysisException, DataFrame, Encoders, Row, classic}
 import org.scalatest.Assertions
 
-/** Plays a query with random rows: behind every batch, what was told so far is the query over the rows that are not late, as batch SQL has
-  * it, of the groups that have closed.
+/** Runs a query with random rows: after every batch, all emitted rows are the result of the query
+  * over the rows that are not late, as batch SQL has it, of the groups that have closed.
   *
-  * @param plain nobody asks for final rows: the query is one that Spark could run
+  * @param plain final rows are not requested: the query is one that Spark could run
   */
 final private[time] class FinalRowsRun(
     spark: classic.SparkSession,
@@ -42,7 +42,7 @@ final private[time] class FinalRowsRun(
   private[this] val newBatches = new NewBatches
   private[this] var (batches, emptyBatches) = (0, 0)
 
-  /** The settings in which it is to be played. */
+  /** The settings in which it must be run. */
   val confs: Seq[(String, String)] = Seq(
     "spark.sql.shuffle.partitions" -> "2",
     "spark.sql.adaptive.enabled" -> "false", // of the oracle alone: stages planned one after the other
@@ -76,12 +76,12 @@ final private[time] class FinalRowsRun(
           running = start()
         }
       }
-      // time goes on, and nothing else does
+      // only the time advances
       send(0, Seq(Timed(9, 9, 9L, at(100000))))
       send(1, Seq(Other(9, 9, at(100000))))
       running.processAllAvailable()
       check(running)
-      // what came last is all that is left
+      // only the last rows are left
       val left = running.lastProgress.stateOperators.map(_.numRowsTotal)
       assert(left.forall(_ <= 6), s"${left.mkString(", ")} rows of state are left")
       if (closes.isDefined && !plain) {
@@ -136,7 +136,7 @@ final private[time] class FinalRowsRun(
     val watermark = TimeBoundedRun.millis(progress.eventTime.get("watermark"))
     val came = sent.next(progress)
     for ((rows, s) <- came.zipWithIndex) here(s) ++= rows.filter(_.time.forall(time => lateness(s, time) > late))
-    // Spark's own operators ask for a batch whenever the watermark moves
+    // Spark's own operators request a batch whenever the watermark moves
     if (
       came.forall(_.isEmpty) && batches > 1 && progress.stateOperators.forall(_.operatorName.startsWith("joinFree"))
     ) {
@@ -152,7 +152,7 @@ final private[time] class FinalRowsRun(
   private def lateness(stream: Int, time: Long): Long =
     if (query.readsWindows(Seq("ts", "ta")(stream))) time + 10000 - time % 10000 else time
 
-  /** The query over the rows that came, as far as it is final. */
+  /** The query over the rows so far, as far as it is final. */
   private def batch(): Map[Seq[Any], Int] = {
     spark.createDataset(here(0).toSeq.collect { case t: Timed => t })(Encoders.product[Timed])
       .createOrReplaceTempView("t")

@@ -8,11 +8,13 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.{AnalysisException, DataFrame, Encoder, Encoders, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Rows that are told once they are final, because the query asks for them, or because they are rows of outer joins. */
+/** Rows that are emitted once they are final, because the query requests it, or because they are
+  * rows of outer joins.
+  */
 class FinalRowsSpec extends AnyFunSuite with SharedSpark {
   import FinalRowsRun._
 
-  /** How many random runs of each query; without the setting, one of some of them. */
+  /** The number of random runs of each query; without the setting, one of some of them. */
   private val runs = sys.env.get("JOINLESS_FINAL_ROWS").map(_.toInt)
 
   private val w = FinalQuery.Window

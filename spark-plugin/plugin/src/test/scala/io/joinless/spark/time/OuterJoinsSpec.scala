@@ -17,7 +17,9 @@ import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{AnalysisException, DataFrame, Encoder, Encoders, Row, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Outer and semi joins of plain queries: which are rewritten, with what around them, and how a checkpoint goes on. */
+/** Outer and semi joins of plain queries: which are rewritten, in which surroundings, and how a
+  * checkpoint continues.
+  */
 class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
   import FinalRowsRun._
 
@@ -29,7 +31,9 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
   private val pairs =
     s"SELECT t.k, t.g, t.x, t.ts, a.y FROM t JOIN t u ON u.g = t.g AND u.ts = t.ts LEFT JOIN a ON $near"
 
-  /** Two streams with watermarks as the views `t` and `a`, and what sends a second of each. */
+  /** Two streams with watermarks as the views `t` and `a`, and a method that sends a second of
+    * each.
+    */
   private class Streams {
     private[this] val ts = MemoryStream[Timed](timedRows, session)
     private[this] val as = MemoryStream[Other](otherRows, session)
@@ -114,7 +118,7 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
         assert(relation.lifetime.isDefined, relation.name)
       }
     }
-    // reads the rows of the first stream, too, so it is asked of all rows
+    // it reads the rows of the first stream, too, so all rows are searched for a match
     val third = blocks(optimized(chain(s"b.k = u.k AND ${times("t.ts", "b.ta")}")))
     assert(third.exists(_.contains("rows")), third)
   }
@@ -125,7 +129,7 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
     def row(join: Int => String) = "SELECT t.k, t.ts FROM t " + (1 to 4).map(join).mkString(" ")
     assert(blocks(optimized(row(i => s"LEFT SEMI JOIN a b$i ON ${bounds(i)}"))).size == 5)
     assert(blocks(optimized(row(i => s"LEFT JOIN a b$i ON ${bounds(i)}"))).size == 5)
-    // where rows can go, keys are grouped first, of which there may be fewer
+    // if rows can be deleted, keys are grouped first, of which there may be fewer
     for (
       (exists, form, size) <- Seq(
         ("EXISTS", "on_close", 5),
@@ -174,7 +178,7 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
     assert(blocks(optimized(pairs)).size == 2)
   }
 
-  /** A plan's text with ids in the order in which they come. */
+  /** A plan's text with ids numbered in the order in which they occur. */
   private def numbered(plan: String): String = {
     val ids = "#[0-9]+L?".r
     val order = ids.findAllIn(plan).toSeq.distinct
@@ -209,7 +213,7 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
       "SELECT w.end AS e, COUNT(DISTINCT x) AS n FROM (SELECT window(ts, '10 seconds') AS w, x FROM q UNION ALL " +
         s"SELECT window(t.ts, '10 seconds'), NULL FROM t JOIN a ON $near) GROUP BY w"
     )
-    // the query waits for q, and for partners of t behind that
+    // the query waits for q, and for matches of t after that
     val ends = 20 to 90 by 10
     assert(ends.map(end => counted.filter(_.getTimestamp(0) == at(end)).map(_.getLong(1))) == ends.map(_ => Seq(2L)))
   }
@@ -244,7 +248,9 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
       operator: String => Boolean
   ): Seq[Row] = played(spark.sql(sql), streams, checkpoint, seconds)(operator)
 
-  /** What a query tells of these seconds, which all of its stateful operators below its own groups must be. */
+  /** The rows that a query emits for these seconds. All of its stateful operators below its own
+    * groups must satisfy `operator`.
+    */
   private def played(result: DataFrame, streams: Streams, checkpoint: String, seconds: Range)(
       operator: String => Boolean
   ): Seq[Row] = {

@@ -5,7 +5,9 @@ import scala.collection.mutable
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.StreamingQueryProgress
 
-/** The rows that were sent to streams of a query, and which of them its batches have had so far, as its reports say. */
+/** The rows that were sent to streams of a query, and which of them its batches have read so far,
+  * by its reports.
+  */
 final private[time] class SentRows[A](streams: Seq[MemoryStream[_]]) {
   private[this] val sent = streams.map(_ => mutable.ArrayBuffer.empty[Seq[A]]) // by number of the addition
   private[this] val taken = Array.fill(streams.size)(0)

@@ -13,13 +13,13 @@ import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryProgress}
 import org.apache.spark.sql.{DataFrame, Encoders, Row, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Queries over rows that expire: behind every batch, the sum of what was told is the query over the rows that are not late and whose time
-  * has not passed, as batch SQL has it.
+/** Queries over rows that expire: after every batch, the sum of all emitted changes is the result
+  * of the query over the rows that are not late and whose time has not passed, as batch SQL has it.
   */
 class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
   import SlidingViewsSpec._
 
-  /** How many random runs of each query; without the setting, one of some of them. */
+  /** The number of random runs of each query; without the setting, one of some of them. */
   private val runs = sys.env.get("JOINLESS_SLIDING_VIEWS").map(_.toInt)
 
   private val queries = Seq(
@@ -62,15 +62,15 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
 
   private lazy val session = spark.asInstanceOf[classic.SparkSession]
 
-  /** Streams `t(k, g, x, ts)` and `a(k, y, ta)` of rows that expire, `u(k, v)` of changes, `plain(k, v)` of rows that stay, and
-    * `e(k, v, te)` of changes to rows that expire.
+  /** Streams `t(k, g, x, ts)` and `a(k, y, ta)` of rows that expire, `u(k, v)` of changes,
+    * `plain(k, v)` of rows that stay, and `e(k, v, te)` of changes to rows that expire.
     */
   final private class Run(sql: String, seed: Long) {
     private[this] val random = new Random(seed * 0x9e3779b97f4a7c15L)
     private[this] val lasts = Seq(random.nextInt(40), random.nextInt(40), 0, 0, random.nextInt(60))
     private[this] val delays = Seq(random.nextInt(15), random.nextInt(15), 0, 0, random.nextInt(15))
     private[this] val wayOfChanges = random.nextInt(3)
-    private[this] val owes = random.nextInt(3) == 0 // deletes may come first
+    private[this] val owes = random.nextInt(3) == 0 // deletes may precede inserts
     private[this] val twice = random.nextInt(3) == 0
     private[this] val ts = MemoryStream[Timed](Encoders.product[Timed], session)
     private[this] val as = MemoryStream[Other](Encoders.product[Other], session)
@@ -79,7 +79,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     private[this] val es = MemoryStream[Changed](Encoders.product[Changed], session)
     private[this] val sent = new SentRows[Product](Seq(ts, as, us, plains, es))
     private[this] val here = Seq.fill(5)(mutable.ArrayBuffer.empty[Product]) // those that were not late
-    private[this] val open = mutable.ArrayBuffer.empty[Changed] // changes that another one may take back
+    private[this] val open = mutable.ArrayBuffer.empty[Changed] // changes that another one may revert
     private[this] val checkpoint = TestFolders.create("sliding").resolve("cp").toString
     private[this] val told = new ConcurrentHashMap[Long, Seq[Row]]
     private[this] val sums = mutable.Map.empty[Seq[Any], Long]
@@ -105,7 +105,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
             running = start()
           }
         }
-        // time goes on, and nothing else does
+        // only the time advances
         send(0, Seq(Timed(9, 9, 9L, at(100000))))
         send(1, Seq(Other(9, 9, at(100000))))
         send(4, Seq(Changed(1, 9, 9, at(100000))))
@@ -154,7 +154,9 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       send(4, changes(batch))
     }
 
-    /** New rows, and changes that take back any that came, of this batch or an old one, some of which are not true any longer. */
+    /** New rows, and changes that revert earlier ones, of this batch or an old one, some of whose
+      * rows have expired.
+      */
     private def changes(batch: Int): Seq[Product] = {
       val rows = Seq.fill(random.nextInt(8)) {
         val back = open.nonEmpty && random.nextInt(2) == 0
@@ -165,7 +167,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
           val sign = if (owes && random.nextInt(3) == 0) -1 else 1
           Changed(sign * (1 + random.nextInt(2)), random.nextInt(4), random.nextInt(3), some(batch))
         }
-        if (!back || random.nextInt(4) == 0) open += change // which may come again
+        if (!back || random.nextInt(4) == 0) open += change // which may be inserted again
         change
       }
       if (owes) rows else rows.sortBy(row => -row.w)
@@ -240,7 +242,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       case _ => None
     }
 
-    /** The query over the rows that are true now. */
+    /** The query over the rows that are present now. */
     private def batch(): Map[Seq[Any], Long] = {
       def live(s: Int) = here(s).filter(row => timeOf(row).exists(_ + 1000L * lasts(s) > late)).toSeq
       session.createDataset(live(0).map(_.asInstanceOf[Timed]))(Encoders.product[Timed]).createOrReplaceTempView("t")

@@ -3,12 +3,13 @@ package io.joinless.spark.time
 import io.joinless.spark.SharedSpark
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Joins with bounds in time: what they tell in each batch is what a nested loop over all rows that were not late finds new, and what
-  * is stored behind each batch is what the bounds leave, row by row.
+/** Joins with bounds in time: the rows emitted in each batch are the new results of a nested loop
+  * over all rows that were not late, and the rows stored after each batch are exactly those that
+  * the bounds require.
   */
 class TimeBoundedJoinsSpec extends AnyFunSuite with SharedSpark {
 
-  /** How many random queries are played. */
+  /** The number of random queries to run. */
   private val queries = sys.env.getOrElse("JOINLESS_TIME_BOUNDED", "12").toInt
 
   for (seed <- 0L until queries.toLong)

@@ -4,7 +4,9 @@ import java.sql.Timestamp
 
 import scala.util.Random
 
-/** A row of a stream: a key of the join, another one, an event time in seconds or NULL, and a number of its own. */
+/** A row of a stream: a key of the join, another one, an event time in seconds or NULL, and a
+  * number of its own.
+  */
 final case class Event(k: Int, j: Int, second: Option[Int], v: Long) {
   def ts: Timestamp = second.map(s => new Timestamp(1000L * s)).orNull
 }
@@ -31,13 +33,13 @@ final case class TimeBound(later: Int, earlier: Int, most: Int, strict: Boolean,
   }
 }
 
-/** A random join of streams on keys and times, with the rows that come.
+/** A random join of streams on keys and times, with its input rows.
   *
-  * @param keys pairs of streams that join on `k`; on `j`, too, where it says so
+  * @param keys pairs of streams that join on `k`; on `j`, too, if the flag is set
   * @param windows pairs of streams whose windows of ten seconds are equal
   * @param delays seconds of watermark per stream
-  * @param batches per batch and stream what comes
-  * @param twice the sink looks at each batch twice
+  * @param batches input rows per batch and stream
+  * @param twice the sink reads each batch twice
   */
 final case class TimeBoundedQuery(
     streams: Int,
@@ -71,7 +73,9 @@ final case class TimeBoundedQuery(
         }
       }
 
-  /** Whether a stream hands on its event time, by which its rows are late: where a condition names it. */
+  /** Whether a stream outputs its event time, by which its rows are late: it does if a condition
+    * names it.
+    */
   def hasTime(stream: Int): Boolean =
     bounds.exists(b => b.later == stream || b.earlier == stream) || hasWindow(stream)
 

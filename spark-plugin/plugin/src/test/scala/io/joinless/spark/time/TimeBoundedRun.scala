@@ -10,9 +10,10 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryProgress}
 import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row, SparkSession, classic}
 
-/** Plays a query as a real streaming one, with restarts, and compares each batch with nested loops.
+/** Runs a query as a real streaming one, with restarts, and compares each batch with nested loops.
   *
-  * The streams are sources of their own, so some are idle. Which rows a batch had is what its progress says; with which watermark, too.
+  * The streams are sources of their own, so some are idle. The query's progress gives the rows of a
+  * batch, and its watermark.
   */
 final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
   import TimeBoundedRun._
@@ -110,7 +111,8 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
       .getOrElse(throw new IllegalArgumentException(s"not ours: $progress"))
     val stored = (0 until query.streams).map(s => kept(s).count(isNeeded(s, _, watermark)))
     val figures = operator.customMetrics.asScala
-    // of times that contradict each other nothing is known, and nothing is a result; several cells have rows more than once
+    // if the bounds contradict each other, no rows are needed, and there are no results; several
+    // cells have rows more than once
     val contradictory = most.indices.exists(i => most(i)(i) < 0)
     require(
       contradictory || operator.numRowsTotal == stored.sum || query.partitions > 1 && operator.numRowsTotal > stored.sum,
@@ -128,12 +130,14 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
     late = watermark
   }
 
-  /** How much later a stream's time can be than another's at most, in seconds: by relaxing until nothing changes. */
+  /** The greatest difference by which a stream's time can be later than another's: by relaxing
+    * until nothing changes.
+    */
   private[this] val most: Array[Array[Long]] = {
     val d = Array.fill(query.streams, query.streams)(Long.MaxValue / 4)
     for (i <- d.indices) d(i)(i) = 0
     for (b <- query.bounds) {
-      // of whole seconds; what is compared in microseconds is shorter by one of these where it is strict
+      // of whole seconds; a strict comparison in microseconds is shorter by one microsecond
       val strict = if (!b.strict) 0L else if (b.text == 4) 1000000L else 1L
       val slack = if (b.text == 4) 999999L else 0L
       d(b.later)(b.earlier) = math.min(d(b.later)(b.earlier), 1000000L * b.most - strict + slack)
@@ -146,7 +150,7 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
   private def isNeeded(stream: Int, event: Event, watermark: Long): Boolean = {
     val others = (0 until query.streams).filter(_ != stream)
     val bounded = others.forall(s => most(s)(stream) < Long.MaxValue / 8)
-    // where a condition names its time, a row without one is not stored
+    // if a condition names its time, a row without one is not stored
     if (!bounded) event.second.isDefined || !query.hasTime(stream)
     else event.second.exists { second =>
       others.exists(s => 1000000L * query.lateness(stream, second) + most(s)(stream) > 1000L * watermark)

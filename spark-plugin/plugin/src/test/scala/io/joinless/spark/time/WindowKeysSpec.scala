@@ -11,7 +11,9 @@ import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Joins that read windows of their times only: a row counts as long as its window is open, whatever its own time. */
+/** Joins that read windows of their times only: a row counts as long as its window is open,
+  * whatever its own time.
+  */
 class WindowKeysSpec extends AnyFunSuite with SharedSpark {
   import WindowKeysSpec._
 
@@ -41,7 +43,7 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
         "[20,2,1]",
         "[30,1,1]"
       ),
-      // the group tells the time of its rows, but is one by a window
+      // the group outputs the time of its rows, but is grouped by a window
       s"SELECT a.id, b.n FROM ${of("a")} LEFT JOIN (SELECT k, $tumbling AS w, COUNT(*) AS n, MAX(ts) AS l FROM b GROUP BY 1, 2) b ON $on AND l IS NOT NULL" ->
         Seq("[11,null]", "[12,1]", "[13,1]", "[14,1]", "[15,null]", "[16,null]"),
       // a row is late by the window that is over first
@@ -68,7 +70,9 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
     assert(told == expected && late > 0)
   }
 
-  /** What is told of some rows, of which one of each stream is late, in any order; and how often a row was late. */
+  /** The rows emitted for some input rows, of which one of each stream is late, in any order; and
+    * the number of late rows.
+    */
   private def played(sql: String, enabled: Boolean, asked: DataFrame => DataFrame = identity): (Seq[String], Long) =
     withConf(
       "spark.joinless.enabled" -> enabled.toString,
@@ -103,7 +107,9 @@ private object WindowKeysSpec {
 
   private def event(k: Int, id: Int, second: Int): Event = (k, id, new Timestamp(1000L * second))
 
-  /** Rows are late up to 8 seconds when those at 3 and 4 come, and up to 18 when those at 9 do. */
+  /** Rows are late up to 8 seconds when those at 3 and 4 are sent, and up to 18 when those at 9
+    * are.
+    */
   val Batches: Seq[Map[String, Seq[Event]]] = Seq(
     Map("a" -> Seq(event(1, 11, 8)), "b" -> Seq(event(2, 21, 8))),
     Map("a" -> Seq(event(8, 15, 9))),

@@ -14,8 +14,8 @@ import org.apache.spark.sql.streaming.StreamingQueryProgress
 import org.apache.spark.sql.{DataFrame, Encoders, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Streams ten windows long: rows, log and memory are from the second window on what they were, and files from the fifth, with both of Spark's stores.
-  * They take minutes, so they run with `make soak`.
+/** Streams ten windows long: rows, log and memory are constant from the second window on, and files
+  * from the fifth, with both of Spark's stores. They take minutes, so they run with `make soak`.
   */
 class WindowsSoakSpec extends AnyFunSuite with SharedSpark {
   import WindowsSoakSpec._
@@ -46,7 +46,7 @@ class WindowsSoakSpec extends AnyFunSuite with SharedSpark {
       }
     }
 
-  /** What a session that has just begun loads is no state. */
+  /** Data that a new session loads is not part of the state. */
   private lazy val warm: Unit = { val _ = sizes("bounded", 2) }
 
   private def checkFlat(sizes: Seq[Map[String, Long]]): Unit = {
@@ -54,13 +54,13 @@ class WindowsSoakSpec extends AnyFunSuite with SharedSpark {
     for (name <- sizes.head.keys.toSeq.sorted) {
       val most = windows.map(_.map(_(name)).max)
       info(s"$name: ${most.mkString(", ")}")
-      // when files of older versions go is up to Spark
+      // Spark decides when files of older versions are deleted
       val (settled, factor) = if (name == "bytes of files") (5, 1.5) else (2, 1.1)
       assert(most.drop(settled).max <= factor * most.take(settled).max, name)
     }
   }
 
-  /** Of each batch. */
+  /** The sizes after each batch. */
   private def sizes(kind: String, windows: Int): Seq[Map[String, Long]] = {
     val stream = MemoryStream[Reading](Encoders.product[Reading], session)
     val timed = stream.toDF().withWatermark("ts", "5 seconds")
@@ -110,7 +110,7 @@ class WindowsSoakSpec extends AnyFunSuite with SharedSpark {
     )
   }
 
-  /** Files of older batches go when Spark finds time. */
+  /** Files of older batches are deleted when Spark finds time. */
   private def bytesIn(folder: File): Long =
     Option(folder.listFiles).toSeq.flatten.map(f => if (f.isDirectory) bytesIn(f) else f.length).sum
 

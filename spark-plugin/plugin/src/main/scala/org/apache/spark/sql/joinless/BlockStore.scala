@@ -2,11 +2,13 @@ package org.apache.spark.sql.joinless
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** The state store of one cell, as a log of blocks needs it: sequence → block. Rows that are handed in are reused afterwards. */
+/** The state store of one cell, as a log of blocks needs it: sequence → block. Callers reuse the
+  * rows that they pass.
+  */
 trait BlockStore {
   def put(key: UnsafeRow, block: UnsafeRow): Unit
 
-  /** The block, which holds until the next call; null where there is none. */
+  /** The block, which is valid until the next call; null if there is none. */
   def get(key: UnsafeRow): UnsafeRow
 
   def remove(key: UnsafeRow): Unit
@@ -15,8 +17,9 @@ trait BlockStore {
 /** Entries that are found by the first columns of their keys. */
 trait PrefixScan {
 
-  /** Calls `read` with the entries whose keys begin with the columns of `prefix`, in any order; each pair holds until the next. Only
-    * where the store was opened for prefixes of as many columns.
+  /** Calls `read` with the entries whose keys begin with the columns of `prefix`, in any order;
+    * each pair is valid until the next. Only if the store was opened for prefixes of as many
+    * columns.
     */
   def scan[A](prefix: UnsafeRow)(read: Iterator[(UnsafeRow, UnsafeRow)] => A): A
 }
@@ -24,6 +27,6 @@ trait PrefixScan {
 /** A store whose entries are found by the first columns of their keys, too. */
 trait PrefixStore extends BlockStore with PrefixScan {
 
-  /** Calls `read` with all entries, in any order; each pair holds until the next. */
+  /** Calls `read` with all entries, in any order; each pair is valid until the next. */
   def read[A](read: Iterator[(UnsafeRow, UnsafeRow)] => A): A
 }

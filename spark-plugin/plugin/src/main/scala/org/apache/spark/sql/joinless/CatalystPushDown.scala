@@ -4,7 +4,8 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Subquer
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.internal.connector.SupportsPushDownCatalystFilters
 
-/** A scan that is offered conditions as Spark's own expressions: what it takes is evaluated exactly as Spark would.
+/** A scan that is offered conditions as Spark's own expressions: conditions that it accepts are
+  * evaluated exactly as Spark would.
   *
   * `SupportsPushDownCatalystFilters` is internal to Spark; checked on 4.2.0.
   */
@@ -13,11 +14,11 @@ trait CatalystPushDown extends SupportsPushDownCatalystFilters {
   /** Whether the scan checks a deterministic condition itself. */
   protected def take(condition: Expression): Boolean
 
-  /** Returns what Spark has still to check. */
+  /** Returns the conditions that Spark must still check. */
   final override def pushFilters(conditions: Seq[Expression]): Seq[Expression] =
     conditions.filterNot(condition => evaluable(condition) && take(condition))
 
-  /** What was taken shows in the scan's description. */
+  /** Empty: accepted conditions are shown in the scan's description. */
   final override def pushedFilters: Array[Predicate] = Array.empty
 
   private def evaluable(condition: Expression): Boolean = condition.deterministic && !condition.exists {

@@ -5,9 +5,11 @@ import org.apache.spark.sql.catalyst.plans.physical.ShufflePartitionIdPassThroug
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExchangeExec}
 
-/** The one exchange of a join block: rows whose first column is their cell go to the partition of that number.
+/** The one exchange of a join block: rows whose first column is their cell are sent to the
+  * partition of that number.
   *
-  * Constructors of the exchange and of its partitioning change between Spark versions; checked on 4.2.0.
+  * Constructors of the exchange and of its partitioning change between Spark versions; checked on
+  * 4.2.0.
   */
 object CellExchange {
 

@@ -5,7 +5,7 @@ import java.util.UUID
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state.{StateStore, StateStoreId, StateStoreProviderId}
 
-/** The open store of one cell in one batch; nothing of it lasts that is not committed.
+/** The open store of one cell in one batch; uncommitted changes are lost.
   *
   * `StateStore` is internal to Spark; checked on 4.2.0.
   */
@@ -34,13 +34,13 @@ final class CellStore private[joinless] (private[joinless] val store: StateStore
   /** Makes the changes durable. */
   def commit(): Unit = { val _ = store.commit() }
 
-  /** What names the committed files, where Spark names them. */
+  /** The id of the committed files, if Spark gives them one. */
   def checkpointId: Option[String] = store.getStateStoreCheckpointInfo().stateStoreCkptId
 }
 
 object CellStore {
 
-  /** This executor has the store of a cell open for a run of its query. */
+  /** Whether this executor has the store of a cell open for a run of its query. */
   def isOpen(checkpoint: String, operator: Long, cell: Int, run: UUID): Boolean =
     StateStore.isLoaded(StateStoreProviderId(StateStoreId(checkpoint, operator, cell), run))
 }

@@ -10,8 +10,8 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 
-/** The stores of one operator at one version, to be opened by tasks: each opening makes a provider of its own, which the
-  * executor's stores of a running query know nothing of.
+/** The stores of one operator at one version, to be opened by tasks: each opening makes a provider
+  * of its own, independent of the executor's stores of a running query.
   *
   * Private to Spark: the providers of state stores; checked on 4.2.0.
   */
@@ -31,7 +31,7 @@ final class CellStores private[joinless] (
 
   /** A cell's store, to be closed.
     *
-    * @param gone the error to throw where the store cannot be loaded
+    * @param gone the error to throw if the store cannot be loaded
     */
   def open(cell: Int, gone: Throwable => Throwable): CellBlocks = {
     val provider = StateStoreProvider.createAndInit(
@@ -67,7 +67,7 @@ final class CellBlocks private[joinless] (provider: StateStoreProvider, store: R
     extends PrefixScan with AutoCloseable {
   private val pairs = store.iterator()
 
-  /** All entries, in any order; each pair of rows holds until the next. */
+  /** All entries, in any order; each pair of rows is valid until the next. */
   val blocks: Iterator[(UnsafeRow, UnsafeRow)] = pairs.map(pair => (pair.key, pair.value))
 
   override def scan[A](prefix: UnsafeRow)(read: Iterator[(UnsafeRow, UnsafeRow)] => A): A = {

@@ -6,9 +6,11 @@ import org.apache.spark.sql.execution.streaming.Sink
 import org.apache.spark.sql.execution.streaming.sources.ForeachBatchSink
 import org.apache.spark.sql.{DataFrame, Row, classic}
 
-/** The sink of a `foreachBatch`, and behind the user's function a check of each batch, before Spark marks it as done.
+/** The sink of a `foreachBatch`, with a check of each batch after the user's function, before Spark
+  * marks the batch as done.
   *
-  * Spark knows a sink that runs user code by its class, `ForeachBatchSink`, which is internal to it; checked on 4.2.0.
+  * Spark knows a sink that runs user code by its class, `ForeachBatchSink`, which is internal to
+  * it; checked on 4.2.0.
   *
   * @param check is called with the batch and the plan that was executed
   */
@@ -25,7 +27,9 @@ final class CheckedSink private (users: Sink, check: (Long, SparkPlan) => Unit)
 
 object CheckedSink {
 
-  /** The write with the check behind its function; the same where it is no `foreachBatch`, or has a check. */
+  /** The write with the check after its function; the same if it is no `foreachBatch`, or has a
+    * check.
+    */
   def around(write: WriteToStream, check: (Long, SparkPlan) => Unit): WriteToStream = write.sink match {
     case _: CheckedSink => write
     case sink: ForeachBatchSink[_] => write.copy(sink = new CheckedSink(sink, check))

@@ -4,8 +4,9 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 
-/** Files of a checkpoint, as the session reaches them: through Spark's own manager, so that what it renames atomically is renamed
-  * atomically here. A folder's names are those of its files and folders, in any order; none where it is not there.
+/** Files of a checkpoint, as the session reaches them: through Spark's own manager, so that writes
+  * which Spark makes atomic by renaming are atomic here, too. A folder's names are those of its
+  * files and folders, in any order; empty if it does not exist.
   *
   * Uses `CheckpointFileManager`, internal to Spark; checked on 4.2.0.
   */

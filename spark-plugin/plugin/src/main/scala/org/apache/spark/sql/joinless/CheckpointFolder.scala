@@ -6,7 +6,8 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.execution.streaming.runtime.StreamingCheckpointConstants
 
-/** The folders that Spark keeps in a checkpoint, and the batches that their logs hold. Nothing is written.
+/** The folders that Spark keeps in a checkpoint, and the batches that their logs hold. Nothing is
+  * written.
   *
   * The names are internal to Spark; checked on 4.2.0.
   */

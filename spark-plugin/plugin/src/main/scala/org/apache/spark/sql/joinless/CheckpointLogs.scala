@@ -10,8 +10,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.SerializableConfiguration
 
-/** The logs of offsets and commits of a checkpoint, and the stores that they stand for, read from outside while the query may be
-  * running. Nothing is written.
+/** The logs of offsets and commits of a checkpoint, and the stores of its batches, read from
+  * outside while the query may be running. Nothing is written.
   *
   * Private to Spark: the logs, and the providers of state stores; checked on 4.2.0.
   */
@@ -31,20 +31,21 @@ final class CheckpointLogs(val session: SparkSession, checkpoint: String) {
 
   def exists: Boolean = new CheckpointFiles(session, path).exists(path)
 
-  /** Batches whose commit is there, ascending. */
+  /** Batches whose commit exists, ascending. */
   def batches: Seq[Long] = logs.commitLog.listBatchesOnDisk.toSeq
 
-  /** The stores of an operator as of a committed batch; None where its logs are gone.
+  /** The stores of an operator as of a committed batch; None if its logs are deleted.
     *
     * @param keyPrefix entries are found by that many of the first columns of their keys, too
-    * @param refuse is told a setting of the query that names a class which neither Spark nor this session names, and the class:
-    *   stores would make an instance of it
+    * @param refuse called with a setting of the query that names a class which neither Spark nor
+    *   this session names, and the class: stores would make an instance of it
     */
   def stores(batch: Long, operator: Long, key: StructType, keyPrefix: Option[Int], value: StructType)(
       refuse: (String, String) => Nothing
   ): Option[CellStores] =
     for (commit <- logs.commitLog.get(batch); offsets <- logs.offsetLog.get(batch)) yield {
-      // stores that load a snapshot report to the coordinator, which a session without streams has not started yet
+      // stores that load a snapshot report to the coordinator, which a session without streams has
+      // not started yet
       val _ = own.streams.stateStoreCoordinator
       val conf = own.sessionState.conf.clone()
       offsets.metadataOpt.foreach(OffsetSeqMetadata.setSessionConf(_, conf))

@@ -13,6 +13,6 @@ object ExecutionErrors {
   def sumOfIntervals(): ArithmeticException =
     QueryExecutionErrors.withoutSuggestionIntervalArithmeticOverflowError(null)
 
-  /** @param context the scalar subquery's place in the text of the query, or null */
+  /** @param context position of the scalar subquery in the text of the query, or null */
   def severalRows(context: QueryContext): Throwable = QueryExecutionErrors.multipleRowScalarSubqueryError(context)
 }

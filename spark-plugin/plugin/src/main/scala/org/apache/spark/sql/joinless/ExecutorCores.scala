@@ -5,20 +5,23 @@ import org.apache.spark.internal.config
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.Utils
 
-/** How many tasks the executors of a session run side by side: their cores, in units of `spark.task.cpus`.
+/** The number of tasks that the executors of a session run at the same time: their cores, in units
+  * of `spark.task.cpus`.
   *
-  * Counted are executors that are there, and at least those that were asked for by number, which may be on their way: under dynamic
-  * allocation the initial ones, since how many come later is for the load to say. Never less than 1.
+  * It counts registered executors, and at least those that were requested by number, which may not
+  * have registered yet: under dynamic allocation the initial ones, since the number of later ones
+  * depends on the load. Never less than 1.
   *
-  * Private to Spark: `SparkContext.maxNumConcurrentTasks` and the configs of executors; checked on 4.2.0.
+  * Private to Spark: `SparkContext.maxNumConcurrentTasks` and the configs of executors; checked on
+  * 4.2.0.
   */
 object ExecutorCores {
 
-  /** As far as is known now. */
+  /** The number as far as it is known now. */
   def known(session: SparkSession): Int = known(session.sparkContext)
 
-  /** For a choice that lasts: waits, at most 30 s, until the executors that are expected are there and no more come; asks for none
-    * itself.
+  /** The number for a lasting choice: waits, at most 30 s, until the expected executors have
+    * registered and no more do; requests none itself.
     */
   def settled(session: SparkSession): Int = {
     val context = session.sparkContext
@@ -37,11 +40,14 @@ object ExecutorCores {
   private def tasks(context: SparkContext): Int =
     context.maxNumConcurrentTasks(context.resourceProfileManager.defaultResourceProfile)
 
-  /** Tasks on the executors that come without being asked for by a job: some, unless all are allocated by the load. */
+  /** Tasks on the executors that register without being requested by a job: some, unless all are
+    * allocated by the load.
+    */
   private[joinless] def expected(conf: SparkConf): Int =
     asked(conf).max(if (Utils.isDynamicAllocationEnabled(conf)) 0 else 1)
 
-  /** Tasks on the executors that the conf asks for; 0 where it names no number of executors or of cores. */
+  /** Tasks on the executors that the conf requests; 0 if it has no number of executors or of cores.
+    */
   private[joinless] def asked(conf: SparkConf): Int = {
     val executors =
       if (Utils.isDynamicAllocationEnabled(conf)) Utils.getDynamicAllocationInitialExecutors(conf)

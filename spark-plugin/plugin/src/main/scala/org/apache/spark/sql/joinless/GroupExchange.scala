@@ -5,13 +5,14 @@ import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, SinglePar
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExchangeExec}
 
-/** The exchange of a stateful GROUP BY: rows of a group to one partition, the same one in all batches.
+/** The exchange of a stateful GROUP BY: rows of a group are sent to one partition, the same one in
+  * all batches.
   *
   * Constructors of the exchange change between Spark versions; checked on 4.2.0.
   */
 object GroupExchange {
 
-  /** @param by the grouping columns; all rows go to one partition where there are none */
+  /** @param by the grouping columns; all rows are sent to one partition if there are none */
   def apply(rows: SparkPlan, by: Seq[Expression], partitions: Int): SparkPlan =
     ShuffleExchangeExec(
       if (by.isEmpty) SinglePartition else HashPartitioning(by, partitions),

@@ -6,10 +6,11 @@ import org.apache.spark.{BreakingChangeInfo, SparkRuntimeException}
 
 /** An error of a running task.
   *
-  * Python knows a fixed list of exception classes; `SparkRuntimeException` (private to Spark) is one of them; Spark gives it no constructor for a condition
-  * that is not its own, so the superclass gets one of Spark's and each accessor answers with ours.
+  * Python knows a fixed list of exception classes, and `SparkRuntimeException` (private to Spark)
+  * is one of them. Spark gives it no constructor for a condition that is not its own, so the
+  * superclass gets one of Spark's and each accessor returns ours.
   *
-  * @param sentence with the condition before it and the SQLSTATE behind it, as Spark writes its own
+  * @param sentence with the condition before it and the SQLSTATE after it, as Spark writes its own
   */
 final class JoinlessRuntimeException(
     condition: String,

@@ -5,19 +5,21 @@ import org.apache.spark.sql.catalyst.optimizer.{NormalizeFloatingNumbers, Normal
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils
 import org.apache.spark.sql.types._
 
-/** Values whose bytes are equal exactly where `=` holds: what the engine needs of a join key.
+/** Values whose bytes are equal exactly if `=` is true: the engine requires this of a join key.
   *
-  * Uses `NormalizeFloatingNumbers.normalize` and `DataType.asNullable`, private to Spark; checked on 4.2.0.
+  * Uses `NormalizeFloatingNumbers.normalize` and `DataType.asNullable`, private to Spark; checked
+  * on 4.2.0.
   */
 object KeyBytes {
 
-  /** The key as it must be stored: NaNs and zeros made one, collated strings replaced by their collation keys. The key
-    * itself where its bytes will do.
+  /** The key as it must be stored: NaNs and zeros normalized, collated strings replaced by their
+    * collation keys. The key itself if its bytes are comparable.
     */
   def stored(key: Expression): Expression =
     CollationKey.injectCollationKey(NormalizeFloatingNumbers.normalize(key))
 
-  /** The key as the query has it, where Spark's own rules have already wrapped it for its hash joins. */
+  /** The key as the query has it, if Spark's own rules have already wrapped it for its hash joins.
+    */
   def unwrapped(key: Expression): Expression = key match {
     case KnownFloatingPointNormalized(NormalizeNaNAndZero(value)) => value
     case KnownFloatingPointNormalized(If(IsNull(struct), Literal(null, _), _: CreateNamedStruct)) => struct
@@ -25,7 +27,9 @@ object KeyBytes {
     case _ => key
   }
 
-  /** Both sides of an equation of collated strings, for which Spark has put their collation keys. */
+  /** Both sides of an equi-join condition on collated strings, which Spark has replaced by their
+    * collation keys.
+    */
   def unwrapped(left: Expression, right: Expression): (Expression, Expression) =
     (unwrapped(left), unwrapped(right)) match {
       case (CollationKey(l), CollationKey(r)) if l.dataType == r.dataType => (l, r)
@@ -41,17 +45,22 @@ object KeyBytes {
     case _ => false
   }
 
-  /** Whether equal values of this type have equal bytes once zeros and NaNs are made one: rows can be grouped by it. */
+  /** Whether equal values of this type have equal bytes once zeros and NaNs are normalized: rows
+    * can be grouped by it.
+    */
   def groupable(dataType: DataType): Boolean = comparable(dataType) && UnsafeRowUtils.isBinaryStable(dataType)
 
-  /** Whether Spark's hash partitioning takes values of this type, so that equal ones meet. */
+  /** Whether Spark's hash partitioning accepts values of this type, and sends equal ones to one
+    * partition.
+    */
   def hashable(dataType: DataType): Boolean = !dataType.existsRecursively {
     case _: MapType | _: VariantType | _: CalendarIntervalType => true
     case _ => false
   }
 
-  /** The type with every part nullable, and nothing said of its fields: nullability of columns changes from batch to batch, and what a watermark
-    * says of a time may be another delay at the next start.
+  /** The type with every part nullable, and without metadata of its fields: nullability of columns
+    * changes from batch to batch, and the watermark delay in a time's metadata may be different at
+    * the next start.
     */
   def storedType(dataType: DataType): DataType = withoutMetadata(dataType.asNullable)
 

@@ -7,10 +7,12 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.apache.spark.{Partition, TaskContext}
 
-/** The rows of cells, where a store that cannot be loaded is an error of ours. All other errors pass.
+/** The rows of cells, with an error of ours for a store that cannot be loaded. All other errors
+  * pass.
   *
-  * A store is loaded when the partition is computed, before its first row is read, inside Spark's `StateStore.get`: the frames of an error
-  * say whether it comes from there. Checked on 4.2.0.
+  * A store is loaded when the partition is computed, before its first row is read, inside Spark's
+  * `StateStore.get`: the stack frames of an error show whether it was thrown there. Checked on
+  * 4.2.0.
   *
   * @param unloadable the error to throw for a cell
   */

@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.streaming.runtime.{StreamExecution, Stream
 import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, classic}
 
-/** DataFrames of own plans, and checkpoints of running queries. `Dataset.ofRows`, `queryExecution`, the execution behind a
-  * query and the list of those that run are private to Spark; checked on 4.2.0.
+/** DataFrames of own plans, and checkpoints of running queries. `Dataset.ofRows`, `queryExecution`,
+  * the execution of a query and the list of running ones are private to Spark; checked on 4.2.0.
   */
 object Plans {
 
@@ -24,11 +24,11 @@ object Plans {
     session.toSeq.flatMap(_.sharedState.activeStreamingQueries.values.asScala).sortBy(_.id)
   }
 
-  /** Where a query keeps its checkpoint. */
+  /** The checkpoint folder of a query. */
   def checkpoint(query: StreamingQuery): String = execution(query).resolvedCheckpointRoot
 
-  /** When a batch was planned, in milliseconds since 1970: the same where it runs again, another one where it is planned
-    * again with the same number.
+  /** The time when a batch was planned, in milliseconds since 1970: the same if it runs again,
+    * another one if it is planned again with the same number.
     */
   def plannedAt(query: StreamingQuery, batch: Long): Option[Long] =
     execution(query).offsetLog.get(batch).flatMap(_.metadataOpt).map(_.batchTimestampMs)

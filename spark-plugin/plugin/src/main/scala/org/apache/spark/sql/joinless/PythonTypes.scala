@@ -2,7 +2,7 @@ package org.apache.spark.sql.joinless
 
 import org.apache.spark.sql.types.{DataType, PythonUserDefinedType}
 
-/** Types of users that Python alone knows: they carry a pickled class.
+/** User-defined types that Python alone knows: they contain a pickled class.
   *
   * Private to Spark: `DataType.transformRecursively` and `PythonUserDefinedType`; checked on 4.2.0.
   */

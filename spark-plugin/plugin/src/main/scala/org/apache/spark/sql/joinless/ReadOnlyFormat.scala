@@ -6,15 +6,16 @@ import org.apache.spark.sql.streaming.OutputMode
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, SQLContext, SaveMode}
 
-/** A format that is neither a stream nor a sink, and says so itself: Spark asks for these providers, and speaks of missing classes where they
-  * are absent. `Source` and `Sink` are internal to Spark's streaming; checked on 4.2.0.
+/** A format that is neither a stream nor a sink, and reports this itself: Spark looks for these
+  * providers, and reports missing classes if they are absent. `Source` and `Sink` are internal to
+  * Spark's streaming; checked on 4.2.0.
   */
 trait ReadOnlyFormat extends StreamSourceProvider with StreamSinkProvider with CreatableRelationProvider {
 
-  /** The error for who reads it as a stream. */
+  /** The error for reading it as a stream. */
   protected def notStream: Throwable
 
-  /** The error for who writes to it. */
+  /** The error for writing to it. */
   protected def notSink: Throwable
 
   final override def sourceSchema(

@@ -13,12 +13,14 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, M
 
 /** The micro-batch that a thread plans.
   *
-  * A stream plans on a thread of its own, which names query and batch in local properties; `SharedState` leads from there to
-  * the running `IncrementalExecution`.
+  * A stream plans on a thread of its own, whose local properties name query and batch;
+  * `SharedState` leads from there to the running `IncrementalExecution`.
   *
-  * Private to Spark and used here: `SharedState.activeStreamingQueries`, `StreamExecution.lastExecution` and `analyzedPlan`, and
-  * `IncrementalExecution.nextStatefulOperationStateInfo`, which is private in Scala and public in the class file because
-  * an inner object calls it. Checked on 4.1.4 and 4.2.0; [[SparkMembers]] probes it.
+  * Private to Spark and used here: `SharedState.activeStreamingQueries`,
+  * `StreamExecution.lastExecution` and `analyzedPlan`, and
+  * `IncrementalExecution.nextStatefulOperationStateInfo`, which is private in Scala and public in
+  * the class file because an inner object calls it. Checked on 4.1.4 and 4.2.0; [[SparkMembers]]
+  * probes it.
   */
 final class RunningBatch private (
     private[joinless] val execution: IncrementalExecution,

@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{QueryExecution, SparkStrategy}
 import org.apache.spark.sql.internal.SQLConf
 
-/** The session's own parser, analyzer and optimizer, called on plans that nobody runs; and its conf.
+/** The session's own parser, analyzer and optimizer, called on plans that are never executed; and
+  * its conf.
   *
   * Uses `sessionState` of classic sessions, internal to Spark; checked on 4.2.0.
   */
@@ -16,8 +17,9 @@ final class SessionPlans(val session: SparkSession) {
 
   def conf: SQLConf = own.sessionState.conf
 
-  /** Runs `body` with this session as the active one of the thread, and its settings as those in force, whatever the thread has: texts of
-    * expressions and the analyzer read them there. What reads, records or compares plans of a session does so here.
+  /** Runs `body` with this session as the active one of the thread, and with its settings in force,
+    * whatever the thread has: texts of expressions and the analyzer read them there. Code that
+    * reads, records or compares plans of a session runs in it.
     */
   def active[A](body: => A): A = own.withActive(SQLConf.withExistingConf(conf)(body))
 
@@ -30,7 +32,7 @@ final class SessionPlans(val session: SparkSession) {
     analyzed
   }
 
-  /** The plan as the session's normalization rules leave it. */
+  /** The plan after the session's normalization rules. */
   def normalized(analyzed: LogicalPlan): LogicalPlan = QueryExecution.normalize(own, analyzed)
 
   /** @param without names of rules that are left out */

@@ -2,17 +2,21 @@ package org.apache.spark.sql.joinless
 
 import scala.util.Try
 
-/** The self-test: members of Spark that the plugin stands on, private ones and such as move between versions, probed once.
+/** The self-test: members of Spark that the plugin needs, private ones and those that move between
+  * versions, probed once.
   *
-  * A build of the same version may lack some of them (a vendor's, a patched one). Then queries stay with Spark, with that as
-  * the reason, and a checkpoint that holds state of ours is refused when its query starts.
+  * A build of the same version may lack some of them (a vendor's, a patched one). Then queries stay
+  * with Spark, with that as the reason, and a checkpoint that holds state of ours is refused when
+  * its query starts.
   */
 object SparkMembers {
 
   final private[joinless] case class Member(owner: String, name: String) {
     override def toString: String = s"${owner.split('.').last.stripSuffix("$")}.$name"
 
-    /** Private members have longer names in class files; nested ones and those of traits lie above their class. */
+    /** Whether the member exists. Private members have longer names in class files; nested ones and
+      * those of traits are found in a superclass.
+      */
     def exists: Boolean = Try {
       val found = Class.forName(owner, false, getClass.getClassLoader)
       found.getMethods.exists(_.getName.endsWith(name)) || found.getDeclaredMethods.exists(_.getName.endsWith(name))
@@ -46,7 +50,7 @@ object SparkMembers {
 
   private lazy val probed: Option[String] = probe(all)
 
-  /** What a test says is missing. */
+  /** The member that a test pretends is missing. */
   @volatile private[joinless] var pretended: Option[String] = None
 
   /** The first member that this build of Spark lacks, by name. */

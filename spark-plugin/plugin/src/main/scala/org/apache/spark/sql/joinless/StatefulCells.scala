@@ -19,36 +19,41 @@ import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.types.StructType
 
-/** A stateful operator with one store per partition (a cell), each with one default column family, and a text of its own in the
-  * operator metadata.
+/** A stateful operator with one store per partition (a cell), each with one default column family,
+  * and a text of its own in the operator metadata.
   *
-  * Private to Spark: `StateStoreWriter`; `StreamingQueryManager.stateStoreCoordinator`, which knows the executors that hold a store
-  * (tasks go there by preference, and find what they cached); the schema checker and the metadata reader, whose signatures change
-  * between versions. Checked on 4.2.0.
+  * Private to Spark: `StateStoreWriter`; `StreamingQueryManager.stateStoreCoordinator`, which knows
+  * the executors that hold a store (Spark prefers these for tasks, which then find their cached
+  * state); the schema checker and the metadata reader, whose signatures change between versions.
+  * Checked on 4.2.0.
   */
 trait StatefulCells extends UnaryExecNode with StateStoreWriter {
 
   protected def keySchema: StructType
   protected def valueSchema: StructType
 
-  /** Entries are found by that many of the first columns of their keys, too; None: only by whole keys. */
+  /** Entries are found by that many of the first columns of their keys, too; None: only by whole
+    * keys.
+    */
   protected def keyPrefix: Option[Int] = None
 
   private def keyEncoder: KeyStateEncoderSpec = CellStores.keyEncoder(keySchema, keyPrefix)
 
-  /** Recorded when the first batch is planned. */
+  /** The text that is recorded when the first batch is planned. */
   protected def properties: String
 
-  /** Throws where the recorded text is not one that this plan can go on with. */
+  /** Throws if this plan cannot continue a state with the recorded text. */
   protected def checkProperties(recorded: String, checkpoint: String): Unit
 
   /** Name and meaning of each figure of `customMetrics`; all are sums over the cells. */
   protected def figures: Seq[(String, String)]
 
-  /** Where the query's checkpoint is. */
+  /** The folder of the query's checkpoint. */
   protected def checkpoint: String = new Path(getStateInfo.checkpointLocation).getParent.toString
 
-  /** Runs `f` on each partition of `rows` with its store, opened at the version of `stateInfo` and aborted unless committed. */
+  /** Runs `f` on each partition of `rows` with its store, opened at the version of `stateInfo` and
+    * aborted unless committed.
+    */
   final protected def mapCells(rows: RDD[InternalRow])(
       f: (CellStore, Iterator[InternalRow]) => Iterator[InternalRow]
   ): RDD[InternalRow] = {
@@ -63,10 +68,12 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
     new LoadedCells(cells, unloadable)
   }
 
-  /** The error to throw where a cell's store cannot be loaded; called in its task. */
+  /** The error to throw if a cell's store cannot be loaded; called in its task. */
   protected def unloadable: (Int, Throwable) => Throwable
 
-  /** Adds what Spark's store says of itself to the operator's metrics; gives how many entries and bytes it says it has. */
+  /** Adds the figures of Spark's store to the operator's metrics; returns its numbers of entries
+    * and bytes.
+    */
   final protected def addStoreMetrics(store: CellStore): (Long, Long) = {
     val (rows, memory) = (longMetric("numTotalStateRows"), longMetric("stateMemory"))
     val before = (rows.value, memory.value)
@@ -74,10 +81,12 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
     (rows.value - before._1, memory.value - before._2)
   }
 
-  /** The sum of a figure of what stands below, up to other operators with state, which count their own. */
+  /** The sum of a figure over the operators below, up to other operators with state, which count
+    * their own.
+    */
   final protected def sumBelow(metric: String): Long = below.flatMap(_.metrics.get(metric)).map(_.value).sum
 
-  /** What stands below, up to other operators with state. */
+  /** The operators below, up to other operators with state. */
   final protected def below: Seq[SparkPlan] = StatefulCells.below(this)
 
   final override protected def customStatefulOperatorMetrics: Seq[StatefulOperatorCustomMetric] =
@@ -102,12 +111,15 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
     case _ =>
   }
 
-  /** Each action of a `foreachBatch` commits anew; the last one is what the next batch starts from. */
+  /** The checkpoint ids of the last action. Each action of a `foreachBatch` commits anew; the next
+    * batch starts from the last one.
+    */
   final override def getStateStoreCheckpointInfo(): Array[StatefulOpStateStoreCheckpointInfo] =
     checkpointInfoAccumulator.value.asScala.toSeq.groupBy(_.partitionId).toSeq.sortBy(_._1).map(_._2.last).toArray
 
-  /** Writes the schema of the store for the first time, or checks it against what is there. Metadata version 2 wants schema
-    * format 3, each schema a file of its own named in the metadata.
+  /** Writes the schema of the store for the first time, or checks it against the existing one.
+    * Metadata version 2 requires schema format 3, each schema a file of its own named in the
+    * metadata.
     */
   final override def validateAndMaybeEvolveStateSchema(
       hadoop: Configuration,
@@ -134,7 +146,9 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
     ))
   }
 
-  /** Schema files that the metadata in force names; none where there is none, or none that can be read. */
+  /** Schema files that the metadata in force names; empty if there is none, or none that can be
+    * read.
+    */
   private def oldSchemas(hadoop: Configuration, batch: Long): List[Path] =
     try
       OperatorStateMetadataReader

@@ -8,16 +8,16 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.streaming.runtime.StreamingRelation
 
-/** A place where a query reads a stream, as a query has it before its sources are opened.
+/** A scan of a stream in a query, as the query has it before its sources are opened.
   *
   * `StreamingRelation` is internal to Spark; checked on 4.2.0.
   *
   * @param sourceName as in `format("...")`
-  * @param table its name, where it is one of a catalog
-  * @param options what the user set
+  * @param table its name, if it is one of a catalog
+  * @param options the user's options
   * @param readsFiles its format lists files of a folder
-  * @param definition equal for places that are defined equally, whatever their attributes
-  * @param older the same place for a source that has two ways to be read
+  * @param definition equal for scans that are defined equally, whatever their attributes
+  * @param older the same scan for a source that can be read in two ways
   */
 final case class StreamLeaf(
     sourceName: String,
@@ -28,7 +28,7 @@ final case class StreamLeaf(
     older: Option[StreamLeaf]
 ) {
 
-  /** Its table, path or topic. None where nothing says so, as for a stream in memory. */
+  /** Its table, path or topic. None if it has none of them, as a stream in memory. */
   def place: Option[String] = {
     val set = CaseInsensitiveMap(options)
     table.orElse(set.get("path"))

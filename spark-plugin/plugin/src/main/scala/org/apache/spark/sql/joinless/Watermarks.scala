@@ -4,21 +4,25 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, Or}
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
 
-/** The watermarks of an operator in a batch. They are known once the batch's plan is prepared, so a plan carries this handle and asks
-  * when it executes, on the driver.
+/** The watermarks of an operator in a batch. They are known once the batch's plan is prepared, so a
+  * plan has this handle and reads them when it executes, on the driver.
   *
-  * Private to Spark and used here: `IncrementalExecution.watermarkPropagator`, which hands its own operators their
-  * watermarks by a rule that knows no others; and its `WatermarkSupport`. Checked on 4.2.0.
+  * Private to Spark and used here: `IncrementalExecution.watermarkPropagator`, which gives its own
+  * operators their watermarks by a rule that knows no others; and its `WatermarkSupport`. Checked
+  * on 4.2.0.
   */
 final class Watermarks private (@transient private val batch: IncrementalExecution, operator: Option[Long])
     extends Serializable {
 
-  /** Rows of this batch are late up to here. Milliseconds; 0 where nothing is late yet. */
+  /** The watermark up to which rows of this batch are late. Milliseconds; 0 if nothing is late yet.
+    */
   def lateMs: Long = operator.fold(batch.prevOffsetSeqMetadata.getOrElse(batch.offsetSeqMetadata).batchWatermarkMs)(
     batch.watermarkPropagator.getInputWatermarkForLateEvents(batch.currentBatchId, _)
   )
 
-  /** Rows of later batches are late up to here, so state may go by it at the end of this one. Never below `lateMs`. */
+  /** The watermark up to which rows of later batches are late, so state up to it may be evicted at
+    * the end of this one. Never below `lateMs`.
+    */
   def evictionMs: Long = operator.fold(batch.offsetSeqMetadata.batchWatermarkMs)(
     batch.watermarkPropagator.getInputWatermarkForEviction(batch.currentBatchId, _)
   )
@@ -30,10 +34,14 @@ object Watermarks {
 
   def of(batch: RunningBatch, info: StateInfo): Watermarks = new Watermarks(batch.execution, Some(info.operatorId))
 
-  /** Those of the query's streams. What an operator sees can be less: where results may have older times, it waits for them. */
+  /** The watermarks of the query's streams. An operator's can be lower: if results may have older
+    * times, it waits for them.
+    */
   def ofStreams(batch: RunningBatch): Watermarks = new Watermarks(batch.execution, None)
 
-  /** The condition on late rows, by Spark's own rule: one of their times is not after the watermark. A window stands for its end. */
+  /** The condition on late rows, by Spark's own rule: one of their times is not after the
+    * watermark. A window is compared by its end.
+    */
   def condition(times: Seq[Expression], watermarkMs: Long): Option[Expression] =
     times.flatMap(time => WatermarkSupport.watermarkExpression(Some(time), Some(watermarkMs))).reduceOption(Or(_, _))
 }

@@ -2,12 +2,12 @@ package org.apache.spark.sql
 
 import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
 
-/** Everything that is private to Spark and used by Joinless, or that moves between its versions; checked on 4.2.0. It knows nothing of
-  * Joinless but this package.
+/** All members that are private to Spark and used by Joinless, or that move between its versions;
+  * checked on 4.2.0. This package depends on no other package of Joinless.
   */
 package object joinless {
 
-  /** Where the state of one stateful operator is, and at which version. */
+  /** The location and version of the state of one stateful operator. */
   type StateInfo = StatefulOperatorStateInfo
 
   /** The session with its internals; a session of Spark Connect has none. */

@@ -10,15 +10,16 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** The forms in which a source may give Spark the rows of a batch. Files and Kafka give a scan; Delta Lake gives unions of scans, in which
-  * change types are constants, and a scan may not say that it streams; others compute their rows. The rows are the same in each form.
+/** The forms in which a source may give Spark the rows of a batch. Files and Kafka give a scan;
+  * Delta Lake gives unions of scans, in which change types are constants, and a scan may not be
+  * marked as streaming; others compute their rows. The rows are the same in each form.
   *
-  * @param choice which form the next batch of a source has, below `BatchForms.Count`
+  * @param choice the form of the next batch of a source, below `BatchForms.Count`
   */
 final class BatchForms(session: SparkSession, choice: () => Int) {
   import BatchForms._
 
-  /** The next batch of a source, whose rows a scan has. */
+  /** The next batch of a source, from a scan of its rows. */
   def next(scan: LogicalPlan): LogicalPlan = choice() match {
     case 0 => scan
     case 1 => Union(Seq(empty(scan), still(scan)))
@@ -27,14 +28,14 @@ final class BatchForms(session: SparkSession, choice: () => Int) {
     case _ => renamed(renamed(scan))
   }
 
-  /** The scan, which does not say that it streams. */
+  /** The scan, not marked as streaming. */
   private def still(scan: LogicalPlan): LogicalPlan = scan match {
     case files: LogicalRelation => files.copy(isStreaming = false)
     case rows: LogicalRDD => rows.copy(isStreaming = false)(classicOf(session), None, None)
     case other => other
   }
 
-  /** As Delta gives the first batch of a table: a plan of its own before what is read. */
+  /** As Delta gives the first batch of a table: a plan of its own before the scan. */
   private def empty(scan: LogicalPlan): LogicalPlan = {
     val classic = classicOf(session)
     LogicalRDD(scan.output.map(_.newInstance()), classic.sparkContext.emptyRDD, isStreaming = true)(classic)
@@ -49,7 +50,7 @@ object BatchForms {
   /** Scans only. */
   def scans(session: SparkSession): BatchForms = new BatchForms(session, () => 0)
 
-  /** Forms by chance. */
+  /** Random forms. */
   def random(session: SparkSession, seed: Long): BatchForms = {
     val rng = new Random(seed)
     new BatchForms(session, () => rng.nextInt(Count))

@@ -23,14 +23,16 @@ import org.apache.spark.sql.execution.streaming.runtime.{
 import org.apache.spark.sql.execution.streaming.state.OperatorStateMetadataWriter
 import org.apache.spark.sql.sources.BaseRelation
 
-/** What Spark's micro-batch execution does to plan a batch of a query, for tests that run none. */
+/** The steps by which Spark's micro-batch execution plans a batch of a query, for tests that run
+  * none.
+  */
 object BatchPlans {
 
   /** The folders that the streams of an analyzed plan read. */
   def folders(analyzed: LogicalPlan): Set[String] =
     analyzed.collect { case source: StreamingRelation => source.dataSource.options("path") }.toSet
 
-  /** The analyzed plan of a batch: each stream is the files it got, or nothing.
+  /** The analyzed plan of a batch: each stream is replaced by its new files, or by no rows.
     *
     * @param form the rows of a scan as the source gives them
     */
@@ -54,7 +56,7 @@ object BatchPlans {
     }
   }
 
-  /** A batch in the place of its source. What reads a source several times gets the same plan each time. */
+  /** A batch that replaces its source. Several scans of a source get the same plan each time. */
   private def inPlace(columns: Seq[Attribute], batch: LogicalPlan): LogicalPlan =
     Project(batch.output.zip(columns).map { case (c, a) => Alias(c, a.name)(a.exprId, a.qualifier) }, batch)
 
@@ -64,7 +66,8 @@ object BatchPlans {
     case _ => false
   }
 
-  /** The analyzed plan of a batch over streams in memory: each is the rows it got, or nothing.
+  /** The analyzed plan of a batch over streams in memory: each is replaced by its new rows, or by
+    * no rows.
     *
     * @param form the rows of a scan as the source gives them
     */
@@ -103,7 +106,9 @@ object BatchPlans {
   def stateInfo(folder: String, run: UUID, operator: Long, version: Long, stores: Int): StateInfo =
     StatefulOperatorStateInfo(folder, run, operator, version, stores)
 
-  /** Writes what the checkpoint of a query has beside the stores: what each operator is, and that a batch is done. */
+  /** Writes the files of a query's checkpoint apart from the stores: the metadata of each operator,
+    * and that a batch is done.
+    */
   def record(session: SparkSession, checkpoint: String, operators: Seq[StatefulCells], batch: Long): Unit = {
     val classic = classicOf(session)
     val logs = new StreamingQueryCheckpointMetadata(classic, checkpoint)
@@ -116,7 +121,7 @@ object BatchPlans {
         Some(0L)
       ).write(operator.operatorStateMetadata(List(Nil)))
     }
-    // what a query sets in its own session when it starts: the number of its partitions
+    // the conf that a query sets in its own session when it starts: the number of its partitions
     val confs = OffsetSeqMetadata(0, 0, classic.conf).conf.map { case (key, value) =>
       key -> Option(value).getOrElse(classic.conf.get("spark.sql.shuffle.partitions"))
     }
@@ -124,10 +129,10 @@ object BatchPlans {
     assert(logs.offsetLog.add(batch, offsets) && logs.commitLog.add(batch, CommitMetadata()))
   }
 
-  /** Lets state stores be opened by a session whose query has this run id. */
+  /** Allows a session whose query has this run id to open state stores. */
   def beginRun(session: SparkSession, run: UUID): Unit = session.conf.set(StreamExecution.RUN_ID_KEY, run.toString)
 
-  /** Lets the stores of a run go. */
+  /** Closes the stores of a run. */
   def endRun(session: SparkSession, run: UUID): Unit = {
     session.conf.unset(StreamExecution.RUN_ID_KEY)
     classicOf(session).streams.stateStoreCoordinator.deactivateInstances(run)

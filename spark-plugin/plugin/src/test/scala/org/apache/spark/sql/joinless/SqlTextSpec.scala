@@ -8,7 +8,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What a checkpoint's texts may say. */
+/** The expressions that a checkpoint's texts may contain. */
 class SqlTextSpec extends AnyFunSuite with SharedSpark {
   import SqlTextSpec._
 
@@ -62,7 +62,7 @@ class SqlTextSpec extends AnyFunSuite with SharedSpark {
 
 object SqlTextSpec {
 
-  /** Set by code that nobody should run. */
+  /** Set by code that must not run. */
   object Pwned { @volatile var touched = false }
 
   val Types: Seq[DataType] = Seq(

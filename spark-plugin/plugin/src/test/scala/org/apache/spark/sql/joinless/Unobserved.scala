@@ -2,7 +2,9 @@ package org.apache.spark.sql.joinless
 
 import org.apache.spark.sql.SparkSession
 
-/** A session whose jobs nobody looks at: what Spark keeps of each for its UI, also where there is none, is not computed. */
+/** A session whose jobs are not observed: the data that Spark keeps of each job for its UI, even
+  * without a UI, is not computed.
+  */
 object Unobserved {
 
   def apply(session: SparkSession): Unit = {

@@ -3,7 +3,9 @@ package org.apache.spark.sql.joinless
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.StaticSQLConf.SPARK_SESSION_EXTENSIONS
 
-/** A session of the same application that has none of its extensions, as where Spark did not find their classes. */
+/** A session of the same application that has none of its extensions, as if Spark did not find
+  * their classes.
+  */
 object WithoutExtension {
 
   def apply(session: SparkSession): SparkSession = {
