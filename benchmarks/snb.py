@@ -30,9 +30,7 @@ from streams import grouped_job, write_rows
 
 @dataclass(frozen=True)
 class Network:
-    """The tables' rows as text, each with the time of its creation
-    between 0 and 1, in that order.
-    """
+    """The tables' rows as text, each with its time of creation between 0 and 1, in that order."""
 
     name: str
     persons: int
@@ -45,7 +43,7 @@ class Network:
         persons, friendships, tags = max(16, messages // 10), messages // 2, max(16, messages // 200)
         joined = np.sort(rng.random(persons)) * 0.9
         joined[:8] = 0.0
-        names = rng.permutation(persons)  # ids are independent of the time of a person's creation and of the number of friends
+        names = rng.permutation(persons)  # ids say nothing of a person's time or number of friends
         moment = np.sort(rng.random(messages))
         there = np.searchsorted(joined, moment, side="right")
         creator = _skewed(rng, there)

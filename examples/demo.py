@@ -190,9 +190,7 @@ def fingerprint_of(df: DataFrame) -> list[Column]:
 
 
 def compare(ours: Outcome, native: Outcome) -> str:
-    """One line that compares both on the batches that both finished,
-    without the first (start-up).
-    """
+    """One line that compares both on the batches that both finished, except the first one."""
     done = len(native.batches)
     if done < 2:
         return "Spark's own joins finished no batch after the first."

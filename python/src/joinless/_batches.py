@@ -66,9 +66,7 @@ def newest_note(session: SparkSession, target: str, writer: str) -> BatchNote | 
 
 @contextmanager
 def transaction(session: SparkSession, note: BatchNote) -> Iterator[None]:
-    """Inside, writes of the session are one batch of a writer to Delta:
-    applied once, then skipped.
-    """
+    """Makes the session's writes one batch of a writer to Delta: applied once, then skipped."""
     settings = {
         f"{_DELTA}write.txnAppId": note.writer,
         f"{_DELTA}write.txnVersion": str(note.batch),

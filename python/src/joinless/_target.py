@@ -193,9 +193,7 @@ def _columns(changes: DataFrame) -> list[tuple[str, DataType]]:
 
 
 def _has_entries(session: SparkSession, checkpoint: str, log: str) -> bool:
-    """Whether a query has begun (`offsets`) or completed (`commits`)
-    batches with this checkpoint.
-    """
+    """Whether the checkpoint has begun (`offsets`) or completed (`commits`) batches."""
     try:
         return not session.read.text(f"{checkpoint}/{log}").isEmpty()
     except AnalysisException:  # the folder does not exist
