@@ -1,14 +1,23 @@
-"""The benchmark: workloads x systems, every result checked, one table. `make bench` runs the small suite, `make bench-full` all of docs/benchmarks.md.
+"""The benchmark: workloads x systems, every result checked, one table.
+
+`make bench` runs the small suite, `make bench-full` all of docs/benchmarks.md.
 
     python benchmarks/bench.py --suite small
     python benchmarks/bench.py --suite full alone --graphs FOLDER --out docs/benchmarks
     python benchmarks/bench.py --cases g50k/ins/L3-1 epinions/win/L3-10 --systems joinless flink-best --runs 3
 
-A case is `graph/mode/workload[/batches[/tail]]`: mode `ins` (edges come) or `win` (edges come and go through a window of four batches); with
-`tail`, all but the last batches of that many edges come in the first batch. Graphs named g50k, g150k and epinions are read from `--graphs`
-(g50k.csv.gz, g150k.csv.gz, soc-Epinions1.txt.gz) where that is given, all others (`p20k`, `p5000k`) are generated; `snb100k` is a social network (snb.py) for the workloads SNB1 to SNB4. Answers come from DuckDB
-and, for the graphs it knows, must agree with `--truth`. Each system runs a case in a process of its own, never two at a time; peak memory is
-the largest sum over that process and its children; with `--rounds` systems take turns, in a new process each time. A wrong result fails the run.
+A case is `graph/mode/workload[/batches[/tail]]`. The mode is `ins` (edges are inserted) or `win`
+(edges are inserted and deleted through a window of four batches). With `tail`, all but the last
+batches of that many edges are in the first batch.
+
+Graphs named g50k, g150k and epinions are read from `--graphs` (g50k.csv.gz, g150k.csv.gz,
+soc-Epinions1.txt.gz) if that is given, all others (`p20k`, `p5000k`) are generated; `snb100k` is a
+social network (snb.py) for the workloads SNB1 to SNB4. DuckDB computes the answers, which must
+agree with `--truth` for the graphs that it has.
+
+Each system runs a case in a process of its own, never two at a time. Peak memory is the largest sum
+over that process and its children. With `--rounds` systems take turns, in a new process each time.
+A wrong result fails the run.
 """
 
 from __future__ import annotations
@@ -39,12 +48,14 @@ FILES = {"g50k": ("g50k.csv.gz", False), "g150k": ("g150k.csv.gz", False), "epin
 
 RAW = Path(__file__).parents[1] / ".build" / "benchmarks"
 
-# always repeated; others when one run is quick
+# Always repeated; other systems only if one run is quick.
 STEADY = ("joinless", "null", "dedup", "joinless-engine", "joinless-engine-wide", "bare-index")
 
 
 def load(name: str, folder: Path | None) -> Graph | Network:
-    """A known graph from its file, or a generated one: `p20k` has 20,000 edges; or a social network: `snb100k` has 100,000 messages."""
+    """A known graph from its file, or a generated one: `p20k` has 20,000 edges. Or a social
+    network: `snb100k` has 100,000 messages.
+    """
     if name.startswith("snb"):
         return Network.generate(_thousands(name.removeprefix("snb")))
     if name in FILES:
@@ -80,7 +91,7 @@ def known_answer(job: Job, case: suites.Case, truth: dict[str, Any], cache: Path
 
 
 def peak(group: int) -> int:
-    """Bytes of memory that the processes of a group hold now."""
+    """The bytes of memory that the processes of a group hold now."""
     total = 0
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
@@ -95,7 +106,7 @@ def peak(group: int) -> int:
 
 
 def run(system: System, job: Job, folder: Path) -> dict[str, Any]:
-    """One system, one job, in a process of its own; stopped when it takes longer than its runs may."""
+    """Runs one system on one job, in a process of its own, and stops it after its time limit."""
     job_file, events = folder / "job.json", folder / f"{system.name}-{job.runs}.jsonl"
     job.write(job_file)
     log = folder / f"{system.name}.log"
@@ -128,7 +139,7 @@ def run(system: System, job: Job, folder: Path) -> dict[str, Any]:
 
 
 def wrong(system: System, found: Answer, result: dict[str, Any]) -> str | None:
-    """What is wrong with the counts of a result."""
+    """The error in the counts of a result."""
     if not system.answers:
         return None
     for figures in result["runs"]:
@@ -141,7 +152,7 @@ def wrong(system: System, found: Answer, result: dict[str, Any]) -> str | None:
 
 
 def wrong_batch(found: Answer, result: dict[str, Any]) -> str | None:
-    """Of a grouped query, the first batch after which a run had other groups than it should have."""
+    """The first batch of a grouped query after which a run had wrong groups."""
     rows: dict[int, tuple[int, int]] = {}
     for event in result["events"]:
         if event["event"] == "batch" and "check" in event and found.batches:
@@ -154,7 +165,7 @@ def wrong_batch(found: Answer, result: dict[str, Any]) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """What ran it."""
+    """The machine and its software."""
     cpu = ""
     if Path("/proc/cpuinfo").exists():
         names = [x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")]
@@ -173,7 +184,9 @@ def machine() -> dict[str, Any]:
 
 
 def checked(system: System, job: Job, found: Answer, *, steady: bool) -> dict[str, Any]:
-    """The runs of a system, the first of them alone where it may be slow; `wrong` says what is wrong with them."""
+    """The runs of a system, only the first of them if it may be slow; `wrong`
+    says what is wrong with them.
+    """
     with tempfile.TemporaryDirectory(prefix="joinless-bench-") as folder:
         first = job if steady else dataclasses.replace(job, runs=1)
         result = run(system, first, Path(folder))
@@ -188,7 +201,7 @@ def checked(system: System, job: Job, found: Answer, *, steady: bool) -> dict[st
 
 
 def added(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """The runs of an earlier process and those of a later one, with the latest of what went wrong."""
+    """The runs of an earlier process and those of a later one, with the latest error."""
     known = 1 + max((e["run"] for e in before["events"] if "run" in e), default=-1)
     later = [{**e, "run": e["run"] + known} if "run" in e else e for e in after["events"]]
     return {
@@ -241,7 +254,9 @@ def measure(
 
 
 def main() -> int:
-    """Runs the cases, prints the table and stores raw runs and pictures; 1 if any result was wrong."""
+    """Runs the cases, prints the table and stores raw runs and pictures; returns
+    1 if any result is wrong.
+    """
     systems = every_system()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", nargs="+", choices=sorted(suites.SUITES), default=[])
@@ -277,7 +292,7 @@ def main() -> int:
             everything["cases"].append(measure(case, systems, args, graphs[case.graph], truth))
             args.raw.mkdir(parents=True, exist_ok=True)
             (args.raw / "results.json").write_text(json.dumps(everything))
-            if args.out:  # after every case: a run that is stopped has stored what it has
+            if args.out:  # after every case, so that a run that is stopped has stored its results
                 report.store(summary.summarised(everything), args.out)
     print("\n" + report.table(summary.summarised(everything)))
     failures = [

@@ -1,21 +1,29 @@
-"""Joins of three streams with bounds in time, over a stream ten windows long, in Joinless, in Spark alone and in Flink.
+"""Joins of three streams with bounds in time, over a stream ten windows long, in Joinless, in
+Spark alone and in Flink.
 
     python benchmarks/bounded.py --out docs/benchmarks [--workload orders] [--rows 5000] [--runs 1] [--graphs FOLDER]
 
-A window is ten minutes; a batch is one minute of each stream, slightly out of order, and there are a hundred.
+A window is ten minutes. A batch is one minute of each stream, slightly out of
+order, and there are a hundred.
 
 - orders: orders, payments up to a window later, and shipments up to a window after these.
-- optional: orders, with the payment and the shipment that come within a window, if any: two LEFT JOINs. Not in Flink.
-- paths: three edges one after the other, of which any two are at most a window apart. `expire` is Joinless again, over the edges of the
-  last window: it tells also which paths go. The edges are drawn at random, so no vertex has many.
-- trust: the same over the edges of Epinions, a hundredth of them per minute, for a tenth of the last vertices. Few vertices have most of
-  the edges. It needs `--graphs`.
+- optional: orders, with the payment and the shipment that follow within a window, if any: two LEFT
+  JOINs. Not in Flink.
+- paths: three edges one after the other, of which any two are at most a window apart. `expire` is
+  Joinless again, over the edges of the last window: it also emits which paths are deleted. The
+  edges are drawn at random, so no vertex has many.
+- trust: the same over the edges of Epinions, a hundredth of them per minute, for a tenth of the
+  last vertices. Few vertices have most of the edges. It needs `--graphs`.
 
-`--rows` says how many each stream has per minute; of trust the graph does. Joinless and Spark run the same SQL over the same files, by turns, in
-one session with RocksDB; Flink runs its own, with state on the heap, in a process of its own. The first of ten windows is left out of the
-figures. Spark refuses two event times in one intermediate result, so the queries hide one of them, which helps Spark and not Joinless. The rows of
-all are compared; of `expire`, what is there at the end with what DuckDB finds in the edges that are. Left behind in the folder: bounded.json,
-in which the figures of workloads that were not chosen stay.
+`--rows` is the number of rows that each stream has per minute; for trust it follows from the graph.
+Joinless and Spark run the same SQL over the same files, by turns, in one session with RocksDB.
+Flink runs its own, with state on the heap, in a process of its own. The first of ten windows is
+left out of the figures. Spark refuses two event times in one intermediate result, so the queries
+hide one of them, which helps Spark and not Joinless.
+
+The rows of all systems are compared; those of `expire`, at the end, with the result of DuckDB over
+the edges that have not expired. The folder then has bounded.json, in which the figures of workloads
+that were not chosen stay.
 """
 
 from __future__ import annotations
@@ -47,17 +55,17 @@ if TYPE_CHECKING:
 
 BATCHES, WINDOW, DELAY = 100, 10, 10
 START = 1_700_000_000
-#: The part of the stream that counts.
+#: The measured part of the stream.
 STEADY = slice(BATCHES // WINDOW, None)
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A query whose last column is a number that says which row it is.
+    """A query whose last column is a number that identifies the row.
 
     Attributes:
         streams: three columns of each stream, one of them the second.
-        keys: how many values the columns draw from that rows are joined by, for each row of a batch.
+        keys: how many distinct values the join columns have, for each row of a batch.
         sql: of Spark and Joinless; flink: of Flink, if it has one.
         expire: over the rows of the last window alone.
         graph: whose edges are the rows, where they are not drawn.
@@ -78,7 +86,8 @@ _ORDERS = """
           JOIN payments p ON p.id = o.id AND p.ts BETWEEN o.ts AND o.ts + INTERVAL {ten} MINUTE{s}) x
     JOIN shipments s ON s.id = x.id AND s.ts BETWEEN x.paid AND x.paid + INTERVAL {ten} MINUTE{s}
 """
-#: Rows without a partner come later in one system than in the other, so those of the last windows do not count in `n`.
+#: Unmatched rows are emitted later in one system than in the other, so those of the last windows do
+#: not count in `n`.
 _OPTIONAL = f"""
     SELECT o.id, o.v, p.v AS paid, s.v AS shipped, CASE WHEN o.sec < {START + 60 * (BATCHES - 4 * WINDOW)} THEN
         MOD(o.id, 1009) * 7 + MOD(o.sec, 86400) * 3 + COALESCE(p.v, 1001) * 5 + COALESCE(s.v, 1002) ELSE 0 END AS n
@@ -98,7 +107,7 @@ _PATHS = """
 _ALIVE = """
     SELECT f.src, f.dst, g.dst, e.dst FROM edges f JOIN edges g ON f.dst = g.src JOIN edges e ON g.dst = e.src
 """
-#: Above this vertex, as `Graph.from_file` names them, a tenth of the edges of Epinions end.
+#: A tenth of the edges of Epinions end above this vertex, as `Graph.from_file` numbers them.
 _TOP = 68170
 _ENDS = f"e.dst > {_TOP}"
 SPARK = {"ten": "10", "s": "S", "paid": "x.paid"}
@@ -139,7 +148,9 @@ def _file(folder: Path, stream: str, batch: int) -> Path:
 
 
 def write(folder: Path, workload: Workload, rows: int) -> None:
-    """The files of all batches: `rows` of each stream per batch, on keys that come again and again."""
+    """Writes the files of all batches: `rows` of each stream per batch, on
+    keys that occur repeatedly.
+    """
     draw = random.Random(1)
     keys = workload.keys * rows
     for stream, columns in workload.streams.items():
@@ -157,7 +168,9 @@ def write(folder: Path, workload: Workload, rows: int) -> None:
 
 
 def write_graph(folder: Path, workload: Workload, graphs: Path) -> int:
-    """The files of all batches, each with as many edges of a graph, in its order; returns how many rows that are."""
+    """Writes the files of all batches, each with as many edges of a graph, in its order;
+    returns the number of rows.
+    """
     graph = load(str(workload.graph), graphs)
     assert isinstance(graph, Graph)
     if graph.threshold(10) != _TOP:
@@ -174,7 +187,9 @@ def write_graph(folder: Path, workload: Workload, graphs: Path) -> int:
 
 
 def run(spark: SparkSession, folder: Path, workload: Workload, system: str) -> dict[str, Any]:
-    """Seconds of the stream but its first window, rows and bytes of state, and the number of result rows with a sum over them."""
+    """Seconds of the stream without its first window, rows and bytes of state, and the number of
+    result rows with a sum over them.
+    """
     import joinless
 
     spark.conf.set("spark.joinless.enabled", str(system != "spark").lower())
@@ -188,7 +203,7 @@ def run(spark: SparkSession, folder: Path, workload: Workload, system: str) -> d
     told: list[tuple[int, int]] = []
 
     def sink(df: Any, _: int) -> None:
-        # one action reads all columns, and nothing else
+        # One action reads all columns, and nothing else.
         counted = "SUM(_weight), SUM(ABS(_weight))" if system == "expire" else "COUNT(*), SUM(n)"
         row = df.selectExpr(*counted.split(", "), f"MAX(hash({', '.join(df.columns)}))").first()
         told.append((row[0] or 0, row[1] or 0))
@@ -225,7 +240,7 @@ def run(spark: SparkSession, folder: Path, workload: Workload, system: str) -> d
 
 
 def _alive(folder: Path, workload: Workload) -> int:
-    """Results at the end, over the rows whose time has not passed."""
+    """The results at the end, over the rows whose time has not passed."""
     connection = duckdb.connect()
     newest = 0
     for stream, columns in workload.streams.items():

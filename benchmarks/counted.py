@@ -1,6 +1,7 @@
-"""The grouped workloads: their queries, and the plan that an expert would write by hand for each (queries.py).
+"""The grouped workloads: their queries, and the plan that an expert would write by
+hand for each (queries.py).
 
-Over edges e(src, dst), distinct ones, of one stream unless said otherwise:
+Over distinct edges e(src, dst) of one stream unless said otherwise:
 
 | workload | result |
 |---|---|
@@ -10,7 +11,10 @@ Over edges e(src, dst), distinct ones, of one stream unless said otherwise:
 | STAR4CNT | four streams e0..e3 (position modulo 4) joined on src, counted per src |
 | L3DISTINCT | the middle edges of paths of three |
 | L4PROJ | the two middle edges of paths of four, as their three vertices |
-| COMB2 | paths of three edges between vertices of v1 and of v2, counted per second vertex; v1 is a bag, the src of the edges at positions 0 modulo 5, v2 the dst of those at positions 1 modulo 5, and a path counts as often as its ends are there |
+| COMB2 | paths of three edges between vertices of v1 and of v2, counted per second vertex |
+
+In COMB2, v1 is a bag, the src of the edges at positions 0 modulo 5, and v2 the dst of those at
+positions 1 modulo 5. A path counts as often as its ends occur.
 
 SNB1 to SNB4 are over the social network of snb.py; `limit` bounds the persons of SNB2 and SNB4.
 """
@@ -61,7 +65,7 @@ def _path(*aliases: str) -> tuple[tuple[str, str], ...]:
 
 
 def _per(name: str, column: str, *lookups: Lookup, table: str = "e", distinct: bool = False) -> View:
-    """Edges per one of their ends."""
+    """The number of edges per one of their ends."""
     return View(name, table, EDGE, (column,), lookups, distinct=distinct)
 
 
@@ -197,7 +201,7 @@ def _snb2(limit: int) -> Query:
 
 
 def _snb3() -> Query:
-    """What comes back to where it began is counted by itself, and taken away."""
+    """Paths that return to their start are counted separately, and subtracted."""
     pair = SNB_TABLES["knows"]
     views = (
         _of("persons", "person", "id"),

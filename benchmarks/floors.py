@@ -1,10 +1,11 @@
-"""Two rates inside Spark that the main table does not show, for one job each.
+"""Two rates inside Spark that the main table does not have, for one job each.
 
     python benchmarks/floors.py constant --rows 200000000        # the most rows per second a plan passes on to the sink
     python benchmarks/floors.py restart JOB                      # view trees rebuilt from the log by a restarted query
 
-`constant` writes one and the same row of `--columns` BIGINTs from two partitions to the counting sink. `restart` runs JOB (see jobs.py)
-without its last batch, starts the query again with that batch, and prints what its first batch rebuilt. Both print JSON.
+`constant` writes one and the same row of `--columns` BIGINTs from two partitions to the counting
+sink. `restart` runs JOB (see jobs.py) without its last batch, starts the query again with that
+batch, and prints the rebuilds of its first batch. Both print JSON.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def constant(rows: int, columns: int, runs: int) -> dict[str, Any]:
 
 
 def restart(job: Job) -> dict[str, Any]:
-    """What the first batch of a restarted query rebuilt."""
+    """The rebuilds of the first batch of a restarted query."""
     spark = pipelines.session("joinless", job)
     with tempfile.TemporaryDirectory(prefix="joinless-bench-") as folder:
         inputs = {name: Path(folder) / str(i) for i, name in enumerate(dict.fromkeys(job.inputs))}

@@ -2,10 +2,13 @@
 
     python benchmarks/full_enumeration.py --streams STREAMS --graph epinions --work FOLDER
 
-STREAMS is a folder of edge streams (`<graph>/ins/NNN.csv` and `<graph>/meta.json`). The first run feeds all edges through
-the streaming query (its rows go to the `noop` sink) and leaves the checkpoint in FOLDER; each run then reads it in a new
-process: one row, ten rows, and the count of all rows whose last vertex is in the top percent, a condition that is checked
-while the view trees are rebuilt. Seconds include planning and the rebuild, not the start of the session.
+STREAMS is a folder of edge streams (`<graph>/ins/NNN.csv` and `<graph>/meta.json`). The first run
+passes all edges through the streaming query (its rows go to the `noop` sink) and leaves the
+checkpoint in FOLDER.
+
+Each run then reads it in a new process: one row, ten rows, and the count of all rows whose last
+vertex is in the top percent, a condition that is checked while the view trees are rebuilt. Seconds
+include planning and the rebuild, not the start of the session.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ def write(streams: Path, work: Path) -> None:
 
 
 def read(streams: Path, work: Path) -> None:
-    """Times what is read of the checkpoint."""
+    """Times three reads of the checkpoint."""
     spark = session("6g", 2, 4, "rocksdb")
     spark.range(10).count()
     threshold = json.loads((streams / "meta.json").read_text())["T"]["1"]

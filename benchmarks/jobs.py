@@ -1,31 +1,41 @@
-"""One job of the benchmark: one query over one stream of edges, for one system, in a process of its own; and what it reports.
+"""One job of the benchmark: one query over one stream of edges, for one system, in a process of its
+own; and its report.
 
-A job is a JSON file. Its relations are edges `(src, dst)`, each read from a folder of `NNN.csv`, one file per batch and in that
-order; the same folder twice is a self-join. Rows are `src,dst`, or `op,src,dst` with op `insert` or `delete` where `window` is true
-(in each file the deletes come first). The query, with relation i called r_i (n of them) and only edges of the last one whose dst is above
-`threshold`:
+A job is a JSON file. Its relations are edges `(src, dst)`, each read from a folder of `NNN.csv`,
+one file per batch and in that order; the same folder twice is a self-join. Rows are `src,dst`, or
+`op,src,dst` with op `insert` or `delete` where `window` is true (in each file the deletes are
+first). The query, with relation i called r_i (n of them) and only edges of the last one whose dst
+is above `threshold`:
 
-- path: r_1.dst = r_2.src, r_2.dst = r_3.src, ...; vertices x_1 = r_1.src, x_2 = r_1.dst, ..., x_{n+1} = r_n.dst
-- star: all r_i.src are equal;                      vertices x_1 = r_1.src, x_2 = r_1.dst, ..., x_{n+1} = r_n.dst
+    path: r_1.dst = r_2.src, r_2.dst = r_3.src, ...; vertices x_1 = r_1.src, ..., x_{n+1} = r_n.dst
+    star: all r_i.src are equal;                     vertices x_1 = r_1.src, ..., x_{n+1} = r_n.dst
 
-Its result rows are the first `columns` of these vertices, as a bag.
+with x_2 = r_1.dst in both. Its result rows are the first `columns` of these vertices, as a bag.
 
-Where the job has a `query` (queries.py; its shape is `grouped`), relations have the columns it names, a file's rows are `column,...` or
-`op,column,...` with nothing for NULL, and the result is a table of groups: its rows are the group's columns and its aggregates, `columns` in
-all. A group that changes loses its row and gains another one; so `plus` less `minus` is the number of groups now, and `check` sums over all of
-them a quadratic form of key and values. A system that keeps no rows of groups (update mode) is told of by what its sink keeps.
+If the job has a `query` (queries.py; its shape is `grouped`), relations have the columns it names,
+a file's rows are `column,...` or `op,column,...` with nothing for NULL, and the result is a table
+of groups: its rows are the group's columns and its aggregates, `columns` in all. A group that
+changes loses its row and gains another one. So `plus` less `minus` is the number of groups now, and
+`check` sums over all of them a quadratic form of key and values. For a system that emits no deletes
+of groups (update mode), these figures are those of the groups that its sink keeps.
 
-A system runs the query `runs` times over the whole stream, after one unmeasured run over the first `warm_up` batches
-(our engine alone and the bare index go over all of it a thousand times, for five seconds at most, unless `warm_up` is 0). It appends one JSON
-object per line to the report and flushes, so that a job that is stopped has reported how far it came:
+A system runs the query `runs` times over the whole stream, after one unmeasured run over the first
+`warm_up` batches (our engine alone and the bare index run over all of it a thousand times, for five
+seconds at most, unless `warm_up` is 0). It appends one JSON object per line to the report and
+flushes, so that the report of a job that is stopped shows its progress:
 
     {"event": "start", "system": "...", "version": "...", "settings": "..."}
     {"event": "batch", "run": 0, "batch": 3, "seconds": 0.4, "plus": 120, "minus": 3}       # of this batch alone
     {"event": "run", "run": 0, "seconds": 8.1, "plus": 4711, "minus": 12, "check": 991, "state_rows": 5, "state_bytes": 7}
 
-`seconds` of a run is from the start of the query to the last result, without starting the process, reading what a system may read
-beforehand, or the unmeasured run. `plus` and `minus` count result rows that came and went; `check` is the sum over all of them of ±`row_check`,
-modulo 2^64; a batch of a grouped query has its own, of what that batch changes, so that the answer of every batch is compared. `state_rows` are those at the end, `state_bytes` the most that the state held. Keys a system cannot tell are left out.
+- `seconds` of a run is from the start of the query to the last result, without starting the
+  process, reading input that a system may read beforehand, or the unmeasured run.
+- `plus` and `minus` count inserted and deleted result rows.
+- `check` is the sum over all of them of ±`row_check`, modulo 2^64; a batch of a grouped query has
+  its own, of the changes of that batch, so that the answer of every batch is compared.
+- `state_rows` are those at the end, `state_bytes` the most that the state held.
+
+Keys that a system cannot report are left out.
 """
 
 from __future__ import annotations
@@ -71,7 +81,9 @@ class Job:
         return replace(self, batches=min(batches, self.batches))
 
     def write(self, path: Path) -> None:
-        """Saves the job; a grouped one with its SQL, as it is and along its plan, for programs that do not know how to write it."""
+        """Saves the job; a grouped one with its SQL, as it is and along its plan, for
+        programs that cannot write it.
+        """
         fields = asdict(self)
         if self.query:
             tables = {
@@ -135,15 +147,15 @@ class Report:
         self._file = path.open("a", buffering=1)
 
     def start(self, system: str, version: str, settings: str) -> None:
-        """What runs, and with which settings."""
+        """Writes the system and its settings."""
         self._write(event="start", system=system, version=version, settings=settings)
 
     def batch(self, run: int, batch: int, seconds: float, **figures: int) -> None:
-        """One batch of a measured run."""
+        """Writes one batch of a measured run."""
         self._write(event="batch", run=run, batch=batch, seconds=seconds, **figures)
 
     def run(self, run: int, seconds: float, **figures: Any) -> None:
-        """The end of a measured run."""
+        """Writes the end of a measured run."""
         self._write(event="run", run=run, seconds=seconds, **figures)
 
     def _write(self, **event: Any) -> None:

@@ -1,4 +1,6 @@
-"""The picture of a case about a whole stream: seconds of every system as bars, time per batch and rows of state over the stream."""
+"""The picture of a case about a whole stream: seconds of every system as bars, time per batch and
+rows of state over the stream.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-#: By the beginning of a system's name; variants of one system differ by their dashes, up to seven of them.
+#: By the beginning of a system's name; variants of one system differ by their
+#: dashes, up to seven of them.
 COLOURS = {
     "joinless": "#1f6f8b",
     "spark": "#d1603d",

@@ -1,12 +1,16 @@
-"""Grouped queries of the benchmark, as data: what is joined, on what, and what of the results is asked per group.
+"""Grouped queries of the benchmark, as data: relations, join conditions, and
+the aggregates per group.
 
-A `Query` joins relations with named columns of whole numbers (NULL is allowed where only `IS NULL` looks at it). Columns are written
-`alias.column`. A row of its result is the group's columns and then its aggregates; a group without a result of the join is no row; without
-aggregates the rows are SELECT DISTINCT.
+A `Query` joins relations with named columns of whole numbers (NULL is allowed where only `IS NULL`
+reads it). Columns are written `alias.column`. A row of its result is the group's columns and then
+its aggregates. A group without a result of the join is no row. Without aggregates the rows are
+SELECT DISTINCT.
 
-`plan` is what an expert writes by hand for systems that count by themselves what they are told to: views, each the sums per key of one
-relation (or view) joined with views before it on their keys, and what a result row is made of. It says the same as the query, and never
-enumerates a join; tests compare the two. DuckDB and Flink get their SQL from it, and the exact answers are computed by it.
+`plan` is the plan that an expert writes by hand for systems that do not push counts below joins:
+views, each the sums per key of one relation (or view) joined with views before it on their keys,
+and the products that make up a result row. It is equivalent to the query, and never enumerates a
+join; tests compare the two. DuckDB and Flink get their SQL from it, and the exact answers are
+computed by it.
 """
 
 from __future__ import annotations
@@ -28,7 +32,9 @@ class Relation:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """What is asked per group: `count` of results, `sum` of a linear form of a relation's columns modulo a number, `distinct` values."""
+    """One aggregate per group: `count` of results, `sum` of a linear form of a relation's columns
+    modulo a number, `distinct` values.
+    """
 
     kind: str  # count | sum | distinct
     of: str = ""  # the column of `distinct`, the alias of `sum`
@@ -36,7 +42,7 @@ class Aggregate:
     modulus: int = 1
 
     def term(self, columns: Sequence[str], alias: str = "") -> str:
-        """What `sum` adds up, in SQL, over the relation's columns."""
+        """The summand of `sum`, in SQL, over the relation's columns."""
         prefix = f"{alias or self.of}."
         form = " + ".join(f"{f} * {prefix}{c}" for f, c in zip(self.factors, columns, strict=True))
         return f"({form}) % {self.modulus}"
@@ -44,7 +50,9 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Lookup:
-    """A view that is joined: its first key columns equal these columns of the source; the other ones are called `more` here."""
+    """A joined view: its first key columns equal these columns of the source; the other
+    ones are called `more` here.
+    """
 
     view: str
     by: tuple[str, ...]
@@ -53,9 +61,10 @@ class Lookup:
 
 @dataclass(frozen=True)
 class View:
-    """Per key over a source and views joined to it: n, the sum of the products of their n; and where there is a sum, s, of their s.
+    """Per key over a source and views joined to it: n, the sum of the products of their n; and
+    where there is a sum, s, of their s.
 
-    A view is `distinct` where who joins it sees 1 per key, whatever its n.
+    A view is `distinct` if the views and queries that join it see 1 per key, whatever its n.
     """
 
     name: str
@@ -128,7 +137,9 @@ class Query:
         return f"SUM({a.term(next(r.columns for r in self.relations if r.alias == a.of))})"
 
     def clauses(self) -> list[str]:
-        """The query in words with numbers for columns, as the engine's program reads it; the plan is none of its business."""
+        """The query in words with numbers for columns, as the engine's program
+        reads it; without the plan.
+        """
         at = {c: "{} {}".format(*self.position(c)) for c in self._named()}
         return [
             *(f"equal {at[a]} {at[b]}" for a, b in self.equations),
@@ -152,7 +163,7 @@ class Query:
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Query:
-        """The query of its fields as JSON has them."""
+        """The query from its fields as in JSON."""
         plain = {k: _tuples(v) for k, v in fields.items() if k not in ("relations", "aggregates", "plan")}
         views = [{**v, "lookups": tuple(Lookup(**_fields(x)) for x in v["lookups"])} for v in fields["plan"]]
         return Query(
@@ -181,9 +192,11 @@ def qualified(text: str, columns: Sequence[str], alias: str) -> str:
 
 
 def view_in_sql(view: View, sums: frozenset[str], source: str, lookups: Sequence[str], signed: bool = False) -> str:
-    """A view as SELECT ... GROUP BY over a source and lookups given in SQL, each with columns k1, k2, ... n, s where it is a view.
+    """A view as SELECT ... GROUP BY over a source and lookups given in SQL, each with columns k1,
+    k2, ... n, s where it is a view.
 
-    `signed`: source and lookups have n in any case (changes among them), groups that add up to nothing are left out.
+    `signed`: source and lookups have n in any case (changes among them), groups that add up to
+    nothing are left out.
     """
     names = {c: f"t.{c}" for c in view.columns}
     joins = ""
@@ -209,7 +222,9 @@ def view_in_sql(view: View, sums: frozenset[str], source: str, lookups: Sequence
 
 
 def counted_in_sql(query: Query, tables: dict[str, str] | None = None) -> str:
-    """The whole query in SQL along its plan, anew: every view a subquery, none enumerates a join."""
+    """The whole query in SQL along its plan, computed anew: every view a
+    subquery, none enumerates a join.
+    """
     tables = tables or {}
     sums = frozenset(v.name for v in query.plan if v.sums)
     made: dict[str, str] = {}
@@ -228,7 +243,9 @@ def counted_in_sql(query: Query, tables: dict[str, str] | None = None) -> str:
 
 
 def result_in_sql(query: Query, views: dict[str, str]) -> str:
-    """The result's rows x1, x2, ... of views in SQL: the signed products, added up where there are several."""
+    """The result's rows x1, x2, ... of views in SQL: the signed products, added
+    up where there are several.
+    """
     keys = range(1, len(query.group) + 1)
     sums = {v.name for v in query.plan if v.sums}
     parts = []

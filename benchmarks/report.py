@@ -2,9 +2,10 @@
 
     python benchmarks/report.py docs/benchmarks
 
-makes the folder's table.md and pictures again from its summary.json, and the tables in docs/benchmarks.md beside it. The suite `counts` has a
-folder of its own in it, `counts` (`bench.py --suite counts --out docs/benchmarks/counts`). What every system
-reported of every batch is in the raw runs, which `bench.py` writes to `.build/benchmarks` and nobody keeps in the repository.
+makes the folder's table.md and pictures again from its summary.json, and the tables in
+docs/benchmarks.md. The suite `counts` has a folder of its own in it, `counts`
+(`bench.py --suite counts --out docs/benchmarks/counts`). The raw runs, with the reports of every
+batch, are not kept in the repository: `bench.py` writes them to `.build/benchmarks`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ COLUMNS = (
 
 
 def seconds(result: dict[str, Any]) -> list[float]:
-    """Of each finished run."""
+    """The seconds of each finished run."""
     return [r["seconds"] for r in result["runs"]]
 
 
@@ -134,14 +135,16 @@ ALONE = {
 
 
 def by_graph(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The cases of a graph and of a mode beside each other; both in the order in which they come first."""
+    """The cases in order of graph and mode; both in the order of their first occurrence."""
     graphs = list(dict.fromkeys(case["case"]["graph"] for case in cases))
     modes = list(dict.fromkeys(case["case"]["mode"] for case in cases))
     return sorted(cases, key=lambda c: (graphs.index(c["case"]["graph"]), modes.index(c["case"]["mode"])))
 
 
 def wide(everything: dict[str, Any], names: dict[str, str], grouped: bool = False) -> str:
-    """Median seconds / peak MB, a row per case, a column per system that ran anywhere; grouped queries, or all others."""
+    """Median seconds / peak MB, a row per case, a column per system that ran anywhere; grouped
+    queries, or all others.
+    """
     cases = by_graph([case for case in everything["cases"] if is_grouped(case) == grouped])
     used = [n for n in names if any(n in case["results"] for case in cases)]
     lines = ["| workload | rows | " + " | ".join(names[n] for n in used) + " |", "|---|---|" + "---|" * len(used)]
@@ -173,10 +176,12 @@ FLOOR = ("joinless-engine", "differential-best", "bare-index")
 
 
 def floor(everything: dict[str, Any]) -> str:
-    """What a change and a result cost each engine: of two streams that differ in their number of results only, both are solved for.
+    """The cost of a change and of a result in each engine: for two streams that differ only in
+    their number of results, both are solved for.
 
-    A row for each stream that L3-1 and L3-10 were run over: changes (rows that come or go, once per relation of L3-1) and results of both,
-    then nanoseconds per change and per result; a dash where the two times differ by less than they vary, so that a cost would be negative.
+    A row for each stream that L3-1 and L3-10 were run over: changes (inserted or deleted rows, once
+    per relation of L3-1) and results of both, then nanoseconds per change and per result; a dash
+    where the two times differ by less than they vary, so that a cost would be negative.
     """
     heads = ["stream", "changes", "results", *(f"{ALONE[n]}: a {of}" for of in ("change", "result") for n in FLOOR)]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
@@ -222,7 +227,9 @@ def _cell(result: dict[str, Any] | None, of: int) -> str:
 
 
 def tpch_counts(counted: dict[str, Any], enumerated: dict[str, Any]) -> str:
-    """A row per query of which a join is counted: what explain says of it, and times and memory beside enumerating."""
+    """A row per query of which a join is counted: what explain says of it, and times and memory
+    compared with enumerating.
+    """
     heads = ("query", "class", "told of the results", "first batch s", "enumerated", "a later one s", "enumerated")
     lines = ["| " + " | ".join((*heads, "state MB", "enumerated")) + " |", "|---" * 9 + "|"]
     for number, text in counted["explained"].items():
@@ -245,7 +252,9 @@ def tpch_counts(counted: dict[str, Any], enumerated: dict[str, Any]) -> str:
 
 
 def tpch(everything: dict[str, Any]) -> str:
-    """A row per query: the first batch, the median of the later ones, the state after the last, and what recomputing takes."""
+    """A row per query: the first batch, the median of the later ones, the state after the last, and
+    the time of recomputing.
+    """
     heads = (
         "query",
         "first batch s",
@@ -280,7 +289,9 @@ def tpch(everything: dict[str, Any]) -> str:
 
 
 def refresh(page: Path, everything: dict[str, Any]) -> None:
-    """Puts the tables between the marks `<!-- name -->` and `<!-- end -->` of the page, and of `internals/floor.md` beside it."""
+    """Puts the tables between the marks `<!-- name -->` and `<!-- end -->` of the page, and of
+    `internals/floor.md` next to it.
+    """
     tables = {
         "in-spark": wide(everything, IN_SPARK | OTHERS),
         "alone": wide(everything, ALONE),
@@ -314,7 +325,7 @@ def fill(page: Path, tables: dict[str, str]) -> None:
 
 
 def store(everything: dict[str, Any], folder: Path) -> None:
-    """Of a summary: summary.json, table.md, pictures."""
+    """Writes the files of a summary: summary.json, table.md, pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(everything, indent=1)
     short = re.sub(r"\[[^][{}]*\]", lambda numbers: re.sub(r"\s+", " ", numbers[0]), text)  # a line for each batch

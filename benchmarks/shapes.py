@@ -1,10 +1,13 @@
-"""What the engine costs over random queries: joins that nobody chose, so that no benchmark query is a special case.
+"""The cost of the engine over random queries: joins that nobody chose, so that no
+benchmark query is a special case.
 
     python benchmarks/shapes.py --out today.json                    # fifty shapes; a line of JSON for each
     python benchmarks/shapes.py --compare before.json today.json    # results are the same, and the mean ratio of their times
 
-A shape (`Shape.scala`) is a join of two to six relations and a stream of 30,000 rows (`--rows`), of BIGINTs, drawn from its seed. In every other
-one rows go after four batches. The time of a shape is the least of its runs. The first form needs the jars (`make jar`, `bench/writeClasspath`).
+A shape (`Shape.scala`) is a join of two to six relations and a stream of 30,000 rows (`--rows`), of
+BIGINTs, drawn from its seed. In every other shape rows are deleted after four batches. The time of
+a shape is the least of its runs. The first form needs the jars (`make jar`,
+`bench/writeClasspath`).
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ from systems.engine import program
 
 
 def play(out: Path, first: int, shapes: int, runs: int, rows: int) -> None:
-    """Plays shapes from a seed on, and writes what each took."""
+    """Plays shapes from a seed on, and writes the time of each."""
     subprocess.run([*program("ShapesJob", "4g"), str(out), *map(str, (first, shapes, runs, rows))], check=True)
 
 
 def compare(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
-    """The mean ratio of the times of two reports of the same shapes, and of the bytes of their states."""
+    """The mean ratio of the times of two reports of the same shapes, and of
+    the bytes of their states.
+    """
     answers = [
         [[shape[f] for f in ("seed", "rows", "results", "check")] for shape in report] for report in (before, after)
     ]

@@ -1,13 +1,18 @@
-"""A social network like that of LDBC's benchmark, as CROWN's queries ask of it: tables in the order in which their rows are created.
+"""A social network like that of LDBC's benchmark, for CROWN's queries: tables in the order in which
+their rows are created.
 
     person(id, name)   knows(a, b), both directions   message(id, creator, replyof)   message_tag(message, tag)   tag(id, name)
 
-`snb100k` has 100,000 messages, a tenth as many persons, half as many friendships and a two-hundredth as many tags (at least 16). Who befriends whom,
-who writes, which message is answered and which tag is chosen follows power laws; six of ten messages answer an earlier one, the others have one
-to three tags. Persons, and with them friendships, come evenly along the stream of messages; a friendship is between persons that are there, a
-message by one of them. Tags are there before all else. Names are numbers: all columns are, so that one check covers the results of every system.
+`snb100k` has 100,000 messages, a tenth as many persons, half as many friendships and a
+two-hundredth as many tags (at least 16). Friendships, authors, answered messages and chosen tags
+follow power laws. Six of ten messages answer an earlier one, the others have one to three tags.
 
-Where rows go again (`win`), messages, their tags and friendships leave four batches after they came; persons and tags stay.
+Persons, and with them friendships, are inserted evenly along the stream of messages. A friendship
+is between persons that exist already, a message by one of them. Tags precede everything else. Names
+are numbers: all columns are, so that one check covers the results of every system.
+
+In the mode `win`, messages, their tags and friendships are deleted four batches after their
+insertion; persons and tags stay.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from streams import grouped_job, write_rows
 
 @dataclass(frozen=True)
 class Network:
-    """The tables' rows as text, each with the moment between 0 and 1 of its creation, in that order."""
+    """The tables' rows as text, each with its time of creation between 0 and 1, in that order."""
 
     name: str
     persons: int
@@ -38,7 +43,7 @@ class Network:
         persons, friendships, tags = max(16, messages // 10), messages // 2, max(16, messages // 200)
         joined = np.sort(rng.random(persons)) * 0.9
         joined[:8] = 0.0
-        names = rng.permutation(persons)  # ids say nothing of when a person came, nor of how many friends it has
+        names = rng.permutation(persons)  # ids say nothing of a person's time or number of friends
         moment = np.sort(rng.random(messages))
         there = np.searchsorted(joined, moment, side="right")
         creator = _skewed(rng, there)
@@ -77,19 +82,21 @@ class Network:
         return max(2, self.persons // 10)
 
     def write(self, table: str, folder: Path, batches: int, *, window: bool) -> Path:
-        """One file per batch of a table's rows; does nothing where it is done."""
+        """Writes one file per batch of a table's rows, unless they exist."""
         rows, moments = self.tables[table]
         batch = np.minimum((moments * batches).astype(np.int64), batches - 1)
         return write_rows(folder / table, batches, rows, batch, window=window, stays=table in ("person", "tag"))
 
 
 def _skewed(rng: Any, below: Any) -> Any:
-    """Numbers below the given ones, small ones more often: the density falls with the number to the power of -0.6."""
+    """Numbers below the given ones, small ones more often: the density falls with the
+    number to the power of -0.6.
+    """
     return np.minimum((below * rng.random(len(below)) ** 2.5).astype(np.int64), below - 1)
 
 
 def _friendships(rng: Any, joined: Any, count: int) -> tuple[Any, Any, Any]:
-    """Different pairs of persons, each with a moment when both are there, in that order."""
+    """Distinct pairs of persons, each with a time when both exist, in that order."""
     persons = len(joined)
     count = min(count, persons * (persons - 1) // 4)
     pairs = np.empty((0, 2), dtype=np.int64)

@@ -2,7 +2,8 @@
 
     python benchmarks/streams.py FOLDER --edges 2000 --batches 20
 
-writes one generated power-law graph; `Graph.from_file` reads a real one. Everything follows from the seed.
+writes one generated power-law graph; `Graph.from_file` reads a real one.
+Everything follows from the seed.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ import counted
 from jobs import MODULUS, Job, check_in_sql
 from queries import Query, counted_in_sql
 
-WINDOW = 4  # batches an edge lives where edges go
+WINDOW = 4  # how many batches an edge lives before it is deleted
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Distinct directed edges without loops, in the order in which they arrive."""
+    """Distinct directed edges without loops, in order of arrival."""
 
     name: str
     src: Any  # int64 array
@@ -36,7 +37,9 @@ class Graph:
 
     @staticmethod
     def power_law(edges: int, seed: int = 1, vertices: int | None = None) -> Graph:
-        """A generated graph: vertex weight (rank + 8)^-0.75, by default as many edges per vertex as the known graphs have."""
+        """A generated graph: vertex weight (rank + 8)^-0.75, by default as many edges per vertex as
+        the known graphs have.
+        """
         rng = np.random.default_rng(seed)
         vertices = vertices or max(16, int(edges / 6.65))
         weight = (np.arange(vertices) + 8.0) ** -0.75
@@ -51,7 +54,9 @@ class Graph:
 
     @staticmethod
     def from_file(path: Path, name: str, *, relabel: bool) -> Graph:
-        """Edges of a file, gzipped or not, two numbers a line; relabelled and shuffled with a fixed seed if asked."""
+        """Edges of a file, gzipped or not, two numbers a line; relabelled and shuffled with
+        a fixed seed if requested.
+        """
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
             delimiter = "," if ".csv" in path.name else None
             edges = np.loadtxt(file, dtype=np.int64, comments="#", delimiter=delimiter)
@@ -68,7 +73,9 @@ class Graph:
         return int(ends[int(len(ends) * (1 - percent / 100))])
 
     def batch_of(self, batches: int, tail: int | None = None) -> Any:
-        """The batch in which each edge arrives: equal parts, or batches of `tail` edges after a first one with the rest."""
+        """The batch in which each edge arrives: equal parts, or batches of `tail` edges after a
+        first one with the rest.
+        """
         positions = np.arange(len(self.src), dtype=np.int64)
         if tail is None:
             return positions * batches // len(positions)
@@ -85,7 +92,9 @@ class Graph:
         part: int | None = None,
         parts: int = 1,
     ) -> Path:
-        """One file per batch of the edges whose position is `part` modulo `parts`; does nothing where it is done."""
+        """Writes one file per batch of the edges whose position is `part` modulo
+        `parts`, unless they exist.
+        """
         batch = self.batch_of(batches, tail)
         here = np.ones(len(self.src), dtype=bool) if part is None else np.arange(len(self.src)) % parts == part
         rows = [f"{x},{y}" for x, y in zip(self.src[here], self.dst[here], strict=True)]
@@ -102,7 +111,9 @@ class Graph:
 def write_rows(
     folder: Path, batches: int, rows: Sequence[str], batch: Any, *, window: bool, stays: bool = False
 ) -> Path:
-    """One file per batch of rows in the order of their batches; with `window` they go four batches later, but for tables that stay."""
+    """Writes one file per batch of rows in the order of their batches; with `window` they are
+    deleted four batches later, except for tables that stay.
+    """
     done = folder / "done"
     if done.exists():
         return folder
@@ -126,7 +137,9 @@ def write_rows(
 
 @dataclass(frozen=True)
 class Answer:
-    """What every system must find: rows gained and lost over the stream, and the check of what is left."""
+    """The answer that every system must find: rows gained and lost over the stream, and the check
+    of the final result.
+    """
 
     plus: int
     minus: int
@@ -148,7 +161,9 @@ def read_batches(job: Job, relation: int) -> list[tuple[Any, Any, Any]]:
 
 
 def answer(job: Job) -> Answer:
-    """The exact answer by DuckDB: the net changes of every batch, from complete joins, and the check of the last."""
+    """The exact answer by DuckDB: the net changes of every batch, from complete joins,
+    and the check of the last.
+    """
     if job.query:
         return grouped_answer(job)
     connection = duckdb.connect()
@@ -195,7 +210,7 @@ def answer(job: Job) -> Answer:
 
 
 def read_rows(connection: Any, table: str, path: Path, columns: Sequence[str], *, window: bool) -> None:
-    """Makes a table of a batch's rows, with `n` 1 or -1 behind their columns."""
+    """Makes a table of a batch's rows, with `n` 1 or -1 after their columns."""
     kinds = ", ".join([*(["'op': 'VARCHAR'"] if window else []), *(f"'{c}': 'BIGINT'" for c in columns)])
     sign = "if(op = 'delete', -1, 1)" if window else "1"
     connection.execute(
@@ -205,7 +220,7 @@ def read_rows(connection: Any, table: str, path: Path, columns: Sequence[str], *
 
 
 def apply_rows(connection: Any, table: str, changes: str, columns: Sequence[str]) -> None:
-    """Brings a table up to date: deletes take one copy of a row each, then inserts come."""
+    """Applies changes to a table: deletes remove one copy of a row each, then rows are inserted."""
     names = ", ".join(columns)
     same = " and ".join(f"t.{c} is not distinct from d.{c}" for c in columns)
     numbered = f"select *, row_number() over (partition by {names} order by key) as copy from"
@@ -218,7 +233,9 @@ def apply_rows(connection: Any, table: str, changes: str, columns: Sequence[str]
 
 
 def grouped_answer(job: Job) -> Answer:
-    """The exact answer of a grouped job: its groups after every batch, computed anew along the query's plan."""
+    """The exact answer of a grouped job: its groups after every batch, computed
+    anew along the query's plan.
+    """
     query = job.query
     assert query is not None
     connection = duckdb.connect()
@@ -277,8 +294,9 @@ def make_job(
 ) -> Job:
     """The job of a workload over a graph.
 
-    A grouped workload is one of counted.py's. Of the others, a workload's name says shape, relations and the per cent of end vertices: `L3-1`, `L4-1`, `STAR4-1`. `EMPTY` is the path of three
-    over one new edge per batch that joins nothing, whatever the graph.
+    A grouped workload is one of counted.py's. The name of any other workload has shape, relations
+    and the per cent of end vertices: `L3-1`, `L4-1`, `STAR4-1`. `EMPTY` is the path of three over
+    one new edge per batch that joins nothing, whatever the graph.
     """
     if counted.is_counted(workload):
         return _grouped_job(graph, workload, folder, window=window, batches=batches, **settings)
@@ -300,7 +318,8 @@ def make_job(
         workload=workload,
         shape="star" if star else "path",
         inputs=tuple(str(i) for i in inputs),
-        # The four-hop path drops its last vertex where rows only come; where they go, equal rows of a batch would cancel out.
+        # The four-hop path drops its last vertex if rows are only inserted. If they are also
+        # deleted, equal rows of a batch would cancel out.
         columns=4 if name == "L4" and not window else relations + 1,
         threshold=graph.threshold(float(percent)),
         window=window,
@@ -333,7 +352,7 @@ def grouped_job(
 
 
 def main() -> None:
-    """Writes a generated graph, one job per workload and mode beside it, and prints the answers."""
+    """Writes a generated graph with one job per workload and mode, and prints the answers."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--edges", type=int, default=2000)

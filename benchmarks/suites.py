@@ -1,4 +1,4 @@
-"""What the benchmark runs: cases (graph, mode, workload) and the systems of each."""
+"""The cases of the benchmark (graph, mode, workload) and the systems of each."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Case:
 
     @property
     def name(self) -> str:
-        """As it is written on the command line."""
+        """The name on the command line."""
         rest = [] if self.batches == 20 and self.tail is None else [str(self.batches)]
         return "/".join([self.graph, self.mode, self.workload, *rest, *([] if self.tail is None else [str(self.tail)])])
 
     @staticmethod
     def parse(name: str) -> Case:
-        """The case that `name` writes."""
+        """The case that `name` denotes."""
         graph, mode, workload, *rest = name.split("/")
         return Case(graph, mode, workload, int(rest[0]) if rest else 20, int(rest[1]) if len(rest) > 1 else None)
 
@@ -84,7 +84,9 @@ def _alone() -> list[Case]:
 
 
 def _sizes() -> list[Case]:
-    """What a batch costs behind more and more edges, and batches of other sizes behind as many."""
+    """The cost of a batch after more and more edges, and of batches of other
+    sizes after the same number.
+    """
     systems = ["joinless", "joinless-engine", "differential-best", "duckdb-delta"]
     return [
         *(Case(f"p{k}k", "ins", "L3-0.01", 21, 1000, systems) for k in (100, 300, 1000, 5000)),
@@ -102,10 +104,10 @@ def _small_batches() -> list[Case]:
 
 
 def _counts() -> list[Case]:
-    """Grouped queries, counted and not listed. Plain SQL takes streams that are only added to."""
+    """Grouped queries, counted and not enumerated. Plain SQL reads append-only streams."""
     others = ["flink-best", "duckdb-delta", "duckdb-recompute", "joinless-engine", "differential-best"]
     added, changed = ["joinless-plain", "null-groups", *others], ["joinless", "null-groups", *others]
-    whole = ["flink", "differential-from"]  # who lists what is to be counted
+    whole = ["flink", "differential-from"]  # systems that enumerate the counted results
     return [
         *(Case("epinions", "ins", w, systems=["joinless", *added]) for w in ("L3CNT", "L3SUM", "STAR4CNT")),
         *(Case("epinions", "win", w, systems=changed) for w in ("L3CNT", "STAR4CNT")),
@@ -113,7 +115,7 @@ def _counts() -> list[Case]:
         *(Case("g150k", "ins", w, systems=added) for w in ("L3CNT", "L4CNT", "L3DISTINCT", "L4PROJ", "COMB2")),
         *(Case("g150k", "win", w, systems=changed) for w in ("L3CNT", "STAR4CNT")),
         *(Case("snb100k", "ins", w, systems=added) for w in ("SNB1", "SNB2", "SNB3")),
-        # a stream in plain SQL has no COUNT(DISTINCT)
+        # A stream in plain SQL has no COUNT(DISTINCT).
         *(Case("snb100k", mode, "SNB4", systems=[*changed, "differential-from"]) for mode in ("ins", "win")),
     ]
 

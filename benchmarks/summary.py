@@ -1,4 +1,6 @@
-"""What is kept of a benchmark run: small enough to read, and all that the table and the pictures show."""
+"""The summary of a benchmark run: small enough to read, with everything that the
+table and the pictures show.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from counted import is_counted
 
 
 def is_stream(case: dict[str, Any]) -> bool:
-    """Whether a case is about a whole stream; others are about single batches and have a table of their own."""
+    """Whether a case is about a whole stream; others are about single batches and
+    have a table of their own.
+    """
     return case["case"]["tail"] is None and case["case"]["batches"] <= 100
 
 
@@ -19,7 +23,9 @@ def is_grouped(case: dict[str, Any]) -> bool:
 
 
 def summarised(everything: dict[str, Any]) -> dict[str, Any]:
-    """Raw runs without their events: what the tables and pictures show of each result, and how it was set up."""
+    """Raw runs without their events: the figures of each result for the tables and
+    pictures, and its settings.
+    """
     cases = [
         {**case, "results": {name: of(result, is_stream(case)) for name, result in case["results"].items()}}
         for case in everything["cases"]
@@ -28,11 +34,15 @@ def summarised(everything: dict[str, Any]) -> dict[str, Any]:
 
 
 def of(result: dict[str, Any], curve: bool = False) -> dict[str, Any]:
-    """Of one result.
+    """The figures of one result.
 
     batches: how many the first run finished.
+
     spent: seconds they took.
-    settled: median seconds of a batch, over all runs but without the first batch of each, which plans, compiles and opens stores.
+
+    settled: median seconds of a batch, over all runs but without the first batch of each, which
+    plans, compiles and opens stores.
+
     curve: per batch of the last run, its number, seconds and rows of state.
     """
     events = [e for e in result["events"] if e["event"] == "batch"]

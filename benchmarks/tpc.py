@@ -1,6 +1,8 @@
-"""TPC-H and TPC-DS as changing tables: data and query texts from DuckDB's extensions, in an environment of their own.
+"""TPC-H and TPC-DS as changing tables: data and query texts from DuckDB's extensions, in an
+environment of their own.
 
-The extensions are made for an older DuckDB than tests and benchmarks use, so a virtual environment below `.build` holds them.
+The extensions are made for an older DuckDB than tests and benchmarks use, so a virtual environment
+below `.build` holds them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import duckdb
 _ROOT = Path(__file__).parents[1]
 _PACKAGES = ("duckdb==1.5.5", "duckdb-extension-tpch==1.5.5", "duckdb-extension-tpcds==1.5.5")
 
-#: Per table, what an update changes; the other tables are told by insertions and deletions alone.
+#: The columns that an update changes, per table; the other tables have
+#: insertions and deletions only.
 UPDATES = {
     "tpch": {
         "lineitem": "l_quantity = l_quantity + 1",
@@ -58,7 +61,7 @@ class Unavailable(Exception):
 
 
 def generated(name: str, scale: str) -> Path:
-    """The folder with a file per table of `tpch` or `tpcds`, and `queries.json`; made once."""
+    """The folder with a file per table of `tpch` or `tpcds`, and `queries.json`; created once."""
     folder = _ROOT / ".build" / f"{name}-{scale}"
     if not (folder / "queries.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +85,9 @@ def _environment() -> str:
 
 
 def queries(folder: Path) -> dict[int, str]:
-    """The texts, by number. No rows tie before a LIMIT of TPC-H at these scales; TPC-DS goes without the last LIMIT."""
+    """The texts, by number. No rows tie before a LIMIT of TPC-H at these scales; TPC-DS is run
+    without the last LIMIT.
+    """
     texts = json.loads((folder / "queries.json").read_text())
     whole = {int(n): text.strip().rstrip(";").strip() for n, text in texts.items()}
     if folder.name.startswith("tpch"):
@@ -91,12 +96,15 @@ def queries(folder: Path) -> dict[int, str]:
 
 
 class ChangingTables:
-    """The tables in batches: most rows come in the first one; then rows come, go, are updated, and come again.
+    """The tables in batches: the first one inserts most rows; then rows are inserted, deleted,
+    updated, and inserted again.
 
-    Each batch is a folder `changes/N` with a file per table, and a folder `now/N` with the tables after it.
+    Each batch is a folder `changes/N` with a file per table, and a folder `now/N`
+    with the tables after it.
 
     Args:
-        one_in: after the first batch, of so many rows of a table one goes and one is updated, and of four times as many one comes.
+        one_in: after the first batch, one of so many rows of a table is deleted and one is updated,
+            and one of four times as many is inserted.
     """
 
     def __init__(self, name: str, source: Path, folder: Path, batches: int, one_in: int = 25) -> None:
@@ -107,7 +115,7 @@ class ChangingTables:
             self._split(table, source / f"{table}.parquet")
 
     def rows(self, table: str, batch: int) -> int:
-        """How many rows a batch brings of a table's change feed."""
+        """The number of rows in a batch of a table's change feed."""
         file = self.folder / "changes" / str(batch) / f"{table}.parquet"
         (count,) = self.connection.execute(f"SELECT count(*) FROM '{file}'").fetchone() or (0,)
         return int(count)
@@ -119,7 +127,7 @@ class ChangingTables:
         (size,) = run("SELECT count(*) FROM rest").fetchone() or (0,)
         columns = ", ".join(row[0] for row in run("DESCRIBE now").fetchall())
         for batch in range(self.batches):
-            # tables of a few rows are there from the start
+            # Tables of a few rows are complete from the start.
             first = f"hash(place) % 100 < {80 if size > 200 else 100}"
             later = f"hash(place) % 20 = {batch} AND hash(place) // 100 % {max(1, self.one_in // 25)} = 0"
             come = first if batch == 0 else later
@@ -138,7 +146,7 @@ class ChangingTables:
         run("DROP TABLE rest")
 
     def _go(self, table: str, batch: int, columns: str) -> None:
-        """A twenty-fifth of the rows goes, to come again later; as many are updated."""
+        """Deletes a twenty-fifth of the rows, to be inserted again later; updates as many."""
         run = self.connection.execute
         for what in ("gone", "updated"):
             if what == "updated" and table not in self.updates:

@@ -1,13 +1,17 @@
-"""The queries of TPC-H kept up to date while all tables change, beside computing them anew with Spark and with DuckDB.
+"""The queries of TPC-H maintained while all tables change, compared with computing them anew in
+Spark and in DuckDB.
 
     python benchmarks/tpch.py --scale 0.1 --out docs/benchmarks [--queries 1,3,5] [--enumerated]
 
-One session for all queries, one query after the other. The first batch brings four fifths of each table; in each of the
-four others, of each table 1 % come, 4 % go and 4 % are updated, or a part of that (`--one-in`). A batch is timed from when
-its files are there to the end of its sink, which collects the changes; the answers beside it read the tables as they are
-after the batch. The result is compared with Spark's after every batch, and a wrong one ends the run. Left behind in the
-folder: tpch.json, or NAME.json; `report.py` makes the table of it. With `--enumerated` results of joins are
-enumerated also where counting them is enough; a table puts such a run, tpch-enumerated.json, beside the other.
+One session for all queries, one query after the other. The first batch inserts four fifths of each
+table. In each of the four others, of each table 1 % is inserted, 4 % is deleted and 4 % is updated,
+or a part of that (`--one-in`). A batch is timed from when its files are present to the end of its
+sink, which collects the changes; the answers it is compared with read the current tables after the
+batch. The result is compared with Spark's after every batch, and a wrong one ends the run.
+
+The folder then has tpch.json, or NAME.json; `report.py` makes the table of it. With `--enumerated`
+results of joins are enumerated even where counting them is enough; a table compares such a run,
+tpch-enumerated.json, with the other.
 """
 
 from __future__ import annotations
@@ -60,7 +64,7 @@ def session() -> SparkSession:
 
 
 def timed(body: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and what came of it."""
+    """Seconds, and the result of the call."""
     started = time.perf_counter()
     answer = body()
     return time.perf_counter() - started, answer
@@ -94,7 +98,7 @@ class View:
             self.result[tuple(oracles.canonical(value) for value in row)] += 1 if told == "insert" else -1
 
     def bring(self, batch: int) -> dict[str, Any]:
-        """The files of a batch, and what they took."""
+        """Writes the files of a batch, and returns the time of the batch."""
         self.told = 0
         for table in self.data.tables:
             file = self.data.folder / "changes" / str(batch) / f"{table}.parquet"
@@ -114,7 +118,7 @@ class View:
 
 
 def measured(spark: SparkSession, data: tpc.ChangingTables, text: str) -> tuple[str, list[dict[str, Any]]]:
-    """What explain says, and the figures of each batch of a query."""
+    """The output of explain, and the figures of each batch of a query."""
     batches = []
     with tempfile.TemporaryDirectory(prefix="joinless-tpch-") as folder:
         view = View(spark, data, text, Path(folder))

@@ -1,10 +1,13 @@
-"""A Delta table that stays equal to a join of three others, while those are updated, deleted from and merged into.
+"""A Delta table that stays equal to a join of three others, while rows of those are
+updated, deleted and merged.
 
-Orders, customers and items are Delta tables with change data feed. A streaming query joins their changes, and
-`joinless.apply_changes` puts the net changes of the result into a fourth table. After each round the target is compared
-with the same query as batch SQL: the exit code is 0 only where they agree each time.
+Orders, customers and items are Delta tables with change data feed. A streaming query joins their
+changes, and `joinless.apply_changes` writes the net changes of the result to a fourth table. After
+each round the target is compared with the same query as batch SQL: the exit code is 0 only if they
+agree each time.
 
-Run it with .venv/bin/python examples/delta_cdc.py; Delta's jar is fetched the first time. It takes a minute or two.
+Run it with .venv/bin/python examples/delta_cdc.py; Delta's jar is fetched the first time.
+It takes a minute or two.
 """
 
 from __future__ import annotations
@@ -31,14 +34,14 @@ TABLES = {
 QUERY = """SELECT o.id AS order_id, c.city, i.name, o.pieces
            FROM orders o JOIN customers c ON o.customer = c.id JOIN items i ON o.item = i.id"""
 
-#: Settings that save time where there are few rows.
+#: Settings that save time for few rows.
 SMALL_TABLES = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
 }
 
-#: What happens, in words and in SQL.
+#: The commits, in words and in SQL.
 ROUNDS = {
     "the shop opens": [
         "INSERT INTO customers VALUES (1, 'Berlin'), (2, 'Lima'), (3, 'Oslo')",
@@ -92,7 +95,9 @@ def main() -> int:
 
 
 def bring_up_to_date(spark: SparkSession, folder: str) -> None:
-    """Runs the streaming query over the commits since the last round. Without the trigger it would run for ever."""
+    """Runs the streaming query over the commits since the last round. Without the
+    trigger it would run for ever.
+    """
     streams = streams_of(spark, TABLES)
     deltas = joinless.enumerate_deltas(streams.sql(QUERY))
     writer = deltas.writeStream.foreachBatch(joinless.apply_changes("result", key="order_id"))
@@ -101,7 +106,7 @@ def bring_up_to_date(spark: SparkSession, folder: str) -> None:
 
 
 def create_tables(spark: SparkSession, tables: dict[str, str]) -> None:
-    """Makes tables that tell their changes, from their names and columns."""
+    """Creates tables with change data feed, from their names and columns."""
     for table, columns in tables.items():
         spark.sql(f"CREATE TABLE {table} ({columns}) USING delta TBLPROPERTIES (delta.enableChangeDataFeed = true)")
 
@@ -125,7 +130,7 @@ def start_session(folder: str) -> SparkSession:
     builder = SparkSession.Builder().master("local[2]").appName("delta changes")
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.host", "127.0.0.1")
-    # A program this short is over before Java's optimizing compiler pays.
+    # A program this short ends before Java's optimizing compiler pays off.
     options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:TieredStopAtLevel=1"
     builder = builder.config("spark.driver.extraJavaOptions", options)
     builder = builder.config("spark.sql.warehouse.dir", f"{folder}/tables")

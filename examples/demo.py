@@ -1,8 +1,9 @@
-"""The main job, on a stream of graph edges that arrive in files: three-hop paths and stars, beside Spark's own joins.
+"""The main use, on a stream of graph edges that arrive in files: three-hop paths and stars,
+compared with Spark's own joins.
 
-Run by `make demo`. Shows each query's plan before and after, the progress of every batch, and leaves a picture of state
-and time per batch in demo-output/. Every run is checked against Spark's batch SQL over the same files: the exit code
-is 0 only where all rows agree.
+Run by `make demo`. It prints each query's plan before and after, and the progress of every batch,
+and leaves a picture of state and time per batch in demo-output/. Every run is checked against
+Spark's batch SQL over the same files: the exit code is 0 only if all rows agree.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from power_law import write_edges
 OUTPUT = Path(__file__).parent.parent / "demo-output"
 LOGGING = Path(__file__).with_name("log4j2.properties").resolve()
 EDGES, VERTICES, BATCHES = 40_000, 5_000, 12
-#: Spark's own joins are stopped after this many seconds per query; the picture shows how far they came.
+#: Spark's own joins are stopped after this many seconds per query; the
+#: picture shows their progress.
 PATIENCE = 25.0
 
 QUERIES = {
@@ -49,7 +51,7 @@ TABLES = ("follows", "likes", "shares", "replies")
 
 @dataclass(frozen=True)
 class Batch:
-    """What one micro-batch took and left behind."""
+    """Time and state of one micro-batch."""
 
     seconds: float
     state_rows: int
@@ -58,7 +60,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run: its batches, and the rows it gave as (how many, sum of their hashes)."""
+    """A run: its batches, and its rows as (how many, sum of their hashes)."""
 
     batches: list[Batch]
     result: tuple[int, int]
@@ -128,7 +130,7 @@ def run(spark: SparkSession, name: str, sql: str, *, joinless_enabled: bool) -> 
     query = writer.option("checkpointLocation", str(checkpoint)).start()
     batches = follow(query, deadline=None if joinless_enabled else time.monotonic() + PATIENCE)
     plan = joins_of(query)
-    spark.sparkContext.setLogLevel("OFF")  # being stopped is no error
+    spark.sparkContext.setLogLevel("OFF")  # the stop of a query is no error
     query.stop()
     spark.sparkContext.setLogLevel("ERROR")
     observed = [p.observedMetrics["output"] for p in query.recentProgress if "output" in p.observedMetrics]
@@ -188,7 +190,7 @@ def fingerprint_of(df: DataFrame) -> list[Column]:
 
 
 def compare(ours: Outcome, native: Outcome) -> str:
-    """One line that says how both did on the batches that both finished, the first (start-up) left out."""
+    """One line that compares both on the batches that both finished, except the first one."""
     done = len(native.batches)
     if done < 2:
         return "Spark's own joins finished no batch after the first."

@@ -1,8 +1,8 @@
 """Alerts from follows and unfollows: who can newly be met through a friend, and who no longer.
 
-People follow and unfollow each other in a stream of files. Each path `who -> via -> whom` that appears or disappears is
-an alert; a follow and an unfollow within one batch are none. The program replays the story in Python and compares every
-batch: the exit code is 0 only where all alerts agree.
+People follow and unfollow each other in a stream of files. Each path `who -> via -> whom` that
+appears or disappears is an alert; a follow and an unfollow within one batch are none. The program
+replays the story in Python and compares every batch: the exit code is 0 only if all alerts agree.
 
 Run it with .venv/bin/python examples/follow_alerts.py; it takes half a minute.
 """
@@ -68,7 +68,7 @@ def run(folder: Path) -> dict[int, list[Alert]]:
     alerts: dict[int, list[Alert]] = {}
 
     def alert(batch: DataFrame, number: int) -> None:
-        """What an application would send to people."""
+        """The text that an application would send to people."""
         alerts[number] = [(row["_change_type"], (row["who"], row["via"], row["whom"])) for row in batch.collect()]
 
     paths_of_two = spark.sql(QUERY)
@@ -81,7 +81,9 @@ def run(folder: Path) -> dict[int, list[Alert]]:
 
 
 def write_story(folder: Path, rng: random.Random) -> Iterator[tuple[str, set[Follow]]]:
-    """Writes a file of events per batch; gives what happens in words, and who follows whom after it."""
+    """Writes a file of events per batch; returns the events in words, and who
+    follows whom after each batch.
+    """
     folder.mkdir()
     follows: set[Follow] = set()
     for number in range(BATCHES):
@@ -91,7 +93,7 @@ def write_story(folder: Path, rng: random.Random) -> Iterator[tuple[str, set[Fol
             event = "unfollow" if (who, whom) in follows else "follow"
             follows ^= {(who, whom)}
             lines.append((who, event, whom))
-        if number == BATCHES // 2:  # second thoughts: no alert of this
+        if number == BATCHES // 2:  # a follow that is undone in the same batch: no alert
             who, whom = rng.sample(NAMES, 2)
             events = ("unfollow", "follow") if (who, whom) in follows else ("follow", "unfollow")
             lines += [(who, event, whom) for event in events]
@@ -111,7 +113,7 @@ def start_session() -> SparkSession:
     builder = SparkSession.Builder().master("local[2]").appName("follow alerts")
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.host", "127.0.0.1")
-    # A program this short is over before Java's optimizing compiler pays.
+    # A program this short ends before Java's optimizing compiler pays off.
     options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:TieredStopAtLevel=1"
     builder = builder.config("spark.driver.extraJavaOptions", options)
     return joinless.configure(builder).getOrCreate()

@@ -1,4 +1,6 @@
-"""Draws what the examples find: state and time per batch of several systems, coefficients per batch of a regression."""
+"""Draws the results of the examples: state and time per batch of several systems, coefficients per
+batch of a regression.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from matplotlib.axes import Axes
 
 
 class Batch(Protocol):
-    """What is drawn of a batch."""
+    """The figures of a batch that are drawn."""
 
     @property
     def seconds(self) -> float:
@@ -29,7 +31,9 @@ COLOURS = ("#1b7f5c", "#c2562d", "#4464ad")
 
 
 def draw(folder: Path, runs: Mapping[str, Mapping[str, Sequence[Batch]]]) -> Path:
-    """Writes demo.png and demo.svg into a folder, one row of panels per query; returns the path of the PNG."""
+    """Writes demo.png and demo.svg into a folder, one row of panels per query;
+    returns the path of the PNG.
+    """
     figure, axes = plt.subplots(len(runs), 2, figsize=(9, 3.1 * len(runs)), squeeze=False)
     for row, (query, systems) in zip(axes, runs.items(), strict=True):
         for colour, (system, batches) in zip(COLOURS, systems.items(), strict=False):
@@ -50,7 +54,9 @@ def draw(folder: Path, runs: Mapping[str, Mapping[str, Sequence[Batch]]]) -> Pat
 
 
 def draw_coefficients(file: Path, truth: Mapping[str, float], fits: Sequence[Sequence[float]]) -> None:
-    """Writes a panel per coefficient: its values, batch by batch, and a dashed line where they should be."""
+    """Writes a panel per coefficient: its values, batch by batch, and a
+    dashed line at the true value.
+    """
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "joinless"}):
         figure, axes = plt.subplots(1, len(truth), figsize=(2.6 * len(truth), 2.6), squeeze=False)
         for panel, (name, true), values in zip(axes[0], truth.items(), zip(*fits, strict=True), strict=True):

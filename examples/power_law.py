@@ -11,7 +11,9 @@ Edges = npt.NDArray[np.int64]
 
 
 def power_law(edges: int, vertices: int, rng: np.random.Generator, exponent: float = 0.75) -> Edges:
-    """Distinct directed edges without loops; the degree of a vertex falls with its rank, in random order of arrival."""
+    """Distinct directed edges without loops; the degree of a vertex falls with its rank,
+    in random order of arrival.
+    """
     weight = (np.arange(vertices) + 8.0) ** -exponent
     weight /= weight.sum()
     names = rng.permutation(vertices)
@@ -23,7 +25,9 @@ def power_law(edges: int, vertices: int, rng: np.random.Generator, exponent: flo
 
 
 def write_edges(folder: Path, edges: int, vertices: int, batches: int, seed: int) -> dict[str, int]:
-    """Writes one stream for paths and three for stars; returns the threshold of each query's filter (dst >= it)."""
+    """Writes one stream for paths and three for stars; returns the threshold of each
+    query's filter (dst >= it).
+    """
     rng = np.random.default_rng(seed)
     paths = power_law(edges, vertices, rng)
     stars = power_law(edges, vertices, rng, exponent=0.75)

@@ -1,14 +1,17 @@
-"""A linear regression that follows its tables: how many pieces are sold, by the size of the store, price and weather.
+"""A linear regression that is maintained while its tables change: how many pieces are sold, by the
+size of the store, price and weather.
 
-Least squares needs nothing of the joined rows but sums: of columns, and of products of two. One query asks for all of
-them, over sales ⋈ stores ⋈ items ⋈ weather, and `joinless.enumerate_deltas` tells its one row anew when a batch changes
-it. The normal equations give the coefficients, in fractions: nothing is rounded, so nothing is left of rows that went.
+Least squares needs only sums over the joined rows: of columns, and of products of two. One query
+computes all of them, over sales ⋈ stores ⋈ items ⋈ weather, and `joinless.enumerate_deltas` emits
+its one row anew when a batch changes it. The normal equations give the coefficients, in fractions:
+nothing is rounded, so deleted rows leave no residue.
 
-Rows come and go: wrong bookings are corrected, forecasts give way to what was measured, items leave the catalogue.
-After each batch the coefficients are compared with a fit of the rows that are there, joined in Python: the exit code is
-0 only where they are equal each time.
+Rows are inserted and deleted: wrong bookings are corrected, forecasts are replaced by measurements,
+items are removed from the catalogue. After each batch the coefficients are compared with a fit of
+the current rows, joined in Python: the exit code is 0 only if they are equal each time.
 
-Run it with .venv/bin/python examples/regression.py; it takes half a minute. `--picture FILE` draws the coefficients.
+Run it with .venv/bin/python examples/regression.py; it takes half a minute.
+`--picture FILE` draws the coefficients.
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ TABLES = {
     "weather": "day INT, degrees INT",
 }
 
-#: With z for the size of a store, p for a price, d for degrees and y for pieces. Products are BIGINT, which they fit.
+#: With z for the size of a store, p for a price, d for degrees and y for pieces. Products are
+#: BIGINT, which they fit.
 QUERY = """
     SELECT COUNT(*) AS n, SUM(st.size) AS z, SUM(i.price) AS p, SUM(w.degrees) AS d, SUM(s.pieces) AS y,
            SUM(CAST(st.size AS BIGINT) * st.size) AS zz,
@@ -51,10 +55,12 @@ QUERY = """
            SUM(CAST(w.degrees AS BIGINT) * s.pieces) AS dy
     FROM sales s JOIN stores st ON s.store = st.id JOIN items i ON s.item = i.id JOIN weather w ON s.day = w.day"""
 
-#: The normal equations by the names of the sums: what each coefficient is multiplied with, and what comes out.
+#: The normal equations by the names of the sums: the factor of each
+#: coefficient, and the right side.
 EQUATIONS = ("n z p d y", "z zz zp zd zy", "p zp pp pd py", "d zd pd dd dy")
 
-#: What the pieces of a sale really depend on, in the order of the equations; chance adds up to NOISE, or takes it away.
+#: The true coefficients of the pieces of a sale, in the order of the equations; chance adds up to
+#: NOISE, or subtracts it.
 TRUTH = {"base": 30, "per size": 3, "per price": -2, "per degree": 1}
 NOISE = 8
 
@@ -77,7 +83,7 @@ def main() -> int:
     fits: list[Fit] = []
     say(f"\nbatch  rows joined {'the coefficients':^40}  {'by a join in Python':^40}  equal")
     for number, wanted in enumerate(expected):
-        now = told.get(number, now)  # a batch that changes no sum tells none
+        now = told.get(number, now)  # a batch that changes no sum emits none
         fits.append(fit(now))
         equal = now["n"] == wanted["n"] and fits[-1] == fit(wanted)
         failures += not equal
@@ -92,7 +98,7 @@ def main() -> int:
 
 
 def run(folder: Path) -> dict[int, Sums]:
-    """The sums that each batch tells."""
+    """The sums emitted by each batch."""
     spark = start_session()
     for table, columns in TABLES.items():
         changes = spark.readStream.schema(f"{columns}, step INT").option("maxFilesPerTrigger", 1)
@@ -100,7 +106,7 @@ def run(folder: Path) -> dict[int, Sums]:
     told: dict[int, Sums] = {}
 
     def keep(batch: DataFrame, number: int) -> None:
-        """The old row goes, the new one comes."""
+        """Deletes the old row, inserts the new one."""
         come = batch.where("_change_type = 'insert'").drop("_change_type")
         told.update((number, row.asDict()) for row in come.collect())
 
@@ -113,7 +119,9 @@ def run(folder: Path) -> dict[int, Sums]:
 
 
 def fit(totals: Sums) -> Fit:
-    """The coefficients that solve the normal equations, by elimination; ZeroDivisionError where several would."""
+    """The coefficients that solve the normal equations, by elimination;
+    ZeroDivisionError where several would.
+    """
     rows = [[Fraction(totals[name]) for name in equation.split()] for equation in EQUATIONS]
     for i in range(len(rows)):
         rows[i] = [x / rows[i][i] for x in rows[i]]
@@ -124,25 +132,27 @@ def fit(totals: Sums) -> Fit:
 
 
 def sums(rows: list[Sums]) -> Sums:
-    """The sums of the query over joined rows: `zp` adds up the products of z and p, and n is 1 in each row."""
+    """The sums of the query over joined rows: `zp` adds up the products of z and
+    p, and n is 1 in each row.
+    """
     names = set(" ".join(EQUATIONS).split())
     return {name: sum(math.prod(row[column] for column in name) for row in rows) for name in names}
 
 
 class Shop:
-    """The four tables as they are, and the changes since they were last written."""
+    """The current rows of the four tables, and the changes since they were last written."""
 
     def __init__(self) -> None:
         self.rows: dict[str, list[tuple[int, ...]]] = {table: [] for table in TABLES}
         self.changes: dict[str, list[tuple[int, ...]]] = {table: [] for table in TABLES}
 
     def insert(self, table: str, *row: int) -> None:
-        """A row comes."""
+        """Inserts a row."""
         self.rows[table].append(row)
         self.changes[table].append((*row, 1))
 
     def delete(self, table: str, *row: int) -> None:
-        """A row goes."""
+        """Deletes a row."""
         self.rows[table].remove(row)
         self.changes[table].append((*row, -1))
 
@@ -152,7 +162,7 @@ class Shop:
             (folder / table).mkdir(exist_ok=True)
             file = folder / table / f"{number:03}.csv"
             file.write_text("".join(",".join(map(str, change)) + "\n" for change in changes))
-            os.utime(file, (number, number))  # Spark takes files in the order of their times
+            os.utime(file, (number, number))  # Spark reads files in the order of their times
             changes.clear()
 
     def join(self) -> list[Sums]:
@@ -168,7 +178,7 @@ class Shop:
 
 
 def write_story(folder: Path, batches: int, rng: random.Random) -> Iterator[list[Sums]]:
-    """Writes what happens, a file per table and batch; gives the joined rows after each batch."""
+    """Writes the story, a file per table and batch; returns the joined rows after each batch."""
     shop = Shop()
     sizes = [rng.randint(1, 12) for _ in range(batches + 4)]
     corrections: list[tuple[str, tuple[int, ...], tuple[int, ...]]] = []
@@ -177,7 +187,8 @@ def write_story(folder: Path, batches: int, rng: random.Random) -> Iterator[list
             shop.delete(table, *wrong)
             shop.insert(table, *right)
         corrections.clear()
-        # A store opens. An item comes, another one goes: its sales are no longer joined.
+        # A store opens. An item is inserted, another one is deleted: its
+        # sales are no longer joined.
         for store in [number + 3] if number else range(4):
             shop.insert("stores", store, sizes[store])
         for item in [number + 19] if number else range(20):
@@ -213,14 +224,14 @@ def start_session() -> SparkSession:
     builder = SparkSession.Builder().master("local[2]").appName("regression")
     builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.host", "127.0.0.1")
-    # A program this short is over before Java's optimizing compiler pays.
+    # A program this short ends before Java's optimizing compiler pays off.
     options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:TieredStopAtLevel=1"
     builder = builder.config("spark.driver.extraJavaOptions", options)
     return joinless.configure(builder).getOrCreate()
 
 
 def text(coefficients: Iterable[Fraction | int]) -> str:
-    """In columns."""
+    """The values in columns."""
     return " ".join(f"{float(c):9.3f}" for c in coefficients)
 
 

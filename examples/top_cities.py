@@ -1,10 +1,13 @@
-"""Two tables that a shop looks at: revenue by city and month, and the ten best of these. Both follow the orders.
+"""Two tables of a shop: revenue by city and month, and the ten best of these. Both are
+maintained as orders change.
 
-Orders, their lines and customers are Delta tables with change data feed. `joinless.materialize` keeps each view in a
-Delta table while orders are placed, corrected and cancelled, and customers move. After each round both are compared
-with the same queries as batch SQL: the exit code is 0 only where they agree each time.
+Orders, their lines and customers are Delta tables with change data feed. `joinless.materialize`
+keeps each view in a Delta table while orders are placed, corrected and cancelled, and customers
+move. After each round both are compared with the same queries as batch SQL: the exit code is 0 only
+if they agree each time.
 
-Run it with .venv/bin/python examples/top_cities.py; Delta's jar is fetched the first time. It takes less than a minute.
+Run it with .venv/bin/python examples/top_cities.py; Delta's jar is fetched the first time. It
+takes less than a minute.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ VIEWS = {
 
 CITIES = "element_at(array('Berlin', 'Lima', 'Oslo', 'Quito', 'Rome'), int(id % 5) + 1)"
 
-#: What happens, in words and in SQL.
+#: The commits, in words and in SQL.
 ROUNDS = {
     "the shop opens": [
         f"INSERT INTO customers SELECT int(id), {CITIES} FROM range(40)",
@@ -77,7 +80,9 @@ def main() -> int:
 
 
 def bring_up_to_date(spark: SparkSession, folder: str) -> None:
-    """Runs both views over the commits since the last round. Without the trigger they would run for ever."""
+    """Runs both views over the commits since the last round. Without the
+    trigger they would run for ever.
+    """
     streams = streams_of(spark, TABLES)
     views = [
         joinless.materialize(streams.sql(query), into=view, checkpoint=f"{folder}/{view}-cp", trigger="availableNow")
@@ -88,7 +93,7 @@ def bring_up_to_date(spark: SparkSession, folder: str) -> None:
 
 
 def agrees(spark: SparkSession, view: str, query: str) -> bool:
-    """Whether the table is what batch SQL gives."""
+    """Whether the table equals the result of batch SQL."""
     table, batch = told(spark.table(view)), told(spark.sql(query))
     if table != batch:
         say(f"FAILED: {view} holds {table}; batch SQL gives {batch}")

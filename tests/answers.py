@@ -1,4 +1,4 @@
-"""Writes DuckDB's answers into a case of SQL, in the place of those that are there.
+"""Writes DuckDB's answers into a case of SQL, in place of the existing ones.
 
     .venv/bin/python tests/answers.py tests/regressions/sql/outer-row-comes-back.case
 

@@ -1,4 +1,6 @@
-"""One Spark session for the whole suite, from the jar that was built; options and fixtures of the suites."""
+"""One Spark session for the whole suite, from the jar that was built; options
+and fixtures of the suites.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,13 @@ time.tzset()
 ROOT = Path(__file__).parent.parent
 TEST_JAR = ROOT / "spark-plugin" / "plugin" / "target" / "scala-2.13" / "joinless-spark-tests.jar"  # the plugin's tests
 BENCH_CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "classes"  # the benchmark's sink
-#: Plans live shorter than their compilation would take. With one compiler alone the code cache would be small, full of
-#: what they leave behind, and swept all the time.
+#: Plans live shorter than their compilation would take. With one compiler alone the code cache
+#: would be small, full of the code of dead plans, and swept all the time.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xmn512m -XX:MetaspaceSize=256m"
-#: For short programs: small pages, since each hash table and each sort takes one; no process for each file that Hadoop
-#: writes; no code that lives shorter than its compilation.
+#: The shared session lives for minutes, where the second compiler gains more than it takes.
+LONG_LIVED = JAVA_OPTIONS.replace("-XX:TieredStopAtLevel=1 ", "")
+#: For short programs: small pages, since each hash table and each sort takes one; no process for
+#: each file that Hadoop writes; no compilation of short-lived code.
 QUICK = {
     "spark.buffer.pageSize": "1m",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -33,7 +37,7 @@ QUICK = {
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.joinless.spark.LocalFiles$Context",
     "spark.driver.extraClassPath": str(TEST_JAR),
 }
-#: These files go first, so that no process is left with one of them while the others have nothing to do.
+#: These files run first, so that no process still runs one of them when the others are idle.
 LONGEST = {
     "test_apply_changes.py",
     "test_delta.py",
@@ -56,7 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The gate runs what is not marked as long, `make test-long` what is."""
+    """The gate runs tests that are not marked as long, `make test-long` the others."""
     long = bool(config.getoption("--long"))
     chosen: list[pytest.Item] = []
     others: list[pytest.Item] = []
@@ -71,7 +75,7 @@ TIMES = FileTimes()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
-    """Notes what each file takes. A session counts for the file that starts it."""
+    """Records the time of each file. The start of a session counts for the file that starts it."""
     if not (PROC / "self").exists():
         return (yield)
     before, started = processor_seconds(), time.monotonic()
@@ -82,7 +86,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, b
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """The times of this process, `.build/times/python-*.tsv`; with several processes each writes its own."""
+    """Writes the times of this process, `.build/times/python-*.tsv`; with several
+    processes each writes its own.
+    """
     if TIMES.files:
         TIMES.write(ROOT / ".build" / "times" / f"python-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}.tsv")
 
@@ -94,7 +100,7 @@ def quiet_builder() -> SparkSession.Builder:
         .master("local[2]")
         .appName("joinless tests")
         .config("spark.ui.enabled", "false")
-        .config("spark.sql.ui.explainMode", "simple")  # made for each batch, whoever looks
+        .config("spark.sql.ui.explainMode", "simple")  # computed for each batch, even if nobody reads it
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "3g")
         .config("spark.driver.extraJavaOptions", JAVA_OPTIONS)
@@ -119,7 +125,7 @@ def quiet_builder() -> SparkSession.Builder:
 
 
 def with_delta(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Adds Delta Lake behind what the builder has."""
+    """Adds Delta Lake after the builder's own settings."""
     catalog = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     extensions = [*filter(None, [builder._options.get("spark.sql.extensions")]), DELTA_EXTENSION]
     builder = builder.config("spark.sql.extensions", ",".join(extensions))
@@ -137,7 +143,7 @@ def set_permissions_without_processes(session: SparkSession) -> None:
 
 
 def look_at_no_jobs(session: SparkSession) -> None:
-    """From here on, Spark does not compute what it would keep of each job for its UI."""
+    """From here on, Spark does not compute the data that it would keep of each job for its UI."""
     jvm = session._jvm
     assert jvm is not None
     jvm.org.apache.spark.sql.joinless.Unobserved.apply(session._jsparkSession)
@@ -145,8 +151,11 @@ def look_at_no_jobs(session: SparkSession) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """The shared session, with Joinless and Delta in it, in this order; tests/test_delta.py runs the other one."""
-    session = joinless.configure(with_delta(quiet_builder())).getOrCreate()
+    """The shared session, with Joinless and Delta in it, in this order;
+    tests/test_delta.py runs the other one.
+    """
+    builder = with_delta(quiet_builder()).config("spark.driver.extraJavaOptions", LONG_LIVED)
+    session = joinless.configure(builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     set_permissions_without_processes(session)
     look_at_no_jobs(session)
@@ -156,6 +165,8 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def shared() -> Path | None:
-    """Folder of the shared benchmark streams, if any: JOINLESS_SHARED, or `shared` beside the repository."""
+    """The folder of the shared benchmark streams, if any: JOINLESS_SHARED, or
+    `shared` next to the repository.
+    """
     folder = Path(os.environ.get("JOINLESS_SHARED", ROOT.parent / "shared"))
     return folder if (folder / "bench" / "streams.py").exists() else None

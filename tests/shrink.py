@@ -2,7 +2,8 @@
 
     .venv/bin/python tests/shrink.py .build/failing-cases/seed-17.case
 
-writes the smallest case found to tests/regressions/sql/, with DuckDB's answers. The query stays as it is.
+writes the smallest case found to tests/regressions/sql/, with DuckDB's answers.
+The query stays as it is.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from support.sql_plays import Play, answer_rows, play_case, plays
 
 
 def smaller(case: SqlCase) -> Iterator[SqlCase]:
-    """Cases with fewer changes, the boldest first; nothing goes in them that did not come."""
+    """Cases with fewer changes, the boldest first; only inserted rows are deleted in them."""
     for less in _smaller(case):
         rows = [present(less, number + 1) for number in range(len(less.batches))]
         if less.batches and all(n >= 0 for batch in rows for table in batch.values() for n in table.values()):
@@ -47,13 +48,13 @@ def _smaller(case: SqlCase) -> Iterator[SqlCase]:
 
 
 def failing(spark: SparkSession, case: SqlCase) -> tuple[Play, str] | None:
-    """A way to play a case in which it fails, and with what error."""
+    """A way to play a case in which it fails, and the error."""
     found = ((play, failure(spark, case, play)) for play in plays(case))
     return next(((play, error) for play, error in found if error), None)
 
 
 def failure(spark: SparkSession, case: SqlCase, play: Play) -> str:
-    """The kind of error with which a case fails in one way; empty where it does not."""
+    """The kind of error with which a case fails in one way; empty if it does not fail."""
     answered = answer_rows(case)
     try:
         play_case(spark, answered, play, Path(tempfile.mkdtemp()) / "play")
@@ -63,7 +64,7 @@ def failure(spark: SparkSession, case: SqlCase, play: Play) -> str:
 
 
 def shrink(spark: SparkSession, case: SqlCase) -> SqlCase:
-    """The smallest case that greedy steps lead to and that fails with the same kind of error."""
+    """The smallest case that greedy steps reach and that fails with the same kind of error."""
     found = failing(spark, case)
     if found is None:
         sys.exit("the case does not fail in any play")

@@ -1,4 +1,6 @@
-"""The advice of every error works, followed to the letter: cases of bad input, each put right as its text says."""
+"""The advice of every error works, followed to the letter: each case of bad input is
+corrected as its text says.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def aged(df: DataFrame) -> DataFrame:
     return joinless.expire(df, "at", "1 hour")
 
 
-#: What the corpus does not have, since other tests do.
+#: Cases that the corpus lacks, since other tests cover them.
 MORE = [
     Bad(
         "changelog: both",
@@ -106,7 +108,7 @@ def begun(w: World) -> Path:
 
 BAD |= {bad.name: bad for bad in MORE}
 
-#: A case of bad input by its name, and what its error tells to do.
+#: A case of bad input by its name, and the advice of its error.
 ADVICE: dict[str, Callable[[World], object]] = {
     # changelogs
     "changelog: no such column": lambda w: joinless.changelog(w.feed, change_type="_change_type"),
@@ -231,7 +233,7 @@ ELSEWHERE = {
     "JOINLESS_UNKNOWN_CONF": "test_confs_that_do_not_exist_are_refused_when_a_query_starts",
 }
 
-#: These say what is wrong, or what there is, and no more.
+#: These errors state what is wrong, or what exists, and no more.
 WITHOUT_ADVICE = {
     "JOINLESS_CHANGE_COLUMN.NO_COLUMNS",
     "JOINLESS_CHECKPOINT_NOT_FOUND.NO_JOIN",
@@ -286,7 +288,7 @@ def test_a_target_is_made_as_its_errors_tell(spark: SparkSession, tmp_path: Path
 
     refused("NO_APP_ID", plain + change)
     refused("NO_CHANGES", plain, app_id="w")
-    refused("UNSUPPORTED_TYPE", plain + change, app_id="w")  # before a table is made that would not do
+    refused("UNSUPPORTED_TYPE", plain + change, app_id="w")  # before a table is created that would not be usable
     converted = (plain + change).replace("map('a', 1)", "to_json(map('a', 1))")
     statement = re.search(r"CREATE TABLE .* USING delta", refused("TARGET_NOT_FOUND", converted, app_id="w"))
     assert statement

@@ -1,4 +1,6 @@
-"""`apply_changes` alone: changes made by hand go into Delta tables, a bag in Python says what must be there."""
+"""`apply_changes` alone: hand-made changes are applied to Delta tables, and a bag in
+Python has the expected rows.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ SCHEMA = "k int, `an odd {name}` string, x double"
 
 
 class Target:
-    """An empty Delta table, and the rows that have to be in it."""
+    """An empty Delta table, and the rows that it must contain."""
 
     def __init__(self, session: SparkSession, folder: Path, schema: str = SCHEMA) -> None:
         self.session, self.schema = session, schema
@@ -55,7 +57,7 @@ class Target:
         self.session.createDataFrame(rows, self.schema).write.format("delta").mode("append").save(self.path)
 
     def check(self) -> None:
-        """Fails where the table holds something else."""
+        """Fails if the table has other rows."""
         expected = oracles.bag(row for row, n in self.rows.items() for _ in range(n))
         assert min(self.rows.values(), default=0) >= 0
         assert not oracles.difference(oracles.bag(self.session.table(self.name).collect()), expected)
@@ -71,7 +73,7 @@ def target(spark: SparkSession, tmp_path: Path) -> Target:
 
 
 def random_rows(rng: random.Random, n: int) -> list[Row]:
-    """Few values, so that rows meet again; NULL and NaN among them."""
+    """Few values, so that equal rows recur; NULL and NaN among them."""
     xs = [None, 0.5, float("inf"), 3.0]
     return [(rng.choice([None, 1, 2, 3]), rng.choice([None, "", "a", "b`c"]), rng.choice(xs)) for _ in range(n)]
 
@@ -179,7 +181,7 @@ def test_batches_without_a_net_change_touch_nothing(target: Target) -> None:
     for batch_id, changes in enumerate(([], [(row, 1), (row, -1)])):
         joinless.apply_changes(target.name, app_id="writer")(target.changes(changes), batch_id)
         joinless.apply_changes(target.name, "k", app_id="writer")(target.changes(changes), batch_id)
-    assert target.version() == 1  # batch 0 has noted who fills the table
+    assert target.version() == 1  # batch 0 has recorded who fills the table
 
 
 def test_a_table_that_two_queries_found_empty_belongs_to_the_later_one(target: Target) -> None:
@@ -190,7 +192,7 @@ def test_a_table_that_two_queries_found_empty_belongs_to_the_later_one(target: T
     one, two, three = (1, "a", 0.5), (2, "b", None), (3, "c", 1.5)
     apply("it's one", 0)
     apply("two", 0)
-    apply("two", 0)  # comes again
+    apply("two", 0)  # runs again
     with pytest.raises(joinless.ApplyChangesError) as refused:
         apply("it's one", 1, (one, 1))
     assert refused.value.getCondition() == "JOINLESS_APPLY_CHANGES.TARGET_TAKEN"
@@ -215,13 +217,13 @@ def test_a_batch_counts_once_per_app_id_and_leaves_no_setting_behind(target: Tar
     df = target.changes([((1, "a", 0.5), 2)])
     for app_id in ("one", "two", "one"):
         joinless.apply_changes(target.name, app_id=app_id)(df, 3)
-    joinless.apply_changes(target.name, app_id="one")(df, 2)  # older than the last: long done
+    joinless.apply_changes(target.name, app_id="one")(df, 2)  # older than the last one: applied long ago
     target.rows[1, "a", 0.5] = 4
     target.check()
     assert target.session.conf.get("spark.databricks.delta.write.txnVersion", None) is None
 
 
-#: What the target holds in the tests of what is refused.
+#: The rows of the target in the tests of refusals.
 THERE: list[Row] = [(1, "a", 0.5), (2, "b", None), (None, "c", 0.5)]
 
 #: Name: changes, key, condition, values in the message.
@@ -258,7 +260,7 @@ def test_what_would_make_the_target_wrong_is_refused_and_writes_nothing(
     assert target.version() == version
 
 
-#: Name: a batch, and what its refusal says.
+#: Name: a batch, and the message of its refusal.
 UNFIT = {
     "missing column": (
         "SELECT 1 AS k, 0.5D AS x, 'insert' AS _change_type",
@@ -324,8 +326,9 @@ def test_columns_that_pad_their_values_are_refused(spark: SparkSession, tmp_path
                 joinless.apply_changes(name, app_id="writer")(df, batch_id)
 
 
-#: Types of partition columns: values that Delta keeps, and those that it gives back as others. Clocks in Rome show the
-#: hour from two to three twice on 25 October 2020; midnight of year 1 there is year 0 in UTC.
+#: Types of partition columns: values that Delta preserves, and those that it reads as others.
+#: Clocks in Rome have the hour from two to three twice on 25 October 2020; midnight of year 1 there
+#: is year 0 in UTC.
 PARTITIONS = {
     "STRING": (["' '", "'a/b=c%:'", "'null'", "'ü'", "NULL"], ["''", "'__HIVE_DEFAULT_PARTITION__'", "X'FF'"]),
     "TIMESTAMP": (
@@ -381,18 +384,18 @@ class Stream:
         (self.files / f"{number}.csv").write_text(text)
 
     def start(self) -> StreamingQuery:
-        """Starts a query over what has arrived, one file per batch."""
+        """Starts a query over the files that have arrived, one file per batch."""
         schema = f"{self.target.schema}, _change_type string"
         df = self.target.session.readStream.schema(schema).option("maxFilesPerTrigger", 1).csv(str(self.files))
         writer = df.writeStream.foreachBatch(joinless.apply_changes(self.target.name, self.key))
         return writer.option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True).start()
 
     def run(self) -> None:
-        """Applies what has arrived."""
+        """Applies the files that have arrived."""
         self.start().awaitTermination()
 
     def forget_commit(self, batch_id: int) -> None:
-        """As if the process had died before the batch was committed: the next run repeats it."""
+        """Simulates a crash before the commit of the batch: the next run repeats it."""
         for name in (str(batch_id), f".{batch_id}.crc"):
             (self.checkpoint / "commits" / name).unlink(missing_ok=True)
 

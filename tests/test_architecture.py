@@ -1,4 +1,4 @@
-"""The import rules of docs/internals/architecture.md, read off the sources."""
+"""The import rules of docs/internals/architecture.md, read from the sources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENGINE_LAYERS = {
     "reduce": {"algebra", "query", "tuples", "view", "enumerate", "update"},
 }
 
-#: What changes something that is stored: methods of the engine's `tuples`.
+#: The methods that change stored data: those of the engine's `tuples`.
 CHANGES = ("push", "pop", "remove", "add", "append", "reserve", "free", "findOrAdd", "retain", "release", "clear")
 
 
@@ -62,7 +62,9 @@ def test_the_engine_knows_only_the_library_and_its_lower_layers(source: Path) ->
     ids=lambda p: p.stem,
 )
 def test_only_updates_change_a_view_tree(source: Path) -> None:
-    """Neither the views themselves nor what enumerates them. (Weights are added, too, but that stores nothing.)"""
+    """Neither the views themselves nor the code that enumerates them. (Weights are added, too, but
+    that stores nothing.)
+    """
     code = re.sub(r"/\*.*?\*/|//[^\n]*|\bWeight\.add\b", "", source.read_text(), flags=re.DOTALL)
     assert not re.findall(rf"\.(?:{'|'.join(CHANGES)})\(", code)
     assert not re.findall(r"\.(?:state|multiplicity|plural|upKeys)\b[^\n=]*[^\n=!<>]=(?!=)", code)
@@ -90,7 +92,9 @@ def test_the_drawing_of_the_packages_is_that_of_the_sources(pytestconfig: pytest
 
 @pytest.mark.parametrize("source", scala_sources(PLUGIN), ids=lambda p: p.stem)
 def test_streaming_internals_of_spark_stay_in_one_corner(source: Path) -> None:
-    """What Spark changes between its versions is met in one package, which knows nothing of the others."""
+    """One package has everything that Spark changes between its versions, and it
+    knows nothing of the others.
+    """
     if layers.package(source) == "spark":
         assert not uses(source, "io.joinless"), source.name
     else:

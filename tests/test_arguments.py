@@ -1,4 +1,6 @@
-"""Arguments that make no sense are named at the call: another kind, a slip of the pen, a query that does not run."""
+"""Invalid arguments are reported at the call: another type, a typing error,
+a query that does not run.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ BLANK: list[Any] = ["", "  "]
 
 
 class Frame:
-    """Stands for a DataFrame: what is asked of it before its arguments are checked fails the test."""
+    """Stands for a DataFrame: any use of it before its arguments are checked fails the test."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} was asked for")
@@ -31,7 +33,7 @@ FRAME: Any = Frame()
 
 
 class Batch:
-    """Stands for what foreachBatch gives."""
+    """Stands for the batch that foreachBatch passes."""
 
     isStreaming = False
     sparkSession = None
@@ -39,7 +41,8 @@ class Batch:
 
 BATCH: Any = Batch()
 
-#: Public function and argument: how it is called with a value, values of another kind, values that make no sense.
+#: Public function and argument: how it is called with a value, values of
+#: another type, invalid values.
 ARGUMENTS: dict[str, tuple[Callable[[Any], Any], list[Any], list[Any]]] = {
     "configure builder": (lambda v: joinless.configure(v), [None, 5, SparkSession], []),
     "explain df": (lambda v: joinless.explain(v), [None, 5, "SELECT 1"], []),
@@ -120,7 +123,7 @@ def test_arguments_of_another_kind_are_named(name: str) -> None:
 
 
 class Ended:
-    """Stands for a query that has ended with an error, as classic Spark or Spark Connect show it."""
+    """A query that has ended with an error, as classic Spark or Spark Connect show it."""
 
     lastProgress = None
 
@@ -128,7 +131,7 @@ class Ended:
         self.error = error
 
     def exception(self) -> BaseException:
-        """What stopped it."""
+        """The error that stopped it."""
         return self.error
 
 
@@ -140,7 +143,7 @@ def caused(error: BaseException, cause: BaseException | None, how: str) -> BaseE
 NOT_EMPTY = joinless.ApplyChangesError("TARGET_NOT_EMPTY", {"target": "t"})
 TOLD = "joinless.errors.ApplyChangesError: [JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY] The target t is full."
 
-#: Errors in which one of ours stands, by where it does.
+#: Errors that contain one of ours, by where it is.
 WRAPPED: dict[str, BaseException] = {
     "itself": NOT_EMPTY,
     "cause of Spark's": caused(PySparkException("[STREAM_FAILED] failed"), NOT_EMPTY, "_cause"),
@@ -335,7 +338,7 @@ def test_an_error_inside_foreach_batch_has_its_parameters(session: SparkSession,
 
 
 class WithoutDelta:
-    """Stands for a session that has nothing of Delta, and for a stream in it."""
+    """Stands for a session without Delta, and for a stream in it."""
 
     read = conf = schema = sparkSession = property(lambda self: self)
     fields = ()
@@ -346,13 +349,13 @@ class WithoutDelta:
         return "false"
 
     def table(self, name: str) -> Any:
-        """No table is there, and no file."""
+        """There is no table, and no file."""
         raise AnalysisException(f"[TABLE_OR_VIEW_NOT_FOUND] {name}")
 
     text = table
 
     def sql(self, statement: str) -> Any:
-        """What CREATE TABLE ... USING delta gives."""
+        """The error of CREATE TABLE ... USING delta."""
         raise RuntimeError(
             "An error occurred while calling o70.sql.\n: org.apache.spark.SparkClassNotFoundException: "
             "[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta. Make sure the provider name is correct"

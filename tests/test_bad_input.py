@@ -1,7 +1,8 @@
-"""The corpus of bad input: plans, settings, changed queries, corrupt and foreign state, wrong versions, wrong calls.
+"""The corpus of bad input: plans, settings, changed queries, corrupt and foreign state, wrong
+versions, wrong calls.
 
-Each case names the condition, the SQLSTATE and a part of the message that the user gets. Nothing is lost by any:
-the checkpoints that they meet are compared before and after, and go on where they should.
+Each case names the condition, the SQLSTATE and a part of the user's message. None of them loses
+anything: the checkpoints involved are compared before and after, and continue where they should.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Worl
 
 @pytest.fixture(autouse=True)
 def _settings(world: World) -> object:
-    """Settings as they were, after each case."""
+    """Restores the settings after each case."""
     yield
     world.forget_settings()
 

@@ -1,4 +1,6 @@
-"""One folder of files that feeds several relations: read and stored once where it can be, exact always."""
+"""One folder of files that feeds several relations: read and stored once
+where possible, always exact.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def edges(tmp_path: Path) -> list[tuple[int, int]]:
 
 
 def write(folder: Path, edges: list[tuple[int, int]], number: int) -> None:
-    """Puts a file there at once, as a real producer should."""
+    """Writes a file atomically, as a real producer should."""
     folder.mkdir(exist_ok=True)
     staged = folder.parent / f"staged-{number}"
     staged.write_text("".join(f"{a},{b}\n" for a, b in edges))

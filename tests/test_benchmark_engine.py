@@ -19,12 +19,12 @@ GRAPH = Graph.power_law(600)
 BATCHES = 5
 WORKLOADS = ["L3-10", "L4-1", "STAR4-10"]
 
-#: What one job reports.
+#: The report of one job.
 Events = list[dict[str, Any]]
 
 
 def events(system: System, job: Job, folder: Path, warm_up: int = 0) -> Events:
-    """What the job's process reports. A warm-up takes seconds of what is not reported."""
+    """The report of the job's process. A warm-up takes seconds and is not reported."""
     job = dataclasses.replace(job, warm_up=warm_up)
     job.write(folder / "job.json")
     report = folder / "report.jsonl"
@@ -52,7 +52,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, bool], Job
 def reports(
     jobs: dict[tuple[str, bool], Job], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[tuple[str, str, bool], Events]:
-    """What every system reports of each job that it does not refuse, all of them in one process."""
+    """The reports of every system on each job that it accepts, all of them in one process."""
     folder = tmp_path_factory.mktemp("reports")
     files = {
         (system.name, workload, window): folder / f"{system.name}-{workload}-{window}.jsonl"
@@ -98,7 +98,9 @@ def test_oracle_the_engine_alone_finds_the_answer(
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s.name)
 def test_oracle_results_that_come_and_go_in_one_batch_are_not_counted(system: System, tmp_path: Path) -> None:
-    """Here whole keys are replaced in several relations at once: the engine brings some results only to take them."""
+    """Whole keys are replaced in several relations at once: the engine
+    finds some transient results.
+    """
     job = make_job(Graph.power_law(300), "L3-50", tmp_path, window=True, batches=10, runs=1, memory="1g")
     run = events(system, job, tmp_path, warm_up=1)[-1]
     expected = answer(job)
@@ -107,7 +109,7 @@ def test_oracle_results_that_come_and_go_in_one_batch_are_not_counted(system: Sy
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s.name)
 def test_oracle_streams_that_end_empty(system: System, tmp_path: Path) -> None:
-    """Every edge goes again, alone in its batch, and with it the last results."""
+    """Every edge is deleted again, alone in its batch, and with it the last results."""
     edges = [(1, 2), (2, 3), (3, 9)]
     for i, (src, dst) in enumerate(edges):
         (tmp_path / f"{i:03d}.csv").write_text(f"insert,{src},{dst}\n")
@@ -132,7 +134,9 @@ def test_batching_single_edges_give_the_same_result(tmp_path: Path) -> None:
 
 
 def test_the_placement_stays_near_the_best_shares(tmp_path: Path) -> None:
-    """The simulation of scale-out, tiny: what docs/benchmarks.md asks of every number of cells."""
+    """The simulation of scale-out, tiny: the targets of docs/benchmarks.md
+    for every number of cells.
+    """
     classpath = (ROOT / "spark-plugin/bench/target/classpath-spark.txt").read_text()
     java = subprocess.run([ROOT / "scripts/java"], capture_output=True, text=True, check=True).stdout.strip()
     result = tmp_path / "placement.json"

@@ -1,4 +1,5 @@
-"""The benchmark's known answers, and the opponents that are engines of their own: every one finds them.
+"""The benchmark's known answers, and the opponents that are engines of their
+own: every one finds them.
 
 Opponents that are not installed (`benchmarks/install`) are skipped, by name and with the reason.
 """
@@ -119,7 +120,7 @@ def _relations_after_each_batch(job: Job) -> Iterator[list[list[Edge]]]:
 
 
 def _nested_loops(job: Job, relations: list[list[Edge]], row: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The vertices of every result row that begins with `row`, by the words at the top of jobs.py."""
+    """The vertices of every result row that begins with `row`, as defined at the top of jobs.py."""
     i = max(len(row) - 1, 0)
     if i == job.relations:
         yield row

@@ -1,4 +1,6 @@
-"""Oracle: the benchmark's Flink systems find the known answers of tiny streams. Skipped where Flink is not there."""
+"""Oracle: the benchmark's Flink systems find the known answers of tiny streams. Skipped
+where Flink is not there.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Job]:
 
 
 def test_oracle_every_flink_system_finds_the_answers(tiny: dict[Path, Job], tmp_path: Path) -> None:
-    """All jobs of all systems in one process, which the program allows: starting one takes longer than the jobs."""
+    """All jobs of all systems in one process, which the program allows: a start
+    takes longer than the jobs.
+    """
     wanted: list[tuple[Job, Path]] = []
     command: list[str] = []
     for system in SYSTEMS:

@@ -1,4 +1,5 @@
-"""Grouped queries of the benchmark: the known answer is that of plain SQL, and every system finds it after every batch.
+"""Grouped queries of the benchmark: the known answer is that of plain SQL, and every system finds
+it after every batch.
 
 Opponents that are not installed (`benchmarks/install`) are skipped, by name and with the reason.
 """
@@ -63,7 +64,7 @@ def groups_after_each_batch(events: list[dict[str, Any]]) -> tuple[tuple[int, in
 def engine_reports(
     jobs: dict[tuple[str, str], tuple[Job, Answer]], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """What the engine tells of each job, all of them in one process, without warm-ups."""
+    """The reports of the engine on each job, all of them in one process, without warm-ups."""
     folder = tmp_path_factory.mktemp("engine")
     reports = {name: folder / f"{'-'.join(name)}.jsonl" for name in jobs}
     commands = [
@@ -81,7 +82,7 @@ def told(report: Path) -> list[dict[str, Any]]:
 def run(system: System, job: Job, folder: Path) -> list[dict[str, Any]]:
     job.write(folder / "job.json")
     report = folder / "report.jsonl"
-    if system in duck.SYSTEMS:  # its process is that of the test of the command
+    if system in duck.SYSTEMS:  # the test of the command runs its process
         duck.run(job, system.name, Report(report))
         return told(report)
     ended = subprocess.run(
@@ -96,7 +97,9 @@ def run(system: System, job: Job, folder: Path) -> list[dict[str, Any]]:
 def test_oracle_the_plan_by_hand_says_what_the_query_says(
     workload: str, mode: str, jobs: dict[tuple[str, str], tuple[Job, Answer]]
 ) -> None:
-    """The answer comes from the plan; here the query itself runs over the tables that Python keeps."""
+    """The answer is computed along the plan; here the query itself runs over the
+    tables that Python keeps.
+    """
     job, known = jobs[workload, mode]
     assert job.query is not None
     connection = duckdb.connect()
@@ -148,7 +151,7 @@ def test_oracle_every_engine_finds_every_batch(
     reason = system.missing() or system.refuses(job)
     if reason:
         pytest.skip(f"{system.name}: {reason}")
-    # a warm-up takes seconds of what is not reported; the test of the command has it
+    # A warm-up takes seconds and is not reported; the test of the command has it.
     quick = dataclasses.replace(job, warm_up=0)
     events = engine_reports[workload, mode] if system is OURS else run(system, quick, tmp_path)
     assert groups_after_each_batch(events) == known.batches
@@ -179,7 +182,7 @@ def test_the_command_tells_right_from_wrong(
 def test_oracle_flink_finds_every_batch(
     system: System, jobs: dict[tuple[str, str], tuple[Job, Answer]], tmp_path: Path
 ) -> None:
-    """All jobs in one process, which the program allows: starting one takes longer than the jobs."""
+    """All jobs in one process, which the program allows: a start takes longer than the jobs."""
     command: list[str] = []
     for (workload, mode), (job, _) in jobs.items():
         file = tmp_path / f"{workload}-{mode}.json"
@@ -194,7 +197,8 @@ def test_oracle_flink_finds_every_batch(
         assert groups_after_each_batch(events) == known.batches, (workload, mode)
 
 
-#: Spark's pipelines take seconds each: every workload once, and of plain streaming SQL and the floor a few.
+#: Spark's pipelines take seconds each: every workload once, and of plain streaming
+#: SQL and the floor a few.
 IN_SPARK = [
     *(("joinless", MODES[i % 2], w) for i, w in enumerate(WORKLOADS)),
     ("joinless-plain", "ins", "L3SUM"),

@@ -1,4 +1,4 @@
-"""What is made of the figures of a benchmark."""
+"""Tables and pictures made of the figures of a benchmark."""
 
 from __future__ import annotations
 

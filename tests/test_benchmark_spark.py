@@ -1,4 +1,6 @@
-"""The benchmark's command and Spark's pipelines: tiny runs find the known answers, wrong ones fail. No timing."""
+"""The benchmark's command and Spark's pipelines: tiny runs find the known answers,
+wrong ones fail. No timing.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,7 @@ def test_the_command_checks_stores_and_draws(tmp_path: Path, monkeypatch: pytest
 
 
 def liar(name: str, plus: int, check: int, seconds: float = 0.0) -> System:
-    """A system that takes `seconds` and then reports whatever it is told to."""
+    """A system that takes `seconds` and then reports given figures."""
     line = json.dumps({"event": "run", "run": 0, "seconds": 1.0, "plus": plus, "minus": 0, "check": check})
     code = f"import sys, time; time.sleep({seconds}); open(sys.argv[1], 'a').write({line!r} + chr(10))"
     return System(name, "", lambda job, file, events: [sys.executable, "-c", code, str(events)])

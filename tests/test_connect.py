@@ -1,4 +1,6 @@
-"""Spark Connect: with the settings on its server, a client asks for changes in SQL, and reads the format; pipelines."""
+"""Spark Connect: with the settings on its server, a client requests changes in SQL, and
+reads the format; pipelines.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,8 @@ def test_errors_keep_their_names(answers: dict[str, Any]) -> None:
     assert answers["not begun"][0] == "JOINLESS_DELTA_FORM"
 
 
-#: Two tables of one pipeline: a chain of three joins, and a triangle, which Joinless leaves to Spark.
+#: Two tables of one pipeline: a chain of three joins, and a triangle, which
+#: Joinless leaves to Spark.
 FLOWS = """
 from pyspark import pipelines as dp
 from pyspark.sql import DataFrame, SparkSession
@@ -141,7 +144,9 @@ def triangles() -> DataFrame:
 
 @pytest.mark.long
 def test_a_pipeline_takes_its_settings_from_spark_defaults(tmp_path: Path) -> None:
-    """`spark-pipelines` passes on ten settings at most, so they stand where every Java process of it reads them."""
+    """`spark-pipelines` passes on ten settings at most, so they are in the file that every Java
+    process of it reads.
+    """
     environment = client_environment()
     settings = {
         "spark.jars": str(_jars.bundled("4.2.0")),

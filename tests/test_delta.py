@@ -1,4 +1,4 @@
-"""Delta tables in, a Delta table out: what happens to the sources, and nothing else, happens to the target."""
+"""Delta tables in, a Delta table out: the target gets exactly the changes of the sources."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def test_after_random_commits_the_targets_are_the_batch_result(shop: Shop) -> No
     assert {statement.split()[1] for statement in told} >= {"UPDATE", "DELETE", "MERGE"}
 
 
-#: Runs in a process of its own, with the extensions in the other order, and kills it when the batch is in the target.
+#: Runs in a process of its own, with the extensions in the other order, and kills it when the batch
+#: is in the target.
 KILLED = """
 import sys
 from pathlib import Path

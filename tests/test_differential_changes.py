@@ -1,9 +1,10 @@
-"""Seeded random queries over random change streams: after every batch, the changes so far add up to the oracles'
-result.
+"""Seeded random queries over random change streams: after every batch, the sum of the changes
+equals the oracles' result.
 
-In every micro-batch the changes are net: no row comes and goes, and nothing goes that was not there. Every third seed
-is a streaming query, of which the complete result is read as well; of the others the micro-batches are played alone.
-A seed that fails is reproduced by its number alone; its case is written to .build/failing-cases/ besides.
+In every micro-batch the changes are net: no row is both inserted and deleted, and no absent row is
+deleted. Every third seed is a streaming query, whose complete result is read as well; for the
+others the micro-batches are played alone. A seed that fails is reproduced by its number alone; its
+case is also written to .build/failing-cases/.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from support.narrow import narrow_case
 from support.ordered import ordered
 from support.partners import asking_for_partners
 
-#: How many seeds always run.
+#: The number of seeds that always run.
 SEEDS = 12
 
 
@@ -64,7 +65,8 @@ def ahead(
                 else:
                     check_change_batches(spark, query, seed, folder / query.name, form, one_block)
             except AnalysisException as e:
-                # a computed key with `<=>` beside a join for partners, seed 1014: refused by name, as documented
+                # A computed key with `<=>` next to an outer or semi join, seed 1014: refused by
+                # name, as documented.
                 if "for reason THROWING_KEY" not in str(e):
                     raise
             except BaseException:

@@ -1,6 +1,8 @@
-"""Random plans in which join blocks of ours stand beside, above and below what Spark runs itself, with a restart each.
+"""Random plans with join blocks of ours next to, above and below operators of
+Spark, with a restart each.
 
-Oracles: batch SQL for every plan, and for every fourth one the same stream with the extension off, where that is right.
+Oracles: batch SQL for every plan, and for every fourth one the same stream with the extension off,
+where that is right.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def test_every_plan_equals_batch_sql_and_spark_alone(plan_seed: int, ahead: dict
 
 
 def test_the_plans_were_mixed(ahead: dict[int, Future[None]], pytestconfig: pytest.Config) -> None:
-    """Behind all seeds: what they met."""
+    """After all seeds: the operators that they covered."""
     for future in ahead.values():
         future.result()
     if pytestconfig.getoption("--mixed-plans") >= 100:

@@ -1,7 +1,9 @@
-"""Seeded random join queries over random append streams: after every batch, all output so far equals the oracles'.
+"""Seeded random join queries over random append streams: after every batch, all output so far
+equals the oracles'.
 
-Every sixth seed is a streaming query; of the others the micro-batches are played without one, in a third of the time.
-A seed that fails is written to .build/failing-cases/; tests/shrink.py makes it small, for tests/regressions/sql/.
+Every sixth seed is a streaming query; for the others the micro-batches are played without one, in a
+third of the time. A seed that fails is written to .build/failing-cases/; tests/shrink.py makes it
+small, for tests/regressions/sql/.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def test_no_seed_of_another_file_runs_ahead(ahead: dict[int, Future[None]], pyte
 
 
 def test_the_seeds_cover_what_they_must() -> None:
-    """Every subset of idle sources, every partition count, every family of types, in the seeds that always run."""
+    """Every subset of idle sources, every partition count, every family of types, in
+    the seeds that always run.
+    """
     generated = [random_case(seed) for seed in range(60)]
     for tables in (1, 2, 3, 4):
         idle = {case.idle(b) for case in generated if len(case.tables) == tables for b in range(case.batches)}

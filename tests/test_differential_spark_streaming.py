@@ -1,8 +1,8 @@
 """Spark's own streaming joins agree with both oracles on cases of the same generator, as ours do.
 
-So all three of them (Spark streaming, Spark batch, DuckDB) give one answer, and that answer is ours. Without NULLs:
-Spark 4.2's streaming joins rely on inferred IS NOT NULL filters, lose them in batches where a source is idle, and then
-let NULL keys match.
+So all three of them (Spark streaming, Spark batch, DuckDB) give one answer, and that answer is
+ours. The cases have no NULLs: Spark 4.2's streaming joins rely on inferred IS NOT NULL filters,
+lose them in batches with an idle source, and then let NULL keys match.
 """
 
 from __future__ import annotations

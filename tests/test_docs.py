@@ -1,4 +1,6 @@
-"""The docs say what the code does: the generated page is up to date, the README's program prints what it shows."""
+"""The docs match the code: the generated page is up to date, the README's program
+prints the output it shows.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def test_the_readmes_program_prints_what_the_readme_shows(
 
 @pytest.fixture
 def in_a_folder(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Tables of the shared session and files of this process in an empty folder; the session is left as it was."""
+    """Tables of the shared session and files of this process in an empty folder; afterwards the
+    session is restored.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(delta, "configure_spark_with_delta_pip", delta_jars.configure)
     spark.sql(f"CREATE DATABASE page LOCATION '{tmp_path}/tables'")
@@ -89,7 +93,9 @@ def test_the_programs_of_other_pages_are_python(page: str) -> None:
 
 
 def test_the_examples_of_docstrings_run(spark: SparkSession, tmp_path: Path) -> None:
-    """Those of one module after the other, in the order of the file, with what came before at hand."""
+    """The examples of one module after the other, in the order of the file, with
+    the names of earlier ones.
+    """
     (tmp_path / "follows").mkdir()
     (tmp_path / "follows" / "1.csv").write_text("insert,1,2\ninsert,2,3\ninsert,7,8\ndelete,7,8\n")
     spark.sql(f"CREATE TABLE reached (src INT, dst INT) USING delta LOCATION '{tmp_path}/reached'")
@@ -136,7 +142,7 @@ def test_files_that_pages_name_exist(page: Path) -> None:
 
 
 def test_python_knows_all_metrics_of_the_operator() -> None:
-    """A field of `Progress` without its metric would be 0 for ever."""
+    """A field of `Progress` without its metric would always be 0."""
     source = ROOT / "spark-plugin/plugin/src/main/scala/io/joinless/spark/exec/OperatorMetrics.scala"
     names = {name.strip("`") for name, _ in metrics(source)}
     assert len(names) > 15
@@ -147,7 +153,7 @@ def test_python_knows_all_metrics_of_the_operator() -> None:
 
 
 def test_comments_cite_statements_that_are_there() -> None:
-    """A7 is of the algorithms page, D5 of the architecture, I3 and P17 of the page on correctness."""
+    """A7 is in algorithms.md, D5 in architecture.md, I3 and P17 in correctness.md."""
     internals = ROOT / "docs" / "internals"
     known = set(re.findall(r"^\*\*(A\d+)\.", (internals / "algorithms.md").read_text(), re.MULTILINE))
     known |= set(re.findall(r"^\*\*(D\d+)\.", (internals / "architecture.md").read_text(), re.MULTILINE))

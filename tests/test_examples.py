@@ -9,7 +9,8 @@ import pytest
 from conftest import ROOT
 from support import process
 
-#: Delta's helper would fetch its jars into a cache that others may be reading. The settings only save time.
+#: Delta's helper would fetch its jars into a cache that others may be reading. The
+#: settings only save time.
 RUN = """
 import os, runpy, sys
 import delta

@@ -1,4 +1,6 @@
-"""A short run of the fault runner (`make faults` is the long one), and that it would notice a wrong row."""
+"""A short run of the fault runner (`make faults` is the long one), and a test that it
+would detect a wrong row.
+"""
 
 from __future__ import annotations
 

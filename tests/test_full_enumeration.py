@@ -1,6 +1,8 @@
-"""The complete result, read from a checkpoint with `format("joinless")`, is what batch SQL makes of what has arrived.
+"""The complete result, read from a checkpoint with `format("joinless")`, equals batch
+SQL over the input so far.
 
-Queries that stopped and queries that go on, of all stores and cells; older batches; what stands on top of the read.
+Queries that stopped and queries that run, of all stores and cells; older batches;
+operators above the read.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from test_recovery import STORES, lively
 SEEDS = range(3000, 3003)
 
 
-#: RocksDB uploads a snapshot with every batch; loading one needs more of Spark than loading changes.
+#: RocksDB uploads a snapshot with every batch; loading one needs more of
+#: Spark than loading changes.
 COLD_STORE = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -117,7 +120,7 @@ def test_every_batch_that_is_kept_can_be_read(spark: SparkSession, tmp_path: Pat
 
 
 def test_reading_sees_one_batch_while_the_query_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    """Each read is the result after some number of files; one that was opened before stays what it was."""
+    """Each read is the result after some number of files; an earlier read does not change."""
     edges = [tuple((str(i % 7), str(j)) for j in range(i, i + 6)) for i in range(24)]
     table = Table("e", (Column("src", "bigint"), Column("dst", "bigint")), tuple((rows,) for rows in edges))
     sql = "SELECT a.src, b.dst AS mid, c.dst AS last FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
@@ -186,7 +189,7 @@ def test_errors_reach_python_with_their_condition(spark: SparkSession, tmp_path:
     assert option.value.getCondition() == "JOINLESS_INVALID_OPTION"
 
 
-#: The query that ran, and what another query has in the place of a part of it.
+#: The query that ran, and the part that another query has in place of one of its parts.
 OTHERS = [
     ("SELECT k, (SELECT COUNT(*) FROM u WHERE u.k = t.k AND u.v > 8) AS n FROM t", "u.v > 8", "u.v > 3"),
     ("SELECT k FROM t WHERE v < (SELECT COUNT(*) FROM u WHERE v > 8) + 1", "v > 8", "v > 3"),

@@ -1,4 +1,6 @@
-"""Ten million groups in a process with a heap of 1 GB: RocksDB holds them, and every one of them is right."""
+"""Ten million groups in a process with a heap of 1 GB: RocksDB holds them, and
+every one of them is right.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Frames over changelogs and of changes, looked at instead of started: explained, or refused as Spark refuses them."""
+"""Frames over changelogs and of changes, inspected instead of started: explained, or
+refused as Spark refuses them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`materialize`: a Delta table is made, and stays equal to a query; its key is that of the query."""
+"""`materialize`: a Delta table is created, and stays equal to a query; its
+key is that of the query.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def shop(spark: SparkSession, tmp_path: Path) -> Shop:
 
 
 def materialized(shop: Shop, sql: str, into: str, **options: Any) -> None:
-    """Brings a view up to date."""
+    """Updates a view to the newest commits."""
     shop.streams()
     checkpoint = shop.folder / f"{into}-checkpoint"
     query = joinless.materialize(shop.session.sql(sql), shop.at(into), checkpoint, trigger="availableNow", **options)
@@ -244,11 +246,12 @@ def test_an_upsert_stream_kept_as_a_table(spark: SparkSession, tmp_path: Path) -
         assert sorted(map(tuple, session.table(table).collect()), key=lambda row: row[0]) == expected
 
 
-#: Customers as they are told, newest row first or last; orders and items are tables.
+#: Customers as an upsert stream, newest row first or last; orders and items are tables.
 BOUGHT_NOW = """SELECT o.id AS order_id, c.city, i.name, o.pieces
                 FROM orders o JOIN newest c ON o.customer = c.id JOIN items i ON o.item = i.id"""
 
-#: Keeps that join in a process of its own, which is killed when its second batch is in the table.
+#: Maintains that join in a process of its own, which is killed when its second
+#: batch is in the table.
 KILLED = """
 import sys
 from pathlib import Path
@@ -267,7 +270,7 @@ bought_now(Shop(spark, Path(sys.argv[1]))).awaitTermination()
 
 
 def bought_now(shop: Shop) -> StreamingQuery:
-    """The view over what is told of customers so far, one file per batch."""
+    """The view over the customers so far, one file per batch."""
     shop.streams()
     stream = shop.session.readStream.schema("id INT, city STRING, at BIGINT, gone BOOLEAN")
     told = stream.option("maxFilesPerTrigger", 1).json(str(shop.folder / "told"))
@@ -307,7 +310,9 @@ def test_an_upsert_stream_joined_with_tables_is_killed_and_goes_on(shop: Shop) -
 
 
 def test_a_table_follows_rows_that_expire(spark: SparkSession, tmp_path: Path) -> None:
-    """The table of the last hour's trips per town: a town whose trips have expired is no longer in it."""
+    """The table of the last hour's trips per town: a town whose trips have
+    expired is no longer in it.
+    """
     (tmp_path / "trips").mkdir()
     trips = spark.readStream.schema("town STRING, ts TIMESTAMP").json(str(tmp_path / "trips"))
     joinless.expire(trips.withWatermark("ts", "0 seconds"), "ts", "1 hour").createOrReplaceTempView("recent_trips")

@@ -1,6 +1,7 @@
-"""Graph queries with known answers: real Epinions and the shared synthetic graphs, in twenty batches.
+"""Graph queries with known answers: real Epinions and the shared synthetic
+graphs, in twenty batches.
 
-Edges only come, or come and go through a window of four batches.
+Edges are only inserted, or inserted and deleted through a window of four batches.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def test_all_changes_of_a_known_window(
 def test_counts_and_sums_of_a_known_graph_per_group(
     spark: SparkSession, shared: Path | None, tmp_path: Path, graph: str, window: bool
 ) -> None:
-    """All paths of three edges by their second vertex, after every batch, beside DuckDB."""
+    """All paths of three edges by their second vertex, after every batch, compared with DuckDB."""
     known, session = opened(spark, shared, graph)
     (known.write_window if window else known.write)(tmp_path / "edges")
     source = graphs.changes if window else graphs.stream

@@ -1,4 +1,6 @@
-"""Queries around a join block, written by hand: what stands below, above and beside it. Oracle: Spark batch SQL."""
+"""Hand-written queries around a join block: operators below, above and next to
+it. Oracle: Spark batch SQL.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ FILES = 4
 
 
 class Edges:
-    """A stream `e` and a static table `s` of the same edges' vertices; in the oracle's session `e` is batch."""
+    """A stream `e` and a static table `s` of the same edges' vertices; in the
+    oracle's session `e` is batch.
+    """
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.folder = folder
@@ -36,7 +40,9 @@ class Edges:
         self.oracle.read.schema(graphs.EDGE).csv(str(folder / "edges")).createOrReplaceTempView("e")
 
     def run(self, df: DataFrame, mode: str = "append") -> tuple[Bag, set[str]]:
-        """Output over all files and the operators that ran; in update mode the last row per first column."""
+        """Output over all files and the operators that ran; in update mode the
+        last row per first column.
+        """
         batches: list[list[tuple[object, ...]]] = []
 
         def keep(batch: DataFrame, _: int) -> None:

@@ -1,4 +1,4 @@
-"""The wheel: complete, and enough by itself in an empty environment that has nothing but PySpark."""
+"""The wheel: complete, and sufficient in an environment that has nothing but PySpark."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def wheel() -> Path:
 
 
 def test_one_file_says_which_spark_it_is_for() -> None:
-    """What else names the version agrees with it, so that a change that forgets a place fails."""
+    """All other places that name the version agree with it, so that a
+    change that forgets one fails.
+    """
     build = re.search(r'^val sparkVersion = "((\d+)\.(\d+)\.\d+)"', (ROOT / "build.sbt").read_text(), re.MULTILINE)
     assert build
     version, major, minor = build[1], build[2], int(build[3])

@@ -1,4 +1,6 @@
-"""What Python users see: explanations, reasons, progress, and errors with a name instead of a py4j stack."""
+"""The Python user's view: explanations, reasons, progress, and errors with a
+name instead of a py4j stack.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +126,7 @@ def test_progress_tells_what_the_operator_did(edges: SparkSession, tmp_path: Pat
     query = writer.option("checkpointLocation", str(tmp_path / "cp")).start()
     query.processAllAvailable()
     until = time.monotonic() + 60
-    while len(query.recentProgress) < 5:  # idle, Spark repeats the figures of the last batch
+    while len(query.recentProgress) < 5:  # an idle Spark repeats the figures of the last batch
         assert time.monotonic() < until
         time.sleep(0.05)
     report = joinless.progress(query)
@@ -167,7 +169,7 @@ def test_progress_tells_the_sizes_of_relations_and_of_a_better_tree_for_them(
         return report
 
     (better,) = told(str(tmp_path / "cp1")).advice
-    # the tree has e two levels below its root, where one would do
+    # The tree has e two levels below its root, where one would be enough.
     assert better.startswith("Another join tree of a, b, c, d, e would take 49 % fewer steps")
     hint = "a=9,b=8,c=7,d=6,e=1500"
     assert f"spark.joinless.relationSizes={hint} chooses it" in better

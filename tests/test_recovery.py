@@ -1,4 +1,6 @@
-"""Queries that stop and start again: every row exactly once, and no restart on state that means something else."""
+"""Queries that stop and start again: every row exactly once, and no restart on
+state of another meaning.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ def test_another_query_is_refused_before_state_is_touched(spark: SparkSession, t
     run.feed.arrive(3)
     assert_mismatch(lambda: run.start(path.replace("a.dst = b.src", "a.src = b.src")))
     assert state_files(run.checkpoint) == before
-    run_to_end(run.start())  # the first one goes on, and nothing is lost
+    run_to_end(run.start())  # the first one continues, and nothing is lost
     run.check(3)
 
 

@@ -1,4 +1,6 @@
-"""The cases of tests/regressions/sql: the gate plays each once, in one of many ways; the long run in all of them."""
+"""The cases of tests/regressions/sql: the gate plays each once, in one of many ways;
+the long run in all of them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ CASES = [sql_case.load(path) for path in sorted(FOLDER.glob("*.case"))]
 
 
 def parameter(case: SqlCase, play: Play, *marks: pytest.MarkDecorator) -> object:
-    """A case and a play; one that is known to fail must fail, or its mark goes."""
+    """A case and a play; one that is known to fail must fail, or its mark must be removed."""
     known = [why for where, why in case.fails.items() if play.name.startswith(where)]
     failing = [pytest.mark.xfail(reason=known[0], strict=True)] if known else []
     return pytest.param(case, play, marks=[*failing, *marks], id=f"{case.name}-{play.name}")

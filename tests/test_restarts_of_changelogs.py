@@ -1,4 +1,6 @@
-"""A restarted query over changelogs treats a delete as it treated the insert: filters may not change."""
+"""A restarted query over changelogs treats a delete as it treated the
+insert: filters may not change.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ def test_the_full_result_of_another_filter_is_refused(tables: Folders) -> None:
 
 
 def test_the_full_result_keeps_deleted_rows_away_from_every_filter(tables: Folders) -> None:
-    """The log says first that a row is there and later, in a merged block, that it is gone."""
+    """The log first has the row with a positive count and later, in a merged block, with 0."""
     tables.session.conf.set("spark.sql.shuffle.partitions", "1")
     query = tables.session.sql("SELECT p.k, p.v AS pv, r.v AS rv FROM p JOIN r ON p.k = r.k")
     deltas = joinless.enumerate_deltas(query, output="weight")
@@ -133,7 +135,7 @@ for i, sql in enumerate(sys.argv[3:]):
 
 
 def test_names_that_spark_makes_are_not_recorded(tables: Folders) -> None:
-    """Their numbers are others in each process."""
+    """Their numbers differ in each process."""
     for name in "pr":
         tables.put(name, [(1, 3, "insert"), (2, 4, "insert")], CHANGE)
     first = run_python(FIRST, str(tables.folder), CHANGE, *NAMED_BY_SPARK)
@@ -165,7 +167,7 @@ def test_the_full_result_is_that_of_the_session_in_every_thread(spark: SparkSess
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(full, ["2026-01-01 00:00:00"] * 4)) == [[(1,)]] * 4
-        # nine hours later there, which is that text in UTC
+        # Nine hours later there, which is that text in UTC.
         for other in ("2026-01-01 09:00:00", "2025-12-31 15:00:00"):
             with pytest.raises(Exception, match="JOINLESS_STATE_MISMATCH"):
                 pool.submit(full, other).result()

@@ -1,4 +1,6 @@
-"""Set-up fetches every jar before the first test, none that only tests need for others, and no half counts."""
+"""Set-up fetches every jar before the first test, no test-only jar for other uses, and
+no partial download counts.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from pyspark.sql import SparkSession
 
 from conftest import ROOT
 
-#: Stands for PySpark's `spark-submit`: it leaves a jar in the folder for Ivy, and fails where the file `broken` is.
+#: Stands for PySpark's `spark-submit`: it leaves a jar in the folder for Ivy, and fails where the
+#: file `broken` is.
 SUBMIT = """#!/bin/bash
 echo submitted >>submitted.txt
 for argument; do case "$argument" in spark.jars.ivy=*) ivy=${argument#*=} ;; esac; done
@@ -24,7 +27,7 @@ mkdir -p "$ivy/jars" && echo jar >"$ivy/jars/delta.jar"
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout in which all but Delta's jars is there."""
+    """A checkout that has everything but Delta's jars."""
     connect = "python/requirements-connect.txt"
     for name in ("scripts/setup", "scripts/java", "project/build.properties", "python/requirements-dev.txt", connect):
         (tmp_path / name).parent.mkdir(exist_ok=True)

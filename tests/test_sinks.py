@@ -1,4 +1,4 @@
-"""Where results go, and what stands behind them: sinks, triggers and downstream operators, with restarts in between."""
+"""Sinks, triggers and downstream operators, with restarts in between."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ STATE = "org.apache.spark.sql.execution.streaming.state"
 
 
 class Stream:
-    """A stream `e` of edges in files, one per batch; event times of a file are ten minutes behind those before."""
+    """A stream `e` of edges in files, one per batch; event times of a file are ten
+    minutes behind those before.
+    """
 
     def __init__(
         self, spark: SparkSession, folder: Path, *, native: bool = False, watermark: str | None = None
@@ -222,7 +224,7 @@ def test_triggers(stream: Stream, trigger: dict[str, object]) -> None:
     for _ in range(2):
         stream.add()
         stream.add()
-        for _ in range(2 if "once" in trigger else 1):  # `once` takes one batch, of one file
+        for _ in range(2 if "once" in trigger else 1):  # `once` reads one batch, of one file
             stream.run(stream.session.sql(PATH).writeStream.format("parquet").option("path", out), **trigger)
         assert oracles.difference(_written(stream, "parquet"), stream.expected()) == ""
 
@@ -249,7 +251,9 @@ DOWNSTREAM: dict[str, Callable[[SparkSession], DataFrame]] = {
 
 
 def _timed_run(spark: SparkSession, folder: Path, name: str, late: int, native: bool) -> tuple[Stream, Bag, int]:
-    """Four files and a restart, late rows from the second file on: output, and how many rows were dropped as late."""
+    """Four files and a restart, late rows from the second file on: output, and how many
+    rows were dropped as late.
+    """
     stream = Stream(spark, folder, native=native, watermark="15 minutes")
     if native:  # four stores for each join and partition
         stream.session.conf.set("spark.sql.shuffle.partitions", "1")
@@ -273,12 +277,14 @@ def _timed_run(spark: SparkSession, folder: Path, name: str, late: int, native: 
 @pytest.mark.parametrize("late", [0, 6], ids=["in time", "late"])
 @pytest.mark.parametrize("name", DOWNSTREAM)
 def test_watermarks_and_what_stands_behind_them(spark: SparkSession, tmp_path: Path, name: str, late: int) -> None:
-    """Late rows are dropped at their scan only: Spark's chained joins drop some in between, too, by FROM order."""
+    """Late rows are dropped at their scan only: Spark's chained joins drop some in
+    between, too, by FROM order.
+    """
     _, theirs, _ = _timed_run(spark, tmp_path / "off", name, late, native=True)
     stream, ours, dropped = _timed_run(spark, tmp_path / "on", name, late, native=False)
     every = oracles.bag(DOWNSTREAM[name](stream.oracle).collect())
     assert theirs
-    pruned = name in ("pruned time", "deduplication")  # nobody needs the time
+    pruned = name in ("pruned time", "deduplication")  # no operator needs the time
     assert (dropped > 0) == (late > 0 and not pruned)
     if pruned:
         assert oracles.difference(ours, theirs) == ""

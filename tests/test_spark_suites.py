@@ -1,4 +1,4 @@
-"""The comparison behind `scripts/spark-suites`, on outcomes made up here, and its list of differences."""
+"""The comparison of `scripts/spark-suites`, on made-up outcomes, and its list of differences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KNOWN = Difference("Join*Suite", "pl*n", "joinFree", "the plan shows our operato
 
 
 def ran(**words: str) -> Recorded:
-    """A complete run; `failed: why` is a failure that says why."""
+    """A complete run; `failed: why` is a failure with the message why."""
     tests = {}
     for name, text in words.items():
         word, _, said = text.partition(": ")

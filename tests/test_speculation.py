@@ -1,4 +1,6 @@
-"""Second attempts of tasks that run long: both attempts commit the same batch of the same cell, on two hosts."""
+"""Second attempts of long tasks: both attempts commit the same batch of
+the same cell, on two hosts.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from support.standalone import cluster
 
 STATE = "spark.sql.streaming.stateStore"
 SETTINGS = [
-    "spark.executor.memory=512m",  # what a worker has room for
+    "spark.executor.memory=512m",  # the memory of a worker
     # ids of the version that an attempt wrote: a tree of the other attempt must not be taken for it
     f"{STATE}.providerClass=org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{STATE}.rocksdb.changelogCheckpointing.enabled=true",

@@ -1,4 +1,6 @@
-"""Rows that expire, against DuckDB: behind every batch, what was told adds up to the query over what is true."""
+"""Rows that expire, against DuckDB: after every batch, the sum of the changes is the
+query over the valid rows.
+"""
 
 from __future__ import annotations
 
@@ -41,13 +43,13 @@ QUERIES = [
     "SELECT c.k, c.v, b.v AS w FROM c LEFT JOIN b ON b.k = c.k",
     "SELECT c.k, d.v, COUNT(*) AS n FROM c JOIN c d ON c.v = d.v GROUP BY c.k, d.v",
 ]
-#: Two streams that grow, and one of changes.
+#: Two append-only streams, and one of changes.
 STREAMS = "abc"
 
 
 @pytest.fixture
 def small(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session with few partitions; it is left as it was."""
+    """The session with few partitions; it is restored afterwards."""
     before: dict[str, Any] = {name: spark.conf.get(name, None) for name in (*SMALL, "spark.joinless.minRelations")}
     for name, small in SMALL.items():
         spark.conf.set(name, small)
@@ -75,7 +77,9 @@ def test_random_views_add_up_to_what_is_true(seed: int, small: SparkSession, tmp
 
 
 def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Path) -> None:
-    """Random rows, late, without a time or from the future; deletes; restarts; at last only time goes on."""
+    """Random rows, late, without a time or from the future; deletes; restarts; at
+    the end only time advances.
+    """
     lasts = {name: timedelta(seconds=draw.randrange(60)) for name in STREAMS}
     delays = {name: draw.randrange(20) for name in STREAMS}
     rows: dict[str, list[Row]] = {name: [] for name in STREAMS}  # those that were not late
@@ -112,10 +116,10 @@ def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Pa
                 )
                 for _ in range(draw.randrange(8) if batch < 8 else 1)
             ]
-        # of the changelog some rows go, old ones and those that have just come
+        # Some rows of the changelog are deleted, old ones and those just inserted.
         present = rows["c"] + came["c"]
         gone = draw.sample(present, len(present) // 4)
-        # all files are there before the next look at the folders
+        # All files exist before the folders are listed again.
         query.stop()
         for name, several in came.items():
             changes = [(1, *row) for row in several] + [(-1, *row) for row in (gone if name == "c" else [])]
@@ -133,7 +137,7 @@ def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Pa
                 continue
             if first:
                 for name in STREAMS:
-                    # no change of a changelog is late
+                    # No change of a changelog is late.
                     rows[name] += [row for row in came[name] if name == "c" or row[2] is None or row[2] > late]
                 for row in gone:
                     rows["c"].remove(row)
@@ -144,7 +148,7 @@ def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Pa
                 sums.update({row[:-1]: row[-1]})
             seen = max(seen, progress["batchId"])
         if seen < 0:
-            continue  # a query that has not seen a row has told nothing, not even a total of none
+            continue  # a query that has read no row has emitted nothing, not even a total of none
         live = {
             name: [row for row in rows[name] if row[2] is not None and row[2] + lasts[name] > late] for name in STREAMS
         }
@@ -182,7 +186,9 @@ def test_what_cannot_expire_is_named(
 
 
 def test_progress_tells_what_holds_the_watermark_back(small: SparkSession, tmp_path: Path) -> None:
-    """Two inputs, of which one stops: its name, the times, and that nothing is lost when it goes on."""
+    """Two inputs, of which one stops: its name, the times, and that nothing
+    is lost when it continues.
+    """
     for name in "ab":
         (tmp_path / name).mkdir()
         stream = small.readStream.schema(SCHEMA).json(str(tmp_path / name))
@@ -251,7 +257,9 @@ def test_progress_tells_of_rows_that_are_late_or_have_no_end(small: SparkSession
 
 
 def test_progress_tells_of_a_late_row_behind_a_batch_without_data(small: SparkSession, tmp_path: Path) -> None:
-    """One row of four, where groups close: the batch that follows has no rows, and does not hide it."""
+    """One row of four is late, where groups close: the next batch has no
+    rows, and does not hide it.
+    """
     stream = small.readStream.schema(SCHEMA).json(str(tmp_path)).withWatermark("ts", "1 minute")
     stream.createOrReplaceTempView("a")
     window = "window(ts, '10 minutes')"
@@ -276,7 +284,7 @@ def test_progress_tells_of_a_late_row_behind_a_batch_without_data(small: SparkSe
 
 
 def test_progress_tells_beforehand_of_results_that_would_be_dropped(small: SparkSession, tmp_path: Path) -> None:
-    """A row is joined an hour later, below Spark's own GROUP BY: the advice comes with the first batch."""
+    """A row is joined an hour later, below Spark's GROUP BY: the first batch has the advice."""
     for name in "ab":
         (tmp_path / name).mkdir()
         stream = small.readStream.schema(SCHEMA).json(str(tmp_path / name))

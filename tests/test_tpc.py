@@ -1,4 +1,6 @@
-"""Queries of TPC-H and TPC-DS over changing tables: after every batch, the changes so far add up to Spark batch SQL."""
+"""Queries of TPC-H and TPC-DS over changing tables: after every batch, the changes so far
+add up to Spark batch SQL.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Static tables are read, and keys that can fail are computed, for the rows and at the time that Spark chooses."""
+"""Static tables are read, and keys that can fail are computed, for the rows and at
+the time that Spark chooses.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def tables(spark: SparkSession, tmp_path: Path) -> Folders:
 
 
 def put_codes(tables: Folders) -> None:
-    """A row of `a` whose code is no number, and that has no partner in `v`."""
+    """A row of `a` whose code is no number, and that has no match in `v`."""
     tables.stream("a", CODE)
     tables.stream("v")
     tables.stream("c")

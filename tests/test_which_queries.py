@@ -1,4 +1,6 @@
-"""The page "Which queries" says what the code does: each example is compiled, and stores what its row says."""
+"""The page "Which queries" matches the code: each example is compiled, and stores
+the state that its row says.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from conftest import ROOT
 
 _TAKEN, _REFUSED = (ROOT / "docs" / "queries.md").read_text().split("## What is refused")
 
-#: What the page says is stored, and how `explain` says it.
+#: The state column of the page, and the words of `explain`.
 STORED = {
     "the rows of its inputs": "state linear in the stored rows",
     "one row for all": "one row in Spark's state store",

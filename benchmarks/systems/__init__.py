@@ -17,7 +17,7 @@ class System:
     """One system with one way to run it."""
 
     name: str
-    what: str  # one sentence for the page: what runs, with which settings
+    what: str  # one sentence for the page: the program and its settings
     command: Callable[[Job, Path, Path], list[str]]  # (job, its file, report) to the process that runs it
     missing: Callable[[], str | None] = lambda: None  # why it cannot run on this machine
     refuses: Callable[[Job], str | None] = lambda job: None  # why it cannot run this job
@@ -28,7 +28,9 @@ class System:
 
 
 def opponents() -> Path:
-    """The folder where `benchmarks/install` puts other systems: a cache of the user's, kept between checkouts."""
+    """The folder where `benchmarks/install` puts other systems: a cache of the
+    user's, kept between checkouts.
+    """
     home = os.environ.get("JOINLESS_BENCH_HOME")
     return Path(home) if home else Path.home() / ".cache" / "joinless-bench"
 

@@ -1,8 +1,10 @@
-"""Differential dataflow, alone and on one core: our own small program (`differential/`) on its crates, which `benchmarks/install` builds.
+"""Differential dataflow, alone and on one core: our own small program (`differential/`) on its
+crates, which `benchmarks/install` builds.
 
-One worker is fed batch by batch, and a batch is done when a probe behind the result says so; every row of the result's changes is visited,
-counted and checked. The query's orders, indexes and tie rules are written by hand in `differential/src/main.rs`, which explains them. Rows
-that come and go within one batch are counted as both, so only plus less minus is told.
+One worker reads batch after batch. A batch is done when a probe after the result says so; every row
+of the result's changes is visited, counted and checked. The query's orders, indexes and tie rules
+are written by hand in `differential/src/main.rs`, which explains them. Rows that are inserted and
+deleted within one batch are counted as both, so only plus less minus is compared.
 """
 
 from __future__ import annotations

@@ -1,15 +1,20 @@
-"""DuckDB: changes of the result by delta SQL written by hand, or the complete join again after every batch.
+"""DuckDB: changes of the result by delta SQL written by hand, or the complete
+join again after every batch.
 
-Delta SQL. A batch is applied in two phases, its deletes and then its inserts, each with changes D of one sign only. With T the tables
-without D (after the deletes, before the inserts), the rows lost or gained are the disjoint union over i of
+Delta SQL. A batch is applied in two phases, its deletes and then its inserts, each with changes D
+of one sign only. With T the tables without D (after the deletes, before the inserts), the rows lost
+or gained are the disjoint union over i of
 
     T_1 x ... x T_{i-1} x D_i x (T_{i+1} + D_{i+1}) x ... x (T_n + D_n)
 
-under the query's conditions, one SQL statement per phase. As no row comes and goes within a phase, and no edge is deleted and inserted in
-one batch, plus and minus are net. `T + D` is a `UNION ALL` on the probe side of a hash join; a second copy of each table, or the 2^n - 1
-terms without unions, were no faster. Indexes do not help DuckDB's joins, so each batch scans the tables: its cost grows with them.
+under the query's conditions, one SQL statement per phase. No row is both inserted and deleted
+within a phase, and no edge is deleted and inserted in one batch, so plus and minus are net. `T + D`
+is a `UNION ALL` on the probe side of a hash join; a second copy of each table, or the 2^n - 1 terms
+without unions, were no faster. Indexes do not help DuckDB's joins, so each batch scans the tables:
+its cost grows with them.
 
-Grouped jobs are in duck_groups.py. Either way count and check are aggregates in SQL, so Python sees one row per phase. The edges of each phase are a table in memory before a run begins.
+Grouped jobs are in duck_groups.py. Either way count and check are aggregates in SQL, so Python sees
+one row per phase. The edges of each phase are a table in memory before a run begins.
 """
 
 from __future__ import annotations
@@ -35,7 +40,9 @@ DELETES, INSERTS = -1, 1
 
 
 class Database:
-    """The stream of a job in a DuckDB, a table per phase of a batch, and the query over one table `e<k>` per different folder."""
+    """The stream of a job in a DuckDB, a table per phase of a batch, and the query over one table
+    `e<k>` per distinct folder.
+    """
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -57,12 +64,12 @@ class Database:
                     del edges
 
     def clear(self) -> None:
-        """Empty tables, as before a run."""
+        """Empties the tables, as before a run."""
         for k in self.tables:
             self.sql.execute(f"create or replace table e{k} (src bigint, dst bigint)")
 
     def apply(self, batch: int, sign: int) -> None:
-        """Brings the tables up to a phase of a batch."""
+        """Applies a phase of a batch to the tables."""
         for k in self.tables:
             if (k, batch, sign) in self.has:
                 d = _changes(k, batch, sign)
@@ -72,7 +79,7 @@ class Database:
                     self.sql.execute(f"delete from e{k} using {d} where e{k}.src = {d}.src and e{k}.dst = {d}.dst")
 
     def count(self, sources: list[list[str]]) -> tuple[int, int]:
-        """Count and check of the query over the relations, added up over several choices of them."""
+        """Count and check of the query over the relations, summed over several choices of them."""
         columns = ", ".join(f"{v} as x{i}" for i, v in enumerate(self.job.vertices(), start=1))
         where = " and ".join(self.job.conditions())
         rows = " union all ".join(
@@ -84,7 +91,9 @@ class Database:
         return int(count), int(total or 0)
 
     def changes(self, batch: int, sign: int) -> tuple[int, int]:
-        """Count and check of the result rows that go or come in a phase, over tables without the phase's edges."""
+        """Count and check of the result rows that are deleted or inserted in a phase, over tables
+        without the phase's edges.
+        """
         has = [(k, batch, sign) in self.has for k in self.table]
         without = [f"e{k}" for k in self.table]
         changes = [_changes(k, batch, sign) for k in self.table]
@@ -129,7 +138,7 @@ class Recompute:
         database.clear()
 
     def batch(self, batch: int) -> tuple[int, int, int]:
-        """By how many rows the result grew or shrank in the next batch, and its check by how much."""
+        """The growth of the result in the next batch, in rows and in its check."""
         for sign in self.database.phases(batch):
             self.database.apply(batch, sign)
         before, check = self.rows, self.check
@@ -195,7 +204,9 @@ def _bytes(memory: str) -> str:
 
 
 def _changes(k: int, batch: int, sign: int) -> str:
-    """The table of the edges that go from a folder's table or come to it in a phase of a batch."""
+    """The table of the edges that are deleted from a folder's table or inserted into
+    it in a phase of a batch.
+    """
     return f"d{k}_{batch}_{'in' if sign == INSERTS else 'out'}"
 
 

@@ -1,12 +1,15 @@
-"""DuckDB on grouped jobs: the groups' changes by delta SQL along the query's plan (queries.py), or all groups anew after every batch.
+"""DuckDB on grouped jobs: the groups' changes by delta SQL along the query's plan (queries.py), or
+all groups anew after every batch.
 
-Delta SQL. Each view of the plan is a table with its sums per key. A batch's changes of a view are the sum over the things it joins, in
-their order, of the product with changes of that one, the new ones before it and the old ones behind it; where a thing is `distinct`, it changes
-where a key's n reaches or leaves 0. The views are brought up to date one after the other, so that a view finds in its lookups
-what they were, what changed, and what they are. Then the result's rows are read for the keys at which something of a product changed, before
-and after. All of it is signed: a batch is one phase.
+Delta SQL. Each view of the plan is a table with its sums per key. A batch's changes of a view are
+the sum over its sources and lookups, in their order, of the product with changes of that one, the
+new ones before it and the old ones after it. A `distinct` lookup changes where a key's n reaches or
+leaves 0. The views are updated one after the other, so that a view finds in its lookups the old
+values, the changes, and the new values. Then the result's rows are read for the keys at which a
+factor of a product changed, before and after. All of it is signed: a batch is one phase.
 
-In memory all views are linear in the tables, and no join is enumerated. DuckDB scans the tables for each batch.
+In memory all views are linear in the tables, and no join is enumerated. DuckDB scans
+the tables for each batch.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from streams import apply_rows, read_rows
 
 
 class Tables:
-    """The stream of a job: a table per different folder, and one per batch of its changes."""
+    """The stream of a job: a table per distinct folder, and one per batch of its changes."""
 
     def __init__(self, job: Job, sql: Any) -> None:
         assert job.query is not None
@@ -34,12 +37,12 @@ class Tables:
                     self.has.add((table, b))
 
     def clear(self) -> None:
-        """Empty tables, as before a run."""
+        """Empties the tables, as before a run."""
         for table, columns in self.columns.items():
             self.sql.execute(f"create or replace table {table} ({', '.join(f'{c} bigint' for c in columns)})")
 
     def apply(self, table: str, batch: int) -> None:
-        """Brings a table up to a batch."""
+        """Applies a batch to a table."""
         if (table, batch) in self.has:
             if self.job.window:
                 apply_rows(self.sql, table, f"{table}_{batch}", self.columns[table])
@@ -48,7 +51,9 @@ class Tables:
 
 
 def told(sql: Any, query: Query, changes: str) -> tuple[int, int, int]:
-    """Rows gained, rows lost, and check, of rows x1, x2, ... with a sign `n`; what comes and goes again is left out."""
+    """Rows gained, rows lost, and check, of rows x1, x2, ... with a sign `n`; rows that are
+    inserted and deleted again are left out.
+    """
     changes = f"select * exclude n, sum(n) as n from ({changes}) group by all having sum(n) <> 0"
     check = check_in_sql([f"x{i}::hugeint" for i in range(1, query.columns + 1)])
     found = sql.execute(
@@ -58,7 +63,7 @@ def told(sql: Any, query: Query, changes: str) -> tuple[int, int, int]:
 
 
 class GroupsAnew:
-    """One run that counts all anew."""
+    """One run that counts everything anew."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
@@ -135,7 +140,7 @@ class GroupsByDelta:
         return self._as(part, f"old_{part}" if part in changed else f"now_{part}", view)
 
     def _as(self, part: str, table: str, view: View) -> str:
-        """A view as who joins it sees it; with the names of its columns where it is the source."""
+        """A view as its joins see it; with the names of its columns where it is the source."""
         columns = [f"k{i}" for i in range(1, len(self.views[part].key) + 1)]
         if view.source == part:
             columns = [f"{k} as {c}" for k, c in zip(columns, view.columns, strict=True)]

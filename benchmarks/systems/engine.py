@@ -1,6 +1,8 @@
-"""The engine without Spark around it, and the floor: an index written by hand for one query. One core each.
+"""The engine without Spark around it, and the floor: a hand-written index for
+one query. One core each.
 
-Both run on the class path that `scripts/sbt bench/writeClasspath` leaves; the programs are spark-plugin/bench.
+Both run on the class path that `scripts/sbt bench/writeClasspath` leaves; the
+programs are spark-plugin/bench.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from systems import System
 ROOT = Path(__file__).resolve().parents[2]
 CLASSPATH = ROOT / "spark-plugin/bench/target/classpath.txt"
 
-# One core: the collector that has no threads of its own. There is next to nothing to collect, so that Parallel and G1 with
-# one thread and a larger first heap all took the same CPU time within 5 per cent; transparent huge pages, which not every
-# machine grants, take 5 per cent off.
+# One core: the collector that has no threads of its own. There is next to nothing to collect, so
+# that Parallel and G1 with one thread and a larger first heap all took the same CPU time within 5
+# per cent; transparent huge pages, which not every machine grants, take 5 per cent off.
 FLAGS = ("-XX:+UseSerialGC",)
 
 
@@ -40,9 +42,10 @@ def _command(system: str, job: Job, job_file: Path, report: Path) -> list[str]:
 
 
 def in_one_process(commands: Sequence[Sequence[str]]) -> list[str]:
-    """The command of one process for several jobs of this module's systems: starting one takes longer than a tiny job.
+    """The command of one process for several jobs of this module's systems: starting one takes
+    longer than a tiny job.
 
-    Without the JVM's second compiler, whose code would come too late for those.
+    It runs without the JVM's second compiler, whose code would be ready too late for them.
     """
     first, *others = commands
     main = first.index("io.joinless.bench.EngineJob")

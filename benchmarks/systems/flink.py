@@ -1,4 +1,6 @@
-"""Flink's own SQL joins on the heap, each job in one process with a mini cluster (`flink/FlinkJob.java`)."""
+"""Flink's own SQL joins on the heap, each job in one process with a mini cluster
+(`flink/FlinkJob.java`).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from systems import System, opponents
 VERSION = "2.3.0"
 SOURCES = Path(__file__).parent / "flink"
 
-# What Flink's own configuration opens on Java 17.
+# Java 17 requires these opens; they are those of Flink's own configuration.
 OPENS = [
     "java.lang", "java.lang.reflect", "java.net", "java.io", "java.nio", "java.text", "java.time", "java.util",
     "java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks", "sun.nio.ch",
@@ -36,7 +38,7 @@ def missing() -> str | None:
 
 
 def _classes() -> Path:
-    """The folder of the compiled program, compiled anew for every state of its sources."""
+    """The folder of the compiled program, compiled anew whenever its sources change."""
     sources = sorted(SOURCES.glob("*.java"))
     state = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     classes = opponents() / "flink-job" / state

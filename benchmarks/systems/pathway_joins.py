@@ -1,14 +1,20 @@
-"""Pathway: binary joins from the filtered end on, the best order; it has no multi-way join and keeps the order it is given.
+"""Pathway: binary joins from the filtered end on, the best order; it has no multi-way join and
+keeps the given order.
 
-What was tried, and what was chosen as the fastest that still keeps batches (3-hop joins, 50,000 edges, on a busy machine, so roughly):
+Variants that were tried; the fastest that still keeps batches was chosen (3-hop joins, 50,000
+edges, on a busy machine, so roughly):
 
-- The stream is in memory as events with the time of their batch, which Pathway replays (`pw.debug.StreamGenerator`). A Python connector
-  that commits each batch and waits for it took 7 to 19 % more; a table from pandas with times about ten times as long, all batches as one.
-- Count and check are aggregates inside Pathway, so Python is called once per batch and not once per row.
-- The last join computes the check of a row at once, without a table of the result's vertices (8 % less).
+- The stream is in memory as events with the time of their batch, which Pathway replays
+  (`pw.debug.StreamGenerator`). A Python connector that commits each batch and waits for it took 7
+  to 19 % more; a table from pandas with times about ten times as long, all batches as one.
+- Count and check are aggregates inside Pathway, so Python is called once per
+  batch and not once per row.
+- The last join computes the check of a row at once, without a table of the
+  result's vertices (8 % less).
 
-A batch's seconds are those between the ends of times that Pathway reports; where it reports none, nothing changed, and the time counts
-for the next. The rows it keeps for the aggregates are running totals, so a batch tells by how much the result grew or shrank.
+A batch's seconds are those between the ends of times that Pathway reports. If it reports none,
+nothing changed, and the time counts for the next batch. The rows of the aggregates are running
+totals, so a batch reports by how much the result grew or shrank.
 
 The job runs in Pathway's own virtual environment, which has none of our packages.
 """
@@ -98,7 +104,7 @@ def _check(vertices: list[Any]) -> Any:
 
 
 class Progress:
-    """What a run has told, time by time."""
+    """The reports of a run, time by time."""
 
     def __init__(self, report: Report | None, run: int) -> None:
         self.report, self.run = report, run
@@ -107,7 +113,7 @@ class Progress:
         self.ended = self.started = time.perf_counter()
 
     def change(self, key: Any, row: dict[str, int], time: int, is_addition: bool) -> None:
-        """New totals, or the old ones gone: without new ones the result is empty."""
+        """New totals, or deleted old ones: without new ones the result is empty."""
         if is_addition:
             self.now = (row["rows"], row["check"])
         elif self.now == (row["rows"], row["check"]):
@@ -162,7 +168,8 @@ def run(job: Job, report: Report) -> None:
         first = [[edge for edge in edges if edge[0] < job.warm_up] for edges in streams]
         _run(job, first, None, 0)
     for number in range(job.runs):
-        # A run of Pathway can only be stopped with its process. The report is flushed after each line.
+        # A run of Pathway can only be stopped with its process. The report is
+        # flushed after each line.
         watch = threading.Timer(job.limit, os._exit, [0])
         watch.daemon = True
         watch.start()

@@ -1,10 +1,13 @@
-"""Pipelines of Spark: ours, Spark's own joins, and two floors; all read the same files and write to the same counting sink.
+"""Pipelines of Spark: ours, Spark's own joins, and two floors; all read the same files and write to
+the same counting sink.
 
     python benchmarks/systems/spark.py SYSTEM JOB REPORT
 
-runs one job (see jobs.py) in this process. `null` is the sources, their union and one exchange; `dedup` the union and dropDuplicates,
-the lightest stateful pipeline Spark has; `null-groups` is the floor of a grouped query, Spark's own count of the same rows per value of
-their first column, in update mode. None of them joins: their counts are of input rows and are not compared with the answer.
+runs one job (see jobs.py) in this process. `null` is the sources, their union and one exchange;
+`dedup` the union and dropDuplicates, the lightest stateful pipeline of Spark. `null-groups` is the
+floor of a grouped query, Spark's own count of the same rows per value of their first column, in
+update mode. None of them joins: their counts are of input rows and are not compared with the
+answer.
 """
 
 from __future__ import annotations
@@ -115,7 +118,7 @@ def grouped_plan(spark: SparkSession, system: str, job: Job, query: Query) -> Da
 
 
 def groups_without_join(spark: SparkSession, job: Job) -> DataFrame:
-    """How often each value of the tables' first columns is there."""
+    """The multiplicity of each value of the tables' first columns."""
     from pyspark.sql import functions as f
 
     sign = f.when(f.col("_change_type") == "delete", -1).otherwise(1) if job.window else f.lit(1)
@@ -131,7 +134,7 @@ def groups_without_join(spark: SparkSession, job: Job) -> DataFrame:
 
 
 def first_batches(job: Job, folder: Path) -> Job:
-    """The job over the first batches only: Spark's file source reads what is in a folder."""
+    """The job over the first batches only: Spark's file source reads all files of a folder."""
     inputs = {}
     for i, name in enumerate(dict.fromkeys(job.inputs)):
         inputs[name] = folder / str(i)

@@ -1,1 +1,3 @@
-"""Pipelines that are killed at random points, again and again, and must lose and repeat nothing: `make faults`."""
+"""Pipelines that are killed at random points, again and again, and must lose and
+repeat nothing: `make faults`.
+"""

@@ -1,8 +1,10 @@
-"""Kills executors and drivers of running pipelines by SIGKILL at random points, and counts what is wrong in the end.
+"""Kills executors and drivers of running pipelines by SIGKILL at random points, and
+counts wrong rows at the end.
 
     python -m faults [--seed 1] [--kills 30] [--kinds appended changes]
 
-Prints kills, lost tasks, rebuilds, batches taken back and `rows wrong: 0`; exits with 1 where rows are wrong.
+Prints kills, lost tasks, rebuilds, batches rolled back and `rows wrong: 0`; exits
+with 1 if rows are wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ EXECUTOR = b"CoarseGrainedExecutorBackend"
 
 @dataclass
 class Input:
-    """The files a pipeline reads: rows that come, or come and go, with the minute; and what is there in the end."""
+    """The files a pipeline reads: rows that are inserted, or inserted and deleted, minute by
+    minute; and the rows that remain.
+    """
 
     folder: Path
     kind: str
@@ -46,7 +50,7 @@ class Input:
             gone = [self.present.pop() for _ in range(len(self.present) // 4)]
             lines += [f"delete,{k},{v},{minute}" for k, v, minute in gone]
         for _ in range(40):
-            # minute 0 would be late from the first batch on
+            # Minute 0 would be late from the first batch on.
             row = (self.rng.randrange(30), self.rng.randrange(30), 1 + self.files)
             self.present.append(row)
             lines.append(("insert," if self.kind in OF_CHANGES else "") + ",".join(map(str, row)))
@@ -59,7 +63,7 @@ class Input:
 
 
 def table_of(kind: str, present: list[tuple[int, int, int]]) -> duckdb.DuckDBPyConnection:
-    """A database with the table `r` that the queries read, in the end."""
+    """A database with the final table `r` of the queries."""
     db = duckdb.connect()
     db.execute(f"CREATE TABLE r ({COLUMNS}, ts TIMESTAMP AS (TIMESTAMP '1970-01-01' + to_minutes(minute)))")
     db.executemany("INSERT INTO r VALUES (?, ?, ?)", present)
@@ -69,7 +73,9 @@ def table_of(kind: str, present: list[tuple[int, int, int]]) -> duckdb.DuckDBPyC
 
 
 def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int, int]]) -> tuple[int, int]:
-    """Rows that are missing or too many in what was written, counted with their copies; and rows that are right."""
+    """Rows that are missing or too many in the output, counted with their
+    copies; and rows that are right.
+    """
     db = table_of(kind, present)
     columns = "x, y, z" if kind in OF_CHANGES else "x, y, z, w"
     told = f"x <= (SELECT max(minute) FROM r) - {SETTLED}" if kind in FINAL else "true"
@@ -117,7 +123,9 @@ class Worker:
         return found
 
     def waits_for(self, batches: int) -> bool:
-        """Waits until there are executors and so many batches are done; whether the pipeline still runs then."""
+        """Waits until there are executors and so many batches are done; returns whether the
+        pipeline still runs then.
+        """
         while self.process.poll() is None:
             if batches_done(self.folder) >= batches and self.executors():
                 return True
@@ -125,13 +133,15 @@ class Worker:
         return False
 
     def kill(self) -> None:
-        """The driver, and what is left of its executors."""
+        """Kills the driver, and the executors that remain."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
 def run(folder: Path, kind: str, kills: int, seed: int) -> Counter[str]:
-    """Runs a pipeline to its end through so many kills; figures of the run, `rows wrong` among them."""
+    """Runs a pipeline to its end through so many kills; returns figures of the
+    run, `rows wrong` among them.
+    """
     rng = Random(seed)
     told: Counter[str] = Counter()
     source = Input(folder, kind, rng)
@@ -146,7 +156,7 @@ def run(folder: Path, kind: str, kills: int, seed: int) -> Counter[str]:
             if told["kills"] >= kills:
                 worker.process.wait()
                 break
-            # somewhere in one of the next batches, or of a new driver before its first
+            # Somewhere in one of the next batches, or of a new driver before its first.
             if not worker.waits_for(batches_done(folder) + rng.randrange(4)):
                 continue
             time.sleep(rng.uniform(0.0, 1.5))
@@ -184,7 +194,7 @@ def run(folder: Path, kind: str, kills: int, seed: int) -> Counter[str]:
 
 
 def main() -> int:
-    """One pipeline after the other; 1 where a row is wrong."""
+    """Runs one pipeline after the other; returns 1 if a row is wrong."""
     parser = argparse.ArgumentParser(prog="faults", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=30, help="how many, over all pipelines (30)")

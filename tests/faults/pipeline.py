@@ -1,11 +1,12 @@
-"""The pipeline that gets killed: a join on a cluster of two executors, speculation on, each batch written as a whole.
+"""The pipeline that is killed: a join on a cluster of two executors, speculation on, each
+batch written as a whole.
 
     python -m faults.pipeline FOLDER KIND [MASTER [SETTING=VALUE ...]]
 
-Reads FOLDER/in to its end, one file per batch, of which each is a minute, and writes batch n to FOLDER/out/n (a batch
-that runs again replaces what it wrote), with one or two actions on it. Figures of each batch go to
-FOLDER/progress.jsonl. On a MASTER with several hosts, the first task of each batch is held up so that Spark starts a
-second attempt of it.
+Reads FOLDER/in to its end, one file per batch, each of which is a minute, and writes batch n to
+FOLDER/out/n (a batch that runs again replaces its output), with one or two actions on it. Figures
+of each batch are written to FOLDER/progress.jsonl. On a MASTER with several hosts, the first task
+of each batch is delayed so that Spark starts a second attempt of it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ QUERIES = {
 #: Pipelines that read and write changes; rows of one of them also expire.
 OF_CHANGES = ("changes", "expiring")
 LASTS = 5  # minutes
-#: Pipelines that tell a row when it is final; `x` is its minute, and `SETTLED` later ones have come by then.
+#: Pipelines that emit a row when it is final; `x` is its minute, and `SETTLED` later ones
+#: have been read by then.
 FINAL = ("final", "optional")
 SETTLED = 5
 COLUMNS = "k BIGINT, v BIGINT, minute BIGINT"
@@ -48,7 +50,7 @@ LOCAL = "local-cluster[2,1,1024]"
 
 
 def session(master: str, settings: dict[str, str]) -> SparkSession:
-    """Two executors of one core; lost ones come back for ever, tasks are tried often."""
+    """Two executors of one core; lost ones are always replaced, tasks have many attempts."""
     builder = SparkSession.builder.master(master).appName("faults")
     defaults = {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -73,9 +75,11 @@ def session(master: str, settings: dict[str, str]) -> SparkSession:
 
 
 def held(result: DataFrame, folder: Path) -> DataFrame:
-    """The result, whose first task waits behind its join's commit until there is a second attempt, which waits as well.
+    """The result, whose first task waits after its join's commit until there is a second attempt,
+    which waits as well.
 
-    The second one wins, in odd batches the first. Both leave a file in FOLDER/attempts.
+    In odd batches the first attempt wins, in the others the second. Both leave
+    a file in FOLDER/attempts.
     """
     attempts = folder / "attempts"
     attempts.mkdir(exist_ok=True)
@@ -98,7 +102,7 @@ def held(result: DataFrame, folder: Path) -> DataFrame:
 
 
 def main(folder: Path, kind: str, master: str = LOCAL, *settings: str) -> None:
-    """Runs the query until it has read all there is."""
+    """Runs the query until it has read all input."""
     spark = session(master, dict(setting.split("=") for setting in settings))
     schema = f"_change_type STRING, {COLUMNS}" if kind in OF_CHANGES else COLUMNS
     rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).csv(str(folder / "in"))

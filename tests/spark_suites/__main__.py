@@ -1,13 +1,15 @@
-"""Runs Spark's own suites twice, as they are and with the extension in every session, and compares test by test.
+"""Runs Spark's own suites twice, without and with the extension, and compares test by test.
 
     scripts/spark-suites [--reuse] [suite...]
 
-A difference must be in `differences.tsv`, with what the test says and why that is right; an entry that is none, and
-anything else that differs, fails the run. What fails without us, too, is told and ignored. Tests that fail and are not
-in the list are run a second time, alone: Spark's tests have deadlines that a busy machine misses; those that pass then
-are named.
+A difference must be in `differences.tsv`, with the message of the test and the reason why it is
+right. A difference that is not listed fails the run, and so does an entry without a difference.
+Tests that fail without us, too, are reported and ignored. Tests that fail and are not in the list
+are run a second time, alone: Spark's tests have deadlines that a busy machine misses. Those that
+pass then are named.
 
-Each suite has a process of its own. Records and logs are in `.build/suites`; `--reuse` takes the baseline from there.
+Each suite has a process of its own. Records and logs are in `.build/suites`; `--reuse` takes the
+baseline from there.
 """
 
 from __future__ import annotations
@@ -33,13 +35,13 @@ CHECK = "io.joinless.suites.ExtensionSuite"
 EXTENSION = [
     "-Dspark.sql.extensions=io.joinless.spark.JoinlessExtension",
     "-Dspark.joinless.minRelations=2",
-    # `testStream` demands of every stateful operator that it has as many stores as
-    # there are shuffle partitions; ours has fewer where there are few cores.
+    # `testStream` requires that every stateful operator has as many stores as there are shuffle
+    # partitions; ours has fewer if there are few cells.
     "-Dspark.joinless.placement.maxCells=1000",
 ]
 
-#: What is run where no suite is named. Spark repeats the suites of joins for the formats of its own state; of the joins
-#: that stay with Spark one format does.
+#: The suites that run if none is named. Spark repeats the suites of joins for the formats of its
+#: own state; for the joins that stay with Spark one format is enough.
 SUITES = [
     "StreamingInnerJoinWithoutVCFSuite",
     "StreamingInnerJoinWithVCFSuite",
@@ -119,7 +121,9 @@ def run(name: str, side: str, suite: str, tests: Sequence[str] = ()) -> Recorded
 
 
 def again(name: str, suite: str, recorded: Recorded, side: str, tests: list[str]) -> list[str]:
-    """Runs tests that failed a second time, whose outcomes count then. Returns those that do not fail again."""
+    """Runs tests that failed a second time; the second outcomes count. Returns
+    those that do not fail again.
+    """
     if not tests or not recorded.complete:
         return []
     second = run(name, f"{side}-again", suite, tests)
@@ -132,7 +136,7 @@ def failed(recorded: Recorded) -> list[str]:
 
 
 def check_extension() -> None:
-    """Ends everything unless sessions have the extension on the one side and have not on the other."""
+    """Exits unless sessions have the extension on one side and lack it on the other."""
     for side in ("without", "with-extension"):
         found = run("ExtensionSuite", side, CHECK)
         if [o.word for o in found.tests.values()] != ["passed"]:
@@ -140,7 +144,7 @@ def check_extension() -> None:
 
 
 def verdict_of(name: str, reuse: bool, differences: Sequence[Difference], met: set[Difference]) -> Verdict:
-    """Runs a suite on both sides; adds the entries of its tests to those that were met."""
+    """Runs a suite on both sides; adds the entries of its tests to those that were found."""
     suite = class_of(name)
     kept = OUT / name / "without.tsv"
     without = read(kept) if reuse and read(kept).complete else run(name, "without", suite)
@@ -175,7 +179,7 @@ def main() -> None:
         for part in ("tests", "same", "ours", "listed", "ignored", "unexpected"):
             setattr(total, part, getattr(total, part) + getattr(verdict, part))
     for entry in differences:
-        # An entry for several suites is missed only where all were run.
+        # An entry for several suites is missed only if all of them were run.
         if entry not in met and (not arguments.suites or entry.suite in arguments.suites):
             total.unexpected.append(f"{entry.suite}, {entry.test}: is in the list of differences, and no suite has it")
             print(f"  unexpected: {total.unexpected[-1]}")

@@ -1,4 +1,6 @@
-"""What a run of a suite recorded, and the comparison of two runs with the list of differences. Runs nothing itself."""
+"""The outcomes that a run of a suite recorded, and the comparison of two runs with the list of
+differences. Runs nothing itself.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one test: passed, failed, canceled, ignored or pending; what it said; whether our operator worked in it."""
+    """The outcome of one test: passed, failed, canceled, ignored or pending; its message; whether
+    our operator ran in it.
+    """
 
     word: str
     said: str = ""
@@ -19,7 +23,9 @@ class Outcome:
 
 @dataclass
 class Recorded:
-    """One run of one suite. What hung or died is not complete, and says in `broken` what is known of it."""
+    """One run of one suite. A run that hung or died is not complete, and
+    `broken` has the known cause.
+    """
 
     tests: dict[str, Outcome] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
@@ -27,7 +33,7 @@ class Recorded:
 
 
 def read(path: Path) -> Recorded:
-    """Reads what `io.joinless.suites.Record` wrote."""
+    """Reads the records that `io.joinless.suites.Record` wrote."""
     found = Recorded()
     lines = [line.split("\t") for line in path.read_text().splitlines()] if path.exists() else []
     started = {fields[1]: int(fields[2]) for fields in lines if fields[0] == "run"}
@@ -46,10 +52,10 @@ def read(path: Path) -> Recorded:
 
 @dataclass(frozen=True)
 class Difference:
-    """A test that passes without us and fails with us, and may: a line of `differences.tsv`.
+    """A test that passes without us and may fail with us: a line of `differences.tsv`.
 
-    `suite` and `test` may hold `*`: Spark repeats tests under other settings. A failure that does not contain `says` is
-    another one.
+    `suite` and `test` may contain `*`: Spark repeats tests under other settings. A failure whose
+    message does not contain `says` is another one.
     """
 
     suite: str
@@ -58,12 +64,12 @@ class Difference:
     reason: str
 
     def of(self, suite: str, test: str) -> bool:
-        """Whether it is of this test."""
+        """Whether the entry is about this test."""
         return matches(self.suite, suite) and matches(self.test, test)
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a name is the pattern's, in which only `*` stands for anything."""
+    """Whether a name matches the pattern, in which only `*` is a wildcard."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
 
 
@@ -73,7 +79,7 @@ def entry_of(differences: Iterable[Difference], suite: str, test: str) -> Differ
 
 
 def read_differences(path: Path) -> list[Difference]:
-    """Reads the committed list; a line that is not one is an error, and so is one without a reason."""
+    """Reads the committed list; an invalid line is an error, and so is one without a reason."""
     found = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if line and not line.startswith("#"):
@@ -88,7 +94,7 @@ def read_differences(path: Path) -> list[Difference]:
 
 @dataclass
 class Verdict:
-    """Of one suite: what its closing line counts, and what fails the run."""
+    """The verdict on one suite: the counts of its closing line, and the failures of the run."""
 
     tests: int = 0
     same: int = 0
@@ -98,7 +104,7 @@ class Verdict:
     unexpected: list[str] = field(default_factory=list)
 
     def line(self) -> str:
-        """What the closing line of a suite says."""
+        """The closing line of a suite."""
         return (
             f"{self.tests} tests, {self.same} same, {self.listed} listed differences, "
             f"{len(self.unexpected)} unexpected; "
@@ -107,7 +113,9 @@ class Verdict:
 
 
 def compare(suite: str, without: Recorded, with_us: Recorded, differences: Sequence[Difference]) -> Verdict:
-    """A test ends with us as it does without us, or is in the list and fails as the list says. Nothing else goes."""
+    """A test ends with us as it does without us, or is in the list and fails as the list says. Any
+    other outcome fails the run.
+    """
     verdict = Verdict(tests=len(without.tests), ours=sum(o.ours for o in with_us.tests.values()))
     for side, run in (("without", without), ("with", with_us)):
         verdict.unexpected += [f"{side} the extension, {what}" for what in run.broken]

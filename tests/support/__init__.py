@@ -1,1 +1,1 @@
-"""What the tests stand on: random cases, oracles, runs."""
+"""Support for the tests: random cases, oracles, runs."""

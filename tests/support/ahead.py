@@ -1,4 +1,4 @@
-"""Runs seeds ahead of the tests that report them, two at a time: a micro-batch is mostly waiting."""
+"""Runs seeds ahead of the tests that report them, two at a time: a micro-batch mostly waits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import pytest
 def run_ahead(
     request: pytest.FixtureRequest, parameter: str, run: Callable[[int], None]
 ) -> Iterator[dict[int, Future[None]]]:
-    """Starts `run` for each seed that the file's tests have as `parameter`; gives the seeds' futures."""
+    """Starts `run` for each seed that the file's tests have as `parameter`;
+    returns the seeds' futures.
+    """
     functions = (item for item in request.session.items if isinstance(item, pytest.Function))
     own = (item for item in functions if item.path == request.path and parameter in item.fixturenames)
     seeds = dict.fromkeys(int(str(item.callspec.params[parameter])) for item in own)

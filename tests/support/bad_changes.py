@@ -1,4 +1,4 @@
-"""Changelogs that are refused: columns that are none, tables, and changes that cannot be applied."""
+"""Changelogs that are refused: wrong columns, static tables, and changes that cannot be applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What each case of bad input is: a thing not to do, and the condition, SQLSTATE and words that it must end with."""
+"""The form of each case of bad input: an action, and the condition, SQLSTATE and
+words with which it must fail.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ PAIR = "SELECT o.id, p.id AS other FROM orders o JOIN orders p ON o.customer = p
 
 @dataclass(frozen=True)
 class Bad:
-    """A thing not to do, and what it must say."""
+    """A forbidden action, and the error that it must raise."""
 
     name: str
     condition: str
@@ -26,7 +28,7 @@ class Bad:
 
 
 def forced(name: str, reason: str, sql: str, message: str = "", **confs: str) -> Bad:
-    """A query that stays with Spark, while `mode=force` wants it rewritten."""
+    """A query that stays with Spark, while `mode=force` requires a rewrite."""
     return Bad(
         f"forced: {name}",
         "JOINLESS_NOT_REWRITTEN",
@@ -37,12 +39,12 @@ def forced(name: str, reason: str, sql: str, message: str = "", **confs: str) ->
 
 
 def untold(name: str, reason: str, sql: str, message: str = "") -> Bad:
-    """A query whose changes cannot be told."""
+    """A query whose changes cannot be emitted."""
     return Bad(f"changes: {name}", "JOINLESS_NOT_REWRITTEN", "0A000", rf"{reason}.*{message}", lambda w: w.delta(sql))
 
 
 def setting(name: str, value: str, message: str) -> Bad:
-    """A value that a setting does not take, refused when it is set."""
+    """A value that a setting does not accept, refused when it is set."""
     return Bad(
         f"setting: {name}={value}",
         "INVALID_CONF_VALUE",

@@ -1,4 +1,6 @@
-"""Queries that are refused: joins that stay with Spark under `mode=force`, and changes that cannot be told."""
+"""Queries that are refused: joins that stay with Spark under `mode=force`, and
+changes that cannot be emitted.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The micro-batches of a streaming query over file streams, played one by one without a streaming query.
+"""The micro-batches of a streaming query over file streams, played one by one
+without a streaming query.
 
-The work is done on the JVM, by `MicroBatches` of the plugin's tests: real rules, real plans, real operators.
+`MicroBatches` of the plugin's tests does the work on the JVM: real rules,
+real plans, real operators.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ class MicroBatches:
 
     Args:
         session: its settings are the query's.
-        query: what would be written to a sink.
+        query: the query whose rows a sink would receive.
         state: a folder for its state; it need not exist.
     """
 
@@ -32,7 +34,9 @@ class MicroBatches:
         return int(self._batches.blocks())
 
     def play(self, files: Mapping[Path, Sequence[Path]]) -> DataFrame:
-        """Plays a batch with the files that are new, by the folders of their streams; gives what a sink would get."""
+        """Plays a batch with the new files, by the folders of their streams; returns the rows that
+        a sink would receive.
+        """
         arrived = self._jvm.java.util.HashMap()
         for folder, paths in files.items():
             names = self._jvm.java.util.ArrayList()
@@ -42,9 +46,9 @@ class MicroBatches:
         return DataFrame(self._batches.play(arrived), self.session)
 
     def restart(self) -> None:
-        """As after a restart: the view trees are made again from what is stored."""
+        """Simulates a restart: the view trees are rebuilt from the stored state."""
         self._batches.restart()
 
     def close(self) -> None:
-        """Lets the state go."""
+        """Frees the state."""
         self._batches.close()

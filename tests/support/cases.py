@@ -1,7 +1,8 @@
-"""A case: tables whose rows arrive in batches, and one SQL join query over them. Plain data, so that it can be kept.
+"""A case: tables whose rows arrive in batches, and one SQL join query over them. Plain data, so
+that it can be saved.
 
-Values are texts (or NULL), cast to the column's type by whoever loads them: one notation for Spark, DuckDB and
-files.
+Values are texts (or NULL); each consumer casts them to the column's type: one notation
+for Spark, DuckDB and files.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 Row = tuple[str | None, ...]
-#: The files that arrive for one table in one batch: none (the source is idle), or each a list of rows, maybe empty.
+#: The files that arrive for one table in one batch: none (the source is idle), or each a list of
+#: rows, maybe empty.
 Arrival = tuple[tuple[Row, ...], ...]
 
 
@@ -23,7 +25,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One stream: its columns and what arrives in each batch."""
+    """One stream: its columns and the files that arrive in each batch."""
 
     name: str
     columns: tuple[Column, ...]
@@ -47,7 +49,7 @@ class Case:
 
     @property
     def batches(self) -> int:
-        """How many times something arrives, or nothing does."""
+        """The number of batches, with or without files."""
         return len(self.tables[0].arrivals)
 
     def idle(self, batch: int) -> frozenset[int]:

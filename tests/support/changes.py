@@ -1,8 +1,10 @@
-"""A case as a change stream: rows come and go, and after every batch the changes of the result add up to the oracles.
+"""A case as a change stream: rows are inserted and deleted, and after every batch the changes of
+the result add up to the oracles.
 
-The tables of a random case are told by their changes: insertions and deletions, updates as pairs, rows carried over,
-duplicates, deletions that stand before their insertions in a file, batches that bring nothing and batches that empty a
-table. Some tables are told by change types, some by signed weights, some are only appended to.
+The tables of a random case are given by their changes: insertions and deletions, updates as pairs,
+rows carried over, duplicates, deletions that precede their insertions in a file, batches without
+changes and batches that empty a table. Some tables have change types, some signed weights, some are
+append-only.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from support.batches import MicroBatches
 from support.cases import Case, Column, Row, Table
 from support.run import ORACLE_CONFS, check_difference, code
 
-#: How a table's changes are told; `appended` tables have none.
+#: The form of a table's changes; `appended` tables have none.
 KINDS = ("types", "weights", "appended")
 
 _COMES = ("insert", "update_postimage", "INSERT", "Update_After")
@@ -35,7 +37,9 @@ Change = tuple[Row, int]
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes of one table: its kind, and per batch its changes in the order of the file (None: no file)."""
+    """The changes of one table: its kind, and per batch its changes in the order of
+    the file (None: no file).
+    """
 
     table: Table
     kind: str
@@ -48,7 +52,7 @@ class Changes:
 
 
 def random_changes(case: Case, seed: int) -> list[Changes]:
-    """Changes that insert what arrives in a case, and delete much of it again."""
+    """Changes that insert the rows that arrive in a case, and delete many of them again."""
     rng = Random(seed * 7 + 1)
     told = []
     for table in case.tables:
@@ -85,7 +89,7 @@ def _batch(rng: Random, rows: list[Row], present: Counter[Row], everything: bool
         else:  # updated in one column
             at = rng.randrange(len(row))
             changes += [(row, -1), ((*row[:at], rng.choice(before)[at], *row[at + 1 :]), 1)]
-    for row in rng.sample(rows, min(len(rows), 2)):  # here and gone, or twice
+    for row in rng.sample(rows, min(len(rows), 2)):  # inserted and deleted, or inserted twice
         changes.append((row, rng.choice((-1, 1))))
     return changes
 
@@ -105,7 +109,9 @@ def at_once(case: Case, told: list[Changes], seed: int) -> tuple[Case, list[Chan
 
 
 class ChangeRun:
-    """A streaming query over change streams, in a session of its own; its changes are added up batch by batch."""
+    """A streaming query over change streams, in a session of its own; its changes
+    are added up batch by batch.
+    """
 
     def __init__(
         self,
@@ -140,7 +146,7 @@ class ChangeRun:
             stream.createOrReplaceTempView(changes.table.name)
 
     def query(self) -> DataFrame:
-        """The query of which the changes are asked."""
+        """The query whose changes are requested."""
         return self.session.sql(self.case.sql)
 
     def deltas(self) -> DataFrame:
@@ -148,12 +154,12 @@ class ChangeRun:
         return joinless.enumerate_deltas(self.query(), output=self.form)
 
     def start(self) -> StreamingQuery:
-        """Starts the query, or goes on with it."""
+        """Starts the query, or restarts it."""
         writer = self.deltas().writeStream.foreachBatch(self.take).option("checkpointLocation", str(self.checkpoint))
         return writer.start()
 
     def take(self, batch: DataFrame, number: int) -> None:
-        """Adds the changes of a batch to the result; fails where they are not net."""
+        """Adds the changes of a batch to the result; fails if they are not net."""
         comes: Counter[tuple[object, ...]] = Counter()
         goes: Counter[tuple[object, ...]] = Counter()
         for *row, told in batch.collect():
@@ -172,7 +178,9 @@ class ChangeRun:
         self.result = self.result + comes - goes
 
     def arrive(self, batch: int) -> dict[Path, list[Path]]:
-        """Adds the changes of a batch, to the streams and to the oracles; gives the new files by their folders."""
+        """Adds the changes of a batch to the streams and to the oracles; returns the
+        new files by their folders.
+        """
         staged: list[tuple[Path, Path]] = []
         for changes in self.told:
             told = changes.batches[batch]
@@ -210,9 +218,10 @@ class ChangeRun:
         self.oracle.connection.execute(f"COPY {table.name} TO '{file}' (FORMAT parquet)")
 
     def check(self, batch: int) -> None:
-        """Fails where the changes do not add up to what an oracle has: DuckDB after each batch, and Spark's batch SQL,
-        which takes as long as the batch, after the middle one, where some restart, and the last one. There is no batch
-        before anything came."""
+        """Fails if the changes do not add up to the result of an oracle. DuckDB checks each batch.
+        Spark's batch SQL, which takes as long as the batch, checks the middle one, where some
+        restart, and the last one. There is no check before the first row.
+        """
         if not self.files:
             return
         check_difference(self.case, batch, "DuckDB", self.result, self.oracle.result())
@@ -220,9 +229,10 @@ class ChangeRun:
             check_difference(self.case, batch, "Spark batch SQL", self.result, self.spark_batch())
 
     def check_full(self, batch: int, grouped: bool) -> None:
-        """Fails where the complete result, read from the checkpoint in two ways, is not the sum of its changes.
+        """Fails if the complete result, read from the checkpoint in two ways, is
+        not the sum of its changes.
 
-        The format shows the rows that are joined, not their groups.
+        The format returns the rows that are joined, not their groups.
         """
         by_query = joinless.enumerate_full(self.query(), checkpoint=str(self.checkpoint))
         check_difference(self.case, batch, "full enumeration", oracles.bag(by_query.collect()), self.result)
@@ -232,7 +242,7 @@ class ChangeRun:
         check_difference(self.case, batch, "the format", oracles.bag(reader.load().collect()), self.result)
 
     def spark_batch(self) -> oracles.Bag:
-        """Spark's batch SQL over the tables as they are."""
+        """Spark's batch SQL over the current tables."""
         for table in self.case.tables:
             file = self.folder / f"{table.name}-now.parquet"
             file.unlink(missing_ok=True)
@@ -243,7 +253,9 @@ class ChangeRun:
 
 
 def check_at_once(spark: SparkSession, case: Case, told: list[Changes], seed: int, folder: Path) -> None:
-    """Runs all changes of a case as one batch; fails where they do not give the result that they give one by one."""
+    """Runs all changes of a case as one batch; fails if they do not give the
+    same result as one by one.
+    """
     merged_case, merged = at_once(case, told, seed)
     run = ChangeRun(spark, merged_case, merged, folder, "change_type")
     query = run.start()
@@ -259,7 +271,9 @@ def check_at_once(spark: SparkSession, case: Case, told: list[Changes], seed: in
 def check_change_batches(
     spark: SparkSession, case: Case, seed: int, folder: Path, form: Form, one_block: bool = True
 ) -> None:
-    """As `check_changes`, but the micro-batches are played without a streaming query; no checkpoint can be read."""
+    """Like `check_changes`, but plays the micro-batches without a streaming query;
+    no checkpoint can be read.
+    """
     run = ChangeRun(spark, case, random_changes(case, seed), folder, form)
     batches = MicroBatches(run.session, run.deltas(), folder / "state")
     try:
@@ -277,7 +291,9 @@ def check_change_batches(
 
 
 def check_changes(spark: SparkSession, case: Case, seed: int, folder: Path, form: Form, grouped: bool = False) -> None:
-    """Runs a case's change streams to their end, some with a restart; fails where the changes are not exact."""
+    """Runs a case's change streams to their end, some with a restart; fails if
+    the changes are not exact.
+    """
     run = ChangeRun(spark, case, random_changes(case, seed), folder, form)
     query = run.start()
     try:

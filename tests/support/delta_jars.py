@@ -1,4 +1,6 @@
-"""Delta's jars as set-up has left them in .build/jars: tests fetch nothing, so none waits for a download."""
+"""Delta's jars as set-up has left them in .build/jars: tests fetch nothing, so
+none waits for a download.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ JARS = Path(__file__).parents[2] / ".build" / "jars"
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Puts Delta on the class path of a session, in place of ``delta.configure_spark_with_delta_pip``."""
+    """Puts Delta on the class path of a session, in place of
+    ``delta.configure_spark_with_delta_pip``.
+    """
     present = str(builder._options.get("spark.jars") or "")
     return builder.config("spark.jars", ",".join([*filter(None, [present]), *paths()]))
 

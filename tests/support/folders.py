@@ -13,7 +13,9 @@ import joinless
 
 
 class Folders:
-    """Tables in folders, and queries that read them to their end, each run a restart from its checkpoint."""
+    """Tables in folders, and queries that read them to their end, each run a
+    restart from its checkpoint.
+    """
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.folder = folder
@@ -21,7 +23,7 @@ class Folders:
         self.session.conf.set("spark.sql.shuffle.partitions", "2")
 
     def at(self, name: str) -> Path:
-        """Where a table or checkpoint lies."""
+        """The path of a table or checkpoint."""
         return self.folder / name
 
     def put(self, table: str, rows: Iterable[tuple[Any, ...]], schema: str = "k long, v long") -> None:
@@ -37,7 +39,9 @@ class Folders:
         return stream
 
     def run(self, query: DataFrame, checkpoint: str) -> list[tuple[Any, ...]]:
-        """Runs the query over what is new; its rows, sorted. Raises what stops it."""
+        """Runs the query over the new files; returns its rows, sorted.
+        Raises the error that stops it.
+        """
         rows: list[tuple[Any, ...]] = []
         writer = query.writeStream.foreachBatch(lambda batch, _: rows.extend(map(tuple, batch.collect())))
         writer = writer.option("checkpointLocation", str(self.at(checkpoint)))

@@ -1,12 +1,16 @@
 """Seeded random cases: streams that arrive in files, and an acyclic SQL join query over them.
 
-The query is acyclic by construction: groups of relations are merged two by two, each time along equations between
-*one* relation of the left group and *one* of the right (or classes that hold that relation), so the relations form a
-tree in which every class of equated columns is connected. Some merges get no equation at all (a cross product).
-Around that stands what SQL allows: any FROM order and nesting, computed columns and filters in subselects, keys that
-are expressions, `<=>`, conditions in ON or WHERE, residuals over several relations.
+The query is acyclic by construction. Groups of relations are merged two by two, each time along
+equi-join conditions between *one* relation of the left group and *one* of the right (or classes
+that hold that relation), so the relations form a tree in which every class of equated columns is
+connected. Some merges get no equi-join condition at all (a cross product).
 
-Which sources are idle follows a cycle through all subsets, so that a suite of seeds meets every one of them.
+Around that the generator writes everything that SQL allows: any FROM order and nesting, computed
+columns and filters in subselects, keys that are expressions, `<=>`, conditions in ON or WHERE,
+residuals over several relations.
+
+The idle sources follow a cycle through all subsets, so that a suite of seeds
+covers every one of them.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ def random_case(
     Args:
         seed: any number.
         relations: fewest and most relations of the query.
-        batches: how often something arrives.
+        batches: the number of batches.
         connected: leave out cross products.
         nulls: let values be NULL.
     """

@@ -1,4 +1,4 @@
-"""Streams of graph edges in files, and the queries over them that the benchmarks and truth tables are about."""
+"""Streams of graph edges in files, and the queries of the benchmarks and truth tables over them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Graph:
             np.savetxt(folder / f"{i:03d}.csv", edges, fmt="%d", delimiter=",")
 
     def write_window(self, folder: Path, batches: int = 20, window: int = 4) -> None:
-        """One CSV file per batch: the edges of the batch `window` before go, those of the batch come.
+        """One CSV file per batch: the edges of the batch `window` before are deleted, those
+        of the batch are inserted.
 
         Rows: change type, source, target, and the edge's position in arrival order modulo 4.
         """
@@ -56,12 +57,12 @@ class Graph:
                 for change, part in (("delete", batch == i - window), ("insert", batch == i)):
                     for p in positions[part]:
                         file.write(f"{change},{self.src[p]},{self.dst[p]},{p % 4}\n")
-            # Files of one tick of the clock would come in any order.
+            # Files with the same time stamp would be read in any order.
             os.utime(folder / f"{i:03d}.csv", (written + i, written + i))
 
 
 def load_graph(shared: Path, name: str) -> Graph:
-    """Reads a graph the way the shared benchmark streams define it."""
+    """Reads a graph as the shared benchmark streams define it."""
     spec = importlib.util.spec_from_file_location("streams", shared / "bench" / "streams.py")
     assert spec
     assert spec.loader

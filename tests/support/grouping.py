@@ -18,11 +18,13 @@ _FACTORS = ("tinyint", "smallint", "int", "integer")
 
 
 def grouped(case: Case, seed: int) -> Case:
-    """The case with its rows in groups: some in groups of groups, some with conditions, some in one group."""
+    """The case with its rows in groups: some in groups of groups, some with
+    conditions, some in one group.
+    """
     rng = Random(seed * 13 + 5)
     columns = [column for column in columns_of(case) if FAMILY.get(column.type) not in (None, "floating")]
     rng.shuffle(columns)
-    # Spark and DuckDB show either of two zeros, and add doubles in any order
+    # Spark and DuckDB return either of two zeros, and add doubles in any order.
     keys = columns[: rng.choice((0, 1, 1, 1, 2, 3))]
     if keys and rng.random() < 0.2:
         sql = f"SELECT DISTINCT {_list(key.name for key in keys)} FROM ({case.sql}) q"

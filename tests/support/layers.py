@@ -1,11 +1,11 @@
-"""The packages of the plugin and who imports whom, read off the sources."""
+"""The packages of the plugin and their imports, read from the sources."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-#: From the top: a package imports only what stands below it.
+#: From the top: a package imports only packages below it.
 LAYERS = {
     "(root)": "what a user names in `spark.sql.extensions`",
     "api": "the door for Python",
@@ -60,7 +60,7 @@ def graph(sources: list[Path]) -> dict[str, set[str]]:
 
 
 def drawing(edges: dict[str, set[str]]) -> str:
-    """The graph as Mermaid, without arrows that follow from others, and a table of what each layer is."""
+    """The graph as Mermaid, without arrows that follow from others, and a table of the layers."""
     below: dict[str, set[str]] = {}
     for layer in reversed(LAYERS):
         below[layer] = edges[layer].union(*(below[lower] for lower in edges[layer]))

@@ -1,9 +1,9 @@
-"""Seeded random plans: join blocks of ours beside, above and below what Spark runs itself.
+"""Seeded random plans: join blocks of ours next to, above and below operators of Spark.
 
-A plan reads the streams `e` and `f` (files of pairs), `d` (`e` without duplicates, by an operator of Spark's) and the
-static table `s`. Its blocks are paths and stars over leaves: filters, projections, unions, joins with the static
-table, and unions that hold native joins or other blocks. Around them stand unions, static joins, filters, deduplication
-and aggregation.
+A plan reads the streams `e` and `f` (files of pairs), `d` (`e` without duplicates, by an operator
+of Spark) and the static table `s`. Its blocks are paths and stars over leaves: filters,
+projections, unions, joins with the static table, and unions that hold native joins or other blocks.
+Around them are unions, static joins, filters, deduplication and aggregation.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _NATIVE = "SELECT l.x, r.y FROM e l JOIN f r ON l.y = r.x"
 
 @dataclass(frozen=True)
 class Plan:
-    """A query, and how its output is to be taken.
+    """A query, and the operator above its joins.
 
     Attributes:
         sql: over the streams and the static table; columns `a`, `b`, `c`.
         blocks: how many join blocks of it are ours.
-        above: what stands above: `nothing`, `dropDuplicates` or `aggregate` (in update mode).
+        above: the operator above: `nothing`, `dropDuplicates` or `aggregate` (in update mode).
     """
 
     seed: int
@@ -115,7 +115,7 @@ def random_plan(seed: int) -> Plan:
 
 
 class MixedRun:
-    """A plan as a streaming query that is stopped and started again; its output, added up."""
+    """A plan as a streaming query that is stopped and restarted; its output, summed up."""
 
     def __init__(self, spark: SparkSession, plan: Plan, folder: Path, *, native: bool = False) -> None:
         self.plan, self.folder = plan, folder
@@ -146,18 +146,18 @@ class MixedRun:
 
     @property
     def has_idle_source(self) -> bool:
-        """Whether a source has nothing new in some batch."""
+        """Whether some batch has a source without new files."""
         return any(len(files) < 2 for files in self.arrivals)
 
     def arrive(self, batch: int) -> None:
-        """The batch's files."""
+        """Writes the batch's files."""
         for name, rows in self.arrivals[batch].items():
             staged = self.folder / f"{name}-{batch}.csv"
             staged.write_text(rows)
             staged.rename(self.folder / name / staged.name)
 
     def run(self) -> StreamingQuery:
-        """Reads what has arrived; the query is stopped then."""
+        """Reads the files that have arrived; then the query is stopped."""
 
         def keep(batch: DataFrame, number: int) -> None:
             self.output[number] = [tuple(row) for row in batch.collect()]
@@ -179,7 +179,7 @@ class MixedRun:
         return oracles.bag(rows)
 
     def expected(self) -> oracles.Bag:
-        """Batch SQL over the files there are."""
+        """Batch SQL over the current files."""
         for name in ("e", "f"):
             self.batch_session.read.schema(PAIR).csv(str(self.folder / name)).createOrReplaceTempView(name)
         self.batch_session.table("e").dropDuplicates().createOrReplaceTempView("d")
@@ -187,14 +187,16 @@ class MixedRun:
 
 
 def check_plan(spark: SparkSession, seed: int, folder: Path) -> Counter[str]:
-    """Runs a plan with a restart, every fourth one also with the extension off; fails where the output differs.
+    """Runs a plan with a restart, every fourth one also with the extension off;
+    fails if the output differs.
 
-    Batch SQL is the judge. Spark 4.2 alone loses rows of some plans with a union, where a source is idle in a batch
-    (seed 40 is one, in a session that never saw Joinless). That is counted and told; any other difference fails.
+    Batch SQL is the judge. Spark 4.2 alone loses rows of some plans with a union, if a source is
+    idle in a batch (seed 40 is one, in a session that never used Joinless). That is counted and
+    reported; any other difference fails.
 
     Returns:
-        what the plan consisted of: its operators, `reason` per block that stayed with Spark, and `rows`; `Spark right`
-        or `Spark wrong` where it ran alone as well.
+        the plan's contents: its operators, `reason` per block that stayed with Spark, and `rows`;
+            `Spark right` or `Spark wrong` if it ran alone as well.
     """
     plan = random_plan(seed)
     seen: Counter[str] = Counter()

@@ -1,7 +1,9 @@
-"""Random groups over joins of narrow tables: often a row is nothing but its key, or just what the query shows of it.
+"""Random groups over joins of narrow tables: often a row consists only of its key, or only
+of the projected columns.
 
-The relations of a query form a tree, each meets one before it in one or two columns, in any order; several are roles of
-one table. Values are few, so that keys come, go and come again.
+The relations of a query form a tree: each joins one before it on one or two columns, in any
+order; several are roles of one table. There are few distinct values, so that keys are inserted,
+deleted and inserted again.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ _TYPES = ("int", "int", "int", "bigint", "string", "date", "decimal(25,2)")
 
 
 def narrow_case(seed: int) -> Case:
-    """The case of a seed: tables of one to three columns of one type, a join of two to five roles, and groups."""
+    """The case of a seed: tables of one to three columns of one type, a join of two
+    to five roles, and groups.
+    """
     rng = Random(seed * 31 + 7)
     type_ = rng.choice(_TYPES)
     domain = rng.choice((2, 3, 5))
@@ -53,7 +57,7 @@ def _groups(rng: Random, relations: list[Table]) -> str:
     source = f"FROM {_joined(rng, relations)}"
     if by and rng.random() < 0.35:
         return f"SELECT DISTINCT {', '.join(shown)} {source}"
-    once = rng.random() < 0.5  # whatever number of results stand behind a row
+    once = rng.random() < 0.5  # whatever the number of results of a row
     found = [_aggregate(rng, columns, once) for _ in range(rng.randint(1, 2))]
     items = shown + [f"{aggregate} AS a{i}" for i, aggregate in enumerate(found)]
     return f"SELECT {', '.join(items)} {source}" + (f" GROUP BY {', '.join(by)}" if by else "")

@@ -1,6 +1,8 @@
-"""Two independent answers to a case: DuckDB and Spark's batch SQL, over the rows that arrived so far, as bags.
+"""Two independent answers to a case: DuckDB and Spark's batch SQL, over the rows
+that arrived so far, as bags.
 
-Rows are compared after `canonical`: NaN equals NaN, -0.0 differs from 0.0, decimals and integers go by value.
+Rows are compared after `canonical`: NaN equals NaN, -0.0 differs from 0.0, decimals and integers
+are compared by value.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ def bag(rows: Iterable[Iterable[Any]]) -> Bag:
 
 
 def difference(actual: Bag, expected: Bag, limit: int = 5) -> str:
-    """What is missing and what is too much, in a few lines; empty where nothing is."""
+    """Missing and surplus rows, in a few lines; empty if there are none."""
     missing, extra = expected - actual, actual - expected
     if not missing and not extra:
         return ""
@@ -64,7 +66,7 @@ class DuckDb:
             self.connection.execute(f"INSERT INTO {table.name} VALUES {values}")
 
     def arrive(self, batch: int) -> None:
-        """Adds what arrives in a batch."""
+        """Adds the rows that arrive in a batch."""
         for table in self.case.tables:
             for file in table.arrivals[batch]:
                 self.insert(table, file)
@@ -89,7 +91,7 @@ def duckdb_count(case: Case, limit: int) -> int:
 
 
 def spark_batch(session: SparkSession, case: Case) -> Bag:
-    """The query's result over views of the session that hold everything that arrived."""
+    """The query's result over views of the session that hold all rows that arrived."""
     return bag(session.sql(case.sql).collect())
 
 

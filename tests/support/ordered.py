@@ -11,9 +11,11 @@ from support.values import FAMILY
 
 
 def ordered(case: Case, seed: int) -> Case:
-    """The case with its rows in an order that decides: which of them come, or what is computed of their neighbours."""
+    """The case with its rows in a total order, as first rows or with values
+    computed from neighbouring rows.
+    """
     rng = Random(seed * 31 + 7)
-    # Spark and DuckDB show either of two zeros
+    # Spark and DuckDB return either of two zeros.
     columns = [column for column in columns_of(case) if FAMILY.get(column.type) not in (None, "floating")]
     if not columns:
         return case

@@ -1,4 +1,6 @@
-"""Random questions for partners around the random joins of `support.generate`: outer joins, EXISTS, IN, subqueries."""
+"""Random joins other than inner ones around the random joins of `support.generate`: outer joins,
+EXISTS, IN, subqueries.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from support.values import FAMILY
 
 
 def asking_for_partners(case: Case, seed: int) -> Case:
-    """The case with its rows asked for partners in one of its tables; itself where no columns can be compared."""
+    """The case with its rows joined to one of its tables by such a join; the case itself if no
+    columns can be compared.
+    """
     rng = Random(seed * 29 + 3)
     mine = [column for column in columns_of(case) if FAMILY.get(column.type) not in (None, "floating")]
     pairs = [(c, t, d) for t in case.tables for c in mine for d in t.columns if c.type == d.type]

@@ -1,4 +1,6 @@
-"""A Python process of its own that can import the package and these tests: for what kills it or must begin cold."""
+"""A Python process of its own that can import the package and these tests: for code that
+kills it or must start cold.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,9 @@ from support.values import FAMILY, literal, random_value
 
 @dataclass(frozen=True)
 class Ref:
-    """Something a query can name at one place: its SQL, its type, and the relation it comes from (None: several)."""
+    """An expression that a query can name in one scope: its SQL, its type, and the relation it
+    comes from (None: several).
+    """
 
     sql: str
     type: str
@@ -23,7 +25,9 @@ class Ref:
 
 @dataclass
 class Group:
-    """Relations joined so far: their FROM text, what can be named, and conditions still to be written."""
+    """The relations joined so far: their FROM text, the expressions that can be named, and
+    conditions still to be written.
+    """
 
     text: str
     refs: list[Ref]
@@ -107,7 +111,7 @@ class _Query:
         if self.connected and not on:
             on = conditions
         merged.pending += [c for c in conditions if c not in on]
-        if on and self.rng.random() < 0.3:  # whatever else can be said here
+        if on and self.rng.random() < 0.3:  # any other condition that is possible here
             on, merged.pending = on + merged.pending, []
         self.rng.shuffle(on)
         join = self.rng.choice(("JOIN", "INNER JOIN"))
@@ -131,7 +135,7 @@ class _Query:
         return [(self.member(left, x), self.member(right, y)) for x, y in chosen]
 
     def member(self, group: Group, ref: Ref) -> Ref:
-        """Another column that equals this one already, or an expression over it, now and then."""
+        """Another column that already equals this one, or sometimes an expression over it."""
         roll = self.rng.random()
         if roll < 0.2 and (others := [r for r in group.equal.get(ref.sql, []) if r in group.refs]):
             return self.rng.choice(others)

@@ -1,4 +1,6 @@
-"""Makes docs/reference.md from the code: settings, metrics, reasons and errors, each from where it is defined."""
+"""Makes docs/reference.md from the code: settings, metrics, reasons and errors, each
+from where it is defined.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Runs a case as a streaming query, batch by batch, and compares all output so far with the oracles after each."""
+"""Runs a case as a streaming query, batch by batch, and compares all output so far
+with the oracles after each.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ from support import oracles
 from support.batches import MicroBatches
 from support.cases import Case, Table
 
-#: `operatorName` of our operator in a query's progress.
+#: The `operatorName` of our operator in a query's progress.
 OPERATOR = "joinFree"
 
 #: Expressions are interpreted: to compile a plan takes longer than to run it over a few rows.
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-#: What Spark does by itself.
+#: Spark's default.
 GENERATED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-#: Fast for little data: none of these changes a result.
+#: Fast for few rows: none of these changes a result.
 ORACLE_CONFS = {"spark.sql.shuffle.partitions": "1", "spark.sql.adaptive.enabled": "false", **INTERPRETED}
 
 
@@ -32,7 +34,9 @@ def code(case: Case) -> Mapping[str, str]:
 
 
 class Feed:
-    """The folders a case's streams read; files appear in them all at once, as a real producer's should."""
+    """The folders that a case's streams read; files appear in them atomically, as a real
+    producer should write them.
+    """
 
     def __init__(self, case: Case, folder: Path) -> None:
         self.case, self.folder, self.files = case, folder, 0
@@ -42,14 +46,14 @@ class Feed:
             self.path(table).mkdir()
 
     def path(self, table: Table) -> Path:
-        """Where the stream of a table reads."""
+        """The folder of a table's stream."""
         return self.folder / table.name
 
     def arrive(self, batch: int) -> dict[Path, list[Path]]:
-        """Adds the files of a batch, to the streams and to DuckDB.
+        """Adds the files of a batch to the streams and to DuckDB.
 
         Returns:
-            the new files by the folder of their stream, in the order in which they came.
+            the new files by the folder of their stream, in order of arrival.
         """
         staged: list[tuple[Path, Path]] = []
         for table in self.case.tables:
@@ -69,7 +73,9 @@ class Feed:
 
 
 class Run:
-    """A streaming query of a case, in a session of its own, writing to memory or (durable) to Parquet files."""
+    """A streaming query of a case, in a session of its own, writing to memory or
+    (durable) to Parquet files.
+    """
 
     def __init__(
         self,
@@ -114,13 +120,13 @@ class Run:
         return oracles.bag(self.batch_session.read.schema(schema).parquet(str(self.sink)).collect())
 
     def check(self, batch: int) -> None:
-        """Fails where the output differs from an oracle."""
+        """Fails if the output differs from an oracle."""
         actual = self.output()
         check_difference(self.case, batch, "DuckDB", actual, self.feed.oracle.result())
         check_difference(self.case, batch, "Spark batch SQL", actual, self.spark_batch())
 
     def spark_batch(self) -> oracles.Bag:
-        """Spark's batch SQL over the files there are."""
+        """Spark's batch SQL over the current files."""
         for table in self.case.tables:
             batch = self.batch_session.read.schema(table.schema).parquet(str(self.feed.path(table)))
             batch.createOrReplaceTempView(table.name)
@@ -128,10 +134,12 @@ class Run:
 
 
 def check_batches(spark: SparkSession, case: Case, folder: Path) -> None:
-    """Plays a case's micro-batches without a streaming query; fails where a batch's output differs from an oracle.
+    """Plays a case's micro-batches without a streaming query; fails if a batch's
+    output differs from an oracle.
 
-    Each batch is compared with DuckDB, the last one also with Spark's batch SQL: output is only appended to, so what
-    was wrong before is wrong then. Half of the cases are restarted in the middle.
+    Each batch is compared with DuckDB, the last one also with Spark's batch SQL: output
+    is only appended, so an earlier error is still there at the end. Half of the cases
+    are restarted in the middle.
     """
     run = Run(spark, case, folder)
     batches = MicroBatches(run.session, run.session.sql(case.sql), folder / "state")
@@ -152,7 +160,9 @@ def check_batches(spark: SparkSession, case: Case, folder: Path) -> None:
 
 
 def per_trigger(arrived: dict[Path, list[Path]], most: int | None) -> Iterator[dict[Path, list[Path]]]:
-    """What arrived in as many micro-batches as it takes with at most so many files of each stream."""
+    """The rows of a batch in as many micro-batches as needed with at most so
+    many files of each stream.
+    """
     left = {folder: files for folder, files in arrived.items() if files}
     while left:
         yield {folder: files[:most] for folder, files in left.items()}
@@ -160,7 +170,9 @@ def per_trigger(arrived: dict[Path, list[Path]], most: int | None) -> Iterator[d
 
 
 def check_case(spark: SparkSession, case: Case, folder: Path, *, native: bool = False) -> None:
-    """Runs a case to its end; fails where a batch's output differs from an oracle or the plan is not the one meant."""
+    """Runs a case to its end; fails if a batch's output differs from an oracle or the
+    plan is not the intended one.
+    """
     run = Run(spark, case, folder, native=native)
     query = run.start()
     try:

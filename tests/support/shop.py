@@ -1,6 +1,7 @@
-"""A shop in Delta tables with change data feed, the streams over their changes, and what happens to them.
+"""A shop in Delta tables with change data feed, the streams over their changes, and random commits.
 
-Orders name a customer and an item; customers move, items are renamed, orders are cancelled, corrected and placed again.
+Orders name a customer and an item; customers move, items are renamed, orders are cancelled,
+corrected and placed again.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ TABLES = {
 BY_ORDER = """SELECT o.id AS order_id, c.id AS customer, c.city, i.name, o.pieces
               FROM orders o JOIN customers c ON o.customer = c.id JOIN items i ON o.item = i.id"""
 
-#: What is bought where: equal rows come often.
+#: The purchases: equal rows occur often.
 BY_CITY = """SELECT c.city, i.name
              FROM orders o JOIN customers c ON o.customer = c.id JOIN items i ON o.item = i.id WHERE o.pieces > 1"""
 
 
-#: Fast for little data: none of these changes a result.
+#: Fast for few rows: none of these changes a result.
 SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -41,7 +42,7 @@ SMALL = {
 
 
 def dying(apply: Callable[[DataFrame, int], None], spark: SparkSession) -> Callable[[DataFrame, int], None]:
-    """The function, after whose second batch this process and Spark's are killed."""
+    """The function, with a kill of this process and Spark's after its second batch."""
 
     def apply_and_die(df: DataFrame, batch_id: int) -> None:
         apply(df, batch_id)
@@ -54,7 +55,7 @@ def dying(apply: Callable[[DataFrame, int], None], spark: SparkSession) -> Calla
 
 
 class Shop:
-    """The tables in a folder, and targets beside them."""
+    """The tables in a folder, and the targets."""
 
     def __init__(self, session: SparkSession, folder: Path) -> None:
         self.session, self.folder = session, folder
@@ -145,7 +146,7 @@ class Shop:
         self.now(sql).limit(0).write.format("delta").save(str(self.folder / target))
 
     def start(self, target: str, sql: str, key: str | None) -> StreamingQuery:
-        """Brings a target up to date with what happened so far."""
+        """Updates a target by the commits so far."""
         writer = self.deltas(sql).writeStream.foreachBatch(joinless.apply_changes(self.at(target), key))
         checkpoint = str(self.folder / f"{target}-checkpoint")
         return writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
@@ -157,7 +158,7 @@ class Shop:
         return query
 
     def check(self, target: str, sql: str, what: str) -> None:
-        """Fails where the target is not the result."""
+        """Fails if the target differs from the result."""
         actual = oracles.bag(self.session.table(self.at(target)).collect())
         difference = oracles.difference(actual, oracles.bag(self.now(sql).collect()))
         assert not difference, f"{what}\n{difference}"

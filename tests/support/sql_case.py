@@ -1,4 +1,5 @@
-"""A case of SQL as a file that people write: tables, changes in batches, a query, its answer after each batch.
+"""A case of SQL as a hand-written file: tables, changes in batches, a query,
+its answer after each batch.
 
 tests/regressions/sql/README.md describes the format. Values are texts, as in `support.cases`.
 """
@@ -14,9 +15,9 @@ from pathlib import Path
 from support.cases import Case, Column, Row, Table
 from support.changes import Changes
 
-#: In what a case can be played; the first is meant where a file says nothing.
+#: The kinds of play; the first is the default.
 KINDS = ("changelog", "append", "plain", "table", "feeds")
-#: Lines of one setting; `table`, `latest`, `fails` and `wrong` may come several times.
+#: Lines of one setting; `table`, `latest`, `fails` and `wrong` may occur several times.
 _SETTINGS = ("kind", "table", "latest", "key", "partitions", "gate", "fails", "wrong")
 _VALUE = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^,']*[^,'\s]))\s*(,|$)")
 _BARE = re.compile(r"-?\d+(\.\d+)?|true|false", re.IGNORECASE)
@@ -24,7 +25,7 @@ _BARE = re.compile(r"-?\d+(\.\d+)?|true|false", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Line:
-    """A change: a row that comes (weight 1) or goes (weight -1)."""
+    """A change: an inserted row (weight 1) or a deleted row (weight -1)."""
 
     table: str
     row: Row
@@ -33,14 +34,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Batch:
-    """The changes of a batch in their order, and the answer behind it; None where the file has none."""
+    """The changes of a batch in their order, and the answer after it; None if the file has none."""
 
     lines: tuple[Line, ...]
     answer: tuple[Row, ...] | None
 
     @property
     def grows(self) -> bool:
-        """Whether rows only come."""
+        """Whether rows are only inserted."""
         return all(line.weight > 0 for line in self.lines)
 
 
@@ -56,13 +57,13 @@ class Latest:
 
 @dataclass(frozen=True)
 class SqlCase:
-    """What a file says.
+    """The contents of a file.
 
     Args:
-        duckdb: the query in DuckDB's words, where they are others.
+        duckdb: the query in DuckDB's dialect, if it differs.
         key: columns that are the result's key where it is kept as a table.
-        gate: how the name begins of the play that is the gate's; any one where it is empty.
-        fails: why it fails today, by the names of plays or how they begin.
+        gate: the prefix of the name of the gate's play; any play if it is empty.
+        fails: why it fails today, by the names of plays or their prefixes.
         wrong: why an oracle is known to be wrong, by its name.
     """
 
@@ -82,11 +83,11 @@ class SqlCase:
 
     @property
     def growing(self) -> int:
-        """How many batches at the beginning only bring rows."""
+        """The number of batches at the beginning that only insert rows."""
         return next((i for i, batch in enumerate(self.batches) if not batch.grows), len(self.batches))
 
     def first(self, batches: int) -> SqlCase:
-        """The case with so many of its batches."""
+        """The case with its first batches only."""
         return self.with_batches(self.batches[:batches])
 
     def at_once(self) -> SqlCase:
@@ -99,12 +100,14 @@ class SqlCase:
         return replace(self, batches=tuple(batches))
 
     def as_case(self, partitions: int) -> Case:
-        """As random cases are: the rows that come, without those that go."""
+        """As random cases are: the inserted rows, without those that are deleted."""
         tables = (Table(table.name, table.columns, tuple(() for _ in self.batches)) for table in self.tables)
         return Case(self.name, tuple(tables), self.query, partitions, None)
 
     def changes(self, kind: str) -> list[Changes]:
-        """The changes of each table, told by types or, where nothing goes, as rows that are appended."""
+        """The changes of each table, with change types or, where no row is
+        deleted, as appended rows.
+        """
         told = []
         for table in self.tables:
             lines = [[line for line in batch.lines if line.table == table.name] for batch in self.batches]
@@ -115,7 +118,7 @@ class SqlCase:
 
 
 def of_changes(case: Case, told: Iterable[Changes]) -> SqlCase:
-    """A random case whose tables are told by changes."""
+    """A random case whose tables are given by changes."""
     told = list(told)
     batches = []
     for number in range(case.batches):
@@ -131,7 +134,7 @@ def of_changes(case: Case, told: Iterable[Changes]) -> SqlCase:
 
 
 def of_appends(case: Case) -> SqlCase:
-    """A random case whose tables only grow, as a plain stream."""
+    """A random case whose tables are append-only, as a plain stream."""
     batches = []
     for number in range(case.batches):
         lines = [Line(table.name, row, 1) for table in case.tables for file in table.arrivals[number] for row in file]
@@ -150,7 +153,7 @@ def _without_rows(case: Case) -> tuple[Table, ...]:
 
 
 def load(path: Path) -> SqlCase:
-    """Reads a file; fails with its name and line where it is none."""
+    """Reads a file; an error names the file and the line."""
     return parse(path.stem, path.read_text())
 
 
@@ -166,7 +169,7 @@ def parse(name: str, text: str) -> SqlCase:
 
 
 class _Reader:
-    """Takes lines; `section` is where they belong."""
+    """Reads lines; `section` is where they belong."""
 
     def __init__(self, name: str) -> None:
         self.name, self.section = name, ""
@@ -259,7 +262,7 @@ def _reasons(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def values(text: str) -> Row:
-    """The values of a row as they stand behind each other, with commas between."""
+    """The values of a row as they are written, separated by commas."""
     row: list[str | None] = []
     at = 0
     while True:
@@ -321,7 +324,7 @@ def save(case: SqlCase, path: Path) -> None:
 
 
 def present(case: SqlCase, batches: int) -> dict[str, Counter[Row]]:
-    """The rows of each table behind so many batches."""
+    """The rows of each table after so many batches."""
     rows: dict[str, Counter[Row]] = {table.name: Counter() for table in case.tables}
     for batch in case.batches[:batches]:
         for line in batch.lines:

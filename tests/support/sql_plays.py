@@ -1,6 +1,7 @@
-"""Plays a case of SQL in every way in which its result can be kept; the answers are those of the file.
+"""Plays a case of SQL in every way in which its result can be kept; the
+answers are those of the file.
 
-Two oracles, DuckDB and Spark's batch SQL, are asked once per case whether the answers are right; plays need none.
+Two oracles, DuckDB and Spark's batch SQL, check the answers once per case; plays need none.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from support.sql_case import SqlCase, present
 
 _PROVIDER = "org.apache.spark.sql.execution.streaming.state"
 STORES = {"memory": f"{_PROVIDER}.HDFSBackedStateStoreProvider", "rocksdb": f"{_PROVIDER}.RocksDBStateStoreProvider"}
-#: With these every case is ours: cross products, and joins of two relations.
+#: With these settings every case is ours: cross products, and joins of two relations.
 CONFS = {"spark.joinless.crossProducts.enabled": "true", "spark.joinless.minRelations": "1"}
 _READERS: dict[str, Callable[[str], object]] = {
     "boolean": lambda text: text.lower() == "true",
@@ -46,7 +47,7 @@ _READERS: dict[str, Callable[[str], object]] = {
 
 
 class WrongAnswerError(AssertionError):
-    """A result is not the answer of the file."""
+    """A result differs from the answer of the file."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ class Play:
 
     Args:
         kind: one of `support.sql_case.KINDS`.
-        how: `batches` are played without a streaming query, with a restart behind each; `once` the same with all
-            changes in one batch; a `stream` is a streaming query, and stopped and started behind each batch.
+        how: `batches` are played without a streaming query, with a restart after each; `once` the
+            same with all changes in one batch; a `stream` is a streaming query that is stopped and
+            restarted after each batch.
     """
 
     kind: str
@@ -94,9 +96,10 @@ def _plays_of(kind: str, case: SqlCase) -> Iterator[Play]:
 
 
 def of_gate(case: SqlCase) -> Play | None:
-    """The one that the gate plays: always the same of a case, another one of the next. None where it would be a stream.
+    """The play of the gate: always the same for a case, another one for the next.
+    None if it would be a stream.
 
-    The tests in Scala play changelogs batch by batch, so that here it is all changes in one batch.
+    The tests in Scala play changelogs batch by batch, so that here all changes are in one batch.
     """
     begins = case.gate or f"{case.kinds[0]}-once"
     chosen = [play for play in plays(case) if play.name.startswith(begins)]
@@ -107,9 +110,11 @@ def of_gate(case: SqlCase) -> Play | None:
 
 
 def check_answers(spark: SparkSession, case: SqlCase, every: bool) -> None:
-    """Fails where the answers of a file are not those of both oracles, or where one that is wrong is right by now.
+    """Fails if the answers of a file are not those of both oracles, or if an oracle that is
+    marked as wrong is right.
 
-    DuckDB is asked behind every batch, Spark, which takes longer, behind the last one where it is not `every`.
+    DuckDB checks every batch. Spark, which takes longer, checks only the last
+    one unless `every` is set.
     """
     differ: dict[str, str] = {}
     last = len(case.batches)
@@ -145,7 +150,7 @@ def typed(rows: Iterable[Row], schema: StructType) -> oracles.Bag:
 
 
 def ask_duckdb(case: SqlCase) -> list[oracles.Bag]:
-    """What DuckDB has after each batch."""
+    """DuckDB's result after each batch."""
     oracle = _duckdb(case)
     query = oracles.dialect(case.duckdb or case.query)
     found = []
@@ -156,7 +161,7 @@ def ask_duckdb(case: SqlCase) -> list[oracles.Bag]:
 
 
 def answer_rows(case: SqlCase) -> SqlCase:
-    """The case with DuckDB's answers in the place of its own."""
+    """The case with DuckDB's answers in place of its own."""
     found = ask_duckdb(case)
     batches = [
         replace(batch, answer=tuple(sorted(map(_texts, bag.elements()), key=repr)))
@@ -184,7 +189,7 @@ def _text(value: Any) -> str | None:
 
 
 def _batch_sql(spark: SparkSession, case: SqlCase, batches: int) -> DataFrame:
-    """The query as Spark's batch SQL over the rows behind so many batches."""
+    """The query as Spark's batch SQL over the rows after so many batches."""
     session = spark.newSession()
     for key, value in ORACLE_CONFS.items():
         session.conf.set(key, value)
@@ -237,7 +242,7 @@ def _fill(oracle: oracles.DuckDb, case: SqlCase, batches: int) -> None:
 
 
 def play_case(spark: SparkSession, case: SqlCase, play: Play, folder: Path) -> None:
-    """Plays a case; fails where the result behind a batch is not the answer."""
+    """Plays a case; fails if the result after a batch is not the answer."""
     if play.kind in ("append", "plain"):
         case = case.first(case.growing)
     if play.how == "once":
@@ -252,7 +257,7 @@ def play_case(spark: SparkSession, case: SqlCase, play: Play, folder: Path) -> N
 
 
 def _results(run: _Run, case: SqlCase, play: Play) -> Iterator[oracles.Bag]:
-    """The result behind each batch."""
+    """The result after each batch."""
     if isinstance(run, _KeptRun):
         return _kept(run, case)
     return _streamed(run, case) if play.how == "stream" else _played(run, case)
@@ -301,7 +306,9 @@ def _streamed(run: _Run, case: SqlCase) -> Iterator[oracles.Bag]:
 
 
 class _KeptRun(_Run):
-    """A case's result as a Delta table; its tables are streams of files, or change feeds of Delta tables."""
+    """A case's result as a Delta table; its tables are streams of files, or
+    change feeds of Delta tables.
+    """
 
     def __init__(self, spark: SparkSession, case: SqlCase, play: Play, folder: Path) -> None:
         super().__init__(spark, case, play, folder)
@@ -322,7 +329,7 @@ class _KeptRun(_Run):
         joinless.changelog(stream).createOrReplaceTempView(table.name)
 
     def commit(self, case: SqlCase, number: int) -> None:
-        """What a batch changes, to the tables; they are written anew where a row goes."""
+        """Writes the changes of a batch to the tables; a table with deleted rows is rewritten."""
         if not self.feeds:
             self.arrive(number)
             return

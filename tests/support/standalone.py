@@ -1,6 +1,7 @@
 """A standalone cluster of two workers with addresses of their own.
 
-Spark starts a second attempt of a task on another host only: on a `local-cluster`, where all share one, never.
+Spark starts a second attempt of a task only on another host: never on a
+`local-cluster`, where all share one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Processor time of this process and of all that it started, as Linux counts it; 0 where there is no /proc."""
+"""Processor time of this process and of all processes that it started, as Linux counts it;
+0 where there is no /proc.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ PROC = Path("/proc")
 
 
 def processor_seconds() -> float:
-    """Of the tree below this process; what has ended counts with the process that waited for it."""
+    """The processor time of the tree below this process; ended processes count with the process
+    that waited for them.
+    """
     processes: dict[int, tuple[int, int]] = {}  # parent and ticks
     for folder in PROC.glob("[0-9]*"):
         try:
@@ -25,18 +29,18 @@ def processor_seconds() -> float:
 
 
 class FileTimes:
-    """How much processor time, how many seconds and how many tests each file of tests took."""
+    """Processor time, seconds and number of tests of each file of tests."""
 
     def __init__(self) -> None:
         self.files: dict[str, tuple[float, float, int]] = {}
 
     def add(self, file: str, processor: float, wall: float) -> None:
-        """One test more of this file."""
+        """Adds one test of this file."""
         before = self.files.get(file, (0.0, 0.0, 0))
         self.files[file] = before[0] + processor, before[1] + wall, before[2] + 1
 
     def write(self, path: Path) -> None:
-        """Lines as those of the Scala suites: processor seconds, seconds, tests, file."""
+        """Writes lines as those of the Scala suites: processor seconds, seconds, tests, file."""
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = (f"{cpu:.2f}\t{wall:.2f}\t{tests}\t{file}\n" for file, (cpu, wall, tests) in self.files.items())
         path.write_text("".join(lines))

@@ -1,4 +1,6 @@
-"""Random values of every key type that Spark and DuckDB equate alike; the awkward ones come more often."""
+"""Random values of every key type that Spark and DuckDB equate alike;
+special values occur more often.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def random_type(rng: Random, family: str | None = None) -> str:
 
 
 def random_value(rng: Random, type_: str, domain: int, nulls: float) -> str | None:
-    """A value out of about `domain` different ones, NULL with probability `nulls`."""
+    """A value out of about `domain` distinct ones, NULL with probability `nulls`."""
     if rng.random() < nulls:
         return None
     if rng.random() < 0.25:

@@ -1,4 +1,6 @@
-"""Random views over streams of (k INT, v INT, ts TIMESTAMP): joins, groups, DISTINCT, partners, one above the other."""
+"""Random views over streams of (k INT, v INT, ts TIMESTAMP): joins, groups, DISTINCT, outer and
+semi joins, one above the other.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ _COMPARISONS = ("<>", "<", ">=")
 
 
 def random_view(rng: Random, streams: Sequence[str]) -> str:
-    """A SELECT over one to four relations, in the words that Spark and DuckDB share."""
+    """A SELECT over one to four relations, in the dialect that Spark and DuckDB share."""
     relations = rng.choices((1, 2, 3, 4), weights=(2, 4, 3, 1))[0]
     rows = f"FROM {_joined(rng, streams, relations)}{_conditions(rng, streams, relations)}"
     kind = rng.choices(("rows", "groups", "distinct"), weights=(4, 4, 2))[0]
@@ -30,7 +32,7 @@ def _times(relations: int) -> list[str]:
 
 
 def _joined(rng: Random, streams: Sequence[str], relations: int) -> str:
-    """Each relation but the first meets one before it in one column."""
+    """Each relation except the first joins one before it on one column."""
     text = f"{_relation(rng, streams)} r0"
     for i in range(1, relations):
         outer = i == relations - 1 and rng.random() < 0.25
@@ -65,7 +67,7 @@ def _conditions(rng: Random, streams: Sequence[str], relations: int) -> str:
         column = rng.choice(_numbers(relations))
         found.append(rng.choice((f"{column} > 0", f"{column} IN (0, 2, 3)")))
     if rng.random() < 0.3:
-        # of the first relation, whose rows no outer join pads
+        # Of the first relation, whose rows no outer join pads.
         mine, other = rng.choice(_NUMBERS), rng.choice(_NUMBERS)
         match = f"e.{other} = r0.{mine}"
         if rng.random() < 0.5:

@@ -1,4 +1,6 @@
-"""A session with streams, changelogs and static tables, and a checkpoint of ours: what bad input is tried on."""
+"""A session with streams, changelogs and static tables, and a checkpoint of ours: the
+environment of bad input.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ class World:
         return self.session
 
     def forget_settings(self) -> None:
-        """Settings of ours as they were."""
+        """Resets our settings."""
         for row in self.session.sql("SET").collect():
             if row.key.startswith("spark.joinless."):
                 self.session.conf.unset(row.key)
@@ -63,7 +65,9 @@ class World:
         mode: str = "append",
         function: Callable[[DataFrame, int], None] | None = None,
     ) -> StreamingQuery:
-        """Runs a query to the end of its input, with a function for its batches or none; raises what stops it."""
+        """Runs a query to the end of its input, with a function for its batches or none; raises the
+        error that stops it.
+        """
         self.runs += 1
         checkpoint = checkpoint or self.folder / f"checkpoint-{self.runs}"
         writer = df.writeStream.foreachBatch(function) if function else df.writeStream.format("noop")
@@ -107,7 +111,9 @@ class World:
         return copy
 
     def again(self, sql: str = PATH, tamper: Callable[[Path], object] = lambda _: None) -> StreamingQuery:
-        """Goes on with a copy of the good checkpoint that was tampered with; the state must stay as it is."""
+        """Restarts from a copy of the good checkpoint that was tampered with; the
+        state must stay unchanged.
+        """
         checkpoint = self.copy()
         for crc in checkpoint.rglob(".*.crc"):
             crc.unlink()
@@ -133,7 +139,7 @@ class World:
 
 
 def unfinished(checkpoint: Path) -> Path:
-    """Forgets the last batch, so that there is one to run."""
+    """Removes the last batch from the checkpoint, so that there is one to run."""
     for log in ("commits", "offsets"):
         for name in ("1", ".1.crc"):
             (checkpoint / log / name).unlink(missing_ok=True)
@@ -161,7 +167,7 @@ def truncate(checkpoint: Path) -> None:
 
 
 def cut_deltas(checkpoint: Path) -> Path:
-    """Leaves half of each file of the stores."""
+    """Truncates each file of the stores to half its length."""
     files = list((checkpoint / "state").rglob("*.delta"))
     assert files
     for file in files:

@@ -1,4 +1,4 @@
-"""What to look at in a running query, in whole sentences, read off the reports of its batches."""
+"""Advice on a running query, in whole sentences, from the reports of its batches."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from joinless import _reports
 
-#: So many batches with rows say something.
+#: At least this many batches with rows are needed for advice.
 _ENOUGH_BATCHES = 5
 
-#: Percent of steps, and rows, from which on another tree is worth a word.
+#: The percentage of steps, and the number of rows, from which another tree is recommended.
 _WORTHWHILE, _ENOUGH_ROWS = 25, 1000
 
 
 def advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
-    """All that the batches say that Spark remembers."""
+    """All advice that follows from the batches that Spark remembers."""
     if batches:
         yield from _trees(batches[-1])
     busy = [batch for batch in batches if batch.numInputRows and batch.eventTime.get("watermark")]
@@ -30,7 +30,7 @@ def advice(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
 
 
 def _held_watermark(recent: Sequence[StreamingQueryProgress]) -> Iterator[str]:
-    """An input without rows that keeps state from going."""
+    """An input without rows that holds the watermark back, so that state grows."""
     watermark, newest = recent[-1].eventTime["watermark"], max(batch.eventTime.get("max", "") for batch in recent)
     idle = [
         source.description
@@ -47,7 +47,9 @@ def _held_watermark(recent: Sequence[StreamingQueryProgress]) -> Iterator[str]:
 
 
 def _late_rows(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
-    """Rows that were lost, however few: their columns, and the watermark that the last of them came too late for."""
+    """Rows that were dropped as late, however few: their columns, and the watermark by which the
+    last of them was late.
+    """
     late = sum(map(_reports.late, batches))
     if not late:
         return
@@ -64,7 +66,7 @@ def _late_rows(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
 
 
 def _late_results(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
-    """Results that Spark's own operators may take for late, said before there are any."""
+    """Results that Spark's own operators may treat as late, reported before there are any."""
     times = sorted(_reports.any_age(batches[-1])) if batches else []
     if times:
         lost = sum(map(_reports.late_for_spark, batches))
@@ -76,7 +78,7 @@ def _late_results(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
 
 
 def _endless_rows(recent: Sequence[StreamingQueryProgress]) -> Iterator[str]:
-    """A watermark by which nothing goes."""
+    """A watermark by which no row is evicted."""
     joins = _reports.joins(recent[-1])
     if joins and not any(_reports.next_end(batch) for batch in recent):
         yield (
@@ -86,7 +88,7 @@ def _endless_rows(recent: Sequence[StreamingQueryProgress]) -> Iterator[str]:
 
 
 def _trees(batch: StreamingQueryProgress) -> Iterator[str]:
-    """Trees that were chosen for other sizes."""
+    """Join trees that were chosen for other sizes of the relations."""
     for operator in _reports.joins(batch):
         saved = _reports.steps_saved(operator)
         if saved >= _WORTHWHILE and operator.numRowsTotal >= _ENOUGH_ROWS:

@@ -1,4 +1,6 @@
-"""Arguments of another kind than a public function takes, named at the call instead of deep inside Spark."""
+"""Checks of arguments: one of the wrong type or value is reported at the
+call, not deep inside Spark.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import Any
 
 
 def text(function: str, name: str, value: Any, optional: bool = False) -> None:
-    """Raises where an argument is no text, or blank."""
+    """Raises if an argument is not a text, or is blank."""
     if optional and value is None:
         return
     if not isinstance(value, str):
@@ -18,7 +20,7 @@ def text(function: str, name: str, value: Any, optional: bool = False) -> None:
 
 
 def some_columns(function: str, name: str, value: Any) -> list[str]:
-    """Column names, given as one or as several. Raises where it is neither."""
+    """Column names, given as one or as several. Raises if the argument is neither."""
     columns = as_columns(function, name, value)
     if columns is None:
         raise TypeError(f"{function} takes a column name or a list of them as {name}, and got None")
@@ -26,7 +28,9 @@ def some_columns(function: str, name: str, value: Any) -> list[str]:
 
 
 def as_columns(function: str, name: str, value: Any) -> list[str] | None:
-    """Column names, given as one or as several; None where there is no such argument. Raises where it is neither."""
+    """Column names, given as one or as several; None if there is no such
+    argument. Raises if it is neither.
+    """
     if value is None:
         return None
     listed = isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray))
@@ -39,13 +43,13 @@ def as_columns(function: str, name: str, value: Any) -> list[str] | None:
 
 
 def flag(function: str, name: str, value: Any) -> None:
-    """Raises where an argument is neither True nor False."""
+    """Raises if an argument is neither True nor False."""
     if not isinstance(value, bool):
         raise TypeError(f"{function} takes True or False as {name}, and got {value!r}")
 
 
 def batch(function: str, df: Any, batch_id: Any) -> None:
-    """Raises where these are not what Spark gives to a function of ``foreachBatch``."""
+    """Raises if these are not the arguments that Spark passes to a function of ``foreachBatch``."""
     if isinstance(df, type) or not hasattr(df, "sparkSession") or not hasattr(df, "isStreaming"):
         raise TypeError(f"the function of {function} takes a batch, as foreachBatch gives it, as df, and got {df!r}")
     if df.isStreaming:
@@ -54,7 +58,7 @@ def batch(function: str, df: Any, batch_id: Any) -> None:
 
 
 def number(function: str, name: str, value: Any, optional: bool = True) -> None:
-    """Raises where an argument is no whole number from 0 on."""
+    """Raises if an argument is not a whole number >= 0."""
     if optional and value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool):
@@ -64,14 +68,14 @@ def number(function: str, name: str, value: Any, optional: bool = True) -> None:
 
 
 def as_path(function: str, name: str, value: Any) -> str:
-    """A folder, given as text or as a path. Raises where it is neither."""
+    """A folder, given as text or as a path. Raises if the argument is neither."""
     given = os.fspath(value) if isinstance(value, os.PathLike) else value
     text(function, name, given)
     return str(given)
 
 
 def query(function: str, value: Any) -> None:
-    """Raises where an argument is neither a streaming query nor the name of one."""
+    """Raises if an argument is neither a streaming query nor the name of one."""
     if isinstance(value, str):
         text(function, "query", value)
     elif not (hasattr(value, "lastProgress") and hasattr(value, "exception")) or isinstance(value, type):

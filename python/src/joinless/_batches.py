@@ -1,7 +1,9 @@
-"""What the commits of a target say of the batches in them, so that a batch is told from another one of its number.
+"""Notes about batches in the commits of a target, so that a batch is distinguished from
+another one of the same number.
 
-Delta remembers the last number of each writer, and skips a batch that is not newer. That is right for a batch that
-comes again, and wrong for what a checkpoint plans anew after it was brought back from an older copy.
+Delta remembers the last number of each writer, and skips a batch that is not newer. That is right
+for a batch that is run again, and wrong for a batch that is planned anew after the checkpoint was
+restored from an older copy.
 """
 
 from __future__ import annotations
@@ -17,38 +19,40 @@ from pyspark.sql import functions as F
 _DELTA = "spark.databricks.delta."
 _SAID_OF_COMMITS = f"{_DELTA}commitInfo.userMetadata"
 
-#: How many commits are looked at for one of a writer: first a few, as a view alone in its table needs.
+#: How many commits are searched for one of a writer: first a few, enough for a view that
+#: is alone in its table.
 _COMMITS = (20, 1000)
 
 
 @dataclass(frozen=True)
 class BatchNote:
-    """Who wrote a batch, which one it is, and when it was planned (milliseconds since 1970), which stays the same where
-    it runs again; None where nobody knows."""
+    """The writer of a batch, its number, and the time when it was planned (milliseconds since
+    1970). The time is the same when the batch runs again, and None where it is unknown.
+    """
 
     writer: str
     batch: int
     planned: int | None
 
     def text(self, before: str | None) -> str:
-        """The note, behind what `before` says."""
+        """The note, appended to the text `before`."""
         note = json.dumps({"joinless": asdict(self)})
         return f"{before} {note}" if before else note
 
     @staticmethod
     def of(text: str | None) -> BatchNote | None:
-        """The note in what a commit says."""
+        """The note in the text of a commit."""
         start = (text or "").rfind('{"joinless"')
         if text is None or start < 0:
             return None
         try:
             return BatchNote(**json.loads(text[start:])["joinless"])
-        except (ValueError, TypeError, KeyError):  # somebody else's
+        except (ValueError, TypeError, KeyError):  # another writer's
             return None
 
 
 def newest_note(session: SparkSession, target: str, writer: str) -> BatchNote | None:
-    """Of the newest commit of a writer; None where the last thousand commits have none."""
+    """The note of the newest commit of a writer; None if the last thousand commits have none."""
     for commits in _COMMITS:
         history = session.sql(f"DESCRIBE HISTORY {target} LIMIT {commits}").select("version", "userMetadata")
         rows = history.orderBy(F.desc("version")).collect()
@@ -62,7 +66,7 @@ def newest_note(session: SparkSession, target: str, writer: str) -> BatchNote | 
 
 @contextmanager
 def transaction(session: SparkSession, note: BatchNote) -> Iterator[None]:
-    """Writes of the session inside are a batch of a writer to Delta: done once, then skipped."""
+    """Makes the session's writes one batch of a writer to Delta: applied once, then skipped."""
     settings = {
         f"{_DELTA}write.txnAppId": note.writer,
         f"{_DELTA}write.txnVersion": str(note.batch),

@@ -1,6 +1,7 @@
-"""The one door to the JVM: no other file speaks py4j, and this one speaks only to ``io.joinless.spark.api.PythonApi``.
+"""The only access to the JVM: no other file uses py4j, and this one calls only
+``io.joinless.spark.api.PythonApi``.
 
-Whatever stands in the way (Connect, no jar, no extension) comes back as a named error, never as
+An obstacle (Connect, no jar, no extension) is raised as a named error, never as
 ``'JavaPackage' object is not callable``.
 """
 
@@ -19,7 +20,7 @@ from joinless.errors import EXTENSION_CLASS, ConnectUnsupportedError, ExtensionN
 
 
 def explain_text(df: DataFrame) -> str:
-    """Join trees and reasons of the plan, for people."""
+    """Join trees and reasons of the plan, as text for people."""
     return str(_api(df, "joinless.explain").explainText(df._jdf))
 
 
@@ -39,12 +40,12 @@ def why_not_json(df: DataFrame) -> str:
 
 
 def changelog(df: DataFrame, change_type: str | None, weight: str | None) -> DataFrame:
-    """The relation whose changes `df` tells."""
+    """The relation whose changes are the rows of `df`."""
     return DataFrame(_api(df, "joinless.changelog").changelog(df._jdf, change_type, weight), df.sparkSession)
 
 
 def rows(df: DataFrame) -> DataFrame:
-    """`df`, of which each row is a row."""
+    """`df`, each row of which is to count as a row."""
     return DataFrame(_api(df, "joinless.rows").rows(df._jdf), df.sparkSession)
 
 
@@ -59,7 +60,9 @@ def deltas(df: DataFrame, form: str) -> DataFrame:
 
 
 def result_key(df: DataFrame) -> list[str]:
-    """Columns by which all rows of the result of `df` differ; none where the query does not say so."""
+    """Columns by which all rows of the result of `df` differ; none if the
+    query does not guarantee any.
+    """
     return list(_api(df, "joinless.materialize").resultKey(df._jdf))
 
 
@@ -69,7 +72,7 @@ def full(df: DataFrame, checkpoint: str, batch_id: int | None, operator: int | N
 
 
 def checkpoint_of(df: DataFrame, query: StreamingQuery) -> str:
-    """Where a running query of the session of `df` keeps its checkpoint."""
+    """The checkpoint folder of a running query of the session of `df`."""
     if not hasattr(query, "_jsq"):
         raise ConnectUnsupportedError("joinless.enumerate_full")
     return str(_api(df, "joinless.enumerate_full").checkpoint(query._jsq))
@@ -84,8 +87,9 @@ def active_query(name_or_id: str) -> StreamingQuery:
 
 
 def planned_at(session: SparkSession, query_id: str, batch_id: int) -> int | None:
-    """When the running query of that id has planned a batch, in milliseconds since 1970: the same where it runs again.
-    None where there is no such query, or no jar."""
+    """The time when the running query of that id planned a batch, in milliseconds since 1970; it is
+    the same when the batch runs again. None if there is no such query, or no jar.
+    """
     if not _is_loaded(session._jvm):
         return None
     planned = _python_api(session._jvm).plannedAt(query_id, batch_id)
@@ -93,19 +97,22 @@ def planned_at(session: SparkSession, query_id: str, batch_id: int) -> int | Non
 
 
 def errors_of_functions() -> list[BaseException]:
-    """What functions given to ``foreachBatch`` have raised: Spark passes on the text, and PySpark keeps the error."""
+    """The errors that functions given to ``foreachBatch`` have raised: Spark passes on the text,
+    and PySpark keeps the error.
+    """
     gateway = SparkContext._gateway
     functions = list(gateway.gateway_property.pool.dict.values()) if gateway is not None else []
     return [function.error for function in functions if isinstance(getattr(function, "error", None), BaseException)]
 
 
 def running_version(session: SparkSession) -> str:
-    """Version of the plugin inside the running session."""
+    """The version of the plugin in the running session."""
     return str(_python_api(session._jvm).version())
 
 
 def check_running_session(jar: Path) -> None:
-    """Raises `ExtensionNotInstalledError` where a JVM already runs that a builder can no longer give the extension.
+    """Raises `ExtensionNotInstalledError` if a JVM already runs and a builder can no
+    longer give it the extension.
 
     Under `spark-submit` and `pyspark` the JVM runs before Python does.
     """
@@ -122,7 +129,7 @@ def check_running_session(jar: Path) -> None:
 
 
 def is_started() -> bool:
-    """Whether a JVM already runs in this process or, under `spark-submit`, before it."""
+    """Whether a JVM already runs: in this process or, under `spark-submit`, started before it."""
     return SparkContext._jvm is not None
 
 

@@ -1,10 +1,10 @@
-"""The net changes of a batch, one row for all equal ones, as *cells*: the columns ``c0, c1, ...`` in the order of the
-names given.
+"""The net changes of a batch, one row for all equal ones, as *cells*: the columns ``c0, c1, ...``
+in the order of the names given.
 
-Rows are equal where all their values are, as SQL compares them, and −0.0 is not 0.0: what goes is the row that came.
-Spark's grouping and its ``<=>`` take both zeros for one value and hand one of them out; so rows are grouped and
-compared by the texts of their floating-point columns as well, and their values are those of a row of the group. NaN is
-one value.
+Rows are equal if all their values are, as SQL compares them, except that −0.0 is not 0.0: a deleted
+row is the row that was inserted. Spark's grouping and its ``<=>`` treat both zeros as one value and
+return either. So rows are grouped and compared by the texts of their floating-point columns as
+well, and their values are those of a row of the group. NaN is one value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, Struct
 
 from joinless._refusals import JSON, refusal, told
 
-#: Columns that say what a row of changes does, as ``incrementalEnumerate`` names them.
+#: Columns that hold the change of a row, as ``incrementalEnumerate`` names them.
 CHANGE_TYPE, WEIGHT = "_change_type", "_weight"
 
 INSERTS = ("insert", "update_postimage", "update_after")
@@ -39,7 +39,7 @@ def net(df: DataFrame, names: list[str]) -> DataFrame:
 
 
 def grouped(df: DataFrame, columns: list[str], *aggregates: Column) -> DataFrame:
-    """Aggregates of equal rows, behind the columns by which they are equal."""
+    """Aggregates of equal rows, after the columns by which they are equal."""
     kinds = {name: kind for name, kind in ((f.name, f.dataType) for f in df.schema.fields) if name in columns}
     texts = [F.col(name).cast("string").alias(f"text_{name}") for name, kind in kinds.items() if has_zeros(kind)]
     values = [F.first(name).alias(f"value_{name}") for name, kind in kinds.items() if has_zeros(kind)]
@@ -50,7 +50,7 @@ def grouped(df: DataFrame, columns: list[str], *aggregates: Column) -> DataFrame
 
 
 def same(one: str, other: str, kind: DataType) -> str:
-    """SQL that says whether two values of a type are the same one."""
+    """SQL that tests whether two values of a type are the same."""
     equal = f"{one} <=> {other}"
     return f"{equal} AND CAST({one} AS STRING) <=> CAST({other} AS STRING)" if has_zeros(kind) else equal
 
@@ -63,8 +63,9 @@ def has_zeros(kind: DataType) -> bool:
 
 
 def by_key(changes: DataFrame, key: list[int], names: list[str]) -> DataFrame:
-    """Per key the row that goes (``old``) and the row that comes (``new``), with what to say where the target holds
-    something else."""
+    """Per key the deleted row (``old``) and the inserted row (``new``), with the error text for a
+    target that holds another row.
+    """
     keys = [F.col(f"c{i}").alias(f"key{i}") for i in key]
     whole, weight = F.struct(*cells(names)), F.col("weight")
     comes, goes = weight > 0, weight < 0
@@ -99,5 +100,5 @@ def row(names: list[str], prefix: str = "") -> Column:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it."""
+    """A name quoted for SQL."""
     return "`" + name.replace("`", "``") + "`"

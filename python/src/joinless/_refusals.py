@@ -1,5 +1,8 @@
-"""Errors of `apply_changes` that Spark raises in the middle of a statement, so that nothing is written: as columns, and
-turned back into the errors they stand for."""
+"""Errors of `apply_changes` that Spark raises in the middle of a statement,
+so that nothing is written.
+
+They are raised by columns, and turned back into the original errors.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +16,28 @@ from pyspark.sql import functions as F
 
 from joinless.errors import ApplyChangesError
 
-#: Rows as JSON show their NULLs.
+#: Rows as JSON include their NULLs.
 JSON = {"ignoreNullFields": "false"}
 
 _MARK = "JOINLESS_APPLY_CHANGES."
 
 
 def told(what: str, **parameters: Column) -> Column:
-    """The text by which `named_errors` knows an error."""
+    """The text by which `named_errors` recognizes an error."""
     cut = [F.substring(value.cast("string"), 1, 1000).alias(name) for name, value in parameters.items()]
     return F.concat(F.lit(f"{_MARK}{what} "), F.to_json(F.struct(*cut), JSON) if cut else F.lit("{}"))
 
 
 def refusal(what: str, **parameters: Column) -> Column:
-    """A value that raises the error where it is computed."""
+    """A value that raises the error when it is computed."""
     return F.raise_error(told(what, **parameters))
 
 
 @contextmanager
 def named_errors(target: str) -> Iterator[None]:
-    """Turns an error raised by `refusal` back into the one it stands for. PySpark shows errors of tasks in several
-    classes and shells; the text is in all of them."""
+    """Turns an error raised by `refusal` back into the original one. PySpark wraps errors of tasks
+    in several classes; the text is in all of them.
+    """
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What Spark's reports of batches say of our operators: joins, and groups that keep state."""
+"""Figures of our operators in Spark's reports of batches: joins, and groups that keep state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pyspark.sql.streaming.listener import StateOperatorProgress, StreamingQuery
 
 
 def of_batches(recent: Sequence[StreamingQueryProgress]) -> list[StreamingQueryProgress]:
-    """The reports of batches: while it is idle, Spark repeats the last batch's figures under the next one's number."""
+    """The reports of batches. While a query is idle, Spark repeats the last batch's figures under
+    the next number; such reports are skipped.
+    """
     return [report for report in recent if "addBatch" in report.durationMs]
 
 
@@ -32,7 +34,7 @@ def late(batch: StreamingQueryProgress) -> int:
 
 
 def late_by(batches: Iterable[StreamingQueryProgress]) -> dict[str, int]:
-    """How many rows were late by which columns."""
+    """How many rows were late, by columns."""
     counts: dict[str, int] = {}
     for batch in batches:
         for operator in joins(batch) + groups(batch):
@@ -70,17 +72,17 @@ def largest(sizes: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def instant(text: str | None) -> datetime | None:
-    """A time of Spark's reports."""
+    """A timestamp of Spark's reports."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
 
 
 def next_end(batch: StreamingQueryProgress) -> datetime | None:
-    """The watermark at which the next stored row goes."""
+    """The watermark at which the next stored row is evicted."""
     ends = [operator.customMetrics.get("nextEnd", 0) for operator in joins(batch)]
     return min((datetime.fromtimestamp(end / 1000, timezone.utc) for end in ends if end), default=None)
 
 
 def _of_each(operator: StateOperatorProgress, prefix: str) -> dict[str, int]:
-    """The figures of one kind, by what they are of."""
+    """The figures of one kind, by the name of their subject."""
     figures = operator.customMetrics.items()
     return {name.removeprefix(prefix): rows for name, rows in figures if name.startswith(prefix)}

@@ -1,4 +1,6 @@
-"""What `spark-submit`, `PYSPARK_SUBMIT_ARGS` or `spark-defaults.conf` say of a session, beside its builder."""
+"""Settings of a session from `spark-submit`, `PYSPARK_SUBMIT_ARGS` or `spark-defaults.conf`,
+outside its builder.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,10 @@ _ENTRY = re.compile(r"([^\s=:]+)\s*[\s=:]\s*(.*)")
 
 
 def conf(key: str) -> str:
-    """The value that `key` would have without a builder; empty where nothing sets it.
+    """The value that `key` would have without a builder; empty if nothing sets it.
 
-    A JVM that runs knows; where none does yet, this reads what it would read.
+    A running JVM knows the value; if none runs yet, this function reads the
+    files that the JVM would read.
     """
     if _jvm.is_started():
         return SparkConf().get(key, "") or ""

@@ -1,4 +1,6 @@
-"""What must hold of the target of `apply_changes` and of a batch's columns before a row is written."""
+"""Conditions on the target of `apply_changes` and on a batch's columns,
+checked before a row is written.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,13 @@ from joinless._net import CHANGE_TYPE, WEIGHT, quoted
 from joinless._refusals import JSON
 from joinless.errors import ApplyChangesError
 
-#: What Spark says, or Delta, where a session has none of Delta, or some of it.
+#: Errors of Spark or Delta in a session without Delta, or with an incomplete one.
 _LACKS_DELTA = re.compile(r"\[(DATA_SOURCE_NOT_FOUND|DELTA_CONFIGURE_SPARK_SESSION\w*)\] [^.\n]*")
 
 #: The property of a target that names the writer which found it empty: the app id of its commits.
 _WRITER = "joinless.writer"
 
-#: Where Spark keeps the type that a column of strings was declared with.
+#: The metadata field in which Spark keeps the declared type of a column of strings.
 _DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 
 
@@ -46,10 +48,12 @@ class Target:
         return ApplyChangesError(what, {"target": self.name, **parameters})
 
     def create(self, changes: DataFrame, key: Sequence[str], checkpoint: str) -> None:
-        """Makes the table with the columns of a query, where it is not there and its checkpoint has not begun.
+        """Creates the table with the columns of a query, if it does not exist and its
+        checkpoint has not begun.
 
-        Before that, it checks the columns and the key, so that no table is made for what cannot be applied to it. A
-        table that is there is Delta's, and empty where the checkpoint is new. The commit of batch 0 checks that again.
+        Before that, it checks the columns and the key, so that no table is created to which the
+        changes cannot be applied. An existing table must be Delta's, and empty if the checkpoint is
+        new. The commit of batch 0 checks that again.
         """
         session = changes.sparkSession
         exists = self._exists(session)
@@ -60,7 +64,8 @@ class Target:
         if exists:
             self.columns_of(changes)
             self.check_is_delta(session)
-            # A batch that was begun may be in the table already: it comes again, and Delta skips it.
+            # The table may already contain a batch that was begun: it runs
+            # again, and Delta skips it.
             if not _has_entries(session, checkpoint, "offsets") and not session.table(self.name).isEmpty():
                 raise self.error("TARGET_NOT_EMPTY")
         else:
@@ -113,7 +118,7 @@ class Target:
         return [folded.index(fold(name)) for name in key]
 
     def check_is_delta(self, session: SparkSession) -> list[str]:
-        """Raises where the table is another one's. Gives the columns that it is partitioned by."""
+        """Raises if the table is not a Delta table. Returns its partition columns."""
         try:
             detail = session.sql(f"DESCRIBE DETAIL {self.name}").collect()[0]
         except PySparkException as error:
@@ -123,9 +128,10 @@ class Target:
         return list(detail["partitionColumns"])
 
     def claim(self, session: SparkSession, app_id: str) -> None:
-        """Says in the table that this writer fills it, where it is empty. A writer that found it empty before and is
-        alive learns it by `check_writer`. A table that holds rows is left alone: its commit refuses it, or skips a
-        batch that comes again."""
+        """Records in the table that this writer fills it, if the table is empty. A writer that
+        found it empty before and is alive detects that by `check_writer`. A table that holds rows
+        is left alone: its commit refuses it, or skips a batch that runs again.
+        """
         if self._writer(session) != app_id and session.table(self.name).isEmpty():
             session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{_WRITER}' = {_literal(app_id)})")
 
@@ -144,8 +150,10 @@ class Target:
         return str(rows[0]["value"]) if rows else None
 
     def check_batch(self, session: SparkSession, note: BatchNote) -> None:
-        """Raises where the table holds a later batch of this writer, or another one of this number: then its checkpoint
-        is an older copy of what has filled the table, and Delta would skip the batch as a repetition."""
+        """Raises if the table holds a later batch of this writer, or another one of this number.
+        Then the checkpoint is older than the one that filled the table, and Delta would skip the
+        batch as a repetition.
+        """
         newest = newest_note(session, self.name, note.writer)
         if newest is None or newest.batch < note.batch:
             return
@@ -153,7 +161,7 @@ class Target:
             raise self.error("CHECKPOINT_BEHIND", newest=str(newest.batch), batch=str(note.batch), app_id=note.writer)
 
     def check_key(self, session: SparkSession, names: list[str]) -> None:
-        """Raises where two rows have one key."""
+        """Raises if two rows have the same key."""
         columns = [F.col(quoted(name)) for name in names]
         twice = session.table(self.name).groupBy(*columns).count().where("count > 1").limit(1)
         for row in twice.select(F.to_json(F.struct(*columns), JSON).alias("key"), "count").collect():
@@ -167,9 +175,11 @@ class Target:
 
 
 def is_lost(value: str, kind: DataType) -> str | None:
-    """SQL that says whether Delta gives a value of a partition column back as another one; None for types whose values
-    it keeps. It writes them as texts: what is empty or has the name of the folder for NULL comes back as NULL, what is
-    no UTF-8 as something else, of an hour that a clock shows twice only the first, and no time before year 1 in UTC."""
+    """SQL that tests whether Delta reads a value of a partition column back as another one; None
+    for types whose values it preserves. Delta writes the values as texts. An empty text or the
+    folder name for NULL is read as NULL, bytes that are no UTF-8 as other bytes, of an hour that a
+    clock has twice only the first, and no time before year 1 in UTC.
+    """
     if isinstance(kind, (StringType, BinaryType)):
         text = f"CAST({value} AS STRING)"
         return f"({text} IN ('', '__HIVE_DEFAULT_PARTITION__') OR NOT is_valid_utf8({text}))"
@@ -180,15 +190,15 @@ def is_lost(value: str, kind: DataType) -> str | None:
 
 
 def _columns(changes: DataFrame) -> list[tuple[str, DataType]]:
-    """The columns of which changes are told."""
+    """The columns whose changes are emitted."""
     return [(f.name, f.dataType) for f in changes.schema.fields if f.name not in (CHANGE_TYPE, WEIGHT)]
 
 
 def _has_entries(session: SparkSession, checkpoint: str, log: str) -> bool:
-    """Whether a query has begun batches (`offsets`) or done some (`commits`) with this checkpoint."""
+    """Whether the checkpoint has begun (`offsets`) or completed (`commits`) batches."""
     try:
         return not session.read.text(f"{checkpoint}/{log}").isEmpty()
-    except AnalysisException:  # there is no such folder
+    except AnalysisException:  # the folder does not exist
         return False
 
 
@@ -202,7 +212,7 @@ def _fold(session: SparkSession) -> Callable[[str], str]:
 
 
 def _same(one: DataType, other: DataType) -> bool:
-    """Whether two types hold the same values: what is nullable in one may not be in the other."""
+    """Whether two types hold the same values: nullability may differ."""
     return one.simpleString().lower() == other.simpleString().lower()
 
 

@@ -80,7 +80,7 @@ class _Applier:
 
     def __init__(self, target: Target, key: list[str] | None, app_id: str | None, shared: bool) -> None:
         self.target, self.key, self.app_id, self.shared = target, key, app_id, shared
-        self.partitions: list[str] | None = None  # by which columns the target is partitioned; not known yet
+        self.partitions: list[str] | None = None  # the target's partition columns; not known yet
         self.key_is_unique = False
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:
@@ -131,7 +131,7 @@ class _Applier:
             changes.unpersist()
 
     def _lost(self, columns: dict[str, DataType], by_key: bool) -> Column:
-        """A value that comes and that the target would not keep, as JSON; NULL where there is none."""
+        """An inserted value that the target would not preserve, as JSON; NULL if there is none."""
         inserted = cells(list(columns), "new." if by_key else "")
         lost = [
             F.when(F.expr(condition), F.to_json(F.struct(F.col(cell).alias(name)), JSON))
@@ -145,13 +145,17 @@ class _Applier:
         )
 
     def _check_key(self, session: SparkSession, key: list[str]) -> None:
-        """Once per function: the key of the target is unique, which every later batch keeps so."""
+        """Checks once per function that the key of the target is unique;
+        every later batch keeps it so.
+        """
         if not self.key_is_unique:
             self.target.check_key(session, key)
             self.key_is_unique = True
 
     def _on_empty_target(self, session: SparkSession, rows: DataFrame) -> DataFrame:
-        """The rows, which cannot be read where the target holds any. Delta skips a repeated batch before it reads."""
+        """The rows, which cannot be read if the target holds any. Delta skips a
+        repeated batch before it reads.
+        """
         there = session.table(self.target.name).limit(1).agg(F.count(F.lit(1)).alias("there"))
         empty = F.when(F.col("there") > 0, refusal("TARGET_NOT_EMPTY")).otherwise(F.lit(True))
         return rows.crossJoin(there).where(empty.cast("boolean")).drop("there")
@@ -163,8 +167,9 @@ class _Applier:
         _run(session, f"INSERT INTO {self.target.name} ({_list(names)}) SELECT {_list(cells(names))} FROM", copies)
 
     def _merge_by_count(self, session: SparkSession, changes: DataFrame, columns: dict[str, DataType]) -> None:
-        """Deletes all copies of each deleted row and inserts those that stay. The source reads the target inside the
-        MERGE, at the version that the MERGE itself changes."""
+        """Deletes all copies of each deleted row and inserts those that stay. The source reads the
+        target inside the MERGE, at the version that the MERGE itself changes.
+        """
         names = list(columns)
         shown = cells(names)
         minus = changes.where("weight < 0").alias("s")
@@ -193,8 +198,10 @@ class _Applier:
     def _merge_by_key(
         self, session: SparkSession, changes: DataFrame, key: list[int], columns: dict[str, DataType]
     ) -> None:
-        """One source row per key, with the row that goes and the row that comes. A target that is not as the changes
-        say raises in a value: Delta computes conditions for rows that they are not about, too."""
+        """One source row per key, with the deleted row and the inserted row. If the target does not
+        match the changes, the error is raised in a value: Delta also evaluates conditions for rows
+        to which they do not apply.
+        """
         names = list(columns)
         matches = " AND ".join(f"t.{quoted(names[i])} <=> s.key{i}" for i in key)
         as_told = _matches(columns, "s.old.")
@@ -226,7 +233,7 @@ def _run(session: SparkSession, before: str, source: DataFrame, after: str = "")
 
 
 def _matches(columns: dict[str, DataType], prefix: str) -> str:
-    """SQL that says whether a row of the target `t` is the one in the cells."""
+    """SQL that tests whether a row of the target `t` is the one in the cells."""
     pairs = zip(columns.items(), cells(list(columns), prefix), strict=True)
     return " AND ".join(_net.same(f"t.{quoted(name)}", cell, kind) for (name, kind), cell in pairs)
 
@@ -236,7 +243,9 @@ def _list(names: list[str]) -> str:
 
 
 def _query_id(session: SparkSession) -> str | None:
-    """Id of the streaming query that runs here, which stays the same over restarts; None outside of one."""
+    """The id of the streaming query that runs here; it is the same after a
+    restart. None outside of one.
+    """
     try:
         return session.sparkContext.getLocalProperty("sql.streaming.queryId")
     except PySparkException:  # Spark Connect has no context

@@ -14,7 +14,7 @@ _VIEWS = {"V_s": "V\u209b", "V_p": "V\u209a"}
 
 @dataclass(frozen=True)
 class _Box:
-    """A node with its children below it; positions are those of the subtree's own corner."""
+    """A node with its children below it; positions are relative to the subtree's own corner."""
 
     name: str
     key: str

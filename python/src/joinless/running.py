@@ -240,7 +240,7 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what led to it, in Java and in Python, each once."""
+    """An error and its causes, in Java and in Python, each once."""
     waiting, seen = [error], set[int]()
     while waiting:
         cause = waiting.pop(0)
@@ -251,7 +251,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _named(causes: Iterable[BaseException]) -> JoinlessError | None:
-    """The first of the errors that is ours by its condition."""
+    """The first of the errors that has a condition of ours."""
     for cause in causes:
         if isinstance(cause, PySparkException) and (cause.getCondition() or "").startswith("JOINLESS_"):
             return _as_error(cause)
@@ -267,7 +267,9 @@ def _of_spark(causes: Iterable[BaseException]) -> PySparkException | None:
 
 
 def _told_by_spark(texts: Iterable[str]) -> PySparkException | None:
-    """The error that a text names as what ended the query: those of Delta Lake, and of others, come as texts only."""
+    """The error that a text names as the end of the query: errors of Delta Lake and of others
+    arrive as texts only.
+    """
     for told in (found for text in texts for found in _ENDED_BY.finditer(text)):
         if told[1] not in _WRAPPERS:
             return PySparkException(f"[{told[1]}] {told[2]}", errorClass=told[1], messageParameters={})
@@ -275,7 +277,7 @@ def _told_by_spark(texts: Iterable[str]) -> PySparkException | None:
 
 
 def _causes_in_function(texts: Sequence[str]) -> Iterator[BaseException]:
-    """What a function of ``foreachBatch`` raised, and what led to it, if a text tells it."""
+    """The error that a function of ``foreachBatch`` raised, and its causes, if a text names it."""
     for raised in _jvm.errors_of_functions():
         line = str(raised).partition("\n")[0]
         if line and any(line in text for text in texts):
@@ -289,7 +291,9 @@ def found(function: str, query: StreamingQuery | str) -> StreamingQuery:
 
 
 def _raised_in_function(texts: Sequence[str]) -> JoinlessError | None:
-    """The error of ours that a function of ``foreachBatch`` raised, or that led to it, if a text tells one of both."""
+    """The error of ours that a function of ``foreachBatch`` raised, or that
+    caused it, if a text names it.
+    """
     for raised in _jvm.errors_of_functions():
         error = _named(_causes(raised))
         if error and any(told in text for told in (str(error), str(raised)) if told for text in texts):
@@ -308,13 +312,13 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
-#: Conditions of Spark's that only say where an error came from.
+#: Conditions of Spark that only say where an error was raised.
 _WRAPPERS = ("STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR")
 
 _FROM_SPARK = {"batch_id", "duration_ms", "input_rows", "memory_bytes", "rows_removed", "rows_late", "total"}
 _OF_GROUPS = {"group_entries", "groups_touched", "group_rows_out"}
 _OF_TIME = {"watermark", "newest_event_time", "advice", "rows_of", "_with_rows"}
-#: A moment of each operator, of which the least counts.
+#: A time of each operator, of which the least counts.
 _LEAST = {"next_end"}
 #: The same, of which the greatest counts.
 _MOST = {"steps_saved"}

@@ -15,12 +15,12 @@ from joinless._target import Target
 from joinless.apply import apply_changes
 from joinless.changes import enumerate_deltas
 
-#: The trigger that takes what is there and ends.
+#: The trigger that processes the available data and ends.
 _AVAILABLE = "availableNow"
 
 _TRIGGERS = f"an interval in a string, such as '10 seconds', or {_AVAILABLE!r}"
 
-#: How often a batch begins where nobody says so: idle views ask their sources that often.
+#: The default time between batches: idle views poll their sources that often.
 _INTERVAL = "10 seconds"
 
 
