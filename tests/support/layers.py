@@ -16,7 +16,7 @@ LAYERS = {
     "rules": "a block out of a plan, and what takes its place",
     "exec": "operators and the tasks of cells",
     "explain": "view trees and reasons as texts and graphs",
-    "changes": "marks on plans: changelogs, and who asks for changes",
+    "changes": "marks on plans: changelogs, and requests for changes",
     "inspect": "plans and expressions that are only looked at",
     "run": "what a checkpoint holds and what was decided for a run",
     "state": "the log of a cell and the cache of view trees",

@@ -1,0 +1,83 @@
+"""Comments and pages use the field's words, and lines that can be read.
+
+The table has the words of a private language that the repository once had. Identifiers, messages and the names of
+tests still have some of them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+from support import prose
+
+#: A word that is not used, and the field's.
+WORDS = {
+    r"tells?|told|telling": "emit, emitted; say",
+    r"partners?": "match",
+    r"owed|owes?|owing": "negative multiplicity",
+    r"t(?:ake|akes|aken|ook) back": "roll back",
+    r"passing results?": "transient result",
+    r"met for ever": "unbounded",
+    r"leans? to": "right-deep",
+    r"bury|buries|buried|forgoe?s?|forgone": "deferred free",
+    r"plural": "multiplicity above 1",
+    r"who asks|what is asked": "requested",
+    r"sorts of rows": "kinds",
+}
+
+#: Files that have a word for a reason.
+EXCEPTIONS: dict[str, set[str]] = {
+    "tests/test_language.py": set(WORDS),  # the table
+    "docs/usage.md": {r"partners?"},  # explains what the texts of `explain` still say
+}
+
+FOLDERS = (
+    "spark-plugin/engine/src",
+    "spark-plugin/plugin/src",
+    "spark-plugin/bench/src",
+    "tests",
+    "benchmarks",
+    "examples",
+)
+LONGEST = 100
+
+
+def sources() -> list[Path]:
+    code = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".scala", ".py")]
+    pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    return sorted(path for path in [*code, *pages] if path.name != "reference.md")
+
+
+@cache
+def pieces(path: Path) -> tuple[prose.Piece, ...]:
+    return tuple(prose.of_file(path))
+
+
+@pytest.mark.parametrize("word", WORDS, ids=lambda word: WORDS[word])
+def test_prose_has_the_words_of_the_field(word: str) -> None:
+    wanted = re.compile(rf"\b(?:{word})\b", re.IGNORECASE)
+    found = [
+        f"{path.relative_to(ROOT)}:{piece.line + piece.text.count(chr(10), 0, hit.start())}: {hit[0]}"
+        for path in sources()
+        if word not in EXCEPTIONS.get(str(path.relative_to(ROOT)), set())
+        for piece in pieces(path)
+        for hit in wanted.finditer(piece.text)
+    ]
+    assert not found, f"say {WORDS[word]}:\n" + "\n".join(found)
+
+
+def test_comments_of_scala_have_at_most_a_hundred_columns() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{piece.line + i}"
+        for path in sources()
+        if path.suffix == ".scala"
+        for piece in prose.of_scala(path.read_text())
+        for i, line in enumerate(piece.text.splitlines())
+        if len(line) > LONGEST
+    ]
+    assert not long, "\n".join(long)
