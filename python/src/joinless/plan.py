@@ -1,5 +1,4 @@
-"""The plan of a query that need not run: the join tree, or the reason why a join stays with Spark.
-"""
+"""The plan of a query that need not run: join trees, or reasons why joins stay with Spark."""
 
 from __future__ import annotations
 

@@ -165,8 +165,8 @@ class Progress:
 def progress(query: StreamingQuery | str) -> Progress | None:
     """Returns the figures of a query's last batch.
 
-    They are None before the first batch, or if Joinless runs neither joins nor groups of the query.
-    The figures are read from ``stateOperators[i].customMetrics`` of the batch's report in
+    Returns None before the first batch, or if Joinless runs neither joins nor groups of the
+    query. The figures are read from ``stateOperators[i].customMetrics`` of the batch's report in
     ``query.recentProgress``, which a listener also gets. Reports that Spark repeats while a query
     is idle are skipped.
 
@@ -227,7 +227,7 @@ def _totals(reports: Sequence[StreamingQueryProgress]) -> Totals:
 def error(query: StreamingQuery | str) -> PySparkException | None:
     """Returns the error that stopped a query, without Spark's wrappers.
 
-    It is None if the query runs or ended without an error.
+    Returns None if the query runs or ended without an error.
 
     Spark wraps an error inside a stream as ``STREAM_FAILED``. This function finds the cause. An
     error of Joinless is returned as a `JoinlessError`, also if a function given to ``foreachBatch``
