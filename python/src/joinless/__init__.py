@@ -1,7 +1,7 @@
 """Streaming SQL joins in Apache Spark that never store a join result.
 
-``configure`` switches it on for a session; after that ordinary streaming SQL is enough. ``explain`` and ``why_not``
-show what becomes of a query, ``progress`` and ``error`` what a running one does.
+``configure`` enables it for a session; after that ordinary streaming SQL is enough. ``explain`` and
+``why_not`` show the plan of a query, ``progress`` and ``error`` the state of a running one.
 """
 
 from joinless import changes as _changes

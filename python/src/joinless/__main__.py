@@ -1,4 +1,6 @@
-"""``python -m joinless`` prints the path of the jar that fits the installed PySpark, for ``spark-submit --jars``."""
+"""``python -m joinless`` prints the path of the jar that fits the installed PySpark, for
+``spark-submit --jars``.
+"""
 
 from __future__ import annotations
 

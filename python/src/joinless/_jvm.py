@@ -40,22 +40,22 @@ def why_not_json(df: DataFrame) -> str:
 
 
 def changelog(df: DataFrame, change_type: str | None, weight: str | None) -> DataFrame:
-    """The relation whose changes are the rows of `df`."""
+    """Returns the relation whose changes are the rows of `df`."""
     return DataFrame(_api(df, "joinless.changelog").changelog(df._jdf, change_type, weight), df.sparkSession)
 
 
 def rows(df: DataFrame) -> DataFrame:
-    """`df`, each row of which is to count as a row."""
+    """Returns `df`, marked so that each change counts as a row."""
     return DataFrame(_api(df, "joinless.rows").rows(df._jdf), df.sparkSession)
 
 
 def expire(df: DataFrame, column: str, after: str) -> DataFrame:
-    """The rows of `df` that are not older than `after`."""
+    """Returns the rows of `df` that are not older than `after`."""
     return DataFrame(_api(df, "joinless.expire").expire(df._jdf, column, after), df.sparkSession)
 
 
 def deltas(df: DataFrame, form: str) -> DataFrame:
-    """The changes of the result of `df`."""
+    """Returns the changes of the result of `df`."""
     return DataFrame(_api(df, "incrementalEnumerate").deltas(df._jdf, form), df.sparkSession)
 
 

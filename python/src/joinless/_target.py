@@ -72,7 +72,7 @@ class Target:
             self._check_types(columns)
             try:
                 session.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({_ddl(columns)}) USING delta")
-            except Exception as error:  # without Delta's classes it comes as py4j's, and not as one of Spark's
+            except Exception as error:  # without Delta's classes it is raised as py4j's, not as Spark's
                 if found := _LACKS_DELTA.search(str(error)):
                     raise self.error("NO_DELTA", found=found[0].strip()) from error
                 raise
@@ -136,8 +136,10 @@ class Target:
             session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{_WRITER}' = {_literal(app_id)})")
 
     def check_writer(self, session: SparkSession, note: BatchNote) -> None:
-        """Raises where another writer has found the table empty since this one did, or this one never began with it:
-        the table is another one, or was made anew. Outside of streams nobody knows whether batch 0 has been."""
+        """Raises if another writer has found the table empty since this one did, or if this writer
+        never began with the table: it is another table, or was created anew. Outside of streams it
+        is unknown whether batch 0 has run.
+        """
         writer = self._writer(session)
         if writer is None and note.planned is not None:
             raise self.error("TARGET_REPLACED", batch=str(note.batch), app_id=note.writer)
@@ -145,7 +147,7 @@ class Target:
             raise self.error("TARGET_TAKEN", writer=str(writer), app_id=note.writer)
 
     def _writer(self, session: SparkSession) -> str | None:
-        """The writer that the table names; none where it was begun by shared writers only."""
+        """The writer that the table names; None if only shared writers began it."""
         rows = session.sql(f"SHOW TBLPROPERTIES {self.name}").where(F.col("key") == _WRITER).collect()
         return str(rows[0]["value"]) if rows else None
 

@@ -1,20 +1,24 @@
 """Keeps a Delta table equal to the result of a query, from the net changes of each batch.
 
-Let ``R`` be the target as a bag and ``D`` the signed bag of a batch: the function of `apply_changes` leaves ``R + D``,
-in one commit, or raises and leaves ``R``. Invariants:
+Let ``R`` be the target as a bag and ``D`` the signed bag of a batch. The function of
+`apply_changes` makes the target ``R + D`` in one commit, or raises and leaves it ``R``. Invariants:
 
-- the batch is computed once, by one action that touches all its partitions;
-- each commit carries (app id, batch id) as a transaction of Delta's, so that a batch that comes again changes nothing.
-  It says when the batch was planned, too: another batch of that number, of an older copy of the checkpoint, fails;
-- what would make the target differ from ``R + D`` fails the commit itself, not a check before it: no other writer can
-  slip in between. So does batch 0 over a target that is not empty; as a repetition it is skipped, like any other;
-- of two writers that found the target empty the later one fills it: batch 0 notes its writer in the table before it
-  looks whether there are rows, and each later batch reads the note;
-- values go in as they are: −0.0 stays −0.0, and only a row that is the same to the bit of its zeros is deleted.
+- The batch is computed once, by one action that reads all its partitions.
+- Each commit is a Delta transaction with (app id, batch id), so that a batch that runs again
+  changes nothing. The commit also records when the batch was planned. Another batch of that number,
+  from an older copy of the checkpoint, fails.
+- If the target would differ from ``R + D``, the commit itself fails, not a check before it: no
+  other writer can commit in between. Batch 0 fails in the same way if the target is not empty; as a
+  repetition it is skipped, like any other batch.
+- Of two writers that found the target empty, the later one fills it. Batch 0 records its writer in
+  the table before it checks for rows, and each later batch reads that record.
+- Values are stored unchanged: −0.0 stays −0.0, and a row is deleted only if it also equals the
+  deleted row in the sign of its zeros.
 
-Cost: with a key one MERGE on it. Without, a batch that deletes reads the target once more, to count copies; a batch
-that only inserts is appended. A batch without changes touches nothing. Only public PySpark and Delta SQL are used,
-and Joinless's own jar, where it is there, to ask when a batch was planned.
+Cost: with a key, one MERGE on it. Without a key, a batch that deletes reads the target once more,
+to count copies, and a batch that only inserts is appended. A batch without changes writes nothing.
+Only public PySpark and Delta SQL are used, and Joinless's own jar, if present, for the time when a
+batch was planned.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ from joinless._target import Target, is_lost
 def apply_changes(
     target: str, key: str | Sequence[str] | None = None, *, app_id: str | None = None, shared: bool = False
 ) -> Callable[[DataFrame, int], None]:
-    """Makes a function for ``foreachBatch`` that applies the net changes of each batch to a Delta table.
+    """Returns a ``foreachBatch`` function that applies the changes of each batch to a Delta table.
 
     >>> pairs = spark.sql("SELECT a.src, b.dst FROM follows a JOIN follows b ON a.dst = b.src")
     >>> writer = pairs.incrementalEnumerate().writeStream.foreachBatch(joinless.apply_changes("reached"))
@@ -45,29 +49,33 @@ def apply_changes(
     >>> spark.table("reached").collect()
     [Row(src=1, dst=3)]
 
-    The rows of a batch have the target's columns and either ``_change_type`` (``insert``, ``delete``, and the update
-    images of Delta and Spark, in any case) or ``_weight BIGINT``. They need not be net.
+    The rows of a batch have the target's columns and either ``_change_type`` (``insert``,
+    ``delete``, and the update images of Delta and Spark, in upper or lower case) or
+    ``_weight BIGINT``. They need not be net.
 
     Args:
-        target: a Delta table that exists, is empty when the query is new, and has exactly the columns of the query, in
-            any order: its name, or ``delta.`/path` `` in SQL's spelling.
-        key: columns that are unique in the result. A row deleted and one inserted under a key become one update; NULL
-            is a key like others. Without a key the target is a bag: *k* copies deleted of *m* leave *m - k*.
-        app_id: name under which Delta remembers the batches of this writer in the target; by default the id of the
-            streaming query, which lives in its checkpoint. Needed where one query writes twice into a table, and
-            outside of streaming. Batch ids of one name must never start again: a batch that is not newer than the
-            last one is taken for a repetition and skipped.
-        shared: others fill the table, too, so that it need not be empty when this query is new. Their rows stay; a key
-            must be unique over all of them.
+        target: a Delta table, by its name or as ``delta.`/path` `` in SQL's spelling. It exists, is
+            empty when the query is new, and has exactly the columns of the query, in any order.
+        key: columns that are unique in the result. A deleted and an inserted row with the same key
+            become one update; NULL is a key like others. Without a key the target is a bag: of *m*
+            copies, *m - k* remain after *k* were deleted.
+        app_id: the name under which Delta remembers the batches of this writer in the target; by
+            default the id of the streaming query, which is stored in its checkpoint. Needed if one
+            query writes twice into a table, and outside of streaming. Batch ids of one name must
+            never restart: a batch that is not newer than the last one counts as a repetition and is
+            skipped.
+        shared: other writers fill the table, too, so it need not be empty when this query is new.
+            Their rows stay; a key must be unique over all rows.
 
     Returns:
         A function of a DataFrame and a batch id.
 
     Raises (from the function, with nothing written):
-        ApplyChangesError: ``JOINLESS_APPLY_CHANGES.`` and what is wrong: the target does not exist, is no Delta table,
-            has other columns, is not empty in batch 0, is filled by another query or would not keep a value, the key
-            is not unique, a deleted row is not there; docs/reference.md lists them all.
-        TypeError, ValueError: from `apply_changes` itself, an argument of another kind.
+        ApplyChangesError: ``JOINLESS_APPLY_CHANGES.`` and the problem: the target does not exist,
+            is not a Delta table, has other columns, is not empty in batch 0, is filled by another
+            query or would not preserve a value; the key is not unique; a deleted row is not in the
+            target. docs/reference.md lists them all.
+        TypeError, ValueError: from `apply_changes` itself, an argument of another type or value.
     """
     _arguments.text("joinless.apply_changes", "target", target)
     _arguments.text("joinless.apply_changes", "app_id", app_id, optional=True)
@@ -160,7 +168,7 @@ class _Applier:
         empty = F.when(F.col("there") > 0, refusal("TARGET_NOT_EMPTY")).otherwise(F.lit(True))
         return rows.crossJoin(there).where(empty.cast("boolean")).drop("there")
 
-    # -- the three ways to write ------------------------------------------------------------------------------------
+    # -- the three ways to write ----------------------------------------------------------------
 
     def _append(self, session: SparkSession, changes: DataFrame, names: list[str]) -> None:
         copies = changes.select(*cells(names), F.explode(F.sequence(F.lit(1), "weight")))

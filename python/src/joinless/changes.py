@@ -1,6 +1,6 @@
-"""Changes in, changes out: relations given by their changes, and the changes of a query's result.
+"""Relations given by their changes, and the changes of a query's result.
 
-Importing ``joinless`` gives every classic ``DataFrame`` the method `incrementalEnumerate`.
+Importing ``joinless`` adds the method `incrementalEnumerate` to every classic ``DataFrame``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ _NUMBER = "_joinless_row_number"
 
 
 def changelog(df: DataFrame, change_type: str | None = None, weight: str | None = None) -> DataFrame:
-    """The relation whose changes a streaming DataFrame tells, to be used in SQL like any table.
+    """Returns the relation whose changes are the rows of a streaming DataFrame.
 
-    A row with change type ``insert``, ``update_postimage`` or ``update_after`` comes, one with ``delete``,
-    ``update_preimage`` or ``update_before`` goes (any case): Delta's change data feed, ``spark.readStream.changes`` and
-    Iceberg's changelogs write these. The relation shows the plain columns: neither the column of change types nor
+    The relation can be used in SQL like any table.
+
+    A row with the change type ``insert``, ``update_postimage`` or ``update_after`` is inserted, one
+    with ``delete``, ``update_preimage`` or ``update_before`` is deleted (in upper or lower case).
+    Delta's change data feed, ``spark.readStream.changes`` and Iceberg's changelogs write these
+    types. The relation has the plain columns: neither the column of change types nor
     ``_commit_version``, ``_commit_timestamp``, ``_change_ordinal`` and ``_commit_snapshot_id``.
 
     >>> changes = spark.readStream.schema("_change_type STRING, src INT, dst INT").csv(folder)
@@ -36,22 +39,24 @@ def changelog(df: DataFrame, change_type: str | None = None, weight: str | None 
     >>> spark.table("follows").columns
     ['src', 'dst']
 
-    For a Delta table the stream is ``spark.readStream.option("readChangeFeed", "true").table("follows")``.
+    The stream of a Delta table is
+    ``spark.readStream.option("readChangeFeed", "true").table("follows")``.
 
     Args:
         df: rows of a change stream.
-        change_type: name of a STRING column, ``_change_type`` if neither this nor `weight` is given.
-        weight: instead of a change type, name of a column of whole numbers: how many copies of the row come, or
-            with a minus sign go.
+        change_type: name of a STRING column, ``_change_type`` if neither this nor `weight` is
+            given.
+        weight: instead of a change type, name of an integer column: how many copies of the row are
+            inserted or, with a minus sign, deleted.
 
     Returns:
-        A streaming DataFrame. A query over it is written through `incrementalEnumerate`; without it the start of the
-        query fails with ``JOINLESS_RETRACTIONS_NOT_REPRESENTABLE``.
+        A streaming DataFrame. Write a query over it through `incrementalEnumerate`; without it the
+        start of the query fails with ``JOINLESS_RETRACTIONS_NOT_REPRESENTABLE``.
 
     Raises:
-        AnalysisException: ``JOINLESS_CHANGE_COLUMN`` where the column cannot tell changes, or both are given;
-            ``JOINLESS_NOT_STREAMING`` where `df` reads no stream.
-        TypeError, ValueError: an argument of another kind.
+        AnalysisException: ``JOINLESS_CHANGE_COLUMN`` if the column cannot hold changes, or both are
+            given; ``JOINLESS_NOT_STREAMING`` if `df` reads no stream.
+        TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
@@ -61,11 +66,13 @@ def changelog(df: DataFrame, change_type: str | None = None, weight: str | None 
 
 
 def rows(df: DataFrame) -> DataFrame:
-    """A change feed of which each change is to count as a row: its log, and not the table that it tells of.
+    """Returns a change feed in which each change counts as a row.
 
-    A query that reads a change feed without a mark is refused, or stays with Spark, with the reason
-    ``UNMARKED_CHANGE_FEED``: its deletions and old values would count as rows of the table. Where that is wanted, this
-    says so. It changes nothing else.
+    The result is the log itself, not the table whose changes it contains.
+
+    A query that reads an unmarked change feed is refused, or stays with Spark, with the reason
+    ``UNMARKED_CHANGE_FEED``: deletions and old values would count as rows of the table. This
+    function marks a feed where that is intended. It changes nothing else.
 
     >>> changes = spark.readStream.schema("_change_type STRING, src INT, dst INT").csv(folder)
     >>> joinless.rows(changes.where("_change_type = 'delete'")).createOrReplaceTempView("unfollows")
@@ -79,8 +86,8 @@ def rows(df: DataFrame) -> DataFrame:
         A streaming DataFrame with the columns of `df`.
 
     Raises:
-        AnalysisException: ``JOINLESS_NOT_STREAMING`` where `df` reads no stream.
-        TypeError: an argument of another kind.
+        AnalysisException: ``JOINLESS_NOT_STREAMING`` if `df` reads no stream.
+        TypeError: an argument of another type.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
@@ -88,11 +95,12 @@ def rows(df: DataFrame) -> DataFrame:
 
 
 def expire(df: DataFrame, column: str, after: str | timedelta) -> DataFrame:
-    """The rows of a streaming DataFrame that are not older than a given time: what is true now, of the last hour.
+    """Returns the rows of a streaming DataFrame that are not older than a given time.
 
-    A row counts from its arrival until the watermark of the query reaches its time and `after`. Then it goes, and
-    results with it: a query over the rows, written through `incrementalEnumerate`, tells both. A row that is past its
-    time when it comes never counts, nor does one without a time.
+    A row belongs to the relation from its arrival until the watermark of the query reaches its time
+    plus `after`. Then it is evicted, and its results are deleted. A query over the rows, written
+    through `incrementalEnumerate`, emits inserts and deletes. A row that has already expired when
+    it arrives never belongs to the relation, nor does a row without a time.
 
     >>> readings = spark.readStream.schema("src INT, dst INT, ts TIMESTAMP").csv(folder)
     >>> joinless.expire(readings.withWatermark("ts", "1 minute"), "ts", "1 hour").createOrReplaceTempView("recent")
@@ -100,20 +108,21 @@ def expire(df: DataFrame, column: str, after: str | timedelta) -> DataFrame:
     ['src', 'dst', 'ts']
 
     Args:
-        df: rows that only come, or a `changelog`, with a watermark on `column`. A row of a changelog goes by its delete
-            or by time, whichever comes first.
-        column: name of a TIMESTAMP column, or of a window, which stands for its end.
-        after: how long a row lasts behind its time: an interval without months or years, such as ``"1 hour"`` or
-            ``timedelta(hours=1)``, not negative.
+        df: an append-only stream or a `changelog`, with a watermark on `column`. A row of a
+            changelog is removed by its delete or by time, whichever is first.
+        column: name of a TIMESTAMP column, or of a window, whose end counts.
+        after: how long a row is kept after its time: an interval without months or years, such as
+            ``"1 hour"`` or ``timedelta(hours=1)``, not negative.
 
     Returns:
-        A streaming DataFrame. A query over it is written through `incrementalEnumerate`; without it the start of the
-        query fails with ``JOINLESS_RETRACTIONS_NOT_REPRESENTABLE``.
+        A streaming DataFrame. Write a query over it through `incrementalEnumerate`; without it the
+        start of the query fails with ``JOINLESS_RETRACTIONS_NOT_REPRESENTABLE``.
 
     Raises:
-        AnalysisException: ``JOINLESS_EXPIRY`` where the column is not there, has no watermark or is no time, or where
-            the interval is not one; ``JOINLESS_NOT_STREAMING`` where `df` reads no stream.
-        TypeError, ValueError: an argument of another kind.
+        AnalysisException: ``JOINLESS_EXPIRY`` if the column does not exist, has no watermark or is
+            not a time, or if the interval is invalid; ``JOINLESS_NOT_STREAMING`` if `df` reads no
+            stream.
+        TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
@@ -125,29 +134,31 @@ def expire(df: DataFrame, column: str, after: str | timedelta) -> DataFrame:
 
 
 def latest(df: DataFrame, key: str | Sequence[str], order: str | Sequence[str]) -> DataFrame:
-    """The newest row of each key, of a stream that tells a row anew with every change: a compacted topic, or a feed
-    without old values.
+    """Returns the newest row of each key of an upsert stream.
 
-    It is the SQL pattern ``ROW_NUMBER() OVER (PARTITION BY key ORDER BY order DESC NULLS LAST) = 1``. A row that
-    comes late does not replace a newer one. Where the stream marks a deleted key, filter the marked rows out of the
-    result.
+    An upsert stream has a whole row for each change of a key: a compacted topic, or a feed without
+    old values. The function is the SQL pattern
+    ``ROW_NUMBER() OVER (PARTITION BY key ORDER BY order DESC NULLS LAST) = 1``. An older row that
+    arrives later does not replace a newer one. If the stream marks deleted keys, filter the marked
+    rows out of the result.
 
     >>> told = spark.readStream.schema("id INT, city STRING, at BIGINT, gone BOOLEAN").json(folder)
     >>> customers = joinless.latest(told, key="id", order="at").where("gone IS NOT TRUE").drop("gone")
 
     Args:
-        df: rows, each the state of its key at some time. Append-only streams keep one row per key, changelogs all rows.
-        key: columns that name the row.
-        order: columns of which the greatest value is the newest; later ones decide where earlier ones are equal. Of
-            rows that are equal in all of them it is one, always the same.
+        df: rows, each of them the state of its key at some time. Of an append-only stream one row
+            per key is stored, of a changelog all rows.
+        key: columns that identify the row.
+        order: columns whose greatest value is the newest; later columns break ties of earlier ones.
+            Of rows that are equal in all of them one is chosen, always the same.
 
     Returns:
-        A DataFrame with the columns of `df`; streaming where `df` is. A query over it is written through
+        A DataFrame with the columns of `df`; streaming if `df` is. Write a query over it through
         `incrementalEnumerate`.
 
     Raises:
-        AnalysisException: ``UNRESOLVED_COLUMN`` where `df` has no such column.
-        TypeError, ValueError: an argument of another kind.
+        AnalysisException: ``UNRESOLVED_COLUMN`` if `df` has no such column.
+        TypeError, ValueError: an argument of another type or value.
     """
     keys = _arguments.some_columns("joinless.latest", "key", key)
     orders = _arguments.some_columns("joinless.latest", "order", order)
@@ -159,10 +170,11 @@ def latest(df: DataFrame, key: str | Sequence[str], order: str | Sequence[str]) 
 
 
 def enumerate_deltas(df: DataFrame, output: Form = "change_type", emit: Emit = "changes") -> DataFrame:
-    """The changes of a streaming query's result, batch by batch; or its rows once they are final.
+    """Returns the changes of a streaming query's result by batch, or its rows once they are final.
 
-    Within a batch they are net: no row both comes and goes. Inputs may be changelogs and append-only streams, from one
-    relation on. In SQL: ``SELECT * FROM incremental_enumerate(TABLE(<query>))`` or ``SELECT /*+ INCREMENTAL */ ...``.
+    Within a batch the changes are net: no row is both inserted and deleted. Inputs are changelogs
+    and append-only streams, one or more of them. In SQL:
+    ``SELECT * FROM incremental_enumerate(TABLE(<query>))`` or ``SELECT /*+ INCREMENTAL */ ...``.
 
     >>> pairs = spark.sql("SELECT a.src, b.dst FROM follows a JOIN follows b ON a.dst = b.src")
     >>> deltas = joinless.enumerate_deltas(pairs)
@@ -171,9 +183,10 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type", emit: Emit = "
     >>> spark.table("told").collect()
     [Row(src=1, dst=3, _change_type='insert')]
 
-    With ``emit="on_close"`` each row is told once, when nothing can change it any more, and then forgotten: Spark's
-    append mode, for every query. A row of a join is final when it comes. A group is when the watermark has reached its
-    window, or its time; a row without a partner when none can come any more. In SQL the form is ``'on_close'``.
+    With ``emit="on_close"`` each row is emitted once, when nothing can change it any more, and then
+    forgotten: Spark's append mode, for every query. A row of a join is final when it is inserted. A
+    group is final when the watermark has reached its window or its time, an unmatched row when no
+    match can arrive any more. In SQL the form is ``'on_close'``.
 
     >>> sales = spark.readStream.schema("item STRING, n INT, ts TIMESTAMP").json(folder).withWatermark("ts", "1 minute")
     >>> sales.createOrReplaceTempView("sales")
@@ -182,24 +195,28 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type", emit: Emit = "
     ['hour', 'item', 'n']
 
     Args:
-        df: joins of every kind, subqueries, filters, projections, unions, GROUP BY, DISTINCT, ORDER BY with LIMIT and
-            window functions over streams, nested as you like.
-        output: ``"change_type"``: the columns of the query and ``_change_type`` (``insert`` or ``delete``), one row per
-            copy. ``"weight"``: the columns of the query and ``_weight BIGINT``, one row for all copies.
-        emit: ``"changes"``: what comes and goes. ``"on_close"``: rows that are final, with the columns of the query
-            alone. Inputs are append-only streams; each GROUP BY, DISTINCT and window function has, among its grouping
-            columns, one that has a watermark, or ``window`` of it.
+        df: joins of every kind, subqueries, filters, projections, unions, GROUP BY, DISTINCT, ORDER
+            BY with LIMIT and window functions over streams, in any nesting.
+        output: ``"change_type"``: the columns of the query and ``_change_type`` (``insert`` or
+            ``delete``), one row per copy. ``"weight"``: the columns of the query and
+            ``_weight BIGINT``, one row for all copies.
+        emit: ``"changes"``: inserts and deletes. ``"on_close"``: final rows, with the columns of
+            the query only. Then inputs are append-only streams, and each GROUP BY, DISTINCT and
+            window function has, among its grouping columns, one with a watermark, or its
+            ``window``.
 
     Returns:
         A streaming DataFrame, for the output modes append and update.
 
     Raises:
-        AnalysisException: at ``start()`` ``JOINLESS_NOT_REWRITTEN`` with the reason where the query has no such form;
-            here ``JOINLESS_RESERVED_COLUMN`` where it has a column ``_change_type`` or ``_weight`` already, and
-            ``JOINLESS_DELTA_FORM`` where `output` is neither form.
-        TypeError, ValueError: an argument of another kind.
+        AnalysisException: at ``start()`` ``JOINLESS_NOT_REWRITTEN`` with the reason if the query
+            has no such form; here ``JOINLESS_RESERVED_COLUMN`` if it already has a column
+            ``_change_type`` or ``_weight``, and ``JOINLESS_DELTA_FORM`` if `output` is neither
+            form.
+        TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the SQL forms there.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the SQL forms
+            there.
     """
     _arguments.text("joinless.enumerate_deltas", "output", output)
     _arguments.text("joinless.enumerate_deltas", "emit", emit)
@@ -217,11 +234,12 @@ def enumerate_full(
     batch_id: int | None = None,
     operator: int | None = None,
 ) -> DataFrame:
-    """The complete current result of a streaming query, read from its state; it is stored nowhere.
+    """Returns the complete current result of a streaming query, read from its state.
 
-    Exactly one committed batch is seen, whatever the running query does meanwhile. Rows are enumerated while they are
-    read, with constant delay, one Spark partition per cell; filters, projections and limits on top work, and so do
-    ORDER BY and LIMIT in the query. Groups are computed from the rows that joins have stored. Without the query,
+    The result is not stored. It is the result of exactly one committed batch, whatever the running
+    query does meanwhile. Rows are enumerated while they are read, with constant delay, one Spark
+    partition per cell. Filters, projections and limits above it work, and so do ORDER BY and LIMIT
+    in the query. Groups are computed from the rows that joins have stored. Without the query,
     ``spark.read.format("joinless")`` reads the result of the join.
 
     >>> joinless.enumerate_full(pairs, query=query).limit(10).collect()
@@ -230,21 +248,24 @@ def enumerate_full(
     Args:
         df: the streaming query, as it was started (without `incrementalEnumerate`).
         checkpoint: its ``checkpointLocation``.
-        query: instead of that, the running query, or its name or id.
-        batch_id: an older batch that the checkpoint still keeps; the last committed one by default.
-        operator: the number of the join, where several of the checkpoint fit `df` (the sides of a union, say).
+        query: instead of `checkpoint`, the running query, or its name or id.
+        batch_id: an older batch that the checkpoint still has; by default the last committed one.
+        operator: the number of the join, if several joins of the checkpoint fit `df` (the sides of
+            a union, for example).
 
     Returns:
         A batch DataFrame.
 
     Raises:
-        AnalysisException: ``JOINLESS_CHECKPOINT_NOT_FOUND``, ``JOINLESS_BATCH_NOT_AVAILABLE``, or
-            ``JOINLESS_STATE_MISMATCH`` where the checkpoint is one of another query, ``JOINLESS_SEVERAL_JOINS`` where
-            several of its joins fit and no `operator` says which; ``JOINLESS_QUERY_NOT_FOUND``.
+        AnalysisException: ``JOINLESS_CHECKPOINT_NOT_FOUND``; ``JOINLESS_BATCH_NOT_AVAILABLE``;
+            ``JOINLESS_STATE_MISMATCH`` if the checkpoint belongs to another query;
+            ``JOINLESS_SEVERAL_JOINS`` if several of its joins fit and `operator` is not given;
+            ``JOINLESS_QUERY_NOT_FOUND``.
         ValueError: not exactly one of `checkpoint` and `query` is given.
-        TypeError, ValueError: an argument of another kind.
+        TypeError, ValueError: an argument of another type or value.
         ExtensionNotInstalledError: the session runs without Joinless.
-        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the format there.
+        ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session; use the format
+            there.
     """
     if (checkpoint is None) == (query is None):
         raise ValueError("give either checkpoint= or query=")
@@ -282,7 +303,7 @@ def incrementalEnumerate(
     batch_id: int | None = None,
     operator: int | None = None,
 ) -> DataFrame:
-    """What `enumerate_deltas` (mode ``"delta"``) or `enumerate_full` (mode ``"full"``) gives, as a method."""
+    """`enumerate_deltas` (mode ``"delta"``) or `enumerate_full` (mode ``"full"``) as a method."""
     if mode == "full":
         for name, given, default in (("emit", emit, "changes"), ("output", output, "change_type")):
             if given != default:
@@ -296,5 +317,5 @@ def incrementalEnumerate(
 
 
 def install() -> None:
-    """Gives ``DataFrame`` its method; called once, by the import of ``joinless``."""
+    """Adds the method to ``DataFrame``; called once, by the import of ``joinless``."""
     DataFrame.incrementalEnumerate = incrementalEnumerate  # type: ignore[attr-defined]

@@ -1,8 +1,10 @@
-"""Errors raised on the Python side, in the form of the plugin's own: ``[CONDITION] What is wrong. What to do.``
+"""Errors raised on the Python side. They have the form of the plugin's errors:
+``[CONDITION] What is wrong. What to do.``
 
-Errors of a query (``JOINLESS_NOT_REWRITTEN``, ``JOINLESS_STATE_MISMATCH``, ...) are raised by Spark as Spark
-exceptions; ``joinless.error(query)`` finds the one behind a stopped stream and gives it as a `JoinlessError`.
-Every error here answers ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()`` like Spark's.
+Errors of a query (``JOINLESS_NOT_REWRITTEN``, ``JOINLESS_STATE_MISMATCH``, ...) are raised by Spark
+as Spark exceptions; ``joinless.error(query)`` finds the one that stopped a stream and returns it as
+a `JoinlessError`. Every error here has ``getCondition()``, ``getMessageParameters()`` and
+``getSqlState()`` like Spark's.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ EXTENSION_CLASS = "io.joinless.spark.JoinlessExtension"
 
 
 class JoinlessError(PySparkException):
-    """Base class: catch this for anything that Joinless itself refuses.
+    """Base class of all errors that Joinless itself raises.
 
     Args:
-        condition: stable name, ``JOINLESS_...``.
+        condition: the stable name, ``JOINLESS_...``.
         sentence: what is wrong and what to do, without the condition in brackets.
         parameters: the values named in the sentence.
-        sql_state: five characters, as SQLSTATE.
+        sql_state: the five characters of SQLSTATE.
     """
 
     def __init__(
@@ -33,11 +35,11 @@ class JoinlessError(PySparkException):
 
     @property
     def condition(self) -> str:
-        """Stable name, ``JOINLESS_...``."""
+        """The stable name, ``JOINLESS_...``."""
         return self._errorClass or ""
 
     def getSqlState(self) -> str | None:
-        """SQLSTATE of the condition."""
+        """The SQLSTATE of the condition."""
         return self._sql_state
 
 
@@ -89,21 +91,21 @@ PACKAGE = {
 
 
 class ExtensionNotInstalledError(JoinlessError):
-    """``JOINLESS_EXTENSION_NOT_INSTALLED.*``: the session runs without the jar or without the extension."""
+    """``JOINLESS_EXTENSION_NOT_INSTALLED.*``: the session runs without jar or extension."""
 
     def __init__(self, what: str, **parameters: str) -> None:
         super().__init__(*_filled(PACKAGE, f"JOINLESS_EXTENSION_NOT_INSTALLED.{what}", parameters))
 
 
 class ConnectUnsupportedError(JoinlessError):
-    """``JOINLESS_CONNECT_UNSUPPORTED``: a Spark Connect session where only a classic one will do."""
+    """``JOINLESS_CONNECT_UNSUPPORTED``: a Spark Connect session where a classic one is needed."""
 
     def __init__(self, what: str) -> None:
         super().__init__(*_filled(PACKAGE, "JOINLESS_CONNECT_UNSUPPORTED", {"what": what}))
 
 
 class SparkVersionError(JoinlessError):
-    """``JOINLESS_SPARK_VERSION``: this release carries no jar for the Spark at hand."""
+    """``JOINLESS_SPARK_VERSION``: this release has no jar for the installed Spark."""
 
     def __init__(self, found: str, supported: Sequence[str]) -> None:
         parameters = {"found": found, "supported": ", ".join(supported), "newest": supported[-1]}
@@ -217,7 +219,7 @@ APPLY_CHANGES = {
 
 
 class ApplyChangesError(JoinlessError):
-    """``JOINLESS_APPLY_CHANGES.*``: a batch of changes that ``apply_changes`` did not write, and why."""
+    """``JOINLESS_APPLY_CHANGES.*``: why ``apply_changes`` did not write a batch of changes."""
 
     def __init__(self, what: str, parameters: Mapping[str, str]) -> None:
         super().__init__(*_filled(APPLY_CHANGES, f"JOINLESS_APPLY_CHANGES.{what}", parameters))

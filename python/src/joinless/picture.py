@@ -1,4 +1,4 @@
-"""Join trees as SVG, for notebooks: a box per node with its views, the key it is joined by on each edge."""
+"""Join trees as SVG, for notebooks: a box per node with its views, the join key on each edge."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def svg(block: Mapping[str, Any]) -> str:
 
 
 def page(document: Mapping[str, Any], text: str) -> str:
-    """What a notebook shows of an explanation: each tree with its figures, reasons, and the text behind a fold."""
+    """The HTML of an explanation for notebooks: each tree with its figures, the reasons, and the
+    text in a collapsed section.
+    """
     parts = []
     for block in document["blocks"]:
         figures = [

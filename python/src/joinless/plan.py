@@ -1,4 +1,4 @@
-"""What Joinless makes of a query, without running it: the join tree, or the reason why a join stays with Spark."""
+"""The plan of a query that need not run: join trees, or reasons why joins stay with Spark."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from joinless import _jvm, picture
 class Explanation:
     """The join trees of a query; ``print`` it, or leave it as the last line of a notebook cell.
 
-    The text names the root, the height and the class of each tree, what each view stores, shares and cells, and the
-    cost that follows; joins left to Spark are listed with their reasons.
+    The text gives the root, the height and the class of each tree, the content of each view, shares
+    and cells, and the cost. It lists the joins that stay with Spark, with their reasons.
     """
 
     def __init__(self, df: DataFrame) -> None:
@@ -38,7 +38,7 @@ class Explanation:
         return self.text
 
     def svg(self) -> list[str]:
-        """A picture of each join tree, as an SVG document: its nodes, their views, and the keys on the edges."""
+        """A picture of each join tree as an SVG document: nodes, views, and keys on the edges."""
         return [picture.svg(block) for block in json.loads(self.json())["blocks"]]
 
     def _repr_html_(self) -> str:
@@ -47,12 +47,12 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a block of joins stays with Spark.
+    """The reason why a block of joins stays with Spark.
 
     Attributes:
-        code: stable upper-case name, such as ``CYCLIC_JOIN_GRAPH``.
+        code: the stable upper-case name, such as ``CYCLIC_JOIN_GRAPH``.
         sentence: the reason in words, with column names.
-        advice: what the user can do about it; empty where nothing helps.
+        advice: what the user can do about it; empty if nothing helps.
         arguments: the values named in the sentence.
     """
 
@@ -66,7 +66,7 @@ class Reason:
 
 
 class Reasons(list[Reason]):
-    """A list of reasons; in a notebook a table."""
+    """A list of reasons; a table in a notebook."""
 
     def _repr_html_(self) -> str:
         if not self:
@@ -81,7 +81,8 @@ class Reasons(list[Reason]):
 def explain(df: DataFrame) -> Explanation:
     """Shows how Joinless would run the joins of a streaming DataFrame. No query needs to run.
 
-    A DataFrame over changelogs that does not ask for the changes of its result is shown as if it did, and says so.
+    A DataFrame over changelogs without `incrementalEnumerate` is shown as if it had it, with a
+    note.
 
     >>> print(joinless.explain(pairs.incrementalEnumerate()).text.splitlines()[0])
     Join-free join of a, b
@@ -89,24 +90,27 @@ def explain(df: DataFrame) -> Explanation:
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
-        AnalysisException: `JOINLESS_NOT_STREAMING` of a DataFrame without a stream.
+        AnalysisException: ``JOINLESS_NOT_STREAMING`` for a DataFrame without a stream.
     """
     return Explanation(df)
 
 
 def why_not(df: DataFrame) -> Reasons:
-    """Reasons of all join blocks of a streaming DataFrame that stay with Spark; empty where none does.
+    """Returns the reasons why join blocks of a streaming DataFrame stay with Spark.
 
-    ``LATE_RESULTS`` is a warning: the joins are rewritten, and a GROUP BY by time above them, say, would drop results
-    whose time the watermark has passed.
+    The list is empty if none does.
 
-    The list shows as a table where it is the last line of a notebook cell. A DataFrame over changelogs that does not
-    ask for the changes of its result is looked at as if it did, and has the reason ``CHANGES_NOT_ASKED`` besides.
+    ``LATE_RESULTS`` is a warning: the joins are rewritten, but an operator above them, such as a
+    GROUP BY by time, would drop results whose time the watermark has passed.
+
+    As the last line of a notebook cell the list is shown as a table. A DataFrame over changelogs
+    without `incrementalEnumerate` is checked as if it had it, and also gets the reason
+    ``CHANGES_NOT_ASKED``.
 
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
-        AnalysisException: `JOINLESS_NOT_STREAMING` of a DataFrame without a stream.
+        AnalysisException: ``JOINLESS_NOT_STREAMING`` for a DataFrame without a stream.
     """
     return Reasons(
         Reason(

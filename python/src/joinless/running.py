@@ -1,4 +1,4 @@
-"""What the operators of a running query did in its last batch, and the error that stopped it."""
+"""Figures of the operators of a running query in its last batch, and the error that stopped it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Totals:
     """Sums over batches.
 
     Attributes:
-        batches: how many batches.
-        duration_ms: how long they took.
+        batches: the number of batches.
+        duration_ms: the time that they took.
         input_rows: rows read from the sources.
         rows_out: result rows written.
-        rows_late: rows dropped because they came later than a watermark allows.
+        rows_late: rows dropped because they arrived later than a watermark allows.
     """
 
     batches: int
@@ -37,53 +37,62 @@ class Totals:
 
 @dataclass(frozen=True)
 class Progress:
-    """Figures of the last batch, added up over cells (and over join blocks, where a query has several).
+    """Figures of the last batch, added up over cells and join blocks.
 
-    That may be a batch without data; ``with_rows`` is the last one that read rows.
+    The last batch may have no data; ``with_rows`` is the last one that read rows.
 
     Attributes:
-        batch_id: the batch.
-        duration_ms: how long the batch took, planning and sink included.
+        batch_id: the id of the batch.
+        duration_ms: the time of the batch, planning and sink included.
         input_rows: rows read from the sources.
-        memory_bytes: what the operators hold: view trees, and what state stores count as theirs.
-        group_entries: what the stores of groups hold after the batch: an entry per group, and one per value or row
-            that it needs.
-        groups_touched: groups of which rows came or went.
+        memory_bytes: memory held by the operators: view trees, and the memory that state stores
+            report.
+        group_entries: entries in the stores of groups after the batch: one per group, and one per
+            value or row that the group needs.
+        groups_touched: groups of which rows were inserted or deleted.
         group_rows_out: changes of groups, old and new rows, those of inner queries included.
-        rows_removed: stored rows that went: deletes of changelogs left no copy of them, or no later row can join them.
-        rows_late: rows dropped because they came later than a watermark allows, by joins and by groups that close. A
-            row counts once for each operator that drops it.
-        rows_in: rows that came to cells; a row replicated to three cells counts three.
+        rows_removed: stored rows that were deleted or evicted: deletes of changelogs left no copy
+            of them, or no later row can join them.
+        rows_late: rows dropped because they arrived later than a watermark allows, by joins and by
+            groups that close. A row counts once for each operator that drops it.
+        rows_in: rows sent to cells; a row replicated to three cells counts three times.
         rows_netted: rows of changelogs cancelled or merged within the batch.
-        rows_forgotten: stored rows that went because no later row can join them.
-        rows_expired: rows whose time has passed (`joinless.expire`), also when they came.
+        rows_forgotten: stored rows evicted because no later row can join them.
+        rows_expired: rows whose time has passed (`joinless.expire`), stored ones and arriving ones.
         key_errors: rows left out because a join key could not be computed.
         rows_out: result rows written.
-        propagation_steps: counts changed because a key came or went below; the work of updates.
+        propagation_steps: counts changed because a key was inserted or deleted below; the work of
+            updates.
         cursor_moves: lists entered or advanced; the work of enumeration.
-        results_enumerated: results found; those that residual conditions reject do not count.
-        stored_rows: rows held after the batch, each once per cell, whatever its roles; owed ones included.
-        rows_owed: rows of changelogs with a negative count: deleted before they were inserted.
+        results_enumerated: results found, without those that residual conditions reject.
+        stored_rows: rows stored after the batch, each once per cell, whatever its roles; rows with
+            a negative multiplicity included.
+        rows_owed: rows of changelogs with a negative multiplicity: deleted before they were
+            inserted.
         log_rows: entries in the log.
         live_tuples: tuples of inner nodes that are part of a result.
         keys: distinct keys on the edges of the join trees.
         arena_bytes: memory held by the view trees.
-        watermark: of the batch, in UTC; None where no input has one. Rows up to it are late in the next batch.
-        newest_event_time: the newest one of the batch's rows, in UTC; None where none has one.
-        next_end: the watermark at which the next stored row goes, in UTC; None where no row has an end.
+        watermark: the watermark of the batch, in UTC; None if no input has one. Rows up to it are
+            late in the next batch.
+        newest_event_time: the newest event time of the batch's rows, in UTC; None if no row has
+            one.
+        next_end: the watermark at which the next stored row is evicted, in UTC; None if no row has
+            an end.
         cache_hits: cells whose view tree was in the executor's cache.
         batches_taken_back: cached view trees rolled back by one batch, which is computed again.
         rebuilds: cells whose view tree was rebuilt from the log.
         propagate_ms, enumerate_ms, commit_ms, rebuild_ms: task time in milliseconds.
-        total: figures of all batches of this run that Spark remembers
+        total: sums over all batches of this run that Spark remembers
             (``spark.sql.streaming.numRecentProgressUpdates``, 100).
-        steps_saved: percent of the steps of changes that another join tree would save, if relations change as often as
-            they have rows now; the most of any join.
-        rows_of: rows that each relation of the joins has, by name; where two joins have one of that name, the larger
-            number.
-        advice: what to look at, in whole sentences: an input that holds the watermark back, late rows, results that
-            operators above would drop as late, rows without an end, a join tree that does not suit the sizes of the
-            relations. Nothing changes by itself.
+        steps_saved: percentage of the propagation steps that another join tree would save, if
+            relations change in proportion to the rows that they have now; the maximum over the
+            joins.
+        rows_of: the number of rows of each relation, by name; the larger number if two joins have a
+            relation of that name.
+        advice: what to check, in whole sentences: an input that holds the watermark back, late
+            rows, results that operators above would drop as late, rows without an end, a join tree
+            that does not suit the sizes of the relations. Joinless itself changes nothing.
     """
 
     batch_id: int
@@ -128,42 +137,45 @@ class Progress:
 
     @property
     def with_rows(self) -> Progress:
-        """The figures of the last batch that read rows: these, or those of a batch before.
+        """The figures of the last batch that read rows: these, or those of an earlier batch.
 
-        Where the watermark lets rows go or closes groups, Spark runs a batch without data behind the last rows. How
-        many rows were late, say, stands in the batch that read them.
+        If the watermark evicts rows or closes groups, Spark runs a batch without data after the
+        last rows. The number of late rows, for example, is in the figures of the batch that read
+        them.
         """
         return self._with_rows or self
 
     @property
     def steps_per_row(self) -> float:
-        """Propagation steps per row that came or went; 0 in a batch without such rows."""
+        """Propagation steps per inserted, deleted or evicted row; 0 in a batch without them."""
         rows = self.rows_in + self.rows_forgotten + self.rows_expired
         return self.propagation_steps / rows if rows else 0.0
 
     @property
     def bytes_per_row(self) -> float:
-        """Memory of the view trees per stored row; 0 while nothing is stored."""
+        """Memory of the view trees per stored row; 0 if no row is stored."""
         return self.arena_bytes / self.stored_rows if self.stored_rows else 0.0
 
     @property
     def output_amplification(self) -> float:
-        """Result rows per row that came in; 0 in a batch without rows."""
+        """Result rows per row sent to a cell; 0 in a batch without rows."""
         return self.rows_out / self.rows_in if self.rows_in else 0.0
 
 
 def progress(query: StreamingQuery | str) -> Progress | None:
-    """Figures of a query's last batch; None before the first, or where neither joins nor groups of it are ours.
+    """Returns the figures of a query's last batch.
 
-    They come from ``stateOperators[i].customMetrics`` of the batch's report in ``query.recentProgress``, where a
-    listener finds them as well. Reports that Spark repeats while a query is idle are left out.
+    Returns None before the first batch, or if Joinless runs neither joins nor groups of the
+    query. The figures are read from ``stateOperators[i].customMetrics`` of the batch's report in
+    ``query.recentProgress``, which a listener also gets. Reports that Spark repeats while a query
+    is idle are skipped.
 
     Args:
-        query: what ``start()`` returned, or the name or id of an active query.
+        query: the query, as ``start()`` returned it, or the name or id of an active query.
 
     Raises:
         AnalysisException: ``JOINLESS_QUERY_NOT_FOUND``, with the names of the active queries.
-        TypeError, ValueError: an argument of another kind.
+        TypeError, ValueError: an argument of another type or value.
     """
     running = found("joinless.progress", query)
     recent = running.recentProgress
@@ -213,20 +225,24 @@ def _totals(reports: Sequence[StreamingQueryProgress]) -> Totals:
 
 
 def error(query: StreamingQuery | str) -> PySparkException | None:
-    """The error that stopped a query, without what Spark wraps around it; None where it runs or ended well.
+    """Returns the error that stopped a query, without Spark's wrappers.
 
-    Spark wraps what happens inside a stream as ``STREAM_FAILED``. This finds the cause: an error of ours as a
-    `JoinlessError`, also where a function given to ``foreachBatch`` raised it, and where only texts of errors are left,
-    as on Spark Connect. Where there is none of ours, it is the first of Spark's or Delta's that has a condition, such
-    as ``DIVIDE_BY_ZERO``. All answer ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()``. An error
-    without a condition, as a function of yours may raise it, gives None: ask ``query.exception()``.
+    Returns None if the query runs or ended without an error.
+
+    Spark wraps an error inside a stream as ``STREAM_FAILED``. This function finds the cause. An
+    error of Joinless is returned as a `JoinlessError`, also if a function given to ``foreachBatch``
+    raised it, or if only texts of errors are left, as on Spark Connect. If there is none, it is the
+    first error of Spark or Delta that has a condition, such as ``DIVIDE_BY_ZERO``. All have
+    ``getCondition()``, ``getMessageParameters()`` and ``getSqlState()``. For an error without a
+    condition, such as one that your own function raised, the function returns None: call
+    ``query.exception()``.
 
     Args:
-        query: what ``start()`` returned. A name or id will do as long as the query is active.
+        query: the query, as ``start()`` returned it; its name or id while it is active.
 
     Raises:
         AnalysisException: ``JOINLESS_QUERY_NOT_FOUND``, with the names of the active queries.
-        TypeError, ValueError: an argument of another kind.
+        TypeError, ValueError: an argument of another type or value.
     """
     causes = list(_causes(found("joinless.error", query).exception()))
     if (named := _named(causes)) is not None:

@@ -1,4 +1,4 @@
-"""Switches Joinless on for a session that is about to be created."""
+"""Enables Joinless for a session that is about to be created."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ EXPLAIN_PROVIDER = "io.joinless.spark.explain.ExtendedExplain"
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Adds the bundled jar, the extension and its part of ``query.explain()`` to a session builder.
 
-    What ``spark.jars``, ``spark.sql.extensions`` and ``spark.sql.extendedExplainProviders`` have stays, whether the
-    builder, ``spark-submit`` or ``spark-defaults.conf`` says it. So it works before or after other helpers that append,
-    such as Delta's. Nothing is downloaded.
+    Existing values of ``spark.jars``, ``spark.sql.extensions`` and
+    ``spark.sql.extendedExplainProviders`` are kept, whether the builder, ``spark-submit`` or
+    ``spark-defaults.conf`` sets them. So it works before or after other helpers that append, such
+    as Delta's. Nothing is downloaded.
 
     >>> import joinless
     >>> from pyspark.sql import SparkSession
@@ -29,11 +30,12 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         The same builder.
 
     Raises:
-        SparkVersionError: no jar for the installed PySpark.
-        ConnectUnsupportedError: the builder makes a Spark Connect session; there the server is configured.
-        ExtensionNotInstalledError: a session without the extension already runs in this process, or `spark-submit`
-            started it without the jar.
-        TypeError: not a builder.
+        SparkVersionError: there is no jar for the installed PySpark.
+        ConnectUnsupportedError: the builder makes a Spark Connect session; configure the server
+            instead.
+        ExtensionNotInstalledError: a session without the extension already runs in this process, or
+            `spark-submit` started it without the jar.
+        TypeError: the argument is not a builder.
     """
     if not isinstance(builder, SparkSession.Builder):
         raise TypeError(f"joinless.configure takes a builder, such as SparkSession.builder, and got {builder!r}")

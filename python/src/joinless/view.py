@@ -1,4 +1,4 @@
-"""A table that stays equal to a query: what `materialize` starts."""
+"""`materialize`: a Delta table that stays equal to a query."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def materialize(
 ) -> StreamingQuery:
     """Keeps a Delta table equal to a query while its inputs change.
 
-    It is `incrementalEnumerate` and `apply_changes` in one: each batch is one commit to the table, or none where
-    nothing changes, and a batch that runs again after a failure changes nothing.
+    It combines `incrementalEnumerate` and `apply_changes`: each batch is one commit to the table,
+    or none if nothing changes. A batch that runs again after a failure changes nothing.
 
     >>> per_src = spark.sql("SELECT src, COUNT(*) AS n FROM follows GROUP BY src")
     >>> query = joinless.materialize(per_src, "per_src", checkpoint + "-view", trigger="availableNow")
@@ -45,29 +45,34 @@ def materialize(
 
     Args:
         query: a streaming DataFrame, or the text of a query in SQL for the active session.
-        into: the table: its name, or ``delta.`/path` `` in SQL's spelling. It is made with the columns of the query
-            where it does not exist. With a new checkpoint it must be empty. A name lasts longer than the process only
-            where the catalog does; a path always does.
-        checkpoint: folder that belongs to this view alone. With the same one, it goes on where it stopped.
-        key: columns that are unique in the result. Without them, the key is that of the query: the columns of its
-            GROUP BY, of DISTINCT, or of `latest`; where the query says none, the table is a bag.
-        trigger: how often a batch begins, by default every ``"10 seconds"``. With ``"0 seconds"`` each batch begins
-            when the one before has ended; ``"availableNow"`` takes what is there and ends.
-        name: of the query, for Spark's pages and logs, `joinless.progress` and `joinless.error`; by default `into`.
+        into: the table, by its name or as ``delta.`/path` `` in SQL's spelling. If it does not
+            exist, it is created with the columns of the query. With a new checkpoint it must be
+            empty. A name outlives the process only if the catalog does; a path always does.
+        checkpoint: a folder that belongs to this view alone. With the same folder, the view
+            continues where it stopped.
+        key: columns that are unique in the result. By default the key of the query: the columns of
+            its GROUP BY, of DISTINCT, or of `latest`. If the query has none, the table is a bag.
+        trigger: how often a batch begins, by default every ``"10 seconds"``. With ``"0 seconds"``
+            each batch begins when the previous one has ended. ``"availableNow"`` processes the
+            available data and ends.
+        name: the name of the query, for Spark's pages and logs, `joinless.progress` and
+            `joinless.error`; by default `into`.
 
     Returns:
-        The query that runs. ``stop()`` it, wait for it, or ask it as any other.
+        The running query. ``stop()`` it, wait for it, or use it as any other.
 
     Raises:
-        AnalysisException: ``JOINLESS_NOT_REWRITTEN`` with the reason where the changes of the query cannot be told,
-            and what `enumerate_deltas` raises; then no table is made.
-        ApplyChangesError: ``JOINLESS_APPLY_CHANGES.TARGET_GONE`` where the checkpoint has begun and the table is not
-            there: to make a view anew, remove both. ``NO_DELTA`` where the session cannot make one.
-            ``COLUMNS_DIFFER``, ``UNKNOWN_KEY`` and ``UNSUPPORTED_TYPE`` of the same condition where columns, key or
-            types do not fit, ``TARGET_NOT_DELTA``, and ``TARGET_NOT_EMPTY`` with a new checkpoint. What else
-            `apply_changes` raises comes from a batch; `joinless.error(query)` tells it.
-        TypeError, ValueError: an argument of another kind, or a trigger that is no interval.
-        IllegalArgumentException: a query of this name runs.
+        AnalysisException: ``JOINLESS_NOT_REWRITTEN`` with the reason if the changes of the query
+            cannot be emitted, and the errors of `enumerate_deltas`; then no table is created.
+        ApplyChangesError: ``JOINLESS_APPLY_CHANGES.TARGET_GONE`` if the checkpoint has begun and
+            the table does not exist: to create a view anew, remove both. ``NO_DELTA`` if the
+            session cannot create a Delta table. ``COLUMNS_DIFFER``, ``UNKNOWN_KEY`` and
+            ``UNSUPPORTED_TYPE`` of the same condition if columns, key or types do not fit,
+            ``TARGET_NOT_DELTA``, and ``TARGET_NOT_EMPTY`` with a new checkpoint. Other errors of
+            `apply_changes` are raised by a batch; `joinless.error(query)` returns them.
+        TypeError, ValueError: an argument of another type or value, or a trigger that is no
+            interval.
+        IllegalArgumentException: a query of this name runs already.
         ExtensionNotInstalledError: the session runs without Joinless.
         ConnectUnsupportedError: the DataFrame belongs to a Spark Connect session.
     """
