@@ -81,6 +81,7 @@ lazy val plugin = (project in file("spark-plugin/plugin"))
       "-Xmn768m", // what a batch leaves behind dies young
       "-XX:MetaspaceSize=512m",
       "-XX:+UseSerialGC",
+      "-XX:TieredStopAtLevel=1",
       "-XX:ReservedCodeCacheSize=240m"
     ),
     // Two processes that take about as long as each other.

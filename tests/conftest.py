@@ -26,8 +26,6 @@ BENCH_CLASSES = ROOT / "spark-plugin" / "bench" / "target" / "scala-2.13" / "cla
 #: Plans live shorter than their compilation would take. With one compiler alone the code cache
 #: would be small, full of the code of dead plans, and swept all the time.
 JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xmn512m -XX:MetaspaceSize=256m"
-#: The shared session lives for minutes, where the second compiler gains more than it takes.
-LONG_LIVED = JAVA_OPTIONS.replace("-XX:TieredStopAtLevel=1 ", "")
 #: For short programs: small pages, since each hash table and each sort takes one; no process for
 #: each file that Hadoop writes; no compilation of short-lived code.
 QUICK = {
@@ -154,8 +152,7 @@ def spark() -> Iterator[SparkSession]:
     """The shared session, with Joinless and Delta in it, in this order;
     tests/test_delta.py runs the other one.
     """
-    builder = with_delta(quiet_builder()).config("spark.driver.extraJavaOptions", LONG_LIVED)
-    session = joinless.configure(builder).getOrCreate()
+    session = joinless.configure(with_delta(quiet_builder())).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     set_permissions_without_processes(session)
     look_at_no_jobs(session)
