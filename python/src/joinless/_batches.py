@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 _DELTA = "spark.databricks.delta."
 _SAID_OF_COMMITS = f"{_DELTA}commitInfo.userMetadata"
@@ -54,12 +53,12 @@ class BatchNote:
 def newest_note(session: SparkSession, target: str, writer: str) -> BatchNote | None:
     """The note of the newest commit of a writer; None if the last thousand commits have none."""
     for commits in _COMMITS:
-        history = session.sql(f"DESCRIBE HISTORY {target} LIMIT {commits}").select("version", "userMetadata")
-        rows = history.orderBy(F.desc("version")).collect()
-        notes = (BatchNote.of(row["userMetadata"]) for row in rows)
+        history = session.sql(f"DESCRIBE HISTORY {target} LIMIT {commits}").collect()
+        newest_first = sorted(history, key=lambda row: row["version"], reverse=True)
+        notes = (BatchNote.of(row["userMetadata"]) for row in newest_first)
         if found := next((note for note in notes if note and note.writer == writer), None):
             return found
-        if len(rows) < commits:
+        if len(history) < commits:
             return None
     return None
 

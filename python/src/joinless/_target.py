@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -63,10 +63,10 @@ class Target:
         self.resolved_key(session, key, [name for name, _ in columns])
         if exists:
             self.columns_of(changes)
-            self.check_is_delta(session)
+            self.detail(session)
             # The table may already contain a batch that was begun: it runs
             # again, and Delta skips it.
-            if not _has_entries(session, checkpoint, "offsets") and not session.table(self.name).isEmpty():
+            if not _has_entries(session, checkpoint, "offsets") and not self.is_empty(session):
                 raise self.error("TARGET_NOT_EMPTY")
         else:
             self._check_types(columns)
@@ -117,22 +117,26 @@ class Target:
             raise self.error("UNKNOWN_KEY", key=", ".join(unknown), columns=", ".join(names))
         return [folded.index(fold(name)) for name in key]
 
-    def check_is_delta(self, session: SparkSession) -> list[str]:
-        """Raises if the table is not a Delta table. Returns its partition columns."""
+    def detail(self, session: SparkSession) -> Row:
+        """Returns what Delta says of the table. Raises if it is not a Delta table."""
         try:
             detail = session.sql(f"DESCRIBE DETAIL {self.name}").collect()[0]
         except PySparkException as error:
             raise self.error("TARGET_NOT_DELTA", format="not known to Delta") from error
         if detail["format"] != "delta":
             raise self.error("TARGET_NOT_DELTA", format=str(detail["format"]))
-        return list(detail["partitionColumns"])
+        return detail
+
+    def is_empty(self, session: SparkSession) -> bool:
+        """Whether the table holds no row. Without files that is known without a job."""
+        return self.detail(session)["numFiles"] == 0 or session.table(self.name).isEmpty()
 
     def claim(self, session: SparkSession, app_id: str) -> None:
         """Records in the table that this writer fills it, if the table is empty. A writer that
         found it empty before and is alive detects that by `check_writer`. A table that holds rows
         is left alone: its commit refuses it, or skips a batch that runs again.
         """
-        if self._writer(session) != app_id and session.table(self.name).isEmpty():
+        if self._writer(session) != app_id and self.is_empty(session):
             session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ('{_WRITER}' = {_literal(app_id)})")
 
     def check_writer(self, session: SparkSession, note: BatchNote) -> None:
@@ -148,8 +152,8 @@ class Target:
 
     def _writer(self, session: SparkSession) -> str | None:
         """The writer that the table names; None if only shared writers began it."""
-        rows = session.sql(f"SHOW TBLPROPERTIES {self.name}").where(F.col("key") == _WRITER).collect()
-        return str(rows[0]["value"]) if rows else None
+        properties = session.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
+        return next((str(row["value"]) for row in properties if row["key"] == _WRITER), None)
 
     def check_batch(self, session: SparkSession, note: BatchNote) -> None:
         """Raises if the table holds a later batch of this writer, or another one of this number.

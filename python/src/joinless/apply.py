@@ -103,7 +103,7 @@ class _Applier:
         columns = self.target.columns_of(df)
         names = list(columns)
         if self.partitions is None:
-            self.partitions = self.target.check_is_delta(session)
+            self.partitions = list(self.target.detail(session)["partitionColumns"])
             if planned is not None:  # the first batch after a start: only there a checkpoint can be another one
                 self.target.check_batch(session, note)
         net = _net.net(df, names)
@@ -120,8 +120,8 @@ class _Applier:
                 if must_be_empty:
                     self.target.claim(session, app_id)
                 if deletes is None or deletes["all"] == 0:
-                    if must_be_empty:
-                        self._on_empty_target(session, session.range(1)).collect()
+                    if must_be_empty and not self.target.is_empty(session):
+                        raise self.target.error("TARGET_NOT_EMPTY")
                     return
                 if not must_be_empty and not self.shared:
                     self.target.check_writer(session, note)
