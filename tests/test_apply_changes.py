@@ -6,65 +6,16 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from delta import DeltaTable
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 import joinless
-from support import oracles
-from support.shop import SMALL
-
-Row = tuple[Any, ...]
-Changes = list[tuple[Row, int]]
-
-SCHEMA = "k int, `an odd {name}` string, x double"
-
-
-class Target:
-    """An empty Delta table, and the rows that it must contain."""
-
-    def __init__(self, session: SparkSession, folder: Path, schema: str = SCHEMA) -> None:
-        self.session, self.schema = session, schema
-        self.path = str(folder / "target")
-        self.name = f"delta.`{self.path}`"
-        self.rows: Counter[Row] = Counter()
-        for name, value in SMALL.items():
-            session.conf.set(name, value)
-        writer = session.createDataFrame([], schema).write.format("delta")
-        writer.option("delta.columnMapping.mode", "name").save(self.path)  # any column name
-
-    def changes(self, changes: Iterable[tuple[Row, int]], form: str = "change_type") -> DataFrame:
-        """Signed rows as a DataFrame in one of the two forms, and the target's bag with them."""
-        changes = list(changes)
-        for row, weight in changes:
-            self.rows[row] += weight
-        if form == "weight":
-            return self.session.createDataFrame([(*r, w) for r, w in changes], f"{self.schema}, _weight bigint")
-        typed = [(*r, "insert" if w > 0 else "delete") for r, w in changes for _ in range(abs(w))]
-        return self.session.createDataFrame(typed, f"{self.schema}, _change_type string")
-
-    def insert(self, *rows: Row) -> None:
-        """Fills the table without `apply_changes`."""
-        self.rows.update(rows)
-        self.session.createDataFrame(rows, self.schema).write.format("delta").mode("append").save(self.path)
-
-    def check(self) -> None:
-        """Fails if the table has other rows."""
-        expected = oracles.bag(row for row, n in self.rows.items() for _ in range(n))
-        assert min(self.rows.values(), default=0) >= 0
-        assert not oracles.difference(oracles.bag(self.session.table(self.name).collect()), expected)
-
-    def version(self) -> int:
-        """The table's newest version."""
-        return int(DeltaTable.forPath(self.session, self.path).history(1).collect()[0]["version"])
+from support.target import Changes, Row, Target
 
 
 @pytest.fixture
@@ -367,130 +318,3 @@ def test_values_that_a_partition_does_not_keep_are_refused(
     for batch_id, change in enumerate(["insert", "delete"]):
         apply(batch(kept, change), batch_id)
         assert session.table(name).count() == (0 if batch_id else len(kept))
-
-
-# -- under a stream --------------------------------------------------------------------------------------------------
-
-
-class Stream:
-    """CSV files of changes as a stream into a target."""
-
-    def __init__(self, target: Target, folder: Path, key: str | None = None) -> None:
-        self.target, self.files, self.checkpoint, self.key = target, folder / "files", folder / "checkpoint", key
-        self.files.mkdir()
-
-    def arrive(self, number: int, text: str) -> None:
-        """Adds a file."""
-        (self.files / f"{number}.csv").write_text(text)
-
-    def start(self) -> StreamingQuery:
-        """Starts a query over the files that have arrived, one file per batch."""
-        schema = f"{self.target.schema}, _change_type string"
-        df = self.target.session.readStream.schema(schema).option("maxFilesPerTrigger", 1).csv(str(self.files))
-        writer = df.writeStream.foreachBatch(joinless.apply_changes(self.target.name, self.key))
-        return writer.option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True).start()
-
-    def run(self) -> None:
-        """Applies the files that have arrived."""
-        self.start().awaitTermination()
-
-    def forget_commit(self, batch_id: int) -> None:
-        """Simulates a crash before the commit of the batch: the next run repeats it."""
-        for name in (str(batch_id), f".{batch_id}.crc"):
-            (self.checkpoint / "commits" / name).unlink(missing_ok=True)
-
-
-def test_a_batch_that_a_restarted_query_repeats_changes_nothing(target: Target, tmp_path: Path) -> None:
-    stream = Stream(target, tmp_path, "k")
-    stream.arrive(0, "1,a,0.5,insert\n2,b,0.5,insert\n")
-    stream.arrive(1, "1,a,0.5,delete\n1,c,0.5,insert\n")
-    stream.run()
-    target.rows = Counter([(1, "c", 0.5), (2, "b", 0.5)])
-    target.check()
-    version = target.version()
-    stream.forget_commit(1)
-    stream.run()
-    assert target.version() == version
-    stream.arrive(2, "2,b,0.5,delete\n")
-    stream.run()
-    target.rows = Counter([(1, "c", 0.5)])
-    target.check()
-
-
-@pytest.mark.parametrize("key", [None, "k"])
-def test_batch_0_that_is_repeated_after_its_write_is_not_refused(
-    target: Target, tmp_path: Path, key: str | None
-) -> None:
-    stream = Stream(target, tmp_path, key)
-    stream.arrive(0, "1,a,0.5,insert\n2,b,0.5,insert\n")
-    stream.run()
-    version = target.version()
-    stream.forget_commit(0)
-    stream.run()
-    assert target.version() == version
-    stream.arrive(1, "1,a,0.5,delete\n")
-    stream.run()
-    target.rows = Counter([(2, "b", 0.5)])
-    target.check()
-    shutil.rmtree(stream.checkpoint)
-    query = stream.start()
-    with pytest.raises(PySparkException, match=r"JOINLESS_APPLY_CHANGES\.TARGET_NOT_EMPTY"):
-        query.awaitTermination()
-    assert "shared=True" in str(joinless.error(query))
-    target.check()
-
-
-@pytest.mark.parametrize("later", [1, 2])
-def test_a_checkpoint_that_is_an_older_copy_is_refused(
-    target: Target, tmp_path: Path, later: int, subtests: pytest.Subtests
-) -> None:
-    target.session.conf.set("spark.databricks.delta.commitInfo.userMetadata", "nightly")
-    stream = Stream(target, tmp_path)
-    for batch in range(later + 1):
-        stream.arrive(batch, f"{batch},a,0.5,insert\n")
-        stream.run()
-        if batch == 0:
-            shutil.copytree(stream.checkpoint, tmp_path / "copy")
-    newest = DeltaTable.forPath(target.session, target.path).history(1).collect()[0]
-    assert newest["userMetadata"].startswith('nightly {"joinless"')
-    stream.checkpoint.rename(tmp_path / "newest")
-    (tmp_path / "copy").rename(stream.checkpoint)
-    query = stream.start()
-    with pytest.raises(PySparkException, match=rf"CHECKPOINT_BEHIND.* holds batch {later} .* another batch 1:"):
-        query.awaitTermination()
-    with subtests.test("the newest one goes on, as the error advises"):
-        shutil.rmtree(stream.checkpoint)
-        (tmp_path / "newest").rename(stream.checkpoint)
-        stream.arrive(later + 1, f"{later + 1},a,0.5,insert\n")
-        stream.run()
-        target.rows = Counter((batch, "a", 0.5) for batch in range(later + 2))
-        target.check()
-
-
-def test_a_table_that_was_made_anew_is_refused(target: Target, tmp_path: Path) -> None:
-    stream = Stream(target, tmp_path)
-    stream.arrive(0, "1,a,0.5,insert\n")
-    stream.run()
-    shutil.rmtree(target.path)
-    writer = target.session.createDataFrame([], target.schema).write.format("delta")
-    writer.option("delta.columnMapping.mode", "name").save(target.path)
-    stream.arrive(1, "2,a,0.5,insert\n")
-    query = stream.start()
-    with pytest.raises(PySparkException, match=r"TARGET_REPLACED.*a new checkpoint"):
-        query.awaitTermination()
-    shutil.rmtree(stream.checkpoint)
-    stream.run()
-    target.rows = Counter([(1, "a", 0.5), (2, "a", 0.5)])
-    target.check()
-
-
-def test_the_error_of_a_batch_stops_the_stream_and_has_its_name(target: Target, tmp_path: Path) -> None:
-    stream = Stream(target, tmp_path)
-    stream.arrive(0, "1,a,0.5,delete\n")
-    query = stream.start()
-    with pytest.raises(PySparkException, match=r"JOINLESS_APPLY_CHANGES\.ROW_NOT_IN_TARGET"):
-        query.awaitTermination()
-    error = joinless.error(query)
-    assert error is not None
-    assert error.getCondition() == "JOINLESS_APPLY_CHANGES.ROW_NOT_IN_TARGET"
-    assert target.session.table(target.name).isEmpty()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from support import layers
+from support import layers, prose
 
 ENGINE = ROOT / "spark-plugin/engine/src/main/scala"
 PLUGIN = ROOT / "spark-plugin/plugin/src/main/scala"
@@ -36,7 +36,7 @@ def scala_sources(folder: Path) -> list[Path]:
 
 def imports(source: Path) -> set[str]:
     """Packages that a Scala file names, in imports or in full."""
-    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", source.read_text(), flags=re.DOTALL)
+    text = prose.code_of_scala(source.read_text())
     return set(re.findall(r"\b((?:io|org|com|scala|java|it)\.[\w.]+)", text))
 
 
@@ -65,7 +65,7 @@ def test_only_updates_change_a_view_tree(source: Path) -> None:
     """Neither the views themselves nor the code that enumerates them. (Weights are added, too, but
     that stores nothing.)
     """
-    code = re.sub(r"/\*.*?\*/|//[^\n]*|\bWeight\.add\b", "", source.read_text(), flags=re.DOTALL)
+    code = re.sub(r"\bWeight\.add\b", "", prose.code_of_scala(source.read_text()))
     assert not re.findall(rf"\.(?:{'|'.join(CHANGES)})\(", code)
     assert not re.findall(r"\.(?:state|multiplicity|plural|upKeys)\b[^\n=]*[^\n=!<>]=(?!=)", code)
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import joinless
 from conftest import ROOT
 from joinless import running
-from support import delta_jars
+from support import delta_jars, prose
 from support.reference import metrics, reference
 from support.shop import SMALL
 
@@ -160,7 +160,7 @@ def test_comments_cite_statements_that_are_there() -> None:
     known |= set(re.findall(r"^\| ([IP]\d+) \|", (internals / "correctness.md").read_text(), re.MULTILINE))
     assert len(known) > 80
     for file in sorted((ROOT / "spark-plugin").glob("*/src/*/scala/**/*.scala")):
-        comments = "\n".join(re.findall(r"/\*\*.*?\*/|//[^\n]*", file.read_text(), re.DOTALL))
+        comments = "\n".join(piece.text for piece in prose.of_scala(file.read_text()))
         cited = set(re.findall(r"\b(?:algorithms|architecture) ([AD]\d+)|\b([IP]\d+)\b", comments))
         assert {one or other for one, other in cited} <= known, file
         if "engine" in file.parts:  # which knows nothing of the plugin

@@ -36,19 +36,13 @@ EXCEPTIONS: dict[str, set[str]] = {
     "docs/usage.md": {r"partners?"},  # explains what the texts of `explain` still say
 }
 
-FOLDERS = (
-    "spark-plugin/engine/src",
-    "spark-plugin/plugin/src",
-    "spark-plugin/bench/src",
-    "tests",
-    "benchmarks",
-    "examples",
-)
+FOLDERS = ("spark-plugin", "python/src", "tests", "benchmarks", "examples")
 LONGEST = 100
 
 
 def sources() -> list[Path]:
-    code = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".scala", ".py")]
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".scala", ".py")]
+    code = [path for path in files if "target" not in path.parts]
     pages = [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
     return sorted(path for path in [*code, *pages] if path.name != "reference.md")
 

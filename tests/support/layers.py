@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from support import prose
+
 #: From the top: a package imports only packages below it.
 LAYERS = {
     "(root)": "what a user names in `spark.sql.extensions`",
@@ -45,7 +47,7 @@ def package(source: Path) -> str:
 def imported(source: Path) -> set[str]:
     """The layers that a file names, in imports or in full; comments do not count."""
     found = set()
-    code = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"", "", source.read_text(), flags=re.DOTALL)
+    code = re.sub(r"\"(?:[^\"\\\n]|\\.)*\"", "", prose.code_of_scala(source.read_text()))
     for line in re.findall(rf"\b({_OURS}|{_CORNER})\b(\.[a-z]\w*)?", code.partition("\n")[2]):
         found.add("spark" if line[0] == _CORNER else line[1].lstrip(".") or "(root)")
     return found - {package(source)}

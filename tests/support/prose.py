@@ -16,7 +16,9 @@ _SCALA = re.compile(
 )
 _CODE_IN_PAGES = re.compile(r"^```.*?^```|`[^`]*`|\]\([^)]*\)|^<!--.*?-->", re.DOTALL | re.MULTILINE)
 #: In comments: what stands for code.
-_CODE_IN_COMMENTS = re.compile(r"\{\{\{.*?\}\}\}|\[\[.*?\]\]|`[^`]*`|@param +\w+", re.DOTALL)
+_CODE_IN_COMMENTS = re.compile(
+    r"\{\{\{.*?\}\}\}|\[\[.*?\]\]|`[^`]*`|@param +\w+|^ *>>> [^\n]*", re.DOTALL | re.MULTILINE
+)
 
 
 class Piece(NamedTuple):
@@ -31,6 +33,11 @@ def of_scala(source: str) -> Iterator[Piece]:
     for found in _SCALA.finditer(source):
         if text := found["line"] or found["block"]:
             yield Piece(source.count("\n", 0, found.start()) + 1, text)
+
+
+def code_of_scala(source: str) -> str:
+    """A Scala file without its comments."""
+    return _SCALA.sub(lambda found: "" if found["line"] or found["block"] else found[0], source)
 
 
 def of_python(source: str) -> Iterator[Piece]:

@@ -2,18 +2,20 @@ package io.joinless.engine.mutants
 
 import scala.util.Try
 
+import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
-import org.scalatest.{Args, Status}
 
 /** The property tests kill every mutant: they would detect the mistake.
   *
   * All mutants run if the engine or its tests have changed since all were killed last
   * ([[KilledMutants]]). If they are unchanged, every eighth runs: the outcome would be the same.
   */
-class MutantSpec extends AnyFunSuite {
+class MutantSpec extends AnyFunSuite with BeforeAndAfterAll {
   private val cases = 2500L
-  private val all = !KilledMutants.areKnown
-  private val chosen = Mutant.all.indices.filter(i => all || i % 8 == 0).map(Mutant.all)
+  private val sources = KilledMutants.sources
+  private val step = if (KilledMutants.areKnown(sources)) 8 else 1
+  private val chosen = Mutant.all.indices.by(step).map(Mutant.all)
+  private var killed = 0
 
   test("control: the engine as it is survives") {
     assert(MutantEngine.probe(Mutant("none", "update/Propagation.scala"), 500) === None)
@@ -27,15 +29,12 @@ class MutantSpec extends AnyFunSuite {
 
   for (mutant <- chosen) test(s"killed: ${mutant.name}") {
     MutantEngine.probe(mutant, cases) match {
-      case Some(how) => info(how)
+      case Some(how) =>
+        killed += 1
+        info(how)
       case None => fail(s"survives $cases random cases")
     }
   }
 
-  override def run(testName: Option[String], args: Args): Status = {
-    val status = super.run(testName, args)
-    val complete = all && testName.isEmpty && args.filter.tagsToInclude.isEmpty && args.filter.dynaTags.testTags.isEmpty
-    status.whenCompleted(succeeded => if (succeeded.getOrElse(false) && complete) KilledMutants.areNow())
-    status
-  }
+  override def afterAll(): Unit = if (killed == Mutant.all.size) KilledMutants.of(sources)
 }
