@@ -6,7 +6,7 @@ import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.plans.{ChangeFeeds, DeltaForm, DeltaRows, JoinFreeJoin, Reason}
 import io.joinless.spark.run.RunState
-import io.joinless.spark.spec.BlockShape
+import io.joinless.spark.spec.{BlockShape, RecordedQuery}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -19,10 +19,9 @@ object DeltaCompilation {
 
   /** The plan with its deltas compiled; an error says why that is not possible.
     *
-    * @param recorded the blocks in the query's checkpoint; read only where settings would refuse,
-    *   or decide
+    * @param recorded the contents of the query's checkpoint, if it has some
     */
-  def apply(session: SparkSession, analyzed: LogicalPlan, recorded: => Option[Seq[BlockShape]] = None): LogicalPlan =
+  def apply(session: SparkSession, analyzed: LogicalPlan, recorded: => Option[RecordedQuery] = None): LogicalPlan =
     attempt(session, analyzed, recorded).fold(reason => throw refused(reason), identity)
 
   /** The plan for inspection: compiled where possible, else unchanged. */
@@ -39,7 +38,7 @@ object DeltaCompilation {
   def attempt(
       session: SparkSession,
       analyzed: LogicalPlan,
-      recorded: => Option[Seq[BlockShape]] = None
+      recorded: => Option[RecordedQuery] = None
   ): Either[Reason, LogicalPlan] =
     if (!DeltaCompiler.hasMarks(analyzed)) Right(analyzed)
     else
@@ -98,7 +97,7 @@ object DeltaCompilation {
     if (begun.isEmpty && !conf.outerJoins) Left(outer("spark.joinless.outerJoins.enabled is false"))
     else if (begun.isEmpty && relations < conf.minRelations) Left(Reason.tooFew(relations, conf.minRelations))
     else if (begun.isEmpty && feed.isDefined) Left(feed.get)
-    else compiler(session, begun.map(_.blocks.values.toSeq), isPlain = true).finalRows(tree, needed).left.map {
+    else compiler(session, begun.map(_.query), isPlain = true).finalRows(tree, needed).left.map {
       case Reason(Reason.NeverFinal, arguments) =>
         outer(arguments.toMap.apply("why"))
       case other => other
@@ -123,7 +122,7 @@ object DeltaCompilation {
     */
   private def compiler(
       session: SparkSession,
-      recorded: => Option[Seq[BlockShape]],
+      recorded: => Option[RecordedQuery],
       isPlain: Boolean = false
   ): DeltaCompiler = {
     def optimize(plan: LogicalPlan) = Inspection.template(session, plan, if (isPlain) Nil else WrongRules.of(plan))

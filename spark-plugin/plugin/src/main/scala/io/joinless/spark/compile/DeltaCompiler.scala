@@ -36,7 +36,7 @@ import io.joinless.spark.rules.{
   WaysOutOfCycles,
   WeightedRows
 }
-import io.joinless.spark.spec.{BlockShape, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, RecordedQuery, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -80,15 +80,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   * optimizer, which would fold them to its own time.
   *
   * @param texts how expressions are recorded for readers of the checkpoint
-  * @param recorded the blocks in the query's checkpoint: they continue, and settings that decide on
-  *   new blocks do not apply to them. None where the checkpoint has none
+  * @param recorded the contents of the query's checkpoint: they continue, and settings that decide
+  *   on new blocks do not apply to them. None where it has none
   * @param optimize runs Spark's optimizer on a template, up to where blocks are rewritten in a
   *   batch
   */
 final class DeltaCompiler(
     conf: JoinlessConf,
     texts: SqlTexts,
-    recorded: => Option[Seq[BlockShape]],
+    recorded: => Option[RecordedQuery],
     optimize: LogicalPlan => LogicalPlan
 ) {
 
@@ -139,7 +139,8 @@ final class DeltaCompiler(
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
-        whole = Subqueries.named(optimized(template))
+        whole = ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders))
+        _ = streams.order = ColumnOrder.of(whole)
         changing = if (streams.closing) whole else new LiteralRows(streams.isChangelog).told(whole)
         ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(changing)
         _ = streams.timesRead = if (streams.closing) TimesRead.in(ordered) else Map.empty
@@ -223,7 +224,8 @@ final class DeltaCompiler(
       if (streams.closing) Finality.closes(grouping, rows, streams, purpose) else Right(IndexedSeq.empty)
   } yield {
     val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose.map(_.text))
-    Project(grouping.results, streams.addGroups(groups, grouping.output))
+    val known = groups.copy(shape = groups.shape.copy(order = streams.order))
+    Project(grouping.results, streams.addGroups(known, grouping.output))
   }
 
   /** The changes of the rows of a plan without groups. */
@@ -320,7 +322,7 @@ final class DeltaCompiler(
     val form = consumer.demand.filterNot(_ => streams.closing).fold(forms.enumerated(layout)) { demand =>
       // a plain query counts equal results in update mode; a query whose changes are requested need
       // not
-      forms.of(layout, Seq(demand, demand.copy(once = false)).distinct, recorded.getOrElse(Nil))
+      forms.of(layout, Seq(demand, demand.copy(once = false)).distinct, recordedBlocks)
     }
     val template = block.leaves.indices.map(i => form.rewrite.scan(i, form.layout.block.leaves(i).plan))
     val scans = template.zipWithIndex.map { case (scan, i) =>
@@ -328,12 +330,12 @@ final class DeltaCompiler(
       Scan(if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.appended(scan), Seq(i))
     }
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
-    val shape = form.shape.copy(origins = Some(origins))
+    val shape = form.shape.copy(origins = Some(origins), order = streams.order)
     val zone = template.map(streams.zonesOfChangelogs).reduce(TimeZones.both)
     val before = shape.filteredBefore(template.map(streams.filtersOfChangelogs))
     val filtered = before.copy(meaning = before.meaning.map { m =>
       // below groups and joins, columns of results are matched by name
-      val known = if (consumer.isResult) Nil else recorded.toSeq.flatten.flatMap(_.meaning).map(_.values)
+      val known = if (consumer.isResult) Nil else recordedBlocks.flatMap(_.meaning).map(_.values)
       val values = known.find(_ == m.values).orElse(known.find(_.sorted == m.values.sorted)).getOrElse(m.values)
       m.copy(values = values, zone = TimeZones.both(m.zone, zone))
     })
@@ -341,8 +343,10 @@ final class DeltaCompiler(
       .copy(times = layout.times)
   }
 
+  private def recordedBlocks: Seq[BlockShape] = recorded.toSeq.flatMap(_.blocks)
+
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
-    RecordedOrder(block, recorded.getOrElse(Nil))(layoutAsRead(_, streams))
+    RecordedOrder(block, recordedBlocks)(layoutAsRead(_, streams))
 
   private def layoutAsRead(block: JoinBlock, streams: Streams): BlockLayout = {
     val expiring = for {

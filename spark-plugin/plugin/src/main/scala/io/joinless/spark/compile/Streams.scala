@@ -60,6 +60,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
   /** Several operators read one stream, and may wait for different times. */
   var readSeveralTimes: Boolean = false
 
+  /** The order in which the query passes on its columns ([[ColumnOrder]]). */
+  var order: IndexedSeq[IndexedSeq[String]] = IndexedSeq.empty
+
   /** The times by which rows of a stream are late then ([[TimesRead]]). */
   var timesRead: Map[Int, Seq[Expression]] = Map.empty
 

@@ -13,7 +13,8 @@ import org.apache.spark.sql.joinless.KeyBytes
   * Columns are identified by their names. The contents of a checkpoint, and all that it records by
   * position (keys, attributes, lifetimes, columns of results), stay unchanged: the query's leaves
   * are projected to that order before the layout is made. Where two columns of a relation have one
-  * name and type, they cannot be distinguished, and the block is compared unchanged.
+  * name and type, they cannot be distinguished, and the block is compared unchanged. (A compiled
+  * query restores the order as a whole, where its checkpoint records it.)
   */
 private[spark] object RecordedOrder {
 

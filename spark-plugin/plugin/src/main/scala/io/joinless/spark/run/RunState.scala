@@ -1,6 +1,6 @@
 package io.joinless.spark.run
 
-import io.joinless.spark.spec.{BlockShape, GroupShape, NodeId}
+import io.joinless.spark.spec.{BlockShape, GroupShape, NodeId, RecordedQuery}
 
 /** The state of the streaming run that a rule plans for. A value: rules read no state themselves.
   */
@@ -29,5 +29,8 @@ object RunState {
       sparkOperators: Boolean,
       groups: Seq[GroupShape] = Nil,
       some: Boolean = false
-  ) extends RunState
+  ) extends RunState {
+
+    def query: RecordedQuery = RecordedQuery(blocks.values.toSeq, groups)
+  }
 }

@@ -6,7 +6,7 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups, InPlaceOf, Reason}
 import io.joinless.spark.run.CommittedState
-import io.joinless.spark.spec.GroupFormat
+import io.joinless.spark.spec.{GroupFormat, RecordedQuery}
 import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{
   GlobalLimit,
@@ -62,7 +62,7 @@ final private class FullResult(session: SparkSession, committed: => CommittedSta
     DeltaCompilation.attempt(
       session,
       Changes.marked(query, DeltaForm.Weight),
-      Some(committed.operators.ours.map(_.spec.shape))
+      Some(RecordedQuery(committed.operators.ours.map(_.spec.shape), committed.operators.groups.map(_.shape)))
     )
 
   /** The compiled query, if the checkpoint holds its first rows. */

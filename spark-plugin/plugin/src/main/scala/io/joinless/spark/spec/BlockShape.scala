@@ -41,7 +41,12 @@ final case class BlockShape(
     /** Per relation without a lifetime, the relation whose later rows can join its rows at any time
       * (unbounded). For people; not recorded. Empty where no relation has an event time.
       */
-    metForEverBy: IndexedSeq[Option[Int]] = IndexedSeq.empty
+    metForEverBy: IndexedSeq[Option[Int]] = IndexedSeq.empty,
+    /** The names of the columns of each stream and projection of the compiled query, in the order
+      * in which it passes them on: a source may reorder its columns later. Empty where the query is
+      * not compiled, or the writing release did not record them.
+      */
+    order: IndexedSeq[IndexedSeq[String]] = IndexedSeq.empty
 ) {
 
   /** Rows have an identity and carry weights. */

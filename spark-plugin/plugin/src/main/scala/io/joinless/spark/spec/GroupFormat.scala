@@ -38,7 +38,8 @@ object GroupFormat {
       "above" -> shape.above.fold[JValue](JNull)(SpecEncoder.rows),
       "zone" -> shape.zone.fold[JValue](JNull)(JString(_)),
       "origin" -> shape.origin.fold[JValue](JNothing)(SpecEncoder.encode(_)),
-      "closes" -> (if (shape.isClosing) JArray(shape.closes.map(SpecEncoder.encode(_)).toList) else JNothing)
+      "closes" -> (if (shape.isClosing) JArray(shape.closes.map(SpecEncoder.encode(_)).toList) else JNothing),
+      "order" -> (if (shape.order.isEmpty) JNothing else SpecEncoder.order(shape.order))
     )))
   }
 
@@ -68,7 +69,8 @@ object GroupFormat {
         nullable(at(o, "above"))(rows),
         nullable(at(o, "zone"))(_ => text(o, "zone")),
         optional(o, "origin").map(origin),
-        if (version == 1) IndexedSeq.empty else list(o, "closes").map(SpecDecoder.time)
+        if (version == 1) IndexedSeq.empty else list(o, "closes").map(SpecDecoder.time),
+        order(o)
       )
     } catch {
       case refused: JoinlessAnalysisException => throw refused

@@ -18,6 +18,7 @@ import org.apache.spark.sql.types.DataType
   * @param closes grouping columns that are times, and how far behind them rows can still be
   *   inserted: a group is emitted once, when the watermark has reached one of these, and is
   *   evicted. Empty where groups are emitted whenever they change
+  * @param order as `order` of [[BlockShape]]
   */
 final case class GroupShape(
     columns: IndexedSeq[ColumnSpec],
@@ -25,7 +26,8 @@ final case class GroupShape(
     above: Option[RowsSpec] = None,
     zone: Option[String] = None,
     origin: Option[OriginSpec] = None,
-    closes: IndexedSeq[TimeSpec] = IndexedSeq.empty
+    closes: IndexedSeq[TimeSpec] = IndexedSeq.empty,
+    order: IndexedSeq[IndexedSeq[String]] = IndexedSeq.empty
 ) {
 
   /** Groups are emitted once, and evicted. */

@@ -13,7 +13,9 @@ private[spec] object JsonFields {
     case value => value
   }
 
-  def list(json: JValue, field: String): IndexedSeq[JValue] = at(json, field) match {
+  def list(json: JValue, field: String): IndexedSeq[JValue] = items(at(json, field), field)
+
+  private def items(json: JValue, field: String): IndexedSeq[JValue] = json match {
     case JArray(items) => items.toIndexedSeq
     case _ => throw new IllegalArgumentException(s"the field $field is no list")
   }
@@ -57,7 +59,9 @@ private[spec] object JsonFields {
   def column(json: JValue): ColumnRef =
     pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }
 
-  def texts(json: JValue, field: String): IndexedSeq[String] = list(json, field).map {
+  def texts(json: JValue, field: String): IndexedSeq[String] = texts(list(json, field))
+
+  private def texts(items: IndexedSeq[JValue]): IndexedSeq[String] = items.map {
     case JString(value) => value
     case other => throw new IllegalArgumentException(s"${shown(other)} is no text")
   }
@@ -66,6 +70,11 @@ private[spec] object JsonFields {
     RecordedTypes.schema(json).fields.toIndexedSeq.map(f => ColumnSpec(f.name, f.dataType))
 
   def origin(json: JValue): OriginSpec = OriginSpec(text(json, "rows"), texts(json, "places"), texts(json, "filters"))
+
+  def order(json: JValue): IndexedSeq[IndexedSeq[String]] =
+    optional(json, "order").fold(IndexedSeq.empty[IndexedSeq[String]])(_ =>
+      list(json, "order").map(names => texts(items(names, "order")))
+    )
 
   def rows(json: JValue): RowsSpec = RowsSpec(texts(json, "values"), texts(json, "filters"))
 

@@ -56,7 +56,8 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
             sums(r, "sums"),
             sums(r, "failures")
           )
-        }
+        },
+        order = order(o)
       ),
       list(o, "shares").map(number)
     )
@@ -176,7 +177,8 @@ private[spec] object SpecDecoder {
   /** The second version: nodes have stages, inputs have kinds. */
   private object Version2 extends SpecDecoder(2) {
     override protected def own: Set[String] = Set("stage", "statics")
-    override protected def mayLack: Set[String] = Set("constants", "meaning", "origins", "reduction", "result")
+    override protected def mayLack: Set[String] =
+      Set("constants", "meaning", "origins", "order", "reduction", "result")
     override protected def id(o: JObject): NodeId = NodeId(int(o, "block"), int(o, "stage"))
     override protected def kind(input: JValue): InputKind = {
       val name = text(input, "kind")

@@ -49,7 +49,8 @@ private[spec] object SpecEncoder {
     ) ++ shape.result.map(r => "result" -> encode(r)) ++ shape.meaning.map(m => "meaning" -> encode(m)) ++
       shape.constants.map(texts => "constants" -> array(texts)(JString(_))) ++
       shape.origins.map(origins => "origins" -> array(origins)(encode)) ++
-      shape.reduction.map(r => "reduction" -> encode(r)))
+      shape.reduction.map(r => "reduction" -> encode(r)) ++
+      Option.when(shape.order.nonEmpty)("order" -> order(shape.order)))
   }
 
   private def encode(reduction: ReductionSpec): JObject = JObject(
@@ -74,6 +75,9 @@ private[spec] object SpecEncoder {
     "conditions" -> array(meaning.conditions)(JString(_)),
     "values" -> array(meaning.values)(JString(_))
   ) ++ meaning.zone.map(zone => "zone" -> JString(zone)))
+
+  def order(columns: IndexedSeq[IndexedSeq[String]]): JArray =
+    array(columns)(names => array(names)(JString(_)))
 
   def rows(rows: RowsSpec): JObject =
     JObject("values" -> array(rows.values)(JString(_)), "filters" -> array(rows.filters)(JString(_)))

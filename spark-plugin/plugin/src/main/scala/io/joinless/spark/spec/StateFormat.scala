@@ -22,8 +22,8 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   *   1. A block of joins, by its number; inputs are changelogs or not. Earlier releases lack
   *      `result`, `statics`, `meaning` and `constants`.
   *   1. `stage` says which node of the block it is, `kind` how the rows of an input are inserted
-  *      and deleted. Blocks of which changes are requested have `origins`; those of earlier
-  *      releases lack them.
+  *      and deleted. Blocks of compiled queries have `origins` and `order`; those of
+  *      earlier releases lack them.
   *
   * `meaning` stands only where rows can be deleted; `result` is omitted where it is too long to be
   * read. `fromJson(toJson(spec)) == spec`. Reading is strict: a field that its version does not

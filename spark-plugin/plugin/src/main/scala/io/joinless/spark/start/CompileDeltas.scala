@@ -25,7 +25,10 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     case write: WriteToStreamStatement if DeltaCompiler.hasMarks(write.inputQuery) =>
       if (write.outputMode == OutputMode.Complete)
         throw DeltaCompilation.refused(Reason.of(Reason.UnsupportedOutputMode, "mode" -> "complete"))
-      lazy val begun = Some(run(write).blocks.values.toSeq).filter(_.nonEmpty)
+      lazy val begun = run(write) match {
+        case decided: RunState.Decided if decided.blocks.nonEmpty || decided.groups.nonEmpty => Some(decided.query)
+        case _ => None
+      }
       AnalysisHelper.allowInvokingTransformsInAnalyzer {
         val compiled = DeltaCompilation(session, write.inputQuery, begun)
         CompileDeltas.refuseMasked(compiled)

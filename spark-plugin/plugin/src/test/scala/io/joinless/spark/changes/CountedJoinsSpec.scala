@@ -6,7 +6,7 @@ import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.explain.{JoinTreeGraph, JoinTreeText, ReducedFacts}
 import io.joinless.spark.plans.JoinFreeJoin
-import io.joinless.spark.spec.{BlockShape, BlockSpec}
+import io.joinless.spark.spec.{BlockShape, BlockSpec, RecordedQuery}
 import org.apache.spark.sql.joinless.Plans
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -93,7 +93,7 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     )
     def compiled(counted: Boolean, recorded: Option[Seq[BlockShape]]): BlockShape =
       withConf(JoinlessConf.AGGREGATES_ENABLED.key -> counted.toString) {
-        DeltaCompilation(spark, plan, recorded).collect { case join: JoinFreeJoin => join.shape }.head
+        DeltaCompilation(spark, plan, recorded.map(RecordedQuery(_))).collect { case join: JoinFreeJoin => join.shape }.head
       }
     val before = Seq(true, false).map(compiled(_, None))
     assert(before.map(_.reduction.map(_.sums.size)) == Seq(Some(1), None))

@@ -53,6 +53,7 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
       running.awaitTermination()
       val operators = running.recentProgress.flatMap(_.stateOperators).map(_.operatorName).toSet
       assert(operators.exists(_.startsWith("joinFree")), operators)
+      if (asked) full = query.enumerateFull(folder.resolve("cp").toString).collect().toSeq
     }
     batches.asScala.toSeq.sortBy(_._1).flatMap(_._2)
   }
@@ -68,6 +69,8 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
       .createOrReplaceTempView("t")
     spark.sql(sql).collect().toSeq.map(_.toString).sorted
   }
+
+  private var full: Seq[Row] = Nil // the complete result after the second run
 
   private val zone = "spark.sql.session.timeZone" -> "UTC"
 
@@ -99,7 +102,16 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
       "SELECT a.k, a.s FROM t a WHERE NOT EXISTS (SELECT 1 FROM t b WHERE a.k = b.k AND a.x < b.x)",
       "SELECT a.k, a.s FROM t a WHERE a.x IN (SELECT b.x FROM t b WHERE b.k = 2) OR a.k = 3",
       "SELECT s, x, SUM(x) OVER (PARTITION BY k ORDER BY s) AS m FROM t",
-      "SELECT s, x FROM t ORDER BY x DESC LIMIT 2"
+      "SELECT s, x FROM t ORDER BY x DESC LIMIT 2",
+      "SELECT k, x, s, ts FROM t ORDER BY x DESC, s LIMIT 2",
+      "SELECT k, x, s FROM (SELECT k, x, s, ROW_NUMBER() OVER (PARTITION BY k ORDER BY x DESC) AS n FROM t) WHERE n = 1",
+      "SELECT a.k, b.s FROM t a LEFT JOIN t b ON a.k = b.k AND a.s < b.s WHERE a.x > 10",
+      "SELECT a.k, b.k AS l, b.s FROM t a FULL JOIN t b ON a.k = b.k AND a.x <> b.x",
+      "SELECT a.s, b.x, b.s AS r FROM t a RIGHT JOIN t b ON a.k = b.k AND a.x < b.x",
+      "SELECT a.s, b.x, c.s AS r FROM t a LEFT JOIN (SELECT b.k, b.x, c.s FROM t b JOIN t c ON b.x = c.x) c ON a.k = c.k LEFT JOIN t b ON b.k = c.k",
+      "SELECT b.s, COUNT(*) AS n, MAX(b.x) AS m FROM t a LEFT JOIN t b ON a.k = b.k AND a.s < b.s GROUP BY b.s",
+      "SELECT DISTINCT s, x FROM (SELECT s, x FROM t UNION ALL SELECT s, x FROM t)",
+      "SELECT a.s, a.x FROM (SELECT s, x, k FROM t UNION ALL SELECT s, x, k FROM t) a JOIN t b ON a.k = b.k AND a.x >= b.x"
     )
   ) test(s"recovery_ changes: $sql") {
     withConf(zone) {
@@ -107,6 +119,7 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
         .groupMapReduce(row => Row.fromSeq(row.toSeq.init).toString)(_.toSeq.last.asInstanceOf[Long])(_ + _)
       assert(sums.values.forall(_ >= 0))
       assert(sums.toSeq.flatMap { case (row, n) => Seq.fill(n.toInt)(row) }.sorted == expected(sql, asked = true))
+      assert(full.map(_.toString).sorted == expected(sql, asked = true))
     }
   }
 }

@@ -15,7 +15,8 @@ class StateFormatSpec extends AnyFunSuite {
 
   test("a spec comes back as it was written, collations included") {
     val timed = Seq(InputKind.Appended, InputKind.Expiring).map(Specs.timed)
-    (Seq(Specs.threeHops, Specs.starAndOther) ++ timed).foreach { spec =>
+    val ordered = Specs.threeHops.shaped(_.copy(order = IndexedSeq(IndexedSeq("b", "a \"c\""), IndexedSeq.empty)))
+    (Seq(Specs.threeHops, Specs.starAndOther, ordered) ++ timed).foreach { spec =>
       assert(StateFormat.fromJson(StateFormat.toJson(spec)) == spec)
     }
   }
