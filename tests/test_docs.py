@@ -7,6 +7,8 @@ from __future__ import annotations
 import ast
 import doctest
 import re
+import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -167,12 +169,26 @@ def test_comments_cite_statements_that_are_there() -> None:
             assert not re.search(r"\bP\d+\b", comments), file
 
 
+def test_what_features_have_cost_is_what_their_commits_say() -> None:
+    page = (ROOT / "docs" / "internals" / "growth.md").read_text()
+    table = re.findall(r"^\| .* \| ([0-9a-f]{7,}) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    assert len(table) > 5
+    sources = (":(glob)spark-plugin/*/src/main/**/*.scala", ":(glob)python/src/**/*.py")
+    for commit, added, changed in table:
+        show = ("git", "show", "--format=", "--no-renames", "--name-status", commit, "--", *sources)
+        files = subprocess.run(show, cwd=ROOT, capture_output=True, text=True)
+        if files.returncode:
+            pytest.skip(f"the history of the repository is not here: {files.stderr.strip()}")
+        statuses = Counter(line[0] for line in files.stdout.splitlines())
+        assert (statuses["A"], statuses["M"]) == (int(added), int(changed)), commit
+
+
 def test_what_is_to_come_changes_few_files_and_these_are_there() -> None:
     page = (ROOT / "docs" / "internals" / "growth.md").read_text()
     sources = ROOT / "spark-plugin"
     engine = sources / "engine/src/main/scala/io/joinless"
     plugin = sources / "plugin/src/main/scala/io/joinless/spark"
-    for section in page.split("\n## ")[1:]:
+    for section in page.split("\n### ")[1:]:
         title, body = section.split("\n", 1)
         changed = re.findall(
             r"`([\w/.]+)`", "".join(re.findall(r"^\| (`.*?) \|", body.split("| change |")[1], re.MULTILINE))
