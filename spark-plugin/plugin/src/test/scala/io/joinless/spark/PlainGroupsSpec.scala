@@ -100,16 +100,16 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
       val sql = inUpdateMode(2)._1
       val batches = new Generator(7L).batches(4)
       val run = new Run("update")
-      val told = run.told(sql, batches)(atRestart => conf(aggregates = counted != atRestart))
+      val emitted = run.emitted(sql, batches)(atRestart => conf(aggregates = counted != atRestart))
       assert(run.recorded.exists(_.reduction.isDefined) == counted)
-      assert(told == sparks(sql, "update", batches))
+      assert(emitted == sparks(sql, "update", batches))
     }
 
   test("a query that adds up something else is refused by name") {
     val run = new Run("update")
     val batches = new Generator(8L).batches(2)
-    run.told(s"SELECT t.g, SUM(t.x) AS s $Path GROUP BY t.g", batches)(_ => ())
-    val error = intercept[Exception](run.told(s"SELECT t.g, SUM(a.y) AS s $Path GROUP BY t.g", batches)(_ => ()))
+    run.emitted(s"SELECT t.g, SUM(t.x) AS s $Path GROUP BY t.g", batches)(_ => ())
+    val error = intercept[Exception](run.emitted(s"SELECT t.g, SUM(a.y) AS s $Path GROUP BY t.g", batches)(_ => ()))
     assert(error.getMessage.contains("JOINLESS_STATE_MISMATCH"), error)
   }
 
@@ -122,11 +122,11 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
     ours.views()
     assert(this.counts(sql) == counts, sql)
     val batches = new Generator(seed).batches(if (all) 6 else 4)
-    val told = ours.told(sql, batches)(_ => ())
+    val emitted = ours.emitted(sql, batches)(_ => ())
     val expected = sparks(sql, mode, batches)
-    assert(told.size == expected.size)
+    assert(emitted.size == expected.size)
     assert(expected.exists(_.nonEmpty), "no results")
-    for ((batch, i) <- told.zip(expected).zipWithIndex) assert(batch._1 == batch._2, s"in batch $i of $sql")
+    for ((batch, i) <- emitted.zip(expected).zipWithIndex) assert(batch._1 == batch._2, s"in batch $i of $sql")
     if (mode == "update" && !sql.contains("t.ts")) { // else late rows are missing
       val complete = ours.complete(sql)
       tables(batches.flatten)
@@ -135,7 +135,7 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
   }
 
   private def sparks(sql: String, mode: String, batches: Seq[Seq[Event]]): Seq[Map[Seq[Any], Int]] =
-    withConf("spark.joinless.enabled" -> "false")(new Run(mode).told(sql, batches)(_ => ()))
+    withConf("spark.joinless.enabled" -> "false")(new Run(mode).emitted(sql, batches)(_ => ()))
 
   private def bag(df: DataFrame): Map[Seq[Any], Int] =
     df.collect().toSeq.map(_.toSeq).groupMapReduce(identity)(_ => 1)(_ + _)
@@ -171,13 +171,13 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
       *
       * @param set called before each start, with whether it is the one in the middle
       */
-    def told(sql: String, batches: Seq[Seq[Event]])(set: Boolean => Unit): Seq[Map[Seq[Any], Int]] =
-      withConf("spark.joinless.aggregates.enabled" -> "true")(toldOf(sql, batches)(set))
+    def emitted(sql: String, batches: Seq[Seq[Event]])(set: Boolean => Unit): Seq[Map[Seq[Any], Int]] =
+      withConf("spark.joinless.aggregates.enabled" -> "true")(emittedOf(sql, batches)(set))
 
-    private def toldOf(sql: String, batches: Seq[Seq[Event]])(set: Boolean => Unit): Seq[Map[Seq[Any], Int]] = {
-      val told = new ConcurrentLinkedQueue[Map[Seq[Any], Int]]
+    private def emittedOf(sql: String, batches: Seq[Seq[Event]])(set: Boolean => Unit): Seq[Map[Seq[Any], Int]] = {
+      val emitted = new ConcurrentLinkedQueue[Map[Seq[Any], Int]]
       val take: (Dataset[Row], Long) => Unit = (batch, _) => {
-        val _ = told.add(bag(batch))
+        val _ = emitted.add(bag(batch))
       }
       def start(again: Boolean): StreamingQuery = {
         set(again)
@@ -194,7 +194,7 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
           query.processAllAvailable()
         }
       finally query.stop()
-      told.asScala.toSeq
+      emitted.asScala.toSeq
     }
   }
 }

@@ -248,7 +248,7 @@ class StickyPlanSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("force raises the reason at start, also where only the checkpoint tells") {
+  test("force raises the reason at start, also where only the checkpoint says so") {
     withFiles { files =>
       withConf("spark.joinless.mode" -> "force") {
         val error = intercept[JoinlessAnalysisException](run(files, twoHops))

@@ -37,7 +37,7 @@ object PythonApi {
       val deltas = plan.deltas.get(spec.id).map(d => "\n" + DeltasText(spec, d))
       JoinTreeText(spec, plan.conf.expectedRows(spec.relations.map(_.name))) + deltas.getOrElse("")
     }
-    val kept = plan.reasons.map(ExtendedExplain.told)
+    val kept = plan.reasons.map(ExtendedExplain.text)
     if (trees.isEmpty && plan.groups.isEmpty && kept.isEmpty) "The query joins no streams."
     else (trees ++ plan.groups ++ plan.whole ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
   }
@@ -131,12 +131,12 @@ object PythonApi {
     Inspection.conf(df.sparkSession).checkNames()
     val analyzed = Plans.analyzed(df.toDF())
     if (DeltaCompiler.reads(analyzed)) {
-      val asked =
+      val asIfRequested =
         look(
           df.sparkSession,
           DeltaCompilation.attempt(df.sparkSession, Changes.markedUnchecked(analyzed, DeltaForm.ChangeType))
         )
-      asked.copy(reasons = asked.reasons :+ Reason(Reason.ChangesNotAsked))
+      asIfRequested.copy(reasons = asIfRequested.reasons :+ Reason(Reason.ChangesNotAsked))
     } else {
       val found = look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
       val offered = found.reasons.map(DeltaCompilation.offering(df.sparkSession, analyzed, _))
@@ -163,15 +163,15 @@ object PythonApi {
     val blocks = nodes.collect { case join: JoinFreeJoin =>
       ChosenShares(join.shape, partitions, ExecutorCores.known(session), conf)
     }
-    val told = nodes.collect { case rows: DeltaRows =>
+    val emitted = nodes.collect { case rows: DeltaRows =>
       keepers(rows) match {
         case Seq(only) => Some(only -> rows)
         case _ => None // parts of a union, whose changes are emitted together
       }
     }.flatten
-    val deltas = told.collect { case (join: JoinFreeJoin, rows) => join.shape.id -> rows }.toMap
+    val deltas = emitted.collect { case (join: JoinFreeJoin, rows) => join.shape.id -> rows }.toMap
     val groups = nodes.collect { case groups: Groups =>
-      GroupsText(groups, told.collectFirst { case (keeps, rows) if keeps eq groups => rows })
+      GroupsText(groups, emitted.collectFirst { case (keeps, rows) if keeps eq groups => rows })
     }
     Look(blocks.sortBy(_.id), deltas, groups, WholeCost(optimized), ExtendedExplain.reasons(nodes), conf)
   }

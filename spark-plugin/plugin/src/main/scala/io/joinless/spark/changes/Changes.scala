@@ -89,8 +89,8 @@ object Changes {
 
   /** As `marked` without that check, for plans that are only explained. */
   def markedUnchecked(plan: LogicalPlan, form: DeltaForm): LogicalPlan = {
-    val told = Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
-    if (form == DeltaForm.OnClose) Project(plan.output, told) else told
+    val withChange = Project(plan.output :+ Alias(ChangeColumn(form), form.column)(), DeltaOutput(plan))
+    if (form == DeltaForm.OnClose) Project(plan.output, withChange) else withChange
   }
 
   private def byChangeType(plan: LogicalPlan, name: String): Changelog = {

@@ -141,11 +141,11 @@ final class DeltaCompiler(
         _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
         whole = ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders))
         _ = streams.order = ColumnOrder.of(whole)
-        changing = if (streams.closing) whole else new LiteralRows(streams.isChangelog).told(whole)
+        changing = if (streams.closing) whole else new LiteralRows(streams.isChangelog).replaced(whole)
         ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(changing)
         _ = streams.timesRead = if (streams.closing) TimesRead.in(ordered) else Map.empty
         leaning = if (streams.closing) OuterChains.leaning(ordered) else ordered
-        inner <- new PartnerJoins(streams.closing, streams.random).inner(leaning)
+        inner <- new MatchJoins(streams.closing, streams.random).inner(leaning)
         _ = streams.readSeveralTimes = streams.closing && inner.exists {
           case join: Join => Conditions.joinsStreams(join)
           case _ => false

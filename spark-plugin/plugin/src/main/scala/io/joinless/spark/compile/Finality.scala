@@ -138,13 +138,13 @@ private[compile] object Finality {
     // groups that are emitted with their first row need not close: they stay
     if (keys.nonEmpty || grouping.functions.isEmpty && grouping.keys.nonEmpty) Right(keys)
     else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
-      val groups = purpose.map(_.tells).getOrElse(
+      val groups = purpose.map(_.emits).getOrElse(
         if (grouping.keys.isEmpty) "the group of all rows"
         else s"groups by ${grouping.keys.map(Names.of).mkString(", ")}"
       )
       never(
         s"$groups can change for ever",
-        if (purpose.exists(_.isOfPartners)) ofPartners(grouping)
+        if (purpose.exists(_.isOfMatches)) ofMatches(grouping)
         else
           "Group or partition by a column that has a watermark, or by window(...) of it, beside other columns: in each set of a ROLLUP."
       )
@@ -156,13 +156,13 @@ private[compile] object Finality {
   /** Advice on a semi, anti or outer join whose condition is not bounded in time: it lacks a bound,
     * or the watermark of a time that it compares.
     */
-  private def ofPartners(grouping: GroupCompiler.Grouping): String = {
+  private def ofMatches(grouping: GroupCompiler.Grouping): String = {
     // the name of a computed column is the text of its expression
     val (missing, times) =
       grouping.keys.filter(_.dataType == TimestampType).partition(_.name == Literal(null, TimestampType).sql)
     val compared = times.map(_.toAttribute)
     if (missing.nonEmpty)
-      "The condition compares a time that rows without a partner in an outer join below do not have: let it compare one that each row has, such as that of a LEFT JOIN's left side."
+      "The condition compares a time that rows without a match in an outer join below do not have: let it compare one that each row has, such as that of a LEFT JOIN's left side."
     else if (compared.isEmpty || compared.exists(Conditions.isEventTime))
       "Let the condition of the join, EXISTS or IN bound the times of both sides, as that of an inner join, and give both a watermark."
     else {

@@ -23,13 +23,13 @@ private[compile] object GroupCompiler {
   val purpose: TreeNodeTag[Purpose] = TreeNodeTag[Purpose]("joinless.purpose")
 
   /** @param text for explain
-    * @param tells what a group emits
-    * @param isOfPartners whether a row has a match
+    * @param emits what a group emits
+    * @param isOfMatches whether a row has a match
     */
-  final case class Purpose(text: String, tells: String, isOfPartners: Boolean)
+  final case class Purpose(text: String, emits: String, isOfMatches: Boolean)
 
   object Purpose {
-    def partners(text: String): Purpose = Purpose(text, "whether a row has a partner", isOfPartners = true)
+    def matches(text: String): Purpose = Purpose(text, "whether a row has a match", isOfMatches = true)
   }
 
   /** A GROUP BY whose groups can be maintained.

@@ -22,14 +22,14 @@ final private[compile] class LiteralRows(isChangelog: StreamRef => Boolean) {
   import LiteralRows._
 
   /** The plan in which groups replace such literals. */
-  def told(plan: LogicalPlan): LogicalPlan = plan.transformUp {
-    case union: Union if union.isStreaming => union.withNewChildren(union.children.map(toldOf))
-    case join: Join if join.exists(changes) => join.withNewChildren(join.children.map(toldOf))
+  def replaced(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case union: Union if union.isStreaming => union.withNewChildren(union.children.map(replacedIn))
+    case join: Join if join.exists(changes) => join.withNewChildren(join.children.map(replacedIn))
   }
 
-  private def toldOf(plan: LogicalPlan): LogicalPlan = if (isLiteral(plan)) once(plan) else plan
+  private def replacedIn(plan: LogicalPlan): LogicalPlan = if (isLiteral(plan)) once(plan) else plan
 
-  /** Nodes that `told` puts into the plan emit changes, too. */
+  /** Nodes that `replaced` puts into the plan emit changes, too. */
   private def changes(plan: LogicalPlan): Boolean = plan match {
     case ref: StreamRef => isChangelog(ref)
     case aggregate: Aggregate => aggregate.isStreaming
@@ -63,5 +63,5 @@ private object LiteralRows {
   }
 
   val Purpose: GroupCompiler.Purpose =
-    GroupCompiler.Purpose("literals, told in the first batch", "literals", isOfPartners = false)
+    GroupCompiler.Purpose("literals, emitted in the first batch", "literals", isOfMatches = false)
 }

@@ -75,10 +75,10 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     val skipped = skip.min(Int.MaxValue - 1L).toInt
     // Spark's slice returns nothing where its end is no INT, unless its code is generated
     val longest = Int.MaxValue - skipped
-    val told =
+    val emitted =
       if (skip == 0 && !most.contains(0L)) array
       else Slice(array, Literal(skipped + 1), Literal(most.fold(longest.toLong)(_.min(longest)).toInt))
-    Project(child.output, exploded(known, told, rows))
+    Project(child.output, exploded(known, emitted, rows))
   }
 
   private def canGo(rows: LogicalPlan): Boolean = rows.exists {
@@ -172,7 +172,7 @@ private[compile] object OrderedRows {
     val parts = if (inParts) s" of each of $Parts parts" else ""
     aggregate.setTagValue(
       GroupCompiler.purpose,
-      GroupCompiler.Purpose(which + parts + by + ordered, which + by + ordered, isOfPartners = false)
+      GroupCompiler.Purpose(which + parts + by + ordered, which + by + ordered, isOfMatches = false)
     )
     aggregate
   }

@@ -288,7 +288,7 @@ object JoinlessConf {
     .doc(
       "What to do about a join key that can fail, such as CAST(code AS BIGINT), where Spark computes it only for rows that " +
         "have passed other joins. `fail`: the block stays with Spark. `null`: the block is rewritten, and a row whose key fails " +
-        "has no partner, unless Spark computes the key for every row, too: then it fails. The metric keyErrors counts such rows, " +
+        "has no match, unless Spark computes the key for every row, too: then it fails. The metric keyErrors counts such rows, " +
         "and each task logs the first. A whole number that gets too large for its type always counts so: nothing is equal to " +
         "it. Keep the setting for the life of a checkpoint."
     )

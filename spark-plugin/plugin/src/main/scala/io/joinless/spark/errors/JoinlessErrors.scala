@@ -32,7 +32,7 @@ object JoinlessErrors {
 
   /** As `notRewritten`, of a query whose changes are requested. */
   def deltasNotRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
-    notRewritten(reason, sentence, advice, "Spark itself cannot tell the changes of a result.")
+    notRewritten(reason, sentence, advice, "Spark itself cannot emit the changes of a result.")
 
   /** @param remedy a remedy for every reason */
   private def notRewritten(
@@ -144,7 +144,7 @@ object JoinlessErrors {
 
   /** Groups are emitted once, and then dropped. */
   def groupsForgotten(checkpoint: String): JoinlessAnalysisException =
-    analysis("JOINLESS_ROWS_FORGOTTEN", "checkpoint" -> checkpoint, "what" -> "groups when it has told them")
+    analysis("JOINLESS_ROWS_FORGOTTEN", "checkpoint" -> checkpoint, "what" -> "groups when it has emitted them")
 
   /** @param what the rows that are not stored */
   def rowsNotStored(what: String): JoinlessAnalysisException = analysis("JOINLESS_ROWS_NOT_STORED", "what" -> what)

@@ -36,8 +36,8 @@ object CellSizes {
       views.rowsOfInputs
     )
 
-  /** @param told in the order in which cells committed */
-  def lastOfEachCell(told: Seq[CellSizes]): Seq[CellSizes] = told.groupBy(_.cell).values.map(_.last).toSeq
+  /** @param reported in the order in which cells committed */
+  def lastOfEachCell(reported: Seq[CellSizes]): Seq[CellSizes] = reported.groupBy(_.cell).values.map(_.last).toSeq
 
   /** The operator's metrics that are sizes, by name. */
   def figures(sizes: Seq[CellSizes]): Seq[(String, Long)] = Seq(

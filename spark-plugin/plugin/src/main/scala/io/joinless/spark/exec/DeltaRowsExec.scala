@@ -58,7 +58,7 @@ final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: 
     Iterator(form.name) ++ Option.when(addsUp)(if (crosses) "adds up over partitions" else "adds up")
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (types, sum, told, rowsOut) = (child.output.map(_.dataType), addsUp, form, longMetric("numOutputRows"))
+    val (types, sum, outForm, rowsOut) = (child.output.map(_.dataType), addsUp, form, longMetric("numOutputRows"))
     val changes = child.execute()
     val watch = if (sum) { partitions = changes.getNumPartitions; Some(read) }
     else None
@@ -71,7 +71,7 @@ final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: 
         case row: UnsafeRow => row
         case row => unsafe(row)
       }
-      val out = TellChanges(told, columns, net, rowsOut)
+      val out = EmitChanges(outForm, columns, net, rowsOut)
       watch.fold(out)(_.watched(partition, out))
     }
   }

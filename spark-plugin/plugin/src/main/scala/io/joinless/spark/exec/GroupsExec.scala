@@ -130,8 +130,8 @@ final case class GroupsExec(
         longMetric("commitTimeMs") += timeTakenMs(store.commit())
         longMetric("numUpdatedStateRows") += task.changed
         longMetric("numRemovedStateRows") += task.removed
-        longMetric("numOutputRows") += task.told
-        longMetric(GroupsExec.RowsOut) += task.told
+        longMetric("numOutputRows") += task.emitted
+        longMetric(GroupsExec.RowsOut) += task.emitted
         longMetric(GroupsExec.GroupsTouched) += task.touched
         late += task.late
         val (entries, bytes) = addStoreMetrics(store)

@@ -36,7 +36,7 @@ abstract private class GroupsTask(
 
   var changed = 0L
   var removed = 0L
-  var told = 0L
+  var emitted = 0L
 
   /** Rows of groups that are closed. */
   var late = 0L
@@ -53,7 +53,7 @@ abstract private class GroupsTask(
   protected def isClosed(group: UnsafeRow): Boolean = false
 
   /** The changes of groups to emit; rows may be the same object each time. */
-  protected def telling: Iterator[UnsafeRow]
+  protected def emittedRows: Iterator[UnsafeRow]
 
   final def read(): Unit = {
     val key = UnsafeProjection.create(keys.toArray)
@@ -65,8 +65,8 @@ abstract private class GroupsTask(
     if (keys.isEmpty) { val _ = groups(key(InternalRow.empty)) }
   }
 
-  final def changes: Iterator[InternalRow] = telling.map { row =>
-    told += 1
+  final def changes: Iterator[InternalRow] = emittedRows.map { row =>
+    emitted += 1
     row
   }
 
@@ -157,7 +157,7 @@ final private class ChangingGroups(
 
   override protected def takes(group: UnsafeRow): Boolean = true
 
-  override protected def telling: Iterator[UnsafeRow] = groups.iterator.flatMap { case (group, batch) =>
+  override protected def emittedRows: Iterator[UnsafeRow] = groups.iterator.flatMap { case (group, batch) =>
     change(group, batch)
   }
 
@@ -212,23 +212,23 @@ final private class ClosingGroups(
 
   override protected def isClosed(group: UnsafeRow): Boolean = times.of(group) <= lateUntil
 
-  override protected def telling: Iterator[UnsafeRow] =
-    groups.iterator.flatMap { case (group, batch) => came(group, batch) } ++ closed
+  override protected def emittedRows: Iterator[UnsafeRow] =
+    groups.iterator.flatMap { case (group, batch) => updated(group, batch) } ++ closed
 
-  private def came(group: UnsafeRow, batch: GroupTotals): Option[UnsafeRow] = {
+  private def updated(group: UnsafeRow, batch: GroupTotals): Option[UnsafeRow] = {
     val stored = groupStore.totals(group)
     val now = stored.fold(GroupTotals.kept(arguments))(load(group, _))
     takeIn(group, now, batch)
     put(group, now)
     next = math.min(next, times.of(group))
-    Option.when(shape.tellsFirst && stored.isEmpty)(tell(group, now))
+    Option.when(shape.emitsFirst && stored.isEmpty)(emit(group, now))
   }
 
   private def closed: Iterator[UnsafeRow] = {
     val due = if (next <= watermark) takeDue() else Nil
     if (next != before) groupStore.nextClose = next
     due.iterator.flatMap { case (group, totals) =>
-      val last = Option.unless(shape.tellsFirst)(tell(group, load(group, totals)))
+      val last = Option.unless(shape.emitsFirst)(emit(group, load(group, totals)))
       for (i <- arguments.indices if arguments(i).values) groupStore.removeValues(group, i)
       remove(group)
       last
@@ -246,7 +246,7 @@ final private class ClosingGroups(
     due.toSeq
   }
 
-  private def tell(group: UnsafeRow, now: GroupTotals): UnsafeRow = {
+  private def emit(group: UnsafeRow, now: GroupTotals): UnsafeRow = {
     row.set(group, now)
     row.row
   }

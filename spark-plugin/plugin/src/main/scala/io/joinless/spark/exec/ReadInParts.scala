@@ -20,13 +20,13 @@ private[spark] trait ReadInParts {
 /** The partitions that were read to their end. Tasks report to the driver; reports of failed
   * attempts do not count.
   */
-final private[exec] class PartsRead(told: CollectionAccumulator[Integer]) extends Serializable {
+final private[exec] class PartsRead(reported: CollectionAccumulator[Integer]) extends Serializable {
 
   /** The number of such partitions. For the driver. */
-  def size: Int = told.value.asScala.toSet.size
+  def size: Int = reported.value.asScala.toSet.size
 
   /** The rows of a partition; the partition is reported when they are exhausted. */
-  def watched[A](part: Int, rows: Iterator[A]): Iterator[A] = AtEnd(rows)(told.add(part))
+  def watched[A](part: Int, rows: Iterator[A]): Iterator[A] = AtEnd(rows)(reported.add(part))
 }
 
 private[exec] object PartsRead {

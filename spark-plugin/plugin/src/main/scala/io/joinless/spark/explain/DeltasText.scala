@@ -15,7 +15,7 @@ object DeltasText {
       case Addition.Across =>
         s"equal rows added up over all cells, because the result does not show ${hidden.mkString(", ")}"
     }
-    if (deltas.form == DeltaForm.OnClose) "  told: each result once, as it comes: it is final"
+    if (deltas.form == DeltaForm.OnClose) "  emitted: each result once, when it appears: it is final"
     else s"  changes: in ${deltas.form.column}, $sum"
   }
 }

@@ -61,7 +61,7 @@ object ExtendedExplain {
       }
     }
     val groups = plans.collect { case groups: Groups => groups }.distinctBy(_.shape).map(GroupsText.heading)
-    rewritten ++ groups ++ reasons(plans).map(told)
+    rewritten ++ groups ++ reasons(plans).map(text)
   }
 
   /** The reasons at these nodes themselves, and the notes on those that are rewritten, each once.
@@ -72,7 +72,7 @@ object ExtendedExplain {
       case other => Reason.at(other)
     }.distinct
 
-  def told(reason: Reason): String =
+  def text(reason: Reason): String =
     s"${heading(reason.code)}: [${reason.code.name}] ${reason.sentence}${if (reason.advice.isEmpty) ""
       else " " + reason.advice}"
 

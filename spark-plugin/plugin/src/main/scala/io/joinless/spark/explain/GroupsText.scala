@@ -18,10 +18,10 @@ object GroupsText {
       if (groups.shape.columns.isEmpty) "one row in Spark's state store"
       else "one row per group in Spark's state store, by the group's key"
     val stored = group + values(groups) + (if (groups.shape.isClosing) ", until it closes" else "")
-    val told = if (groups.shape.isClosing) closing(groups) else deltas.toSeq.map(changes(groups, _))
+    val emitted = if (groups.shape.isClosing) closing(groups) else deltas.toSeq.map(changes(groups, _))
     val looks = if (groups.shape.isClosing) "; in a batch in which groups close, a look at each that is open" else ""
     val cost = s"  cost: one read and one write of the store for each group that a batch touches$looks"
-    (Seq(heading(groups), s"  stored: $stored", cost) ++ told).mkString("\n")
+    (Seq(heading(groups), s"  stored: $stored", cost) ++ emitted).mkString("\n")
   }
 
   private def changes(groups: Groups, d: DeltaRows): String = {
@@ -41,9 +41,9 @@ object GroupsText {
       val name = WindowTexts.short(column.name)
       (if (TimeSpec.isWindow(column.dataType)) s"the end of $name" else name) + TimeText.beyond(time.after)
     }
-    val told = if (groups.shape.tellsFirst) "with its first row; it is forgotten" else "once, and forgotten,"
+    val emitted = if (groups.shape.emitsFirst) "with its first row; it is forgotten" else "once, and forgotten,"
     Seq(
-      s"  told: $told when the watermark reaches ${times.mkString(" or ")}",
+      s"  emitted: $emitted when the watermark reaches ${times.mkString(" or ")}",
       "  late: rows of groups that have closed are dropped, and counted in numRowsDroppedByWatermark"
     )
   }

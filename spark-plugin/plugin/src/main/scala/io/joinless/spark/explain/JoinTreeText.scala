@@ -50,7 +50,7 @@ object JoinTreeText {
     val what = if (reduced.reduction.once) "whether there are any" else "how many there are"
     val shown = if (reduced.shown.isEmpty) what else s"$what per ${reduced.shown.mkString(", ")}"
     val lines = Seq(
-      Some(s"told of its results: $shown"),
+      Some(s"emitted of its results: $shown"),
       Option.when(reduced.sums.nonEmpty)(s"added up over results: ${reduced.sums.mkString(", ")}"),
       Option.when(reduced.eliminated.nonEmpty)(s"summed up below: ${reduced.eliminated.mkString(", ")}"),
       Option.when(reduced.added.nonEmpty)(

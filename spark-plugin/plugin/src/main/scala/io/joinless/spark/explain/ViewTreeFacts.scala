@@ -130,7 +130,7 @@ final case class NodeFacts(
 
   private def semiJoin: String = {
     val rows = relation.fold("keys")(_ => "rows")
-    if (children.isEmpty) s"all $rows" else s"$rows with a partner in ${children.map(_.name).mkString(" and in ")}"
+    if (children.isEmpty) s"all $rows" else s"$rows with a match in ${children.map(_.name).mkString(" and in ")}"
   }
 }
 

@@ -27,17 +27,17 @@ object ChangeFeeds {
     case changelog: Changelog if changelog.hidden.nonEmpty => None
     case _: TakenAsRows | _: DeltaRows => None
     case StreamLeaf(stream) =>
-      Option.when(asksForChanges(stream) || hasItsColumns(plan.output))(called(stream))
+      Option.when(requestsChanges(stream) || hasItsColumns(plan.output))(called(stream))
     case other =>
       val below = (other.children ++ other.subqueries).iterator.flatMap(feed).nextOption()
-      below.orElse(if (tellsChanges(other)) streamBelow(other) else None)
+      below.orElse(if (computesChangeTypes(other)) streamBelow(other) else None)
   }
 
   private val Options = Seq("readChangeFeed", "readChangeData")
 
-  private def asksForChanges(stream: StreamLeaf): Boolean = {
+  private def requestsChanges(stream: StreamLeaf): Boolean = {
     val set = CaseInsensitiveMap(stream.options)
-    Options.exists(name => set.get(name).exists(_.equalsIgnoreCase("true"))) || stream.older.exists(asksForChanges)
+    Options.exists(name => set.get(name).exists(_.equalsIgnoreCase("true"))) || stream.older.exists(requestsChanges)
   }
 
   private def hasItsColumns(columns: Seq[Attribute]): Boolean = {
@@ -49,7 +49,7 @@ object ChangeFeeds {
     column.name.equalsIgnoreCase(DeltaForm.ChangeType.column) && column.dataType.isInstanceOf[StringType]
 
   /** Whether this is a projection that computes the change types of its rows. */
-  private def tellsChanges(plan: LogicalPlan): Boolean = plan match {
+  private def computesChangeTypes(plan: LogicalPlan): Boolean = plan match {
     case Project(list, child) if child.isStreaming =>
       list.exists {
         case alias @ Alias(value, _) =>

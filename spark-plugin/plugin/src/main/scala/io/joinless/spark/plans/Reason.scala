@@ -103,7 +103,7 @@ object Reason {
     "THROWING_KEY",
     "The join key <key> can fail on some rows. Spark computes it only for rows that have passed other joins; Joinless would " +
       "compute it for every row.",
-    "Write a key that cannot fail, with try_cast, try_add or try_divide. If a row without a key may go without a partner, set " +
+    "Write a key that cannot fail, with try_cast, try_add or try_divide. If a row without a key may have no match, set " +
       "spark.joinless.keyErrors=null; for a function written in Python, compute the key before the first join."
   )
   val UnsupportedKeyType: Code = Code(
@@ -118,18 +118,18 @@ object Reason {
   )
   val AmbiguousColumns: Code = Code(
     "AMBIGUOUS_COLUMNS",
-    "Both sides of a join carry the column <column> under one id, so its side cannot be told.",
+    "Both sides of a join carry the column <column> under one id, so its side is not known.",
     "Select the columns of one side under new names."
   )
   val UnsupportedOperator: Code = Code(
     "UNSUPPORTED_OPERATOR",
-    "The operator <operator> stands in the query, and changes of a result are told of joins, subqueries, filters, " +
+    "The operator <operator> stands in the query, and changes of a result are emitted for joins, subqueries, filters, " +
       "projections, unions, GROUP BY, DISTINCT, LIMIT and window functions.",
     "Leave it out. What treats rows one by one may follow incrementalEnumerate()."
   )
   val UnsupportedAggregate: Code = Code(
     "UNSUPPORTED_AGGREGATE",
-    "The changes of groups are told of functions that are Spark's own, and the query has <function>.",
+    "The changes of groups are emitted for functions that are Spark's own, and the query has <function>.",
     "Leave it out, or compute it from the complete result, incrementalEnumerate(\"full\")."
   )
   val UnsupportedAggregateType: Code = Code(

@@ -11,9 +11,9 @@ private[spark] object TimeText {
 
   /** `1 hour 30 minutes`; empty for 0. */
   def of(micros: BigInt): String = {
-    val (rest, parts) = units.foldLeft((micros, Seq.empty[String])) { case ((left, told), (name, size)) =>
+    val (rest, parts) = units.foldLeft((micros, Seq.empty[String])) { case ((left, soFar), (name, size)) =>
       val n = left / size
-      (left % size, if (n == 0) told else told :+ s"$n $name${if (n == 1) "" else "s"}")
+      (left % size, if (n == 0) soFar else soFar :+ s"$n $name${if (n == 1) "" else "s"}")
     }
     val seconds = (BigDecimal(rest) / 1000000).bigDecimal.stripTrailingZeros.toPlainString
     (if (rest == 0) parts else parts :+ s"$seconds second${if (rest == 1000000) "" else "s"}").mkString(" ")

@@ -31,7 +31,7 @@ private[spark] object MadeNames {
   }
 
   /** The column of a plan under a name that is equal in every run. */
-  def told(column: Attribute, plan: LogicalPlan): Attribute =
+  def stable(column: Attribute, plan: LogicalPlan): Attribute =
     if (MadeName.is(column.name)) column.withName(MadeName.of(MeaningTexts.ofValue(column, plan))) else column
 
   /** The names of columns of which nothing is known but their position. */

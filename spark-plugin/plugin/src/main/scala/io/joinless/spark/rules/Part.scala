@@ -78,7 +78,7 @@ private[spark] object Part {
   /** A subtree that Spark runs, under fresh attributes. */
   def leaf(plan: LogicalPlan): Part = {
     val columns = plan.output.toIndexedSeq
-    val attributes = columns.map(MadeNames.told(_, plan).newInstance())
+    val attributes = columns.map(MadeNames.stable(_, plan).newInstance())
     Part(
       IndexedSeq(Leaf("", plan, columns, attributes)),
       IndexedSeq.empty,

@@ -94,13 +94,13 @@ final class RewriteBlock(layout: BlockLayout) {
       BoundReference(columns.indexWhere(_.exprId == a.exprId), a.dataType, nullable = true)
     }
     // a column that only a sum needs is not emitted with a row
-    val told = layout.output.filterNot { case (a, _) => layout.block.summed.hidden(a.exprId) }
+    val emitted = layout.output.filterNot { case (a, _) => layout.block.summed.hidden(a.exprId) }
     ResultSpec(
-      told.map { case (a, meaning) =>
+      emitted.map { case (a, meaning) =>
         val name = if (MadeName.is(a.name)) MeaningTexts.of(meaning, layout.block.leaves) else a.name
         ColumnSpec(name, KeyBytes.storedType(a.dataType))
       },
-      told.map { case (_, meaning) => texts.of(positional(meaning)) },
+      emitted.map { case (_, meaning) => texts.of(positional(meaning)) },
       layout.late.map(condition => texts.of(positional(condition))),
       layout.boundResiduals.map(texts.of),
       texts.confs

@@ -22,7 +22,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * returned `eq`, with reasons as tags on its joins.
   *
   * @param lacking A member of Spark that this build lacks; then nothing is rewritten.
-  * @param tellsTouched Spark emits every touched group again.
+  * @param emitsTouched Spark emits every touched group again.
   * @param query The whole query as it was started. One that reads a change feed as rows runs in
   *   Spark ([[ChangeFeeds]]).
   */
@@ -32,7 +32,7 @@ final class RewriteStreamingJoins(
     decide: Map[NodeId, BlockShape] => Unit,
     texts: SqlTexts = SqlTexts.None,
     lacking: () => Option[String] = () => None,
-    tellsTouched: () => Boolean = () => true,
+    emitsTouched: () => Boolean = () => true,
     query: () => Option[LogicalPlan] = () => None
 ) extends Rule[LogicalPlan] {
 
@@ -122,7 +122,7 @@ final class RewriteStreamingJoins(
       statics: StaticSides
   ): Option[(CountedGroups, BlockForm)] = {
     val once = groups.onceDemand.toSeq
-    val demands = if (tellsTouched()) groups.demand +: once else once :+ groups.demand
+    val demands = if (emitsTouched()) groups.demand +: once else once :+ groups.demand
     val form = new BlockForms(conf(), texts, layoutOf(recorded), tree, _ => true).of(layout, demands, recorded.toSeq)
     Option.when(form.counts)(groups -> form)
   }
@@ -143,7 +143,7 @@ final class RewriteStreamingJoins(
     Reason.of(
       Reason.OuterJoin,
       "type" -> join.joinType.sql,
-      "why" -> "Joinless tells its rows in append mode"
+      "why" -> "Joinless emits its rows in append mode"
     )
   )
 

@@ -35,7 +35,7 @@ private[spark] object SummedArguments {
     val computed = keys.map(_.filterNot(key => isShown(key.expression)))
     val summed = sums.map(_.filterNot(_.factors.forall(factor => isShown(factor.expression))))
     Option.when(summed.exists(_.isDefined) || computed.exists(_.isDefined)) {
-      val told = demand.kept ++ reads(demand.arguments, summed) ++ reads(demand.keys, computed)
+      val emitted = demand.kept ++ reads(demand.arguments, summed) ++ reads(demand.keys, computed)
       val columns = new Columns(block.leaves)
       val attributes = summed.map(_.map(_.parts.map { case (term, numbers, sums) =>
         SummedPart(columns(term.factors), numbers, sums)
@@ -45,7 +45,7 @@ private[spark] object SummedArguments {
         val column = columns(Seq(key)).head
         column.newInstance() -> column
       })
-      val hidden = block.output.map(_._1).filterNot(told.contains).map(_.exprId).toSet
+      val hidden = block.output.map(_._1).filterNot(emitted.contains).map(_.exprId).toSet
       block.copy(
         leaves = columns.leaves,
         output = block.output ++ keyColumns.flatten,

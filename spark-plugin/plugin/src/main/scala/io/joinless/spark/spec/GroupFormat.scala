@@ -90,9 +90,9 @@ object GroupFormat {
     if (before.isClosing != now.isClosing)
       Some(
         if (before.isClosing)
-          "Its groups are told when they are final (emit=\"on_close\"); the query asks for all changes."
+          "Its groups are emitted when they are final (emit=\"on_close\"); the query asks for all changes."
         else
-          "Its groups are told whenever they change; the query asks for them when they are final (emit=\"on_close\")."
+          "Its groups are emitted whenever they change; the query asks for them when they are final (emit=\"on_close\")."
       )
     else if (!holdsSame(before, now))
       Some(

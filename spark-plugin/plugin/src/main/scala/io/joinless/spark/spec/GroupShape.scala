@@ -34,7 +34,7 @@ final case class GroupShape(
   def isClosing: Boolean = closes.nonEmpty
 
   /** All emitted columns of a group are known with its first row, and emitted then. */
-  def tellsFirst: Boolean = isClosing && functions.isEmpty
+  def emitsFirst: Boolean = isClosing && functions.isEmpty
 
   /** Some function stores its values: they are entries of their own in the store. */
   def holdsValues: Boolean = functions.exists(_.values)

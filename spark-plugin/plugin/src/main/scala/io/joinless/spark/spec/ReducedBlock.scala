@@ -93,8 +93,8 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     * which an argument fails.
     */
   val failures: Range = {
-    val told = 1 + sumWords.map(1 + _).sum
-    told until told + reduction.failures.size
+    val emitted = 1 + sumWords.map(1 + _).sum
+    emitted until emitted + reduction.failures.size
   }
 
   private def lift(relation: Int): Option[Lift] = {

@@ -73,7 +73,7 @@ object SpecComparison {
     )
 
   private def counted(recorded: BlockShape, planned: BlockShape): Option[String] =
-    Option.when(told(recorded) != told(planned)) {
+    Option.when(emitted(recorded) != emitted(planned)) {
       def done(shape: BlockShape) = shape.reduction.fold("enumerated") { r =>
         if (r.once) "counted once each" else if (r.sums.isEmpty) "counted" else "added up"
       }
@@ -91,7 +91,7 @@ object SpecComparison {
   /** The emitted part of results: all of them; or whether there are any, or their number, and their
     * sums.
     */
-  private def told(shape: BlockShape) = shape.reduction.map(r => (r.once, r.sums, r.failures))
+  private def emitted(shape: BlockShape) = shape.reduction.map(r => (r.once, r.sums, r.failures))
 
   /** Whether the state of a recorded block can be that of a planned one, as far as the block itself
     * shows.

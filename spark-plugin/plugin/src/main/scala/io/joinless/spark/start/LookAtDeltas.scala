@@ -26,7 +26,7 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     if (!DeltaCompiler.hasMarks(plan)) {
       if (isAction) CompileDeltas.refuseMasked(plan)
       unmasked(if (!plan.isStreaming || isBatch) plan else DeltaCompilation.plain(session, plan, RunState.NoQuery))
-    } else if (isAction) throw JoinlessErrors.streamNotStarted(LookAtDeltas.told(plan))
+    } else if (isAction) throw JoinlessErrors.streamNotStarted(LookAtDeltas.marksOf(plan))
     else unmasked(DeltaCompilation.shown(session, plan))
 
   private def unmasked(plan: LogicalPlan): LogicalPlan =
@@ -40,12 +40,12 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
 object LookAtDeltas {
 
-  private def told(plan: LogicalPlan): String = {
+  private def marksOf(plan: LogicalPlan): String = {
     val read = plan.collect { case changelog: Changelog =>
       val what = if (changelog.expiry.isDefined) "rows that expire" else "the changelog"
       s"it reads $what ${changelog.output.map(_.name).mkString("(", ", ", ")")}"
     }.distinct
-    val asked = Option.when(plan.exists(_.isInstanceOf[DeltaOutput]))("it tells the changes of a result")
-    (asked ++ read).mkString(", and ")
+    val requested = Option.when(plan.exists(_.isInstanceOf[DeltaOutput]))("it emits the changes of a result")
+    (requested ++ read).mkString(", and ")
   }
 }

@@ -27,7 +27,7 @@ class PythonApiSpec extends AnyFunSuite with SharedSpark {
     assert(PythonApi.whyNotJson(query(threeHops)) == "[]")
   }
 
-  test("reasons are told, also when the extension is switched off or refusals are errors") {
+  test("reasons are given, also when the extension is switched off or refusals are errors") {
     val two = "SELECT a.src FROM e a JOIN e b ON a.dst = b.src"
     def codes = parse(PythonApi.whyNotJson(query(two))) match {
       case JArray(reasons) => reasons.map(_ \ "code")

@@ -41,7 +41,7 @@ class SqlCasesSpec extends AnyFunSuite with SharedSpark {
     session.conf.set("spark.joinless.minRelations", "1")
     val partitions = if (file.partitions > 0) file.partitions else 1 + Math.floorMod(file.name.hashCode, 2)
     session.conf.set("spark.sql.shuffle.partitions", partitions.toLong)
-    val streams = file.tables.map { case (name, columns) => name -> new Told(session, name, columns) }.toMap
+    val streams = file.tables.map { case (name, columns) => name -> new Feed(session, name, columns) }.toMap
     for (view <- file.latest)
       session.table(view.table).latest(Seq(view.key), Seq(view.order)).createOrReplaceTempView(view.name)
     val query = session.sql(file.query)
@@ -67,7 +67,7 @@ class SqlCasesSpec extends AnyFunSuite with SharedSpark {
   }
 
   /** A changelog in files of JSON, which a case fills. */
-  final private class Told(session: SparkSession, name: String, columns: String) {
+  final private class Feed(session: SparkSession, name: String, columns: String) {
     private val schema = StructType.fromDDL(columns)
     private var files = 0
     val folder: Path = TestFolders.create(name)

@@ -72,9 +72,9 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
 
   private val joined = "SELECT o.id, o.customer, c.city FROM orders o JOIN customers c ON o.customer = c.customer"
 
-  test("the operator tells the memory that it holds, and the rows that went") {
+  test("the operator reports the memory that it holds, and the rows that were deleted") {
     streams(joined) { s =>
-      def told = {
+      def held = {
         val operator = s.running.recentProgress.filter(_.stateOperators.nonEmpty).last.stateOperators.head
         assert(operator.memoryUsedBytes > operator.customMetrics.get("arenaBytes"))
         (operator.numRowsTotal, operator.numRowsRemoved)
@@ -82,14 +82,14 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
       s.orders.addData(("insert", 1, 10), ("insert", 1, 10), ("insert", 2, 20))
       s.customers.addData(("insert", 10, 100))
       s.next()
-      assert(told == ((3L, 0L)))
+      assert(held == ((3L, 0L)))
       s.orders.addData(("delete", 1, 10), ("delete", 2, 20))
       s.customers.addData(("update_before", 10, 100), ("update_after", 10, 101))
       s.next()
-      assert(told == ((2L, 2L)))
+      assert(held == ((2L, 2L)))
       s.orders.addData(("delete", 1, 10), ("insert", 3, 10), ("delete", 3, 10))
       s.next()
-      assert(told == ((1L, 1L)))
+      assert(held == ((1L, 1L)))
     }
   }
 
@@ -172,7 +172,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("one relation tells its own net changes") {
+  test("the net changes of one relation are emitted") {
     streams("SELECT customer FROM orders WHERE id < 10") { s =>
       s.orders.addData(("insert", 1, 10), ("insert", 2, 10), ("insert", 20, 10))
       assert(s.next() == Seq.fill(2)("[10,insert]"))
@@ -242,19 +242,19 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
         val stream = if (target % 2 == 0) s.orders else s.customers
         val _ = stream.addData((if (target < 2) "insert" else "delete", a, b))
       }
-      def sum(told: Seq[String]): Map[String, Int] = told
+      def sum(emitted: Seq[String]): Map[String, Int] = emitted
         .map(row => row.take(row.lastIndexOf(',')) -> (if (row.endsWith("insert]")) 1 else -1))
         .groupMapReduce(_._1)(_._2)(_ + _).filter(_._2 != 0)
       val result = batches.last._2
       val expected = (for ((0, id, k) <- result; (1, l, city) <- result if k == l) yield s"[${id % 3},$city")
         .groupMapReduce(identity)(_ => 1)(_ + _)
       streams(sql) { s =>
-        val told = batches.flatMap { case (changes, _) => add(s, changes); s.nextBatches() }
-        told.foreach { batch =>
+        val emitted = batches.flatMap { case (changes, _) => add(s, changes); s.nextBatches() }
+        emitted.foreach { batch =>
           val (come, go) = batch.partition(_.endsWith("insert]"))
           assert(come.map(_.replace("insert", "")).intersect(go.map(_.replace("delete", ""))).isEmpty)
         }
-        assert(sum(told.flatten) == expected)
+        assert(sum(emitted.flatten) == expected)
       }
       streams(sql) { s =>
         batches.foreach { case (changes, _) => add(s, changes) }

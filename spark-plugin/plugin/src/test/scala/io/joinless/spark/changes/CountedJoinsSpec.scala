@@ -115,7 +115,7 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     val block = shape("SELECT u.k, COUNT(*) AS n FROM a p JOIN a q ON p.y = q.k JOIN u ON q.y = u.k GROUP BY u.k")
     val text = JoinTreeText(BlockSpec(block, block.attributes.map(_ => 1)))
     assert(text.linesIterator.next() == "Join-free counts over p, q, u")
-    assert(text.contains("told of its results: how many there are per u.k"))
+    assert(text.contains("emitted of its results: how many there are per u.k"))
     assert(text.contains("results are not enumerated"))
     val facts = ReducedFacts(block, block.reduction.get)
     assert(facts.eliminated.size == 1 && facts.added.isEmpty && facts.height == 2)

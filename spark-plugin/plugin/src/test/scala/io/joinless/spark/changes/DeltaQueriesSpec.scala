@@ -59,13 +59,13 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
 
   test("two results and their changes in one query") {
     val g = new Graph
-    val told =
+    val emitted =
       g.run(spark.sql(pairs).incrementalEnumerate().union(spark.sql("SELECT src, dst FROM f").incrementalEnumerate())) {
         g.changes.addData(("insert", 1, 2), ("insert", 2, 3))
         g.running.processAllAvailable()
         g.changes.addData(("delete", 2, 3))
       }
-    assert(told == Seq(
+    assert(emitted == Seq(
       "[1,2,insert]",
       "[1,3,delete]",
       "[1,3,insert]",
@@ -79,7 +79,7 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
     val g = new Graph
     def query = spark.sql(hops).withColumnRenamed("x", "p")
       .union(spark.sql("SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src AND a.src <> b.src"))
-      .selectExpr("p", "y", "'row' AS told")
+      .selectExpr("p", "y", "'row' AS emitted")
       .union(spark.sql(pairs).incrementalEnumerate())
     val first = g.run(query) {
       g.edges.addData((1, 2), (2, 3))
@@ -115,21 +115,21 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
   test("filters, projections, views and update mode behind the changes") {
     val g = new Graph
     def query = {
-      spark.sql(pairs).incrementalEnumerate("weight").createOrReplaceTempView("told")
-      spark.sql("SELECT x + y AS s, _weight * 10 AS w FROM told WHERE x < 5")
+      spark.sql(pairs).incrementalEnumerate("weight").createOrReplaceTempView("emitted")
+      spark.sql("SELECT x + y AS s, _weight * 10 AS w FROM emitted WHERE x < 5")
     }
-    val told = g.run(query, "update")(g.changes.addData(("insert", 1, 2), ("insert", 2, 3), ("insert", 7, 2)))
-    assert(told == Seq("[4,10]"))
+    val emitted = g.run(query, "update")(g.changes.addData(("insert", 1, 2), ("insert", 2, 3), ("insert", 7, 2)))
+    assert(emitted == Seq("[4,10]"))
   }
 
   test("a native aggregate over the changes counts them as rows") {
     val g = new Graph
-    val told = g.run(spark.sql(pairs).incrementalEnumerate().groupBy("_change_type").count(), "update") {
+    val emitted = g.run(spark.sql(pairs).incrementalEnumerate().groupBy("_change_type").count(), "update") {
       g.changes.addData(("insert", 1, 2), ("insert", 2, 3), ("insert", 2, 4))
       g.running.processAllAvailable()
       g.changes.addData(("delete", 1, 2))
     }
-    assert(told == Seq("[delete,2]", "[insert,2]"))
+    assert(emitted == Seq("[delete,2]", "[insert,2]"))
   }
 
   test("append-only streams have changes too: all of them insertions") {
@@ -173,23 +173,23 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
 
   test("DataFrame self-joins, aliases and columns of one name") {
     val g = new Graph
-    val told = g.run {
+    val emitted = g.run {
       val f = spark.table("f")
       f.as("a").join(f.as("b"), org.apache.spark.sql.functions.expr("a.dst = b.src")).incrementalEnumerate()
     }(g.changes.addData(("insert", 1, 2), ("insert", 2, 3)))
-    assert(told == Seq("[1,2,2,3,insert]"))
+    assert(emitted == Seq("[1,2,2,3,insert]"))
   }
 
   test("weights come in by any integer column") {
     val g = new Graph
-    val told = g.run {
+    val emitted = g.run {
       g.edges.toDF().toDF("n", "k").weightedChangelog("n").createOrReplaceTempView("w")
       spark.sql("SELECT w.k FROM w JOIN f ON w.k = f.src").incrementalEnumerate("weight")
     } {
       g.edges.addData((3, 7), (-1, 7), (0, 7))
       g.changes.addData(("insert", 7, 1))
     }
-    assert(told == Seq("[7,2]"))
+    assert(emitted == Seq("[7,2]"))
   }
 
   test("counts beyond 64 bits are an error") {

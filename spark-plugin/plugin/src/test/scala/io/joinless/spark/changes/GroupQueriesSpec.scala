@@ -112,7 +112,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
   }
 
   test(
-    "the complete result of groups is what was told of them: it is read from their stores, not from the joins below"
+    "the complete result of groups is what was emitted of them: it is read from their stores, not from the joins below"
   ) {
     val sums = queries(1).replace("FROM t", "FROM t JOIN a ON t.k = a.k")
     val all = Seq(
@@ -241,12 +241,12 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
   test("dropDuplicates of all columns is DISTINCT, of some it is refused by name") {
     val tables = new Tables
     tables.streams()
-    def told(df: DataFrame) = DeltaCompilation(spark, Changes.markedUnchecked(Plans.analyzed(df), DeltaForm.Weight))
+    def compiled(df: DataFrame) = DeltaCompilation(spark, Changes.markedUnchecked(Plans.analyzed(df), DeltaForm.Weight))
     val t = spark.table("t").select("g", "x")
     for (df <- Seq(t.distinct(), t.dropDuplicates(), t.dropDuplicates("x", "g")))
-      assert(told(df).collect { case groups: Groups => groups.shape } ==
-        told(spark.sql("SELECT DISTINCT g, x FROM t")).collect { case groups: Groups => groups.shape })
-    val refused = intercept[JoinlessAnalysisException](told(t.dropDuplicates("g")))
+      assert(compiled(df).collect { case groups: Groups => groups.shape } ==
+        compiled(spark.sql("SELECT DISTINCT g, x FROM t")).collect { case groups: Groups => groups.shape })
+    val refused = intercept[JoinlessAnalysisException](compiled(t.dropDuplicates("g")))
     assert(refused.getMessage.contains("dropDuplicates of some columns"), refused.getMessage)
   }
 

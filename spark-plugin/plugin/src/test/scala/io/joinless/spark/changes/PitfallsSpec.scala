@@ -16,17 +16,17 @@ class PitfallsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges 
     withConf("spark.joinless.crossProducts.enabled" -> "true") {
       tables.start(sql)
       try steps.foldLeft(0) { (_, step) =>
-          val before = tables.told
+          val before = tables.emitted
           step(tables)
           tables.advance()
           assert(tables.result == tables.expected(sql), sql)
-          tables.told - before
+          tables.emitted - before
         }
       finally tables.running.stop()
     }
   }
 
-  test("a projected result that is there already is not told again, whatever supports it now (definition 5.6)") {
+  test("a projected result that is there already is not emitted again, whatever supports it now (definition 5.6)") {
     val sql = "SELECT DISTINCT a.k, a.y FROM a JOIN u ON a.y = u.k"
     assert(after(sql)(t => { t.append(1, 1); t.insertPair(1, 1) }, _.insertPair(1, 2)) == 0)
     assert(after(sql)(t => { t.append(1, 1); t.insertPair(1, 1); t.insertPair(1, 2) }, _.deletePair(0)) == 0)
@@ -45,7 +45,7 @@ class PitfallsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges 
 
   test("a sum of 0 is a group; no rows are none; NaN and the infinities leave nothing behind") {
     val sql = "SELECT g, SUM(x) AS s, SUM(d) AS sd, COUNT(d) AS n FROM t GROUP BY g"
-    val told = after(sql)(
+    val emitted = after(sql)(
       t => { t.insert(1, 1, 5L, 0.1); t.insert(2, 1, -5L, Double.NaN); t.insert(3, 1, 0L, Double.PositiveInfinity) },
       t => { t.insert(4, 1, 0L, Double.NegativeInfinity); t.delete(1) },
       t => { t.delete(2); t.delete(1) },
@@ -54,7 +54,7 @@ class PitfallsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges 
       t => { t.delete(0); t.insert(5, 1, -5L, 1e300); t.insert(5, 1, 5L, -1e300); t.insert(1, 1, 5L, 0.1) },
       t => while (t.size > 0) t.delete(0)
     )
-    assert(told == 1)
+    assert(emitted == 1)
   }
 
   test("relations without a common key: no result while one is empty, all pairs as soon as none is") {

@@ -81,12 +81,12 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
 
     private def take(sql: String, rows: Seq[Row]): Unit = {
       begun = true
-      this.told += rows.length
-      val told = rows.map(row => (values(row).init, weight(row.toSeq.last)))
-      told.groupBy(_._1).foreach { case (row, changes) =>
+      this.emitted += rows.length
+      val emitted = rows.map(row => (values(row).init, weight(row.toSeq.last)))
+      emitted.groupBy(_._1).foreach { case (row, changes) =>
         assert(changes.map(_._2.sign).distinct.size == 1, s"$row comes and goes")
       }
-      told.foreach { case (row, w) =>
+      emitted.foreach { case (row, w) =>
         sums(row) += w
         if (sums(row) == 0) sums -= row
       }
@@ -136,7 +136,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     }
 
     /** Number of change rows so far. */
-    var told = 0
+    var emitted = 0
 
     def size: Int = present.size
 
@@ -167,7 +167,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     "spark.sql.adaptive.enabled" -> "false"
   )
 
-  private def weight(told: Any): Long = told match {
+  private def weight(change: Any): Long = change match {
     case "insert" => 1L
     case "delete" => -1L
     case w: Long => w

@@ -29,7 +29,7 @@ class ReadChangesSpec extends AnyFunSuite with SharedSpark {
     }
     val joined = spark.sql(s"SELECT l.a, r.b FROM ${tables(0)} l JOIN ${tables(1)} r ON l.b = r.a")
     assert(spark.table(tables(0)).columns.toSeq == Seq("a", "b"))
-    val name = s"told_$mode".toLowerCase(java.util.Locale.ROOT)
+    val name = s"emitted_$mode".toLowerCase(java.util.Locale.ROOT)
     val query = joined.incrementalEnumerate().writeStream.format("memory").queryName(name)
       .option("checkpointLocation", TestFolders.create("feeds").toString)
       .start()

@@ -133,14 +133,14 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     )
     val map = "map(id, customer)"
     for (key <- Seq(map, s"map(id, $map)", s"array($map)", s"(IF((id > 2L), named_struct('f', $map), NULL))")) {
-      val told = attempt(key).left.toOption.get
-      assert(told.code.name == "UNSUPPORTED_GROUP_KEY")
-      assert(told.sentence.startsWith(s"The grouping column $key has the type "), told.sentence)
+      val reason = attempt(key).left.toOption.get
+      assert(reason.code.name == "UNSUPPORTED_GROUP_KEY")
+      assert(reason.sentence.startsWith(s"The grouping column $key has the type "), reason.sentence)
     }
     assert(attempt(s"array_sort(map_entries($map))").isRight)
   }
 
-  test("why not: what changes cannot be told of") {
+  test("why not: queries whose changes cannot be emitted") {
     assert(reason(
       "SELECT COUNT(*) AS n FROM orders GROUP BY session_window(timestamp_seconds(id), '1 minute')"
     ) == "UNSUPPORTED_AGGREGATE")
@@ -204,7 +204,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     )
   }
 
-  test("a key that can fail on rows that have no partner yet is refused, or leaves them out") {
+  test("a key that can fail on rows that have no match yet is refused, or leaves them out") {
     val sql = "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN orders o ON 10 DIV b.dst = o.id"
     assert(reason(sql) == "THROWING_KEY")
     withConf("spark.joinless.keyErrors" -> "null")(assert(spec(sql).relations.size == 3))
@@ -226,7 +226,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(error(writer.start()) == "JOINLESS_NOT_REWRITTEN")
   }
 
-  test("columns that cannot tell changes, and names that are taken") {
+  test("columns that cannot be change columns, and names that are taken") {
     val feed = spark.table("feed")
     assert(error(Changes.changelog(feed, Some("nothing"), None)) == "JOINLESS_CHANGE_COLUMN.NOT_FOUND")
     assert(error(Changes.changelog(feed, Some("amount"), None)) == "JOINLESS_CHANGE_COLUMN.NOT_A_STRING")
@@ -239,7 +239,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(error(spark.sql(s"SELECT * FROM incremental_enumerate(TABLE($joined), 'rows')")) == "JOINLESS_DELTA_FORM")
   }
 
-  test("a source goes by the name that users know, and a wrong column is told the right ones") {
+  test("a source goes by the name that users know, and an error about a wrong column has the right ones") {
     def refused(reader: org.apache.spark.sql.DataFrame, column: String): String =
       intercept[SparkThrowable](Changes.changelog(reader, Some(column), None)) match {
         case e: Exception => e.getMessage
@@ -247,9 +247,9 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
       }
     val folder = TestFolders.create("names").toString
     val files = spark.readStream.schema("_change_kind STRING, id INT, customer INT").csv(folder)
-    val told = refused(files, "_change_type")
-    assert(told.contains(s"The column _change_type of $folder cannot tell of changes."), told)
-    assert(told.contains("there are: _change_kind, id, customer. Did you mean _change_kind?"), told)
+    val error = refused(files, "_change_type")
+    assert(error.contains(s"The column _change_type of $folder cannot be a change column."), error)
+    assert(error.contains("there are: _change_kind, id, customer. Did you mean _change_kind?"), error)
     assert(refused(files.filter("id > 1").as("orders"), "weight").contains("The column weight of orders cannot"))
     assert(!refused(files, "nothing").contains("Did you mean"))
     val rate = refused(spark.readStream.format("rate").load(), "_change_type")

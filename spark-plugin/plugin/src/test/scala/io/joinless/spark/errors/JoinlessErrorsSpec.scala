@@ -59,7 +59,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.argumentFails("(x * 4L)", "t"),
     JoinlessErrors.twoChangeColumns("n", "_change_type", "orders"),
     JoinlessErrors.streamInSubquery("b"),
-    JoinlessErrors.streamNotStarted("it tells the changes of a result"),
+    JoinlessErrors.streamNotStarted("it emits the changes of a result"),
     JoinlessErrors.queryNotActive("totals", Seq("paths")),
     JoinlessErrors.queryAmbiguous("totals", Seq("1", "2")),
     JoinlessErrors.unknownConf("spark.joinless.shares", Seq("spark.joinless.placement.shares")),
@@ -99,12 +99,12 @@ class JoinlessErrorsSpec extends AnyFunSuite {
 
   test("a slip of the pen has a suggestion, another name has none") {
     val confs = Seq("spark.joinless.mode", "spark.joinless.minRelations", "spark.joinless.placement.shares")
-    def told(conf: String) = JoinlessErrors.unknownConf(conf, confs).getMessage
+    def message(conf: String) = JoinlessErrors.unknownConf(conf, confs).getMessage
     assert(
-      told("spark.joinless.MINRELATION").contains("release of Joinless. Did you mean spark.joinless.minRelations? ")
+      message("spark.joinless.MINRELATION").contains("release of Joinless. Did you mean spark.joinless.minRelations? ")
     )
-    assert(told("spark.joinless.placement.share").contains("Did you mean spark.joinless.placement.shares?"))
-    assert(told("spark.joinless.vectorized").contains("release of Joinless. Unset it"))
+    assert(message("spark.joinless.placement.share").contains("Did you mean spark.joinless.placement.shares?"))
+    assert(message("spark.joinless.vectorized").contains("release of Joinless. Unset it"))
     val option = JoinlessErrors.unknownOption("batch", "3", Seq("batchId", "inputs")).getMessage
     assert(option.contains("no such option. Did you mean batchId? Known are batchId, inputs."), option)
   }

@@ -138,7 +138,7 @@ private object ExpiringChangelogSpec {
   final private class Cell(owe: Boolean, random: Random, often: Boolean = true) {
     private[this] val cluster = new CellCluster(spec(Lasts), owe)
     private[this] val counts = Seq.fill(2)(mutable.Map.empty[(Int, Int), Long].withDefaultValue(0L))
-    private[this] val told = mutable.Map.empty[Seq[Long], Long].withDefaultValue(0L)
+    private[this] val emitted = mutable.Map.empty[Seq[Long], Long].withDefaultValue(0L)
     private[this] var now = -1000
 
     def time(second: Int): Unit = if (second > now) {
@@ -155,8 +155,8 @@ private object ExpiringChangelogSpec {
       }
       for (c <- changes if isThere(c.second)) counts(c.relation)(c.row) += c.weight
       if (often && !lacksRow && random.nextInt(3) == 0) cluster.rehearse(scans, most = random.nextInt(3))
-      for ((row, weight) <- cluster.batch(scans).flatten) told(valuesOf(row)) += weight
-      told.filterInPlace((_, copies) => copies != 0)
+      for ((row, weight) <- cluster.batch(scans).flatten) emitted(valuesOf(row)) += weight
+      emitted.filterInPlace((_, copies) => copies != 0)
       check()
     }
 
@@ -165,7 +165,7 @@ private object ExpiringChangelogSpec {
     /** Whether a delete has no row. */
     def lacksRow: Boolean = !owe && counts.exists(_.values.exists(_ < 0))
 
-    def isEmpty: Boolean = cluster.rowsStored == 0 && cluster.entries == 0 && told.isEmpty
+    def isEmpty: Boolean = cluster.rowsStored == 0 && cluster.entries == 0 && emitted.isEmpty
 
     def bytes: Long = cluster.bytes
 
@@ -193,7 +193,7 @@ private object ExpiringChangelogSpec {
         (a, n) <- counts(0).toSeq if n > 0
         (b, m) <- counts(1).toSeq if m > 0 && a._1 == b._1
       } yield Seq(a._1.toLong, 1000000L * a._2, b._1.toLong, 1000000L * b._2) -> n * m
-      val _ = assert(told.toMap == expected.toMap)
+      val _ = assert(emitted.toMap == expected.toMap)
     }
   }
 }

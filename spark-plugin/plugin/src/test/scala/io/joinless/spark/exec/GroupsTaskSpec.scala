@@ -40,7 +40,7 @@ class GroupsTaskSpec extends AnyFunSuite {
   private def check(keys: Int, retracts: Boolean): Unit = {
     val store = new StoreInMemory(Seq.fill(keys)(LongType))
     val present = mutable.ArrayBuffer.empty[Row]
-    val told = mutable.Map.empty[Seq[Any], Long].withDefaultValue(0L)
+    val emitted = mutable.Map.empty[Seq[Any], Long].withDefaultValue(0L)
     for (batch <- 0 until 8) {
       val come = Seq.fill(rng.nextInt(10))(row())
       val gone = if (retracts) rng.shuffle(present.toSeq).take(rng.nextInt(present.size + 1)) else Nil
@@ -56,11 +56,11 @@ class GroupsTaskSpec extends AnyFunSuite {
       task.read()
       for (change <- task.changes) {
         val values = change.asInstanceOf[UnsafeRow].toSeq(schema(keys))
-        told(values.init) += values.last.asInstanceOf[Long]
-        if (told(values.init) == 0L) told -= values.init
+        emitted(values.init) += values.last.asInstanceOf[Long]
+        if (emitted(values.init) == 0L) emitted -= values.init
       }
       val expected = groups(present.toSeq, keys).map(_ -> 1L).toMap
-      assert(told == expected, s"seed $seed, batch $batch, $keys keys")
+      assert(emitted == expected, s"seed $seed, batch $batch, $keys keys")
       if (retracts && present.isEmpty) assert(store.size == (if (keys == 0) 1 else 0), s"seed $seed: entries stay")
     }
   }

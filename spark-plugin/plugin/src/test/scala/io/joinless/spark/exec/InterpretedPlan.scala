@@ -20,7 +20,7 @@ final private[spark] class InterpretedPlan(plan: LogicalPlan, rows: LogicalPlan 
 
   private val root: Node = plan match {
     case DeltaRows(changes, _, _, _, _) => node(changes)
-    case other => throw new IllegalArgumentException(s"${other.nodeName} tells no changes")
+    case other => throw new IllegalArgumentException(s"${other.nodeName} emits no changes")
   }
 
   /** The changes of the result by the current batch of `rows`, net: the columns, and the number of

@@ -76,7 +76,7 @@ class OutputRowSpec extends AnyFunSuite {
         }
       }
       val rows = Array.tabulate(3)(r => stored(r)(current(r))._1)
-      val written = if (narrow) out.update(new OutputRowSpec.Told(rows, changed | changed << 3, places))
+      val written = if (narrow) out.update(new OutputRowSpec.OneResult(rows, changed | changed << 3, places))
       else out.update(rows, changed)
       val wanted =
         expect(InternalRow.fromSeq(spec.output.map(c => stored(c.relation)(current(c.relation))._2(c.ordinal))))
@@ -137,7 +137,7 @@ class OutputRowSpec extends AnyFunSuite {
 private object OutputRowSpec {
 
   /** One result. */
-  final class Told(val rows: Array[Int], val changed: Long, val places: Places) extends Results {
+  final class OneResult(val rows: Array[Int], val changed: Long, val places: Places) extends Results {
     def weight: Long = 1L
     def next(): Boolean = false
     def next(run: Run): Boolean = false

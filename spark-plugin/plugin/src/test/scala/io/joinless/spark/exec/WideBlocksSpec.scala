@@ -44,7 +44,7 @@ class WideBlocksSpec extends AnyFunSuite {
     }
   }
 
-  for (keys <- Seq(64, 65)) test(s"a NULL in any of $keys null-safe keys tells rows apart") {
+  for (keys <- Seq(64, 65)) test(s"a NULL in any of $keys null-safe keys distinguishes rows") {
     val types: Seq[DataType] = Seq.fill(keys)(LongType)
     val all = (0 until keys).map(k => (k, k))
     val cluster = new CellCluster(changelogs(block(types, nullSafe = (0 until keys).toSet)(all, all)))

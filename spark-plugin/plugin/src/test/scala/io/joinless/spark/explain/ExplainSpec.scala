@@ -17,7 +17,7 @@ class ExplainSpec extends AnyFunSuite {
           |  checked while enumerating: (NOT (a.src = c.dst))
           |  result columns: a.src, b.dst, c.dst
           |  b
-          |  |  semi-join view V_s(b) [src, dst]: rows with a partner in a and in c
+          |  |  semi-join view V_s(b) [src, dst]: rows with a match in a and in c
           |  +- a on dst
           |  |     semi-join view V_s(a) [src, dst]: all rows
           |  |     projection view V_p(a) [dst]: keys of a that its parent can join
@@ -32,7 +32,7 @@ class ExplainSpec extends AnyFunSuite {
     assert(text.contains("warning: no equation links s1, s2 with other: the result is their cross product"))
     assert(text.contains("root [], height 1, class q-hierarchical"))
     assert(text.contains("O(1) per change, whatever the changes"))
-    assert(text.contains("semi-join view V_s([s1.name]) [s1.name]: keys with a partner in s1 and in s2"))
+    assert(text.contains("semi-join view V_s([s1.name]) [s1.name]: keys with a match in s1 and in s2"))
   }
 
   test("the graph has one box per node and the keys on its edges") {

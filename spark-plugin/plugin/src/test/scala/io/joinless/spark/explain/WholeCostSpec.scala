@@ -38,9 +38,9 @@ class WholeCostSpec extends AnyFunSuite with StreamingPlans {
 
   test("a greatest value meets every row of a cross product, and leaves a group") {
     val newest = "SELECT t.x FROM t WHERE t.ts = (SELECT MAX(ts) FROM t)"
-    val told = whole(newest).get
-    assert(told.startsWith("not O(1) per change: "), told)
-    assert(told.contains("where the greatest value of a group goes, max("), told)
+    val cost = whole(newest).get
+    assert(cost.startsWith("not O(1) per change: "), cost)
+    assert(cost.contains("where the greatest value of a group goes, max("), cost)
     val crossed =
       whole("SELECT a.y FROM a CROSS JOIN (SELECT MAX(ts) AS m FROM a) WHERE a.ts >= m - INTERVAL 1 HOUR").get
     assert(crossed.contains("a change of a meets every row of total, and one of total every row of a"), crossed)

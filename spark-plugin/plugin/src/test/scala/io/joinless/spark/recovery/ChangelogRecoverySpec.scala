@@ -53,8 +53,8 @@ class ChangelogRecoverySpec extends AnyFunSuite with SharedSpark {
         batches.put(batch, Faults.through(rows).collect().toSeq)
         ()
       }
-      val told: DataFrame = Changes.deltas(joined, DeltaForm.Weight)
-      told.writeStream.option("checkpointLocation", checkpoint).foreachBatch(write)
+      val emitted: DataFrame = Changes.deltas(joined, DeltaForm.Weight)
+      emitted.writeStream.option("checkpointLocation", checkpoint).foreachBatch(write)
         .trigger(Trigger.ProcessingTime(0)).start()
     }
 

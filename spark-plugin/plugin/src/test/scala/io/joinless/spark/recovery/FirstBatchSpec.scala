@@ -25,7 +25,7 @@ class FirstBatchSpec extends AnyFunSuite with SharedSpark {
     r.toDF().toDF("a", "b").createOrReplaceTempView("r")
     s.toDF().toDF("a", "b").createOrReplaceTempView("s")
     val checkpoint: Path = TestFolders.create("first").resolve("cp")
-    val told = TrieMap.empty[Long, Seq[Row]]
+    val emitted = TrieMap.empty[Long, Seq[Row]]
 
     def add(): Unit = {
       r.addData((1, 2), (1, 3), (2, 3))
@@ -33,7 +33,7 @@ class FirstBatchSpec extends AnyFunSuite with SharedSpark {
     }
 
     def run(other: String = sql): Unit = {
-      val take: (Dataset[Row], Long) => Unit = (batch, id) => told(id) = batch.collect().toSeq
+      val take: (Dataset[Row], Long) => Unit = (batch, id) => emitted(id) = batch.collect().toSeq
       val query = spark.sql(other).incrementalEnumerate("weight").writeStream
         .option("checkpointLocation", checkpoint.toString).foreachBatch(take).start()
       try query.processAllAvailable()
@@ -41,7 +41,7 @@ class FirstBatchSpec extends AnyFunSuite with SharedSpark {
     }
 
     def sum: Map[Seq[Any], Long] =
-      told.values.flatten.groupMapReduce(_.toSeq.init)(_.getAs[Long]("_weight"))(_ + _).filter(_._2 != 0L)
+      emitted.values.flatten.groupMapReduce(_.toSeq.init)(_.getAs[Long]("_weight"))(_ + _).filter(_._2 != 0L)
 
     def operators: Seq[Path] = {
       val files = Files.list(checkpoint.resolve("state"))
@@ -84,16 +84,16 @@ class FirstBatchSpec extends AnyFunSuite with SharedSpark {
       query.run()
       assert(query.sum == expected && query.operators.size == 2)
       query.stoppedBefore(query.checkpoint.resolve(s"state/$gone"))
-      query.told.clear()
+      query.emitted.clear()
       query.run()
       assert(query.sum == expected)
       query.add()
       query.run()
-      assert(query.told.size == 2)
+      assert(query.emitted.size == 2)
       query.run()
       query.add()
       query.run()
-      assert(query.told.size == 3)
+      assert(query.emitted.size == 3)
     }
 
   test(

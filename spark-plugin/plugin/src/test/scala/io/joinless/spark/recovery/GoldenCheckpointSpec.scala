@@ -46,7 +46,7 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
 
     def add(batch: Int): Unit = {
       val rows =
-        if (changelog) Told(batch) else Told(batch).filter(_.startsWith("insert")).map(_.stripPrefix("insert,"))
+        if (changelog) Emitted(batch) else Emitted(batch).filter(_.startsWith("insert")).map(_.stripPrefix("insert,"))
       val hidden = Files.write(root.resolve(s"$batch.csv"), rows.asJava)
       Files.setLastModifiedTime(hidden, FileTime.fromMillis(1000000000000L + batch * 1000L))
       val _ = Files.move(hidden, input.resolve(s"$batch.csv"))
@@ -57,9 +57,9 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
       val read = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).csv(input.toString)
       (if (changelog) Changes.changelog(read, None, None) else read).createOrReplaceTempView("g")
       val df = spark.sql(sql)
-      val told = if (changelog) Changes.deltas(df, DeltaForm.ChangeType) else df
+      val emitted = if (changelog) Changes.deltas(df, DeltaForm.ChangeType) else df
       val write: (Dataset[Row], Long) => Unit = (rows, batch) => batches += batch -> texts(rows)
-      val query = told.writeStream.option("checkpointLocation", checkpoint.toString).foreachBatch(write)
+      val query = emitted.writeStream.option("checkpointLocation", checkpoint.toString).foreachBatch(write)
         .trigger(Trigger.AvailableNow()).start()
       query.awaitTermination()
     }
@@ -79,7 +79,7 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
 
   /** The result after some batches, by Spark in batch. */
   private def result(changelog: Boolean, batches: Int): Seq[String] = {
-    val all = (0 until batches).flatMap(Told)
+    val all = (0 until batches).flatMap(Emitted)
     val gone = if (changelog) all.filter(_.startsWith("delete")).map(_.stripPrefix("delete,")) else Nil
     val left = all.filter(_.startsWith("insert")).map(_.stripPrefix("insert,")).diff(gone)
     val session = spark
@@ -123,8 +123,8 @@ class GoldenCheckpointSpec extends AnyFunSuite with SharedSpark {
         else {
           val (lost, gained) = (before.diff(after), after.diff(before))
           assert(lost.nonEmpty && gained.nonEmpty)
-          val told = lost.map(_.stripSuffix("]") + ",delete]") ++ gained.map(_.stripSuffix("]") + ",insert]")
-          assert(old.written(2) == told.sorted)
+          val emitted = lost.map(_.stripSuffix("]") + ",delete]") ++ gained.map(_.stripSuffix("]") + ",insert]")
+          assert(old.written(2) == emitted.sorted)
         }
       }
     }
@@ -139,7 +139,7 @@ object GoldenCheckpointSpec {
   private val Unmerged = "-unmerged"
 
   /** The rows that each batch emits; without deletes for the append-only stream. */
-  private val Told: IndexedSeq[Seq[String]] = IndexedSeq(
+  private val Emitted: IndexedSeq[Seq[String]] = IndexedSeq(
     Seq("insert,1,2,x", "insert,2,3,", "insert,3,1,a longer note than the others", "insert,,2,y", "insert,2,3,"),
     Seq("delete,3,1,a longer note than the others", "insert,3,4,z", "insert,4,2,x", "insert,1,,x", "delete,2,3,"),
     Seq("delete,1,2,x", "insert,5,2,w", "insert,3,5,a longer note than the others", "delete,1,,x")

@@ -29,7 +29,7 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
   /** The rows that two runs emitted, the second one over the other schema; of changes, each with
     * its weight.
     */
-  private def told(sql: String, asked: Boolean, mode: String): Seq[Row] = withConf(
+  private def emitted(sql: String, asked: Boolean, mode: String): Seq[Row] = withConf(
     "spark.sql.shuffle.partitions" -> "2",
     "spark.joinless.minRelations" -> "2",
     "spark.joinless.mode" -> (if (asked) "auto" else "force")
@@ -81,13 +81,13 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
       "SELECT a.s, b.ts FROM t a LEFT SEMI JOIN t b ON a.k = b.k AND a.x < b.x JOIN t b ON a.k = b.k"
     )
   ) test(s"recovery_ plain rows: $sql") {
-    withConf(zone)(assert(told(sql, asked = false, "append").map(_.toString).sorted == expected(sql, asked = false)))
+    withConf(zone)(assert(emitted(sql, asked = false, "append").map(_.toString).sorted == expected(sql, asked = false)))
   }
 
   test("recovery_ counts of a plain GROUP BY go on") {
     val sql = "SELECT b.s, COUNT(*) AS n, SUM(a.x) AS m, MAX(a.s) AS h FROM t a JOIN t b ON a.k = b.k GROUP BY b.s"
     withConf(zone) {
-      val last = told(sql, asked = false, "update").groupMapReduce(_.getString(0))(identity)((_, later) => later)
+      val last = emitted(sql, asked = false, "update").groupMapReduce(_.getString(0))(identity)((_, later) => later)
       assert(last.values.map(_.toString).toSeq.sorted == expected(sql, asked = false))
     }
   }
@@ -115,7 +115,7 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
     )
   ) test(s"recovery_ changes: $sql") {
     withConf(zone) {
-      val sums = told(sql, asked = true, "append")
+      val sums = emitted(sql, asked = true, "append")
         .groupMapReduce(row => Row.fromSeq(row.toSeq.init).toString)(_.toSeq.last.asInstanceOf[Long])(_ + _)
       assert(sums.values.forall(_ >= 0))
       assert(sums.toSeq.flatMap { case (row, n) => Seq.fill(n.toInt)(row) }.sorted == expected(sql, asked = true))

@@ -81,7 +81,7 @@ class LateResultsSpec extends AnyFunSuite with StreamingPlans {
     }
   }
 
-  test("an outer join that is rewritten tells what bounds it, and what does not") {
+  test("an outer join that is rewritten reports what bounds it, and what does not") {
     two {
       def text(bound: String) = PythonApi.explainText(spark.sql(
         s"SELECT $w AS w, COUNT(*) AS n FROM a JOIN c ON a.k = c.k $bound LEFT JOIN b ON a.k = b.k AND $hour GROUP BY 1"

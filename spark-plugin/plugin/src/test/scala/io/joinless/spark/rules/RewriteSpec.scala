@@ -106,10 +106,10 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   }
 
   test("the first batch reports its decisions, by node") {
-    var told = Seq.empty[Map[NodeId, BlockShape]]
-    rule(RunState.Fresh, blocks => told = told :+ blocks)(before(both))
-    assert(told.map(_.keySet) == Seq(Set(NodeId(0))))
-    assert(told.head(NodeId(0)).id == NodeId(0))
+    var decided = Seq.empty[Map[NodeId, BlockShape]]
+    rule(RunState.Fresh, blocks => decided = decided :+ blocks)(before(both))
+    assert(decided.map(_.keySet) == Seq(Set(NodeId(0))))
+    assert(decided.head(NodeId(0)).id == NodeId(0))
   }
 
   test("recorded blocks are rewritten and no others, whatever the settings say now") {
@@ -147,7 +147,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     assert(rewritten.output.forall(_.nullable))
   }
 
-  test("leaves that share expression ids are told apart by scope") {
+  test("leaves that share expression ids are distinguished by scope") {
     // Spark's plan of a self-join whose leaves share one source: equal ids, renamed by projections.
     val plan = before(
       "SELECT p, r FROM (SELECT src AS p, dst AS q FROM e) JOIN (SELECT src AS s, dst AS t FROM e) ON q = s JOIN (SELECT src AS u, dst AS r FROM e) ON t = u"

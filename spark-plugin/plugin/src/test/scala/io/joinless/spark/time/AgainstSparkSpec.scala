@@ -56,12 +56,12 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
     val (ours, spark) = (play(enabled = true, sql, InTime), play(enabled = false, sql, InTime))
     // ours may be emitted earlier: the watermark is held back only by the times that the join
     // projects
-    val told = ours.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
-    val toldBySpark = spark.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
-    for ((o, s) <- told.zip(toldBySpark)) assert(s.subsetOf(o), s"${s.diff(o)}")
-    assert(told.last.size == ours.map(_.rows.size).sum && told.last.size > 3)
+    val emitted = ours.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
+    val emittedBySpark = spark.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
+    for ((o, s) <- emitted.zip(emittedBySpark)) assert(s.subsetOf(o), s"${s.diff(o)}")
+    assert(emitted.last.size == ours.map(_.rows.size).sum && emitted.last.size > 3)
     val all = whole(sql)
-    assert(told.last.subsetOf(all) && told.last.size >= all.size - 5, s"${all.diff(told.last)} of ${all.size}")
+    assert(emitted.last.subsetOf(all) && emitted.last.size >= all.size - 5, s"${all.diff(emitted.last)} of ${all.size}")
   }
 
   test("windows of a time that is shown beside the window by which rows are bound") {
@@ -69,9 +69,9 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
     val sql =
       "SELECT window(a.ta, '5 seconds') AS w, COUNT(*) AS n, SUM(b.v) AS s FROM (SELECT k, v, window(ta, '10 seconds') AS w, ta " +
         "FROM a) a JOIN (SELECT k, v, window(tb, '10 seconds') AS w FROM b) b ON a.k = b.k AND a.w = b.w GROUP BY window(a.ta, '5 seconds')"
-    val told = play(enabled = true, sql, InTime).flatMap(_.rows).toSet
+    val emitted = play(enabled = true, sql, InTime).flatMap(_.rows).toSet
     val all = whole(sql)
-    assert(told.subsetOf(all) && told.size >= all.size - 5, s"${told.diff(all)}, ${all.diff(told)}")
+    assert(emitted.subsetOf(all) && emitted.size >= all.size - 5, s"${emitted.diff(all)}, ${all.diff(emitted)}")
   }
 
   /** The same as one batch, without watermarks. */
@@ -96,9 +96,9 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
         "5 seconds"
       )
         .createOrReplaceTempView(name)
-    val told = new ConcurrentHashMap[Long, Seq[String]]
+    val emitted = new ConcurrentHashMap[Long, Seq[String]]
     val query = spark.sql(sql).writeStream
-      .foreachBatch((df: DataFrame, id: Long) => { val _ = told.put(id, df.collect().map(_.toString).toSeq) })
+      .foreachBatch((df: DataFrame, id: Long) => { val _ = emitted.put(id, df.collect().map(_.toString).toSeq) })
       .option("checkpointLocation", TestFolders.create("against").toString).start()
     try batches.map { batch =>
         source.addData(batch: _*)
@@ -108,8 +108,8 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
             _.operatorName != "stateStoreSave"
           ).head
         assert(operator.operatorName == (if (enabled) "joinFree" else "symmetricHashJoin"))
-        val rows = told.asScala.toSeq.sortBy(_._1).flatMap(_._2)
-        told.clear()
+        val rows = emitted.asScala.toSeq.sortBy(_._1).flatMap(_._2)
+        emitted.clear()
         assert(rows.distinct.size == rows.size)
         Round(rows.toSet, operator.numRowsTotal)
       }

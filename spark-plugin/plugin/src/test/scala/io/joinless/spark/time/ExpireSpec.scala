@@ -102,10 +102,10 @@ class ExpireSpec extends AnyFunSuite with SharedSpark {
       (name, query) <-
         Seq("bounded" -> spark.sql(bounded), "expiring" -> spark.sql(expiring).incrementalEnumerate("weight"))
     ) {
-      val told = new ConcurrentHashMap[Long, Long]
+      val emitted = new ConcurrentHashMap[Long, Long]
       val running = query.writeStream.option("checkpointLocation", TestFolders.create("burst").resolve("cp").toString)
         .foreachBatch((df: DataFrame, id: Long) => {
-          val _ = told.put(id, df.collect().map(row => if (row.length > 2) row.getLong(2) else 1L).sum)
+          val _ = emitted.put(id, df.collect().map(row => if (row.length > 2) row.getLong(2) else 1L).sum)
         }).start()
       try {
         def after(second: Int, many: Int): Long = {
@@ -118,7 +118,7 @@ class ExpireSpec extends AnyFunSuite with SharedSpark {
         val later = (1 to 6).map(i => after(1010 + 100 * i, 3))
         assert(later.last < burst / 20, s"$name: $burst, then $later")
         // pairs of neighbours: all that were inserted, or the present ones
-        assert(told.values.asScala.sum == (if (name == "bounded") 60013 else 2), s"$name: $told")
+        assert(emitted.values.asScala.sum == (if (name == "bounded") 60013 else 2), s"$name: $emitted")
       } finally running.stop()
     }
   }
@@ -128,11 +128,11 @@ class ExpireSpec extends AnyFunSuite with SharedSpark {
     rows.withWatermark("ts", "1 second").createOrReplaceTempView("timed")
     def text(sql: String) = PythonApi.explainText(spark.sql(sql))
     for (interval <- Seq("INTERVAL '1' HOUR", "INTERVAL 60 MINUTES", "'1 hour'")) {
-      val told =
+      val explained =
         text(
           s"SELECT * FROM incremental_enumerate(TABLE(SELECT k FROM expire(TABLE(timed), 'ts', $interval) AS recent))"
         )
-      assert(told.contains("go, and results with them, when the watermark reaches: recent.ts + 1 hour"), told)
+      assert(explained.contains("go, and results with them, when the watermark reaches: recent.ts + 1 hour"), explained)
     }
     def refused(sql: String) = intercept[AnalysisException](spark.sql(sql)).getCondition
     assert(refused("SELECT * FROM expire(TABLE(timed), 'ts', INTERVAL '1' MONTH)") == "JOINLESS_EXPIRY.INTERVAL")

@@ -36,7 +36,7 @@ final private[time] class FinalRowsRun(
   private[this] val sent = new SentRows[Event](Seq(ts, as))
   private[this] val here = Seq.fill(2)(mutable.ArrayBuffer.empty[Event]) // those that were not late
   private[this] val checkpoint = TestFolders.create("final").resolve("cp").toString
-  private[this] val told = new ConcurrentHashMap[Long, Seq[Row]]
+  private[this] val emitted = new ConcurrentHashMap[Long, Seq[Row]]
   private[this] val all = mutable.ArrayBuffer.empty[Seq[Any]]
   private[this] var late = 0L
   private[this] val newBatches = new NewBatches
@@ -121,7 +121,7 @@ final private[time] class FinalRowsRun(
     asked.writeStream.option("checkpointLocation", checkpoint)
       .foreachBatch { (df: DataFrame, id: Long) =>
         if (twice) { val _ = df.count() }
-        val _ = told.put(id, df.collect().toSeq)
+        val _ = emitted.put(id, df.collect().toSeq)
       }.start()
   }
 
@@ -144,7 +144,7 @@ final private[time] class FinalRowsRun(
       val went = progress.stateOperators.map(_.numRowsRemoved).sum
       assert(went > 0, s"batch ${progress.batchId} has neither rows nor groups that close")
     }
-    for (row <- told.get(progress.batchId)) all += row.toSeq
+    for (row <- emitted.get(progress.batchId)) all += row.toSeq
     late = watermark
   }
 

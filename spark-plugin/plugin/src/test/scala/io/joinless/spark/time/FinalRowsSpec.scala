@@ -55,7 +55,7 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
     assert(unbounded.contains("nothing bounds how late rows of a join rows of t"), unbounded)
     assert(unbounded.contains("a.ta BETWEEN t.ts AND t.ts + INTERVAL '1' HOUR"), unbounded)
     assert(never("SELECT t.x FROM t WHERE NOT EXISTS (SELECT 1 FROM a WHERE a.k = t.k)").contains(
-      "whether a row has a partner can change for ever"
+      "whether a row has a match can change for ever"
     ))
     MemoryStream[Timed](Encoders.product[Timed], session).toDF().createOrReplaceTempView("unmarked")
     val unmarked = never(
@@ -76,7 +76,7 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
       s"SELECT t.x, a.ta FROM t FULL JOIN a ON a.k = t.k AND a.ta BETWEEN t.ts AND t.ts + INTERVAL 9 SECONDS " +
         "FULL JOIN b ON b.k = t.k AND b.ta BETWEEN t.ts AND t.ts + INTERVAL 9 SECONDS"
     )
-    assert(padded.contains("a time that rows without a partner in an outer join below do not have"), padded)
+    assert(padded.contains("a time that rows without a match in an outer join below do not have"), padded)
     timed[Timed]("ts").expire("ts", "1 hour").createOrReplaceTempView("t")
     assert(never(s"SELECT $w AS w, COUNT(*) AS n FROM t GROUP BY $w").contains("rows of t can be deleted"))
     assert(refused(spark.sql(
@@ -84,7 +84,7 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
     )).contains("can be deleted"))
   }
 
-  test("a checkpoint goes on with the same way to tell groups only") {
+  test("a checkpoint goes on with the same way to emit groups only") {
     val stream = MemoryStream[Timed](Encoders.product[Timed], session)
     stream.toDF().withWatermark("ts", "1 second").createOrReplaceTempView("t")
     val checkpoint = TestFolders.create("ways").toString
@@ -96,7 +96,7 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
     first.stop()
     val refused = intercept[Exception](begun("weight").processAllAvailable())
     assert(refused.getMessage.contains("JOINLESS_STATE_MISMATCH"), refused.getMessage)
-    assert(refused.getMessage.contains("Its groups are told when they are final"), refused.getMessage)
+    assert(refused.getMessage.contains("Its groups are emitted when they are final"), refused.getMessage)
     begun("on_close").stop()
   }
 

@@ -188,16 +188,16 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
   test("Spark's own operators above get all rows, in time") {
     val sql =
       s"SELECT window(ts, '10 seconds').end AS e, COUNT(*) AS n, COUNT(y) AS m, SUM(x) AS s FROM ($pairs) GROUP BY window(ts, '10 seconds')"
-    val told = played(sql, new Streams, TestFolders.create("above").toString)(_.startsWith("joinFree"))
+    val emitted = played(sql, new Streams, TestFolders.create("above").toString)(_.startsWith("joinFree"))
     val bySpark = withConf("spark.joinless.enabled" -> "false") {
       played(sql, new Streams, TestFolders.create("above").toString)(_ == "symmetricHashJoin")
     }
     // Spark waits longer
-    assert(bySpark.toSet.subsetOf(told.toSet) && bySpark.size >= 4 && told.distinct.size == told.size)
+    assert(bySpark.toSet.subsetOf(emitted.toSet) && bySpark.size >= 4 && emitted.distinct.size == emitted.size)
   }
 
-  test("rows that waited for partners are not late for another query that asks for final rows") {
-    def told(sql: String): Seq[Row] = {
+  test("rows that waited for matches are not late for another query that asks for final rows") {
+    def emitted(sql: String): Seq[Row] = {
       val streams = new Streams
       spark.sql(s"SELECT t.k, t.g, t.x, t.ts, a.y FROM t LEFT JOIN a ON $near").incrementalEnumerate("on_close")
         .createOrReplaceTempView("q")
@@ -205,11 +205,11 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
       played(asked, streams, TestFolders.create("nested").toString, 0 until 150 by 10)(_.startsWith("joinFree"))
     }
     val joined =
-      told("SELECT q.x, q.y FROM q JOIN t u ON u.g = q.g AND u.ts BETWEEN q.ts - INTERVAL 10 SECONDS AND q.ts")
+      emitted("SELECT q.x, q.y FROM q JOIN t u ON u.g = q.g AND u.ts BETWEEN q.ts - INTERVAL 10 SECONDS AND q.ts")
     for (second <- 10 to 100 by 10; x <- Seq(second.toLong, -second.toLong)) assert(joined.exists(_.getLong(0) == x), x)
     assert(joined.exists(_.isNullAt(1)) && joined.exists(!_.isNullAt(1)))
     // several operators read streams here, so late rows are dropped where these are read
-    val counted = told(
+    val counted = emitted(
       "SELECT w.end AS e, COUNT(DISTINCT x) AS n FROM (SELECT window(ts, '10 seconds') AS w, x FROM q UNION ALL " +
         s"SELECT window(t.ts, '10 seconds'), NULL FROM t JOIN a ON $near) GROUP BY w"
     )
@@ -254,9 +254,9 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
   private def played(result: DataFrame, streams: Streams, checkpoint: String, seconds: Range)(
       operator: String => Boolean
   ): Seq[Row] = {
-    val told = new ConcurrentHashMap[Long, Seq[Row]]
+    val emitted = new ConcurrentHashMap[Long, Seq[Row]]
     val query: StreamingQuery = result.writeStream.option("checkpointLocation", checkpoint)
-      .foreachBatch((df: DataFrame, id: Long) => { val _ = told.put(id, df.collect().toSeq) }).start()
+      .foreachBatch((df: DataFrame, id: Long) => { val _ = emitted.put(id, df.collect().toSeq) }).start()
     try
       for (second <- seconds) {
         streams.send(second)
@@ -265,6 +265,6 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
     finally query.stop()
     val operators = query.recentProgress.flatMap(_.stateOperators.map(_.operatorName)).distinct.toSeq
     assert(operators.filterNot(_ == "stateStoreSave").forall(operator) && operators.nonEmpty, operators)
-    told.asScala.toSeq.sortBy(_._1).flatMap(_._2)
+    emitted.asScala.toSeq.sortBy(_._1).flatMap(_._2)
   }
 }

@@ -81,7 +81,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     private[this] val here = Seq.fill(5)(mutable.ArrayBuffer.empty[Product]) // those that were not late
     private[this] val open = mutable.ArrayBuffer.empty[Changed] // changes that another one may revert
     private[this] val checkpoint = TestFolders.create("sliding").resolve("cp").toString
-    private[this] val told = new ConcurrentHashMap[Long, Seq[Row]]
+    private[this] val emitted = new ConcurrentHashMap[Long, Seq[Row]]
     private[this] val sums = mutable.Map.empty[Seq[Any], Long]
     private[this] var late = 0L
     private[this] var waiting = 0L
@@ -197,7 +197,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       query.incrementalEnumerate("weight").writeStream.option("checkpointLocation", checkpoint)
         .foreachBatch { (df: DataFrame, id: Long) =>
           if (twice) { val _ = df.count() }
-          val _ = told.put(id, df.collect().toSeq)
+          val _ = emitted.put(id, df.collect().toSeq)
         }.start()
     }
 
@@ -226,7 +226,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
         // deletes that wait for their insert expire, too
         assert(more > 0 || waited > waiting, s"batch ${progress.batchId} has neither rows nor any that expire")
       }
-      for (row <- told.get(progress.batchId)) {
+      for (row <- emitted.get(progress.batchId)) {
         val (key, weight) = (row.toSeq.init, row.getLong(row.length - 1))
         val sum = sums.getOrElse(key, 0L) + weight
         assert(sum >= 0, s"$key goes, and was not there")

@@ -22,7 +22,7 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
   private[this] val sources =
     (0 until query.streams).map(_ => MemoryStream[Stored](rows, session.asInstanceOf[classic.SparkSession]))
   private[this] val checkpoint = TestFolders.create("time").toString
-  private[this] val told = new ConcurrentHashMap[Long, Seq[Row]]
+  private[this] val emitted = new ConcurrentHashMap[Long, Seq[Row]]
   private[this] val newBatches = new NewBatches
   private[this] val taken = Array.fill(query.streams)(0) // rows of each stream that were in batches so far
   private[this] val sent = Array.fill(query.streams)(mutable.ArrayBuffer.empty[Event])
@@ -78,7 +78,7 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
       .foreachBatch { (df: DataFrame, id: Long) =>
         val rows = df.collect().toSeq
         if (query.twice) require(df.collect().toSet == rows.toSet, s"batch $id has other rows the second time")
-        val _ = told.put(id, rows)
+        val _ = emitted.put(id, rows)
       }
       .option("checkpointLocation", checkpoint)
       .start()
@@ -99,10 +99,10 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
     }
     val now = join()
     val expected = now -- results
-    val rows = told.get(progress.batchId).map(row => row.toSeq.map(_.asInstanceOf[Long]))
+    val rows = emitted.get(progress.batchId).map(row => row.toSeq.map(_.asInstanceOf[Long]))
     require(
       rows.size == rows.toSet.size && rows.toSet == expected, {
-        s"batch ${progress.batchId}: told ${rows.toSet.diff(expected)} too many, ${expected.diff(rows.toSet)} too few"
+        s"batch ${progress.batchId}: emitted ${rows.toSet.diff(expected)} too many, ${expected.diff(rows.toSet)} too few"
       }
     )
     results = now

@@ -30,9 +30,9 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
       s"SELECT a.id, a.k AS x FROM ${of("a")} LEFT SEMI JOIN ${of("b")} ON $on"
     )
   ) test(s"rows of windows that are open, beside Spark's: $sql") {
-    val (told, late) = played(sql, enabled = true)
-    assert(told == played(sql, enabled = false)._1)
-    assert(told.exists(_.matches("\\[12,(22|3)\\]")) && !told.exists(_.contains("10")), told)
+    val (emitted, late) = played(sql, enabled = true)
+    assert(emitted == played(sql, enabled = false)._1)
+    assert(emitted.exists(_.matches("\\[12,(22|3)\\]")) && !emitted.exists(_.contains("10")), emitted)
     assert(late > 0)
   }
 
@@ -66,8 +66,8 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
         )
     )
   ) test(s"what is final of windows that are open: $sql") {
-    val (told, late) = played(sql, enabled = true, _.incrementalEnumerate("on_close"))
-    assert(told == expected && late > 0)
+    val (emitted, late) = played(sql, enabled = true, _.incrementalEnumerate("on_close"))
+    assert(emitted == expected && late > 0)
   }
 
   /** The rows emitted for some input rows, of which one of each stream is late, in any order; and
@@ -86,9 +86,10 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
       val streams = Seq("a", "b").map(name => name -> MemoryStream[Event](events, session))
       for ((name, stream) <- streams)
         stream.toDF().toDF("k", "id", "ts").withWatermark("ts", "0 seconds").createOrReplaceTempView(name)
-      val told = new ConcurrentHashMap[Long, Seq[String]]
+      val emitted = new ConcurrentHashMap[Long, Seq[String]]
       val query = asked(spark.sql(sql)).writeStream.option("checkpointLocation", TestFolders.create("windows").toString)
-        .foreachBatch((df: DataFrame, id: Long) => { val _ = told.put(id, df.collect().map(_.toString).toSeq) }).start()
+        .foreachBatch((df: DataFrame, id: Long) => { val _ = emitted.put(id, df.collect().map(_.toString).toSeq) })
+        .start()
       try
         for (batch <- Batches) {
           for ((name, stream) <- streams) batch.get(name).foreach(stream.addData(_))
@@ -96,7 +97,7 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
         }
       finally query.stop()
       val late = query.recentProgress.flatMap(_.stateOperators).map(_.numRowsDroppedByWatermark).sum
-      (told.asScala.values.flatten.toSeq.filterNot(_.contains("99")).sorted, late)
+      (emitted.asScala.values.flatten.toSeq.filterNot(_.contains("99")).sorted, late)
     }
 
   implicit private val events: Encoder[Event] = Encoders.product[Event]

@@ -13,7 +13,7 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Rows and their emitted forms, byte for byte as Spark would write them, over random types and
   * values.
   */
-class TellChangesSpec extends AnyFunSuite {
+class EmitChangesSpec extends AnyFunSuite {
   import RandomValues._
 
   // but intervals: Spark leaves arbitrary data in the bytes of a NULL
@@ -35,10 +35,10 @@ class TellChangesSpec extends AnyFunSuite {
     (types, Seq.fill(r.nextInt(30))((rows(r.nextInt(rows.size)), r.nextInt(7) - 3L)))
   }
 
-  private def tell(form: DeltaForm, types: Seq[DataType], rows: Iterator[UnsafeRow]): (Seq[InternalRow], Long) = {
+  private def emit(form: DeltaForm, types: Seq[DataType], rows: Iterator[UnsafeRow]): (Seq[InternalRow], Long) = {
     val rowsOut = new SQLMetric("sum")
-    val told = TellChanges(form, types.size, rows, rowsOut).map(_.copy()).toVector
-    (told, rowsOut.value)
+    val emitted = EmitChanges(form, types.size, rows, rowsOut).map(_.copy()).toVector
+    (emitted, rowsOut.value)
   }
 
   test("a row per copy, with its change type") {
@@ -50,7 +50,7 @@ class TellChangesSpec extends AnyFunSuite {
           val as = UTF8String.fromString(if (weight > 0) "insert" else "delete")
           Seq.fill(math.abs(weight).toInt)(write(InternalRow.fromSeq(row :+ as)).copy())
         }
-        assert(tell(form, types, changes(types, rows)) == ((expected, expected.size.toLong)), s"seed $seed, $types")
+        assert(emit(form, types, changes(types, rows)) == ((expected, expected.size.toLong)), s"seed $seed, $types")
       }
     }
   }
@@ -60,15 +60,15 @@ class TellChangesSpec extends AnyFunSuite {
       val (types, rows) = random(seed)
       val expected = changes(types, rows.filter(_._2 != 0L)).map(_.copy()).toVector
       assert(
-        tell(DeltaForm.Weight, types, changes(types, rows)) == ((expected, expected.size.toLong)),
+        emit(DeltaForm.Weight, types, changes(types, rows)) == ((expected, expected.size.toLong)),
         s"seed $seed, $types"
       )
     }
   }
 
-  test("the smallest weight begins to be told") {
-    val told = TellChanges(DeltaForm.ChangeType, 0, changes(Nil, Seq((Nil, Long.MinValue))), new SQLMetric("sum"))
-    assert(told.take(3).map(_.getString(0)).toSeq == Seq("delete", "delete", "delete"))
+  test("the smallest weight begins to be emitted") {
+    val emitted = EmitChanges(DeltaForm.ChangeType, 0, changes(Nil, Seq((Nil, Long.MinValue))), new SQLMetric("sum"))
+    assert(emitted.take(3).map(_.getString(0)).toSeq == Seq("delete", "delete", "delete"))
   }
 
   test("weights of equal rows are added up, in the order in which rows first came") {

@@ -11,7 +11,7 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Queries that test whether rows have a match: after every batch their changes add up to the
   * result of batch SQL.
   */
-class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
+class MatchQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges {
 
   private val queries = Seq(
     "SELECT t.k, t.x FROM t LEFT SEMI JOIN u ON t.k = u.k",
@@ -81,7 +81,7 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     check(sql, Seeds.of(sql), if (i % 2 == 0) "change_type" else "weight", streaming = i % 6 == 0)
   }
 
-  for ((sql, i) <- queries.zipWithIndex) test(s"changes of partners: $sql") {
+  for ((sql, i) <- queries.zipWithIndex) test(s"changes of matches: $sql") {
     withConf("spark.joinless.crossProducts.enabled" -> "true")(check(
       sql,
       Seeds.of(sql),
@@ -90,7 +90,7 @@ class PartnerQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     ))
   }
 
-  test("the complete result of a query that asks for partners is that of the changes") {
+  test("the complete result of a query for matches is that of the changes") {
     val all =
       Seq(queries(0), queries(4), queries(6), queries(9), queries(11), queries(17), subqueries(3), subqueries(8))
     all.zipWithIndex.foreach { case (sql, seed) => checkFull(sql, seed.toLong) }

@@ -37,10 +37,10 @@ import org.apache.spark.sql.types.BooleanType
   * @param random why the streams of a plan are not the same when they are read twice, if they are
   *   not
   */
-final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan => Option[Reason])(implicit
+final private[compile] class MatchJoins(closing: Boolean, random: LogicalPlan => Option[Reason])(implicit
     statics: StaticSides
 ) {
-  import PartnerJoins._
+  import MatchJoins._
 
   /** The plan in which all joins of streams are inner joins. */
   def inner(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
@@ -70,7 +70,7 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
       ofParts(Join(join.right, join.left, LeftOuter, join.condition, join.hint)).map(Project(join.output, _))
     case FullOuter =>
       val outer = Join(join.left, join.right, LeftOuter, join.condition, join.hint)
-      val alone = anti(told(join.right, join.left, join.condition))
+      val alone = anti(withPairs(join.right, join.left, join.condition))
       ofParts(outer).map(Union(_, Project(nulls(join.left.output) ++ join.right.output, alone)))
     case _ =>
       val parts = if (closing) UnionParts(join.left) else Seq(join.left)
@@ -94,8 +94,8 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
     }
 
   /** The sides of a join whose matched pairs are emitted, too. */
-  private def told(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides =
-    Sides(left, right, condition).copy(told = closing)
+  private def withPairs(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides =
+    Sides(left, right, condition).copy(pairsEmitted = closing)
 
   /** @param decidedBy the part of the right side that decides whether a row has a match; the whole
     *   right side where that is no join
@@ -107,12 +107,12 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
       val pairs = parts.map { part =>
         Project(left.output ++ part.output, UnionParts.of(join, left, part).copy(joinType = Inner))
       }
-      Union(pairs :+ Project(left.output ++ nulls(right.output), anti(told(left, decidedBy, condition))))
+      Union(pairs :+ Project(left.output ++ nulls(right.output), anti(withPairs(left, decidedBy, condition))))
     } else {
-      val sides = told(left, right, condition)
-      val partner = partners(sides)
-      val absent = Filter(Not(partner.flags.head), partner.plan)
-      val (keys, read) = partner.keys.splitAt(sides.keys.size)
+      val sides = withPairs(left, right, condition)
+      val matches = ofMatches(sides)
+      val absent = Filter(Not(matches.flags.head), matches.plan)
+      val (keys, read) = matches.keys.splitAt(sides.keys.size)
       val filled = Alias(Literal.FalseLiteral, "filled")()
       val real = Project(
         named(sides.keys.map(_.right)) ++ read.map(nothing) ++ (filled +: right.output),
@@ -132,7 +132,7 @@ final private[compile] class PartnerJoins(closing: Boolean, random: LogicalPlan 
   }
 }
 
-private[compile] object PartnerJoins {
+private[compile] object MatchJoins {
 
   /** `left = right`, each over its side; `<=>` where `nullSafe`. */
   final private case class Key(left: Expression, right: Expression, nullSafe: Boolean) {
@@ -144,7 +144,7 @@ private[compile] object PartnerJoins {
     *
     * @param right without the rows that match no row
     * @param residual conditions on both sides that are no equi-join conditions
-    * @param told Matched pairs are emitted too, once each; errors are raised there. So keys that
+    * @param pairsEmitted Matched pairs are emitted too, once each; errors are raised there. So keys that
     *   are joined with the right side need not be distinct: they have as many matches as these
     *   pairs
     */
@@ -153,7 +153,7 @@ private[compile] object PartnerJoins {
       right: LogicalPlan,
       keys: Seq[Key],
       residual: Seq[Expression],
-      told: Boolean = false
+      pairsEmitted: Boolean = false
   ) {
 
     /** The columns of the left side that the residual conditions read. */
@@ -172,7 +172,7 @@ private[compile] object PartnerJoins {
       * that is too large has no match.
       */
     def onPairs: Seq[Expression] =
-      residual.map(e => if (told && CanThrow(e) || CanThrow.onlyByOverflow(e)) TryEval(e) else e)
+      residual.map(e => if (pairsEmitted && CanThrow(e) || CanThrow.onlyByOverflow(e)) TryEval(e) else e)
   }
 
   private object Sides {
@@ -232,7 +232,8 @@ private[compile] object PartnerJoins {
     else {
       val (plan, values) = sides.source
       val all = Project(named(values, sides.wanted), plan)
-      val keys = if (sides.told && !plan.exists(_.isInstanceOf[Join])) all else Aggregate(all.output, all.output, all)
+      val keys =
+        if (sides.pairsEmitted && !plan.exists(_.isInstanceOf[Join])) all else Aggregate(all.output, all.output, all)
       val own = sides.read.zip(keys.output.drop(sides.keys.size)).map { case (a, b) => a.exprId -> b }.toMap
       val residual = sides.onPairs.map(_.transform { case a: Attribute => own.getOrElse(a.exprId, a) })
       val equations = sides.keys.zip(keys.output).map { case (key, k) => key.equals(k, key.right) }
@@ -276,7 +277,7 @@ private[compile] object PartnerJoins {
     if (count == 0) {
       val flags = right.output.map(flag)
       val one = Aggregate(Nil, flags, right)
-      one.setTagValue(GroupCompiler.purpose, Purpose.partners("all rows in one group, whether there are any"))
+      one.setTagValue(GroupCompiler.purpose, Purpose.matches("all rows in one group, whether there are any"))
       Presence(one, Nil, attributes(flags))
     } else {
       val (plan, values) = sides.source
@@ -291,7 +292,7 @@ private[compile] object PartnerJoins {
       val groups = Aggregate(keys, keys ++ all, union)
       groups.setTagValue(
         GroupCompiler.purpose,
-        Purpose.partners(s"by ${keys.map(_.name).mkString(", ")}, whether the other side of the join has such rows")
+        Purpose.matches(s"by ${keys.map(_.name).mkString(", ")}, whether the other side of the join has such rows")
       )
       val known = Filter(all.last.toAttribute, groups)
       Presence(known, keys, attributes(all.init))
@@ -299,7 +300,7 @@ private[compile] object PartnerJoins {
   }
 
   /** Groups that store whether the right side has a match. */
-  private def partners(sides: Sides): Presence = {
+  private def ofMatches(sides: Sides): Presence = {
     val rows = matched(sides)
     presence(sides, Project(rows.output :+ isThere("right"), rows))
   }
@@ -307,15 +308,15 @@ private[compile] object PartnerJoins {
   private def anti(sides: Sides): LogicalPlan = sides match {
     case NotIn(value, among, others) => notIn(others, value, among)
     case _ =>
-      val partner = partners(sides)
-      val absent = Project(partner.keys, Filter(Not(partner.flags.head), partner.plan))
-      Project(sides.left.output, joined(reachable(sides), absent, same(sides.wanted, partner.keys)))
+      val matches = ofMatches(sides)
+      val absent = Project(matches.keys, Filter(Not(matches.flags.head), matches.plan))
+      Project(sides.left.output, joined(reachable(sides), absent, same(sides.wanted, matches.keys)))
   }
 
   private def flag(sides: Sides, exists: Attribute): LogicalPlan = {
-    val partner = partners(sides)
-    val rows = joined(reachable(sides), partner.plan, same(sides.wanted, partner.keys))
-    Project(sides.left.output :+ Alias(partner.flags.head, exists.name)(exists.exprId), rows)
+    val matches = ofMatches(sides)
+    val rows = joined(reachable(sides), matches.plan, same(sides.wanted, matches.keys))
+    Project(sides.left.output :+ Alias(matches.flags.head, exists.name)(exists.exprId), rows)
   }
 
   /** A column that is true in the right rows; in all other rows it is [[nothing]]. */
@@ -352,8 +353,8 @@ private[compile] object PartnerJoins {
       right = Filter(IsNotNull(among), sides.right),
       keys = sides.keys :+ Key(value, among, nullSafe = false)
     )
-    val partner = partners(equal)
-    val absent = Project(partner.keys, Filter(Not(partner.flags.head), partner.plan))
+    val matches = ofMatches(equal)
+    val absent = Project(matches.keys, Filter(Not(matches.flags.head), matches.plan))
     val all = presence(
       sides,
       Project(
@@ -364,7 +365,7 @@ private[compile] object PartnerJoins {
     )
     val Seq(some, someNull) = all.flags: @unchecked
     val known = Or(Not(some), And(Not(someNull), IsNotNull(value)))
-    val left = joined(reachable(equal), absent, same(equal.wanted, partner.keys))
+    val left = joined(reachable(equal), absent, same(equal.wanted, matches.keys))
     Project(sides.left.output, Filter(known, joined(left, all.plan, same(sides.wanted, all.keys))))
   }
 }

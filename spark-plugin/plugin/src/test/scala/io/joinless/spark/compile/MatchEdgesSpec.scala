@@ -21,8 +21,8 @@ import org.scalatest.funsuite.AnyFunSuite
 /** Semi, anti and outer joins, as they are compiled: in many random batches, with a nested-loop
   * join as the oracle. JOINLESS_EDGE_BATCHES is their number; `make test-long` has 100,000.
   */
-class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
-  import PartnerEdgesSpec._
+class MatchEdgesSpec extends AnyFunSuite with SharedSpark {
+  import MatchEdgesSpec._
   import RandomQuery.{JoinKinds, WhereKinds}
 
   private val session = spark.asInstanceOf[classic.SparkSession]
@@ -69,17 +69,17 @@ class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
     var result = Map.empty[Seq[Any], Long]
     (0 until batches).iterator.map { batch =>
       tables.next()
-      val told = plan.batch()
-      result = (result.keySet ++ told.keySet).iterator.map(row =>
-        row -> (result.getOrElse(row, 0L) + told.getOrElse(row, 0L))
+      val emitted = plan.batch()
+      result = (result.keySet ++ emitted.keySet).iterator.map(row =>
+        row -> (result.getOrElse(row, 0L) + emitted.getOrElse(row, 0L))
       ).filter(_._2 != 0L).toMap
       val expected = oracle.rows(tables.rows).groupMapReduce(_.map(_.orNull[Any]): Seq[Any])(_ => 1L)(_ + _)
-      Option.when(result != expected)((batch, s"told $result, expected $expected"))
+      Option.when(result != expected)((batch, s"emitted $result, expected $expected"))
     }.collectFirst { case Some(found) => found }
   }
 
   test(s"$batches random batches of joins of all types, subqueries and groups") {
-    val seed = Seeds.of("PartnerEdgesSpec")
+    val seed = Seeds.of("MatchEdgesSpec")
     val rng = new Random(seed)
     val kinds = mutable.Map.empty[String, Int].withDefaultValue(0)
     var left = batches
@@ -116,7 +116,7 @@ class PartnerEdgesSpec extends AnyFunSuite with SharedSpark {
   }
 }
 
-private object PartnerEdgesSpec {
+private object MatchEdgesSpec {
   import RandomQuery._
 
   /** The first column has the name of the source. */

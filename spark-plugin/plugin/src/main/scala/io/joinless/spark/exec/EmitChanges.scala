@@ -21,7 +21,7 @@ import org.apache.spark.unsafe.types.UTF8String
   * }}}
   * A row is emitted as many times as its weight says. The emitted row is the same object each time.
   */
-private object TellChanges {
+private object EmitChanges {
 
   def apply(form: DeltaForm, columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric): Iterator[InternalRow] =
     form match {
@@ -35,7 +35,7 @@ private object TellChanges {
 
   final private class Copies(columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric)
       extends Iterator[InternalRow] {
-    private[this] val told = new UnsafeRow(columns + 1)
+    private[this] val emitted = new UnsafeRow(columns + 1)
     private[this] val ofType = Platform.BYTE_ARRAY_OFFSET + 8L * (RowCodec.nullWords(columns + 1) + columns)
     private[this] var buffer = new Array[Byte](256)
 
@@ -56,7 +56,7 @@ private object TellChanges {
       if (!hasNext) throw new NoSuchElementException("no more changes")
       rowsOut += 1
       left -= java.lang.Long.signum(left)
-      told
+      emitted
     }
 
     private def write(change: UnsafeRow, as: TypeData): Unit = {
@@ -65,7 +65,7 @@ private object TellChanges {
       copy(change.getBaseObject, change.getBaseOffset, bytes)
       Platform.putLong(buffer, ofType, bytes.toLong << 32 | as.length)
       Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET.toLong + bytes, as.word)
-      told.pointTo(buffer, bytes + 8)
+      emitted.pointTo(buffer, bytes + 8)
     }
 
     /** Copies a row. Rows are whole words, and mostly a few: a loop has copied these before a
