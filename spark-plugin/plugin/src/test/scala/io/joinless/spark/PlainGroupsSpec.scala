@@ -84,13 +84,13 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
   }
 
   for (seed <- 0 until random) test(s"random query $seed: each batch is Spark's, in update mode") {
-    check(new RandomGroups(seed.toLong).sql, "update", counts = !AllColumnsShown(seed), seed.toLong)
+    check(new RandomGroups(seed.toLong).sql, "update", counts = !AllColumnsProjected(seed), seed.toLong)
   }
 
-  test("random queries count but for those that show all columns of their rows") {
+  test("random queries count but for those that project all columns of their rows") {
     new Run("update").views()
     val listed = (0 until 100).filterNot(seed => counts(new RandomGroups(seed.toLong).sql))
-    assert(listed.toSet == AllColumnsShown, listed.map(seed => new RandomGroups(seed.toLong).sql).mkString("\n"))
+    assert(listed.toSet == AllColumnsProjected, listed.map(seed => new RandomGroups(seed.toLong).sql).mkString("\n"))
   }
 
   for (counted <- Seq(true, false))
@@ -204,7 +204,7 @@ private object PlainGroupsSpec {
   /** Seeds of random queries for which counting would save nothing: keys and functions over several
     * relations read all stored columns.
     */
-  val AllColumnsShown: Set[Int] = Set(42, 74, 75, 90)
+  val AllColumnsProjected: Set[Int] = Set(42, 74, 75, 90)
 
   /** tag, k, g, x, d, ts */
   type Event = ((String, Integer, Integer), (java.lang.Long, java.lang.Double, Timestamp))

@@ -136,7 +136,7 @@ object PythonApi {
           df.sparkSession,
           DeltaCompilation.attempt(df.sparkSession, Changes.markedUnchecked(analyzed, DeltaForm.ChangeType))
         )
-      asIfRequested.copy(reasons = asIfRequested.reasons :+ Reason(Reason.ChangesNotAsked))
+      asIfRequested.copy(reasons = asIfRequested.reasons :+ Reason(Reason.ChangesNotRequested))
     } else {
       val found = look(df.sparkSession, DeltaCompilation.attempt(df.sparkSession, analyzed))
       val offered = found.reasons.map(DeltaCompilation.offering(df.sparkSession, analyzed, _))

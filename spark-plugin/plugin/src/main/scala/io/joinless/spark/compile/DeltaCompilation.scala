@@ -25,7 +25,7 @@ object DeltaCompilation {
     attempt(session, analyzed, recorded).fold(reason => throw refused(reason), identity)
 
   /** The plan for inspection: compiled where possible, else unchanged. */
-  def shown(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
+  def inspected(session: SparkSession, analyzed: LogicalPlan): LogicalPlan =
     try attempt(session, analyzed).getOrElse(analyzed)
     catch { case _: JoinlessAnalysisException => analyzed }
 

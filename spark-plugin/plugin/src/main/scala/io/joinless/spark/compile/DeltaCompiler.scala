@@ -144,8 +144,8 @@ final class DeltaCompiler(
         changing = if (streams.closing) whole else new LiteralRows(streams.isChangelog).replaced(whole)
         ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(changing)
         _ = streams.timesRead = if (streams.closing) TimesRead.in(ordered) else Map.empty
-        leaning = if (streams.closing) OuterChains.leaning(ordered) else ordered
-        inner <- new MatchJoins(streams.closing, streams.random).inner(leaning)
+        rightDeep = if (streams.closing) OuterChains.rightDeep(ordered) else ordered
+        inner <- new MatchJoins(streams.closing, streams.random).inner(rightDeep)
         _ = streams.readSeveralTimes = streams.closing && inner.exists {
           case join: Join => Conditions.joinsStreams(join)
           case _ => false
@@ -155,7 +155,7 @@ final class DeltaCompiler(
       } yield {
         val plan = if (streams.closing) Finality.lagging(rows.plan, rows.times.values) else rows.plan
         val unbounded = if (streams.closing) Finality.unbounded(output.init, rows, streams) else Nil
-        DeltaCompiler.showTime(DeltaRows(WrongRules.kept(NamedOnce(plan)), form, rows.shown, output, unbounded))
+        DeltaCompiler.showTime(DeltaRows(WrongRules.kept(NamedOnce(plan)), form, rows.projected, output, unbounded))
       }
     }
 
@@ -230,7 +230,7 @@ final class DeltaCompiler(
 
   /** The changes of the rows of a plan without groups. */
   private def rows(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] =
-    passing(plan, streams, consumer).map(Right(_)).getOrElse(plan match {
+    stateless(plan, streams, consumer).map(Right(_)).getOrElse(plan match {
       case LocalRelation(output, Seq(), true, _) => Right(streams.none(output)) // left by LIMIT 0
       case union: Union if isRowWise(union, streams) => united(union, streams, consumer.ofRows)
       case expand: Expand if isRowWise(expand, streams) =>
@@ -274,7 +274,7 @@ final class DeltaCompiler(
     * whose changes agree with what was emitted before; or, below a GROUP BY, on insert-only rows
     * none of which is late, or for which the groups decide which are late.
     */
-  private def passing(plan: LogicalPlan, streams: Streams, consumer: Consumer): Option[WeightedRows] = {
+  private def stateless(plan: LogicalPlan, streams: Streams, consumer: Consumer): Option[WeightedRows] = {
     val refs = plan.collect { case ref: StreamRef => ref }
     val groups = refs.filter(streams.isGroups)
     def late(ref: StreamRef) = streams.hasWatermark(ref) && !streams.closing
@@ -285,13 +285,13 @@ final class DeltaCompiler(
       val source = LeafSource(plan)
       val retractable = groups.nonEmpty && !streams.closing
       if (retractable) groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty), TimeZones.ofTextsIn(plan)))
-      val shown = plan.output.map(source.resolve(_)).map {
+      val projected = plan.output.map(source.resolve(_)).map {
         case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
         case _ => -1
       }
       Some(WeightedRows(
         streams.weighted(plan),
-        shown,
+        projected,
         e => MeaningTexts.ofValue(e, plan),
         retractable,
         times = streams.times(plan)
@@ -317,7 +317,8 @@ final class DeltaCompiler(
   } yield {
     val forms =
       new BlockForms(conf, texts, layoutOf(_, streams), tree, _.leaves.forall(leaf => Streams.isLinear(leaf.plan)))
-    if (streams.closing) streams.metForEver = streams.metForEver.orElse(Finality.metForEver(layout, streams))
+    if (streams.closing)
+      streams.unboundedMatches = streams.unboundedMatches.orElse(Finality.unboundedMatches(layout, streams))
     // counts would keep all rows
     val form = consumer.demand.filterNot(_ => streams.closing).fold(forms.enumerated(layout)) { demand =>
       // a plain query counts equal results in update mode; a query whose changes are requested need
@@ -360,7 +361,7 @@ final class DeltaCompiler(
       streams.changelogs(block.leaves.map(_.plan)),
       conf.keyErrorsAreNull,
       expiring.toMap
-    ).copy(forgets = streams.closing, sorts = if (streams.closing) Some(Finality.sorts(block, streams)) else None)
+    ).copy(forgets = streams.closing, kinds = if (streams.closing) Some(Finality.kinds(block, streams)) else None)
   }
 
   /** The plan in which projections pass on the times by which rows of streams expire. */

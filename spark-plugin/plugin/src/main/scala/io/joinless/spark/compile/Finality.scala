@@ -1,17 +1,17 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, MetForEver, Reason, StreamRef, UnboundedTime}
+import io.joinless.spark.plans.{Groups, JoinFreeJoin, Reason, StreamRef, UnboundedMatches, UnboundedTime}
 import io.joinless.spark.rules.{
   BlockLayout,
   Boundless,
   Conditions,
   EventTimes,
   JoinBlock,
+  KindOfRows,
   Leaf,
   LeafSource,
   Names,
   OuterScope,
-  SortOfRows,
   WeightedRows
 }
 import io.joinless.spark.spec.TimeSpec
@@ -77,21 +77,21 @@ private[compile] object Finality {
   /** Per leaf, the kinds of its rows: those of a union, such as the rows of an outer join's right
     * side and the NULLs for rows without a match.
     */
-  def sorts(block: JoinBlock, streams: Streams): IndexedSeq[IndexedSeq[SortOfRows]] = block.leaves.map { leaf =>
+  def kinds(block: JoinBlock, streams: Streams): IndexedSeq[IndexedSeq[KindOfRows]] = block.leaves.map { leaf =>
     val parts = leaf.plan match {
       case union: Union => union.children.toIndexedSeq
       case plan => IndexedSeq(plan)
     }
-    parts.map(sort(_, leaf.attributes, streams))
+    parts.map(kind(_, leaf.attributes, streams))
   }
 
-  private def sort(part: LogicalPlan, attributes: IndexedSeq[Attribute], streams: Streams): SortOfRows = {
+  private def kind(part: LogicalPlan, attributes: IndexedSeq[Attribute], streams: Streams): KindOfRows = {
     val refs = part.collect { case ref: StreamRef => ref }
     val times = streams.times(part)
     val source = LeafSource(part)
     val values = part.output.map(source.resolve(_))
     val checked = source.conditions.collect { case IsNotNull(e) => e }
-    SortOfRows(
+    KindOfRows(
       times.toSeq.sortBy(_._1).map { case (i, lag) => attributes(i) -> lag },
       attributes.indices.filter { i =>
         times.contains(i) && refs.forall(streams.isGroups) || !values(i).nullable || checked.exists(
@@ -107,23 +107,24 @@ private[compile] object Finality {
     * @param output the query's columns
     */
   def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: Streams): Seq[UnboundedTime] = for {
-    met <- streams.metForEver.toSeq
+    met <- streams.unboundedMatches.toSeq
     i <- output.indices if Conditions.isEventTime(output(i)) && !rows.times.contains(i)
   } yield UnboundedTime(i, met)
 
   /** A relation of a block whose rows have a projected time and whose matches are unbounded, if
     * there is one.
     */
-  def metForEver(layout: BlockLayout, streams: Streams): Option[MetForEver] = {
+  def unboundedMatches(layout: BlockLayout, streams: Streams): Option[UnboundedMatches] = {
     val leaves = layout.block.leaves
     def times(leaf: Leaf) = for {
       ref <- leaf.plan.collect { case ref: StreamRef => ref }
       time <- ref.output if streams.lag(time, ref).isDefined
     } yield TimeSpec.nameOf(time)
-    val shown = layout.block.output.flatMap { case (_, value) => OuterScope.attributes(value) }
+    val projected = layout.block.output.flatMap { case (_, value) => OuterScope.attributes(value) }
     layout.lifetimes.zip(leaves).collectFirst {
-      case (Left(Boundless(by)), leaf) if leaf.attributes.exists(a => Conditions.isEventTime(a) && shown.contains(a)) =>
-        MetForEver(leaf.name, times(leaf).head, leaves(by).name, times(leaves(by)).headOption)
+      case (Left(Boundless(by)), leaf)
+          if leaf.attributes.exists(a => Conditions.isEventTime(a) && projected.contains(a)) =>
+        UnboundedMatches(leaf.name, times(leaf).head, leaves(by).name, times(leaves(by)).headOption)
     }
   }
 
@@ -137,20 +138,21 @@ private[compile] object Finality {
     val keys = EventTimes.in(grouping.keys, rows.lag(grouping.child)).toIndexedSeq.sorted.map((TimeSpec(_, _)).tupled)
     // groups that are emitted with their first row need not close: they stay
     if (keys.nonEmpty || grouping.functions.isEmpty && grouping.keys.nonEmpty) Right(keys)
-    else Left(streams.metForEver.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
-      val groups = purpose.map(_.emits).getOrElse(
-        if (grouping.keys.isEmpty) "the group of all rows"
-        else s"groups by ${grouping.keys.map(Names.of).mkString(", ")}"
-      )
-      never(
-        s"$groups can change for ever",
-        if (purpose.exists(_.isOfMatches)) ofMatches(grouping)
-        else
-          "Group or partition by a column that has a watermark, or by window(...) of it, beside other columns: in each set of a ROLLUP."
-      )
-    } { met =>
-      never(s"nothing bounds how late rows of ${met.by} join rows of ${met.relation}", met.advice)
-    })
+    else
+      Left(streams.unboundedMatches.filter(_ => grouping.keys.map(_.toAttribute).exists(Conditions.isEventTime)).fold {
+        val groups = purpose.map(_.emits).getOrElse(
+          if (grouping.keys.isEmpty) "the group of all rows"
+          else s"groups by ${grouping.keys.map(Names.of).mkString(", ")}"
+        )
+        never(
+          s"$groups can change for ever",
+          if (purpose.exists(_.isOfMatches)) ofMatches(grouping)
+          else
+            "Group or partition by a column that has a watermark, or by window(...) of it, beside other columns: in each set of a ROLLUP."
+        )
+      } { met =>
+        never(s"nothing bounds how late rows of ${met.by} join rows of ${met.relation}", met.advice)
+      })
   }
 
   /** Advice on a semi, anti or outer join whose condition is not bounded in time: it lacks a bound,

@@ -132,9 +132,9 @@ private[compile] object GroupCompiler {
 
     val keys = GroupCompiler.keys(grouping).map(value => (rows.text(value), value))
     val arguments = grouping.functions.map(argument)
-    val asked = demand(grouping).arguments
+    val requested = demand(grouping).arguments
     val sums = arguments.zip(grouping.functions).map { case (a, f) =>
-      a.filter(_ => takesSums(f)).flatMap(rows.sumOf(asked, _))
+      a.filter(_ => takesSums(f)).flatMap(rows.sumOf(requested, _))
     }
     val columns = keys.zipWithIndex.map { case ((text, value), i) =>
       // a key that is computed where the rows are stored is a column here

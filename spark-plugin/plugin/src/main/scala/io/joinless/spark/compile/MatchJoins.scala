@@ -236,8 +236,8 @@ private[compile] object MatchJoins {
         if (sides.pairsEmitted && !plan.exists(_.isInstanceOf[Join])) all else Aggregate(all.output, all.output, all)
       val own = sides.read.zip(keys.output.drop(sides.keys.size)).map { case (a, b) => a.exprId -> b }.toMap
       val residual = sides.onPairs.map(_.transform { case a: Attribute => own.getOrElse(a.exprId, a) })
-      val equations = sides.keys.zip(keys.output).map { case (key, k) => key.equals(k, key.right) }
-      Project(keys.output.map(a => Alias(a, a.name)()), joined(keys, sides.right, equations ++ residual))
+      val onKeys = sides.keys.zip(keys.output).map { case (key, k) => key.equals(k, key.right) }
+      Project(keys.output.map(a => Alias(a, a.name)()), joined(keys, sides.right, onKeys ++ residual))
     }
 
   /** The left side in a form that can be joined by its wanted values. */
@@ -251,8 +251,8 @@ private[compile] object MatchJoins {
       else if (isDistinct(rows)) rows
       else Aggregate(rows.output, rows.output, rows)
     val (keys, read) = by.output.splitAt(sides.keys.size)
-    val equations = sides.keys.zip(keys).map { case (key, k) => key.equals(key.left, k) }
-    Project(sides.left.output, joined(reachable(sides), by, equations ++ same(sides.read, read)))
+    val onKeys = sides.keys.zip(keys).map { case (key, k) => key.equals(key.left, k) }
+    Project(sides.left.output, joined(reachable(sides), by, onKeys ++ same(sides.read, read)))
   }
 
   private def isDistinct(rows: LogicalPlan): Boolean = rows.distinctKeys.exists(_.subsetOf(ExpressionSet(rows.output)))

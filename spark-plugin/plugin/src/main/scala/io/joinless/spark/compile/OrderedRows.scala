@@ -65,8 +65,8 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     case other => other.mapChildren(rewritten)
   }
 
-  private def first(asked: FirstRows): LogicalPlan = {
-    val FirstRows(order, skip, most, child) = asked
+  private def first(requested: FirstRows): LogicalPlan = {
+    val FirstRows(order, skip, most, child) = requested
     val rows = withColumn(rewritten(child))
     val limit = most.map(_ + skip).filter(_ <= Int.MaxValue).map(_.toInt.max(1))
     val some = limit.filter(_ => canGo(rows)).fold(rows)(ofParts(rows, order, _))

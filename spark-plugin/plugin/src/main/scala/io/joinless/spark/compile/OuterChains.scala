@@ -20,12 +20,12 @@ private[compile] object OuterChains {
   val decidedBy: TreeNodeTag[LogicalPlan] = TreeNodeTag[LogicalPlan]("joinless.decidedBy")
 
   /** The plan in which such chains are right-deep. */
-  def leaning(plan: LogicalPlan): LogicalPlan = plan.transformUp { case join: Join => leaned(join) }
+  def rightDeep(plan: LogicalPlan): LogicalPlan = plan.transformUp { case join: Join => rightDeepJoin(join) }
 
-  private def leaned(join: Join): LogicalPlan = join match {
+  private def rightDeepJoin(join: Join): LogicalPlan = join match {
     case Join(Padded(inner, columns), right, LeftOuter, Some(condition), _)
         if Conditions.joinsStreams(join) && ofOther(condition, inner.right, right) =>
-      val all = inner.copy(right = leaned(join.copy(left = inner.right)))
+      val all = inner.copy(right = rightDeepJoin(join.copy(left = inner.right)))
       all.setTagValue(decidedBy, inner.getTagValue(decidedBy).getOrElse(inner.right))
       Project(columns ++ join.right.output.map(_.withNullability(true)), all)
     case _ => join

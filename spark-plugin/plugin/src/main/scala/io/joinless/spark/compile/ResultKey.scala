@@ -10,11 +10,11 @@ private[compile] object ResultKey {
 
   /** @param plan an optimized template */
   def apply(plan: LogicalPlan): Option[Seq[Attribute]] = plan match {
-    case Project(list, child) => apply(child).flatMap(shown(list, _))
+    case Project(list, child) => apply(child).flatMap(projected(list, _))
     case Filter(condition, child) => first(condition, child).orElse(apply(child))
     case rows: FirstRows => apply(rows.child)
     case Window(_, _, _, child, _) => apply(child)
-    case Aggregate(keys, results, _, _) => shown(results, keys)
+    case Aggregate(keys, results, _, _) => projected(results, keys)
     case other =>
       other.distinctKeys.map(_.toSeq).collect {
         case key if key.forall(_.isInstanceOf[Attribute]) => key.map(_.asInstanceOf[Attribute])
@@ -24,14 +24,14 @@ private[compile] object ResultKey {
   /** The partition columns of a window, where a condition keeps one row of each partition. */
   private def first(condition: Expression, child: LogicalPlan): Option[Seq[Attribute]] = child match {
     case window: Window if OrderedRows.atMost(condition, window).contains(1) =>
-      shown(window.output, window.partitionSpec)
+      projected(window.output, window.partitionSpec)
     case Project(list, window: Window) =>
-      first(condition, window).flatMap(shown(list, _))
+      first(condition, window).flatMap(projected(list, _))
     case _ => None
   }
 
   /** The columns of a list that project the key, where it projects all of it. */
-  private def shown(list: Seq[NamedExpression], key: Seq[Expression]): Option[Seq[Attribute]] = {
+  private def projected(list: Seq[NamedExpression], key: Seq[Expression]): Option[Seq[Attribute]] = {
     val columns = key.map { k =>
       list.find {
         case Alias(value, _) => value.semanticEquals(k)

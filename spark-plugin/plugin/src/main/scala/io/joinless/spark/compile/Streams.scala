@@ -14,9 +14,9 @@ import io.joinless.spark.plans.{
   InTime,
   JoinFreeJoin,
   MaskedStream,
-  MetForEver,
   Reason,
-  StreamRef
+  StreamRef,
+  UnboundedMatches
 }
 import io.joinless.spark.rules.{
   Conditions,
@@ -69,7 +69,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
   /** A relation of one of its blocks whose rows have a time and whose matches are unbounded, if
     * there is one.
     */
-  var metForEver: Option[MetForEver] = None
+  var unboundedMatches: Option[UnboundedMatches] = None
 
   /** Why a stream of the query cannot be read. */
   def refused: Option[Reason] = refusal

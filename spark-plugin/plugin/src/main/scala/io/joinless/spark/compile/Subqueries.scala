@@ -75,18 +75,18 @@ private[compile] object Subqueries {
   private def withScalars(node: LogicalPlan): LogicalPlan = node match {
     case Filter(condition, child) =>
       val found = new Scalars(Seq(condition))
-      Project(child.output, Filter(found.replaced(condition), found.besides(child)))
+      Project(child.output, Filter(found.replaced(condition), found.joinedTo(child)))
     case Project(list, child) =>
       val found = new Scalars(list)
-      Project(list.map(found.in), found.besides(child))
+      Project(list.map(found.in), found.joinedTo(child))
     case Join(left, right, kind: InnerLike, Some(condition), hint) =>
       val found = new Scalars(Seq(condition))
-      val all = found.besides(Join(left, right, kind, None, hint))
+      val all = found.joinedTo(Join(left, right, kind, None, hint))
       Project(node.output, Filter(found.replaced(condition), all))
     case join @ Join(left, right, kind, Some(condition), hint) =>
       // the one row is joined with each row of the preserved side
       val found = new Scalars(Seq(condition))
-      val (l, r) = if (kind == RightOuter) (left, found.besides(right)) else (found.besides(left), right)
+      val (l, r) = if (kind == RightOuter) (left, found.joinedTo(right)) else (found.joinedTo(left), right)
       Project(join.output, Join(l, r, kind, Some(found.replaced(condition)), hint))
     case aggregate @ Aggregate(keys, results, child, hint) =>
       val inside = keys ++ results.flatMap(_.collect { case f: AggregateExpression => f })
@@ -98,7 +98,7 @@ private[compile] object Subqueries {
             case f: AggregateExpression => found.replaced(f)
             case e if keys.exists(_.semanticEquals(e)) => found.replaced(e)
           }.asInstanceOf[NamedExpression]),
-          found.besides(child),
+          found.joinedTo(child),
           hint
         ))
       } else if (scalars(results).isEmpty) aggregate
@@ -135,7 +135,7 @@ private[compile] object Subqueries {
 
     def in(column: NamedExpression): NamedExpression = replaced(column).asInstanceOf[NamedExpression]
 
-    def besides(child: LogicalPlan): LogicalPlan =
+    def joinedTo(child: LogicalPlan): LogicalPlan =
       rows.foldLeft(child)(Join(_, _, Inner, None, JoinHint.NONE))
   }
 

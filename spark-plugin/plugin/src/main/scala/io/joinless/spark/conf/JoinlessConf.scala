@@ -78,7 +78,7 @@ final class JoinlessConf(conf: SQLConf) {
     }
   }
 
-  def absentRowsOwed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "owe"
+  def negativesAllowed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "owe"
 }
 
 /** Every conf of Joinless, documented where it is defined: `SET -v` and the docs page list these

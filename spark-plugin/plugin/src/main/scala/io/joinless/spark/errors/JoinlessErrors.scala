@@ -202,7 +202,7 @@ object JoinlessErrors {
       "batches" -> (if (batches.size == 1) batches.head.toString else s"${batches.head} to ${batches.last}")
     )
 
-  def stateGone(batch: Long, checkpoint: String, cell: Int, cause: Throwable): JoinlessRuntimeException = {
+  def stateMissing(batch: Long, checkpoint: String, cell: Int, cause: Throwable): JoinlessRuntimeException = {
     val error = runtime(
       "JOINLESS_BATCH_NOT_AVAILABLE.STATE_GONE",
       "batch" -> batch.toString,

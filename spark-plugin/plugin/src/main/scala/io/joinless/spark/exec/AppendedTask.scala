@@ -10,7 +10,7 @@ final private class AppendedTask(context: CellContext, start: CellState, input: 
 
   private[this] val log = new ChangeLogWriter(cell, start.nextSequence, store, blocks = start.tail)
 
-  override protected def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
+  override protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
     log.append(roles, base, offset, bytes)
 
   override protected def close(): (CellState, Undo) = {

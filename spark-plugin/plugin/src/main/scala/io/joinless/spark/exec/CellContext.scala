@@ -9,7 +9,7 @@ import org.apache.spark.sql.joinless.BlockStore
   *
   * @param residuals over `spec.residuals(j).columns`, by position
   * @param weighted results have their weight as last column
-  * @param owe rows of changelogs may be deleted before they are inserted
+  * @param negatives rows of changelogs may be deleted before they are inserted
   * @param store of the log's blocks, opened at the version that the batch starts from
   * @param reader of blocks that are cleaned or merged
   * @param checkSize called with the bytes of the state from time to time, and before the commit;
@@ -28,6 +28,6 @@ final private case class CellContext(
     commit: (CellState, Undo) => Unit,
     metrics: TaskMetrics,
     weighted: Boolean = false,
-    owe: Boolean = false,
+    negatives: Boolean = false,
     watermark: Long = Long.MinValue
 )

@@ -10,7 +10,7 @@ import io.joinless.engine.view.RowStore
 final case class CellSizes(
     cell: Int,
     rows: Long,
-    rowsOwed: Long,
+    negativeRows: Long,
     logRows: Long,
     liveTuples: Long,
     keys: Long,
@@ -26,7 +26,7 @@ object CellSizes {
     CellSizes(
       cell,
       views.rows - figures.rowsForgotten,
-      figures.rowsOwed,
+      figures.negativeRows,
       figures.logRows,
       views.liveTuples,
       views.keys,
@@ -42,7 +42,7 @@ object CellSizes {
   /** The operator's metrics that are sizes, by name. */
   def figures(sizes: Seq[CellSizes]): Seq[(String, Long)] = Seq(
     OperatorMetrics.StoredRows -> sizes.map(_.rows).sum,
-    OperatorMetrics.RowsOwed -> sizes.map(_.rowsOwed).sum,
+    OperatorMetrics.NegativeRows -> sizes.map(_.negativeRows).sum,
     OperatorMetrics.LogRows -> sizes.map(_.logRows).sum,
     OperatorMetrics.LiveTuples -> sizes.map(_.liveTuples).sum,
     OperatorMetrics.Keys -> sizes.map(_.keys).sum,

@@ -50,7 +50,7 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
   protected def close(): (CellState, Undo)
 
   /** The state after everything that the batch did so far is undone; None if it is not known. */
-  protected def takenBack(): Option[CellState]
+  protected def rolledBack(): Option[CellState]
 
   /** Takes the next row; false if there is none. */
   final protected def takeNext(): Boolean = input.hasNext && {
@@ -92,7 +92,7 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState, in
     else if (finished || (consumer ne Thread.currentThread)) None
     else {
       finished = true
-      takenBack()
+      rolledBack()
     }
 }
 

@@ -38,7 +38,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
   import context._
 
   override protected val batch =
-    new ChangeBatch(start.tree, ResidualPredicates.compile(spec, residuals, arenaOf), owe)
+    new ChangeBatch(start.tree, ResidualPredicates.compile(spec, residuals, arenaOf), negatives)
   private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, start.tree.words, start.tree.place)
   private[this] var net: NetRows = null
 

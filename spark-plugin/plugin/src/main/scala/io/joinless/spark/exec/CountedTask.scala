@@ -47,7 +47,8 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     if (expiring != null) batch.foreachChangedRow { (input, row) =>
       for (relation <- views.block.relationsOf(input)) {
         val (was, is) = (batch.before(relation, row) != 0, batch.after(relation, row) != 0)
-        if (is && !was) expiring.came(relation, row, views) else if (was && !is) expiring.went(relation, row, views)
+        if (is && !was) expiring.inserted(relation, row, views)
+        else if (was && !is) expiring.deleted(relation, row, views)
       }
     }
     val changed = log.writeChanges(batch)
@@ -62,7 +63,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     def takeInAll(): Unit = batch.collect()
     takeInAll()
     expiring.end(watermark) { (relation, row) =>
-      if (expiring.mayComeAgain(relation)) takeInAll() // the eviction of the row, too
+      if (expiring.mayOccurAgain(relation)) takeInAll() // the eviction of the row, too
       val left = batch.after(relation, row)
       if (left != 0 && expiring.isDue(relation, row, views)) {
         val arena = arenaOf(relation)
@@ -108,13 +109,13 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     log.close()
     checkSize(start.bytes)
     if (expiring != null) metrics.nextForgotten = expiring.next(views)
-    metrics.rowsOwed = extent.owed
+    metrics.negativeRows = extent.negatives
     metrics.rowsRemoved = log.removed
     metrics.logRows = extent.entries
     CellState(views, log.nextSequence, log.tail, start.extent, expiring = start.expiring) -> undo
   }
 
-  final override protected def takenBack(): Option[CellState] = Option.when(undo != null) {
+  final override protected def rolledBack(): Option[CellState] = Option.when(undo != null) {
     batch.drain()
     undo()
   }

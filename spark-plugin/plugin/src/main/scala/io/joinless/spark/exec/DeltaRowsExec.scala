@@ -22,10 +22,10 @@ import org.apache.spark.sql.joinless.KeyBytes
   * Otherwise rows are streamed through. The stage keeps no state: changes of different batches are
   * never combined.
   */
-final case class DeltaRowsExec(form: DeltaForm, shownColumns: Seq[Int], output: Seq[Attribute], child: SparkPlan)
+final case class DeltaRowsExec(form: DeltaForm, projectedColumns: Seq[Int], output: Seq[Attribute], child: SparkPlan)
     extends UnaryExecNode with ReadInParts {
 
-  private lazy val addition: Addition = NetChanges.addition(child, form, shownColumns)
+  private lazy val addition: Addition = NetChanges.addition(child, form, projectedColumns)
 
   private def addsUp: Boolean = addition != Addition.None
 

@@ -23,21 +23,21 @@ final private class ForgettingTask(context: CellContext, start: CellState, input
   private[this] val log = new NeededRowsLog(spec, cell, start, store, reader, watermark)
   metrics.propagate.once(needed.settle(tree, new Forgetting(tree)))
 
-  override protected def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
-    needed.came(roles, row, base, offset, bytes)
+  override protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
+    needed.inserted(roles, row, base, offset, bytes)
     log.append(roles, base, offset, bytes)
   }
 
   override protected def close(): (CellState, Undo) = {
     checkSize(start.bytes)
     needed.advance(watermark)
-    log.close(tree.rows - needed.gone, needed.gone)
-    metrics.rowsForgotten = needed.gone
-    metrics.rowsRemoved = needed.gone
+    log.close(tree.rows - needed.evicted, needed.evicted)
+    metrics.rowsForgotten = needed.evicted
+    metrics.rowsRemoved = needed.evicted
     metrics.logRows = log.blocks.entries
     metrics.nextForgotten = needed.next
     CellState(tree, log.nextSequence, log.tail, needed = start.needed, blocks = log.blocks) -> undo
   }
 
-  override protected def takeBackBeside(): Unit = needed.takeBack()
+  override protected def rollBackRest(): Unit = needed.rollBack()
 }

@@ -76,8 +76,8 @@ final case class GroupsExec(
       throw JoinlessErrors.stateMismatch(Mismatch.Query, checkpoint, what)
     }
 
-  override private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition =
-    DeltaRows.addition(shape, form, shown)
+  override private[exec] def addition(form: DeltaForm, projected: Seq[Int]): Addition =
+    DeltaRows.addition(shape, form, projected)
 
   override private[exec] def retracts: Boolean = !shape.isClosing
 

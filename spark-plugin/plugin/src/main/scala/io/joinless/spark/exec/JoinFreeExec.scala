@@ -146,8 +146,8 @@ final case class JoinFreeExec(
 
   override private[exec] def retracts: Boolean = spec.retractable
 
-  override private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition =
-    DeltaRows.addition(spec, form, shown)
+  override private[exec] def addition(form: DeltaForm, projected: Seq[Int]): Addition =
+    DeltaRows.addition(spec, form, projected)
 
   /** Reports sizes after the last action, and other figures of all actions. Late rows are dropped
     * where they are scanned; users look for them at the operator.
@@ -177,12 +177,12 @@ final case class JoinFreeExec(
     metrics // made on the driver, like the accumulator
     commits
     val confs = new JoinlessConf(conf)
-    val (cacheEnabled, cacheMaxBytes, owe) = (confs.cacheEnabled, confs.cacheMaxBytes, confs.absentRowsOwed)
+    val (cacheEnabled, cacheMaxBytes, negatives) = (confs.cacheEnabled, confs.cacheMaxBytes, confs.negativesAllowed)
     val times = watermarks.filter(_ => spec.forgets || spec.expires)
     val (late, eviction) =
       (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
     mapCells(child.execute()) { (store, rows) =>
-      runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), owe, late, eviction)
+      runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), negatives, late, eviction)
     }
   }
 
@@ -191,7 +191,7 @@ final case class JoinFreeExec(
       rows: Iterator[InternalRow],
       cacheEnabled: Boolean,
       limit: Long,
-      owe: Boolean,
+      negatives: Boolean,
       late: Long,
       watermark: Long
   ): Iterator[InternalRow] = {
@@ -237,9 +237,10 @@ final case class JoinFreeExec(
 
     // counted at once: a task whose rows nobody reads to the end has no later moment
     if (lease.cached.isDefined) longMetric(OperatorMetrics.CacheHits) += 1
-    if (lease.tookBack) longMetric(OperatorMetrics.BatchesTakenBack) += 1
+    if (lease.rolledBack) longMetric(OperatorMetrics.BatchesRolledBack) += 1
     val reader = logReader(cell, info.storeVersion)
-    val work = CellContext(spec, residuals, cell, store, reader, checkSize, commit, measured, deltas, owe, watermark)
+    val work =
+      CellContext(spec, residuals, cell, store, reader, checkSize, commit, measured, deltas, negatives, watermark)
     task = CellTask(work, start, rows)
     new InterruptibleIterator(context, task)
   }

@@ -8,8 +8,8 @@ import org.apache.spark.sql.execution.SparkPlan
   */
 private[exec] trait NetChanges {
 
-  /** The addition that is still needed where only the columns `shown` are output, in `form`. */
-  private[exec] def addition(form: DeltaForm, shown: Seq[Int]): Addition
+  /** The addition that is still needed where only the columns `projected` are output, in `form`. */
+  private[exec] def addition(form: DeltaForm, projected: Seq[Int]): Addition
 
   /** Whether rows can be deleted. */
   private[exec] def retracts: Boolean
@@ -23,11 +23,11 @@ private[exec] object NetChanges {
     case other => other.children.flatMap(nearest)
   }
 
-  /** The addition that is still needed of the changes of a plan, of which the columns `shown` are
+  /** The addition that is still needed of the changes of a plan, of which the columns `projected` are
     * output. Parts of a union can yield equal rows.
     */
-  def addition(plan: SparkPlan, form: DeltaForm, shown: Seq[Int]): Addition = nearest(plan) match {
-    case Seq(one) => one.addition(form, shown)
+  def addition(plan: SparkPlan, form: DeltaForm, projected: Seq[Int]): Addition = nearest(plan) match {
+    case Seq(one) => one.addition(form, projected)
     case several if form != DeltaForm.Weight && !several.exists(_.retracts) => Addition.None
     case _ => Addition.Across
   }

@@ -25,7 +25,7 @@ object OperatorMetrics {
   final val CursorMoves = "cursorMoves"
   final val ResultsEnumerated = "resultsEnumerated"
   final val StoredRows = "storedRows"
-  final val RowsOwed = "rowsOwed"
+  final val NegativeRows = "rowsOwed"
   final val LogRows = "logRows"
   final val LiveTuples = "liveTuples"
   final val Keys = "keys"
@@ -33,7 +33,7 @@ object OperatorMetrics {
   final val NextEnd = "nextEnd"
   final val StepsSaved = "stepsSaved"
   final val CacheHits = "cacheHits"
-  final val BatchesTakenBack = "batchesTakenBack"
+  final val BatchesRolledBack = "batchesTakenBack"
   final val Rebuilds = "rebuilds"
   final val PropagateMs = "propagateMs"
   final val EnumerateMs = "enumerateMs"
@@ -58,7 +58,7 @@ object OperatorMetrics {
     CursorMoves -> "moves of cursors: lists entered or advanced",
     ResultsEnumerated -> "results enumerated, those that residual conditions reject not counted",
     StoredRows -> "rows stored, each once per cell whatever its roles; owed ones included",
-    RowsOwed -> "rows of changelogs with a negative count: deleted before they were inserted",
+    NegativeRows -> "rows of changelogs with a negative count: deleted before they were inserted",
     LogRows -> "entries in the log",
     LiveTuples -> "tuples of inner nodes that are part of a result",
     Keys -> "distinct keys on the edges of the join tree",
@@ -66,7 +66,7 @@ object OperatorMetrics {
     NextEnd -> "the watermark at which the next stored row goes, in milliseconds; 0 where none does",
     StepsSaved -> "percent of the steps of changes that another join tree would save, by the rows that relations have now",
     CacheHits -> "cells whose view tree was in the executor's cache",
-    BatchesTakenBack -> "cached view trees rolled back by one batch, which is computed again",
+    BatchesRolledBack -> "cached view trees rolled back by one batch, which is computed again",
     Rebuilds -> "cells whose view tree was rebuilt from the log",
     PropagateMs -> "time to propagate changes (sampled)",
     EnumerateMs -> "time to enumerate results and write rows (sampled)",
@@ -84,7 +84,7 @@ final private class TaskMetrics {
   var rowsIn = 0L
   var rowsNetted = 0L
   var rowsOut = 0L
-  var rowsOwed = 0L
+  var negativeRows = 0L
   var rowsRemoved = 0L
   var rowsForgotten = 0L
   var rowsExpired = 0L

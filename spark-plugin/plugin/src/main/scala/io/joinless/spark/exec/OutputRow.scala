@@ -87,7 +87,7 @@ final class OutputRow(
   private[this] var turns = 0 // results of the run that are not written yet
   private[this] var at = 0 // where the record of the written result starts
   private[this] var turning: Source = null // the relation of the run; null if none of its columns is projected
-  private[this] var besideOnly = false // all columns that change are in the records, without a NULL
+  private[this] var inlinedOnly = false // all columns that change are in the records, without a NULL
 
   def update(results: Results): UnsafeRow = {
     val first = update(results.rows, results.changed, results.places)
@@ -95,7 +95,7 @@ final class OutputRow(
     if (turns > 0) {
       at = run.from
       turning = sourceOf(run.relation)
-      besideOnly = turning != null && turning.isBeside && !turning.hasVariable && !turning.wroteNulls
+      inlinedOnly = turning != null && turning.isInlined && !turning.hasVariable && !turning.wroteNulls
     }
     first
   }
@@ -115,7 +115,7 @@ final class OutputRow(
     else {
       turns -= 1
       at += run.width
-      if (besideOnly) {
+      if (inlinedOnly) {
         val records = run.records
         val addresses = turning.addresses
         val places = turning.places
@@ -125,7 +125,7 @@ final class OutputRow(
           i += 1
         }
       } else if (turning != null) {
-        if (turning.isBeside) turning.pointTo(run.records, at + 1)
+        if (turning.isInlined) turning.pointTo(run.records, at + 1)
         else turning.pointTo(run.row(run.size - 1 - turns))
         writeFixed(turning)
         if (turning.hasVariable) writeVariable(1L << run.relation)
@@ -146,7 +146,7 @@ final class OutputRow(
     while (s < sources.length) {
       val source = sources(s)
       if ((changed >>> source.relation & 1L) != 0L) {
-        if (source.isBeside) source.pointTo(places.pages(source.relation), places.starts(source.relation))
+        if (source.isInlined) source.pointTo(places.pages(source.relation), places.starts(source.relation))
         else source.pointTo(rows(source.relation))
         writeFixed(source)
       }
@@ -291,7 +291,7 @@ private object OutputRow {
     var offsets: Array[Int] = ordinals
 
     /** Whether the projected columns of a row are inlined with it, without a NULL. */
-    def isBeside: Boolean = words != null && !words.anyNull
+    def isInlined: Boolean = words != null && !words.anyNull
 
     def pointTo(row: Int): Unit = {
       page = arena.page(row)
@@ -301,8 +301,8 @@ private object OutputRow {
     }
 
     /** Points to the words inlined with the row. */
-    def pointTo(besides: Array[Long], at: Int): Unit = {
-      page = besides
+    def pointTo(inlined: Array[Long], at: Int): Unit = {
+      page = inlined
       from = at
       offsets = places
     }
@@ -311,7 +311,7 @@ private object OutputRow {
 
     def isNull(ordinal: Int): Boolean = (page(start + (ordinal >> 6)) >>> (ordinal & 63) & 1L) != 0L
 
-    def anyNull: Boolean = !isBeside && {
+    def anyNull: Boolean = !isInlined && {
       var i = 0
       while (i < nullWords) {
         if (page(start + i) != 0L) return true

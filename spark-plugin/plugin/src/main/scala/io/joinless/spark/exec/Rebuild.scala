@@ -87,7 +87,7 @@ final private class Rebuild(
     if (kept != 0L) {
       val row = CellTask.append(views.arena(input), base, offset, bytes)
       restoration.load(kept, row)
-      needed.came(kept, row, base, offset, bytes)
+      needed.inserted(kept, row, base, offset, bytes)
     }
   }
 
@@ -133,7 +133,7 @@ final private class Rebuild(
           if (extent.newestBlock(input, row) >= 0) rowsMentioned += 1
           if (counts.size > 0) rowsThere += 1
           extent.live += counts.size
-          if (counts.owed) extent.owed += 1
+          if (counts.hasNegatives) extent.negatives += 1
         }
   }
 
@@ -148,7 +148,7 @@ final private class Rebuild(
     extent.oldest = known.oldest
     extent.entries = known.entries
     extent.live = known.live
-    extent.owed = known.owed
+    extent.negatives = known.negatives
     for (input <- spec.inputs.indices; row <- 0 until from.arena(input).limit) {
       counts.read(from, input, row)
       if (counts.size > 0) {

@@ -22,7 +22,7 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
   private[this] val sums = start.views.asInstanceOf[ReducedJoin]
 
   override protected val batch =
-    new ReducedBatch(sums, ResidualPredicates.compile(block.top, residuals, sums.shown), owe)
+    new ReducedBatch(sums, ResidualPredicates.compile(block.top, residuals, sums.shown), negatives)
   private[this] val output = new ReducedOutput(spec, sums)
 
   override protected def begin(): Unit = {

@@ -92,19 +92,19 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
   ): Unit = {
     val row = CellTask.append(arenas(input), exchanged.getBaseObject, offset, bytes)
     group.add(roles, row)
-    came(roles, row, exchanged.getBaseObject, offset, bytes)
+    stored(roles, row, exchanged.getBaseObject, offset, bytes)
   }
 
   /** A row was stored with these roles; its bytes are at `offset` of `base`. */
-  protected def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
+  protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
 
   /** Rolls back what the batch changed apart from the views and the log. */
-  protected def takeBackBeside(): Unit = ()
+  protected def rollBackRest(): Unit = ()
 
   final protected def undo: Undo =
-    if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, () => takeBackBeside())
+    if (reversal == null) new FirstBatch(spec) else new LastBatch(start, reversal, () => rollBackRest())
 
-  final override protected def takenBack(): Option[CellState] = {
+  final override protected def rolledBack(): Option[CellState] = {
     delta.complete()
     group.free(position + 1)
     Some(undo())

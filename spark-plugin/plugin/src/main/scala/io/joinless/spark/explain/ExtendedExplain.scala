@@ -50,7 +50,7 @@ object ExtendedExplain {
       shape.reduction match {
         case Some(reduction) =>
           val facts = ReducedFacts(shape, reduction)
-          val per = if (facts.shown.isEmpty) "in all" else facts.shown.mkString("per ", ", ", "")
+          val per = if (facts.projected.isEmpty) "in all" else facts.projected.mkString("per ", ", ", "")
           s"Join-free counts: $relations ($per, height ${facts.height}, class ${facts.queryClass.name})"
         case None =>
           val facts = ViewTreeFacts(shape)
@@ -77,7 +77,7 @@ object ExtendedExplain {
       else " " + reason.advice}"
 
   private def heading(code: Reason.Code): String = code match {
-    case Reason.ChangesNotAsked => "As it stands"
+    case Reason.ChangesNotRequested => "As it stands"
     case Reason.LateResults => "Warning"
     case _ => "Left to Spark"
   }

@@ -88,15 +88,15 @@ object JoinTreeGraph {
       "output" -> strings(facts.output),
       "counts" -> reduced.fold[JValue](JNull) { counts =>
         JObject(
-          "per" -> strings(counts.shown),
+          "per" -> strings(counts.projected),
           "once" -> JBool(counts.reduction.once),
           "sums" -> strings(counts.sums),
           "eliminated" -> strings(counts.eliminated),
           "added" -> strings(counts.added),
           "class" -> JString(counts.queryClass.name),
           "cost" -> JString(counts.guarantee),
-          "components" -> JArray(counts.components.map { case (relations, shown) =>
-            JObject("relations" -> strings(relations), "per" -> strings(shown))
+          "components" -> JArray(counts.components.map { case (relations, projected) =>
+            JObject("relations" -> strings(relations), "per" -> strings(projected))
           }.toList)
         )
       },

@@ -48,9 +48,9 @@ object JoinTreeText {
       sizes: IndexedSeq[Double]
   ): Seq[String] = {
     val what = if (reduced.reduction.once) "whether there are any" else "how many there are"
-    val shown = if (reduced.shown.isEmpty) what else s"$what per ${reduced.shown.mkString(", ")}"
+    val counted = if (reduced.projected.isEmpty) what else s"$what per ${reduced.projected.mkString(", ")}"
     val lines = Seq(
-      Some(s"emitted of its results: $shown"),
+      Some(s"emitted of its results: $counted"),
       Option.when(reduced.sums.nonEmpty)(s"added up over results: ${reduced.sums.mkString(", ")}"),
       Option.when(reduced.eliminated.nonEmpty)(s"summed up below: ${reduced.eliminated.mkString(", ")}"),
       Option.when(reduced.added.nonEmpty)(

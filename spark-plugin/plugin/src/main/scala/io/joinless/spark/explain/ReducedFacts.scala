@@ -14,16 +14,16 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
 
   val relations: Seq[String] = shape.relations.map(_.name)
 
-  val queryClass: QueryClass = QueryClass.of(vertices.graph, vertices.shown)
+  val queryClass: QueryClass = QueryClass.of(vertices.graph, vertices.projected)
 
   /** The projected columns: each distinct combination of their values has its number of results. */
-  val shown: Seq[String] = block.top.output.indices.map(i => name(shape.output(i))).distinct
+  val projected: Seq[String] = block.top.output.indices.map(i => name(shape.output(i))).distinct
 
   /** Attributes that are projected without being requested, because without them the query is not
     * free-connex.
     */
   val added: Seq[String] =
-    reduction.top.preorder.flatMap(_.attributes).distinct.filterNot(vertices.shown).filter(
+    reduction.top.preorder.flatMap(_.attributes).distinct.filterNot(vertices.projected).filter(
       _ < shape.attributes.size
     ).map(shape.attributes(_).name)
 
@@ -35,7 +35,7 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
 
   /** Per component its relations and its projected attributes. */
   val components: Seq[(Seq[String], Seq[String])] = reduction.components.indices.map { c =>
-    reduction.components(c).relations.map(relations) -> block.shown(c).map(vertexName)
+    reduction.components(c).relations.map(relations) -> block.projected(c).map(vertexName)
   }
 
   /** The sums over results besides their number: the product of some columns. */
@@ -56,9 +56,9 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   /** The number of relations on a path from a leaf of a component to the root of the top. */
   def height: Int = {
     val reduced = reduction.components.zipWithIndex.map { case (tree, c) =>
-      ReducedRelation(BitSet.fromSpecific(tree.relations), reduction.shown(c), tree)
+      ReducedRelation(BitSet.fromSpecific(tree.relations), reduction.projected(c), tree)
     }
-    Reduction(vertices.shown, reduced, reduction.top).height
+    Reduction(vertices.projected, reduced, reduction.top).height
   }
 
   private def top(node: JoinTree): CountsNode = node match {
@@ -66,7 +66,7 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
       val per = components(c)._2
       val keys = if (per.isEmpty) "in all" else per.mkString("per ", ", ", "")
       val (how, below) = reduction.components(c) match {
-        case meeting: GeneralizedNode if meeting.attributes == reduction.shown(c) =>
+        case meeting: GeneralizedNode if meeting.attributes == reduction.projected(c) =>
           (", multiplied", meeting.children.map(sums(_, Some(meeting))))
         case tree => ("", Seq(sums(tree, None)))
       }

@@ -51,8 +51,8 @@ final case class ViewTreeFacts(shape: BlockShape) {
     (relation, r) <- shape.relations.zipWithIndex
     lifetime <- relation.lifetime
   } yield {
-    val sorts = lifetime.sorts.map { sort =>
-      val times = sort.map { time =>
+    val kinds = lifetime.kinds.map { kind =>
+      val times = kind.map { time =>
         val column = shape.inputs(relation.input).columns(time.ordinal)
         val name = s"${relation.name}.${column.name}"
         val from = if (TimeSpec.isWindow(column.dataType)) s"the end of $name" else name
@@ -60,14 +60,14 @@ final case class ViewTreeFacts(shape: BlockShape) {
       }
       if (times.size == 1) times.head else times.mkString("the latest of ", ", ", "")
     }
-    relations(r) -> sorts.distinct.mkString(" or ")
+    relations(r) -> kinds.distinct.mkString(" or ")
   }
 
   /** The relations whose rows are never evicted, each with the reason, if some relation has an
     * event time.
     */
   def keptForEver: Seq[(String, String)] = for {
-    (by, r) <- shape.metForEverBy.zipWithIndex
+    (by, r) <- shape.unboundedBy.zipWithIndex
     other <- by
   } yield relations(r) -> s"no condition that Joinless knows how to read bounds the event time of ${relations(other)} by a time of ${relations(r)}"
 

@@ -43,8 +43,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case join: JoinFreeJoin => planned(join) :: Nil
     case Project(list, join: JoinFreeJoin) if onlyNames(list, join) =>
       planned(join.copy(output = list.map(_.toAttribute))) :: Nil
-    case DeltaRows(child, form, shownColumns, output, _) =>
-      DeltaRowsExec(form, shownColumns, output, planLater(child)) :: Nil
+    case DeltaRows(child, form, projectedColumns, output, _) =>
+      DeltaRowsExec(form, projectedColumns, output, planLater(child)) :: Nil
     case groups: Groups => planned(groups) :: Nil
     case InTime(times, lag, child) =>
       InTimeExec(times, lag, StreamContext.current(session).map(Watermarks.ofStreams), planLater(child)) :: Nil

@@ -45,7 +45,7 @@ final case class UnresolvedDeltaOutput(child: LogicalPlan, form: DeltaForm) exte
 /** The net changes of a result: rows of `child`, whose last column is their weight, emitted in
   * `form`.
   *
-  * @param shownColumns per column of the result, the position of the column of the stateful
+  * @param projectedColumns per column of the result, the position of the column of the stateful
   *   operator that it projects; −1 where it is computed. Rows that differ in that operator's
   *   columns can then be equal here, and their weights must be added up
   * @param output the result's columns, then the column of the form
@@ -54,12 +54,12 @@ final case class UnresolvedDeltaOutput(child: LogicalPlan, form: DeltaForm) exte
 final case class DeltaRows(
     child: LogicalPlan,
     form: DeltaForm,
-    shownColumns: Seq[Int],
+    projectedColumns: Seq[Int],
     output: Seq[Attribute],
     unbounded: Seq[UnboundedTime] = Nil
 ) extends UnaryNode {
 
-  override protected def stringArgs: Iterator[Any] = Iterator(form, shownColumns, output)
+  override protected def stringArgs: Iterator[Any] = Iterator(form, projectedColumns, output)
 
   /** All columns of the child are needed. */
   override lazy val references: AttributeSet = child.outputSet
@@ -77,10 +77,10 @@ object DeltaRows {
     * A column projects its attribute where it is the stored key itself: equal columns are then
     * equal keys.
     */
-  def hidden(spec: BlockSpec, shownColumns: Seq[Int]): Seq[Int] = {
-    val shown = shownColumns.filter(_ >= 0).map(spec.output)
+  def hidden(spec: BlockSpec, projectedColumns: Seq[Int]): Seq[Int] = {
+    val projected = projectedColumns.filter(_ >= 0).map(spec.output)
     spec.attributes.indices.filter { x =>
-      spec.shares(x) > 1 && !shown.exists { c =>
+      spec.shares(x) > 1 && !projected.exists { c =>
         spec.relations(c.relation).keys.exists(k => k.attribute == x && k.ordinal == c.ordinal)
       }
     }
@@ -89,10 +89,10 @@ object DeltaRows {
   /** Changes of a block's result must be added up where some can cancel others out, or the form has
     * one row for all copies.
     */
-  def addition(spec: BlockSpec, form: DeltaForm, shownColumns: Seq[Int]): Addition = {
+  def addition(spec: BlockSpec, form: DeltaForm, projectedColumns: Seq[Int]): Addition = {
     val cancel = spec.inputs.exists(_.retractable)
-    val crosses = hidden(spec, shownColumns).nonEmpty
-    def differ = crosses || spec.output.indices.exists(!shownColumns.contains(_))
+    val crosses = hidden(spec, projectedColumns).nonEmpty
+    def differ = crosses || spec.output.indices.exists(!projectedColumns.contains(_))
     if (form != DeltaForm.Weight && !(cancel && differ)) Addition.None
     else if (crosses) Addition.Across
     else Addition.Within
@@ -101,11 +101,11 @@ object DeltaRows {
   /** Where all columns of groups are projected, different rows are of different groups or of
     * different times of one group; where the grouping columns are, equal rows are of one group.
     */
-  def addition(groups: GroupShape, form: DeltaForm, shownColumns: Seq[Int]): Addition = {
+  def addition(groups: GroupShape, form: DeltaForm, projectedColumns: Seq[Int]): Addition = {
     val keys = groups.columns.size
     if (groups.isClosing && form != DeltaForm.Weight) Addition.None
-    else if ((0 until keys + groups.functions.size).forall(shownColumns.contains)) Addition.None
-    else if ((0 until keys).forall(shownColumns.contains)) Addition.Within
+    else if ((0 until keys + groups.functions.size).forall(projectedColumns.contains)) Addition.None
+    else if ((0 until keys).forall(projectedColumns.contains)) Addition.Within
     else Addition.Across
   }
 }

@@ -180,7 +180,7 @@ object Reason {
       "join drops results whose time the watermark has passed, with Joinless as with Spark alone.",
     "<advice>"
   )
-  val ChangesNotAsked: Code = Code(
+  val ChangesNotRequested: Code = Code(
     "CHANGES_NOT_ASKED",
     "The query reads a changelog or rows that expire, so rows of its result can disappear, and it does not ask for the changes.",
     "Call incrementalEnumerate() on it; then it runs as explain shows it."
@@ -232,7 +232,7 @@ object Reason {
     WatermarkOnChangelog,
     NeverFinal,
     LateResults,
-    ChangesNotAsked,
+    ChangesNotRequested,
     UnmarkedChangeFeed,
     ExistingSparkState,
     UnsupportedSpark,

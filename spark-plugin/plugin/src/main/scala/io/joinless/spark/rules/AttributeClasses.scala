@@ -35,7 +35,7 @@ final case class AttributeClasses(
 object AttributeClasses {
 
   def apply(block: JoinBlock): AttributeClasses = {
-    val all = united(block.equations).toIndexedSeq.map(new Members(block, _)).sortBy(_.place)(lexicographic)
+    val all = united(block.equiJoinConditions).toIndexedSeq.map(new Members(block, _)).sortBy(_.place)(lexicographic)
     val classes = all.filter(_.fixed.isEmpty)
     AttributeClasses(
       classes.map(_.attribute),
@@ -45,16 +45,16 @@ object AttributeClasses {
   }
 
   /** Classes of terms, each with its equi-join conditions. */
-  private def united(equations: IndexedSeq[Equation]): Seq[IndexedSeq[Equation]] =
-    Linked(Nil, equations.map(e => Set(e.left.identity, e.right.identity)))
-      .map(terms => equations.filter(e => terms(e.left.identity)))
+  private def united(equiJoinConditions: IndexedSeq[EquiJoinCondition]): Seq[IndexedSeq[EquiJoinCondition]] =
+    Linked(Nil, equiJoinConditions.map(e => Set(e.left.identity, e.right.identity)))
+      .map(terms => equiJoinConditions.filter(e => terms(e.left.identity)))
 
-  final private class Members(block: JoinBlock, equations: IndexedSeq[Equation]) {
+  final private class Members(block: JoinBlock, equiJoinConditions: IndexedSeq[EquiJoinCondition]) {
 
-    private val nullSafe = equations.forall(_.nullSafe)
+    private val nullSafe = equiJoinConditions.forall(_.nullSafe)
 
     private val terms: IndexedSeq[Term] =
-      equations.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity).sortBy(placeOf)
+      equiJoinConditions.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity).sortBy(placeOf)
 
     private def placeOf(term: Term): (Int, Int, String) = {
       val column = block.leaves(term.leaf).attributes.indexWhere(_.semanticEquals(term.expression))

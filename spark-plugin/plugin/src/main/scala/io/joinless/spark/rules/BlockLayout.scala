@@ -3,7 +3,7 @@ package io.joinless.spark.rules
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{Hypergraph, JoinTree}
-import io.joinless.spark.plans.{CanThrow, Expiry, IsComputable, MetForEver}
+import io.joinless.spark.plans.{CanThrow, Expiry, IsComputable, UnboundedMatches}
 import io.joinless.spark.spec.{
   AttributeSpec,
   BlockShape,
@@ -43,7 +43,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * @param forgets rows that can be part of no further result need not be kept
   * @param expiring the leaves whose rows expire: a stored column, and how many microseconds after
   *   it
-  * @param sorts per leaf, the kinds of its rows, where rows are emitted once they are final
+  * @param kinds per leaf, the kinds of its rows, where rows are emitted once they are final
   * @param like the recorded block whose order of columns this one has, where the query's is another
   *   ([[RecordedOrder]])
   */
@@ -61,7 +61,7 @@ final case class BlockLayout(
     counted: Boolean,
     forgets: Boolean,
     expiring: Map[Int, Expiry],
-    sorts: Option[IndexedSeq[IndexedSeq[SortOfRows]]],
+    kinds: Option[IndexedSeq[IndexedSeq[KindOfRows]]],
     like: Option[BlockShape]
 ) {
 
@@ -69,7 +69,7 @@ final case class BlockLayout(
     block,
     classes,
     columns.map(stored => AttributeSet(stored.collect { case a: Attribute => a })),
-    sorts.getOrElse(block.leaves.map(leaf => IndexedSeq(SortOfRows.of(leaf))))
+    kinds.getOrElse(block.leaves.map(leaf => IndexedSeq(KindOfRows.of(leaf))))
   )
 
   /** Per leaf, how long its rows can be part of further results. */
@@ -84,12 +84,12 @@ final case class BlockLayout(
   /** Why the times of results in a column of a leaf are unbounded, where it is an event time and
     * they are.
     */
-  def unbounded(column: Attribute): Option[MetForEver] = bounds.unbounded(column).map { case (r, Boundless(by)) =>
+  def unbounded(column: Attribute): Option[UnboundedMatches] = bounds.unbounded(column).map { case (r, Boundless(by)) =>
     val other = block.leaves(by)
     // a time that the query does not read exists nevertheless
     def unread = other.plan.collectFirst { case timed: EventTimeWatermark => timed.eventTime.name }
     val timeOfBy = other.attributes.find(Conditions.isEventTime).map(_.name).orElse(unread)
-    MetForEver(block.leaves(r).name, TimeSpec.nameOf(column), other.name, timeOfBy)
+    UnboundedMatches(block.leaves(r).name, TimeSpec.nameOf(column), other.name, timeOfBy)
   }
 
   private[rules] val schemas: IndexedSeq[InputSpec] = columns.zipWithIndex.map { case (stored, leaf) =>
@@ -159,12 +159,12 @@ final case class BlockLayout(
       },
       output = columns.map(place).toIndexedSeq,
       constants = Some(classes.constants),
-      metForEverBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty
+      unboundedBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty
     )
 
   private def hasEventTimes: Boolean =
     forgets && (block.leaves.exists(_.plan.exists(_.isInstanceOf[EventTimeWatermark])) ||
-      sorts.exists(_.flatten.exists(_.times.nonEmpty)))
+      kinds.exists(_.flatten.exists(_.times.nonEmpty)))
 
   private def lifetime(leaf: Int): Option[LifetimeSpec] =
     if (expiring.contains(leaf))
@@ -172,8 +172,8 @@ final case class BlockLayout(
     else if (!forgets) None
     else
       lifetimes(leaf).toOption.map { l =>
-        val sorts = l.sorts.map(_.map { case (column, after) => TimeSpec(place(column).ordinal, after) })
-        LifetimeSpec(sorts.head, sorts.tail)
+        val kinds = l.kinds.map(_.map { case (column, after) => TimeSpec(place(column).ordinal, after) })
+        LifetimeSpec(kinds.head, kinds.tail)
       }
 
   private def columnsOf(expression: Expression): IndexedSeq[Attribute] =
@@ -246,7 +246,7 @@ object BlockLayout {
       counted = false,
       forgets = false,
       expiring = expiring,
-      sorts = None,
+      kinds = None,
       like = None
     )
   }

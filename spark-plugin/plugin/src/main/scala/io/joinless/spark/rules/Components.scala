@@ -11,7 +11,7 @@ private[spark] object Components {
     * leaf.
     */
   def apply(block: JoinBlock): Seq[Set[Int]] =
-    Linked(block.leaves.indices, block.equations.map(e => Set(e.left.leaf, e.right.leaf))).sortBy(_.min)
+    Linked(block.leaves.indices, block.equiJoinConditions.map(e => Set(e.left.leaf, e.right.leaf))).sortBy(_.min)
 
   def leavesOf(block: JoinBlock, condition: Expression): Set[Int] = {
     val needed = AttributeSet(OuterScope.attributes(condition))

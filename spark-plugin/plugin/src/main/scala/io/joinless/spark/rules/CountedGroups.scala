@@ -40,9 +40,9 @@ final case class CountedGroups private (aggregate: Aggregate, functions: Seq[Agg
 
   /** The GROUP BY over increments.
     *
-    * @param shown attributes of its child that `rows` projects, each with its position there
+    * @param projected attributes of its child that `rows` projects, each with its position there
     */
-  def over(rows: WeightedRows, shown: Seq[(Attribute, Int)]): Aggregate = {
+  def over(rows: WeightedRows, projected: Seq[(Attribute, Int)]): Aggregate = {
     val columns = rows.plan.output
     // a key that is computed where rows are stored is a column here
     val keys = aggregate.groupingExpressions.zipWithIndex.flatMap { case (key, i) =>
@@ -57,7 +57,7 @@ final case class CountedGroups private (aggregate: Aggregate, functions: Seq[Agg
     val results = aggregate.aggregateExpressions.map(own(_).asInstanceOf[NamedExpression])
     val read = AttributeSet((grouping ++ results).flatMap(_.references))
     val named = keys.map { case (_, column, value) => column -> value }.distinctBy(_._1.exprId)
-    val others = shown.collect { case (a, at) if !named.exists(_._1.exprId == a.exprId) => a -> columns(at) }
+    val others = projected.collect { case (a, at) if !named.exists(_._1.exprId == a.exprId) => a -> columns(at) }
     val inPlace = (named ++ others).collect { case (a, value) if read.contains(a) => InPlaceOf(a, value) }
     val child = Project(inPlace ++ columns.filter(read.contains), rows.plan)
     aggregate.copy(groupingExpressions = grouping, aggregateExpressions = results, child = child)

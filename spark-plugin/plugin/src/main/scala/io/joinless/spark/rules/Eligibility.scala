@@ -103,11 +103,11 @@ final class Eligibility(
       layout.block.residuals.filter(residual =>
         !components.exists(Components.leavesOf(layout.block, residual).subsetOf)
       )
-    val equation = links.collectFirst { case e @ Equality(_, _) => e }
-    Option.when(components.size > 1 && (!conf.crossProducts || equation.isDefined && !compiled)) {
+    val equality = links.collectFirst { case e @ Equality(_, _) => e }
+    Option.when(components.size > 1 && (!conf.crossProducts || equality.isDefined && !compiled)) {
       val leaves = layout.block.leaves
       val left = components.head
-      val link = equation.orElse(links.headOption)
+      val link = equality.orElse(links.headOption)
       val sides = Seq(
         "left" -> left.toSeq.sorted.map(leaves(_).name).mkString(", "),
         "right" -> components.tail.flatten.sorted.map(leaves(_).name).mkString(", ")

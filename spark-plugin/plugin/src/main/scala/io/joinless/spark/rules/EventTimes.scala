@@ -51,7 +51,7 @@ private[spark] object EventTimes {
   }
 
   /** The same for rows of several kinds. */
-  def ofAll(sorts: Seq[Map[Int, Long]]): Map[Int, Long] = sorts.reduce { (a, b) =>
+  def ofAll(kinds: Seq[Map[Int, Long]]): Map[Int, Long] = kinds.reduce { (a, b) =>
     for ((i, lag) <- a; other <- b.get(i)) yield i -> math.max(lag, other)
   }
 }

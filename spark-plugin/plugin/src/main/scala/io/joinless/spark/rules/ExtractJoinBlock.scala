@@ -99,14 +99,14 @@ object ExtractJoinBlock {
     // rows only.
     val (single, several) = part.conditions.partition(c => leavesOf(c).size <= 1 && !CanThrow(c))
     val filters = single.groupBy(leavesOf(_).headOption.getOrElse(0))
-    val split = several.map(condition => equation(condition, leavesOf).toRight(condition))
+    val split = several.map(condition => equiJoinCondition(condition, leavesOf).toRight(condition))
     val (late, residuals) = split.collect { case Left(condition) => condition }.partition(isLate(_))
     JoinBlock(
       root,
       part.joins,
       part.leaves,
       part.leaves.indices.map(filters.getOrElse(_, Nil)),
-      split.collect { case Right(equation) => equation },
+      split.collect { case Right(equiJoinCondition) => equiJoinCondition },
       part.keysOfRows.map(e => (leavesOf(e), e)).collect { case (Seq(leaf), e) => Term(leaf, e).identity }.toSet,
       residuals,
       late,
@@ -114,16 +114,17 @@ object ExtractJoinBlock {
     )
   }
 
-  private def equation(condition: Expression, leavesOf: Expression => Seq[Int]): Option[Equation] = condition match {
-    case Equality(l, r) =>
-      val (left, right) = KeyBytes.unwrapped(l, r)
-      (leavesOf(left), leavesOf(right)) match {
-        case (Seq(i), Seq(j)) if i != j =>
-          Some(Equation(Term(i, left), Term(j, right), condition.isInstanceOf[EqualNullSafe]))
-        case _ => None
-      }
-    case _ => None
-  }
+  private def equiJoinCondition(condition: Expression, leavesOf: Expression => Seq[Int]): Option[EquiJoinCondition] =
+    condition match {
+      case Equality(l, r) =>
+        val (left, right) = KeyBytes.unwrapped(l, r)
+        (leavesOf(left), leavesOf(right)) match {
+          case (Seq(i), Seq(j)) if i != j =>
+            Some(EquiJoinCondition(Term(i, left), Term(j, right), condition.isInstanceOf[EqualNullSafe]))
+          case _ => None
+        }
+      case _ => None
+    }
 
   /** Leaves named by the aliases of the query, as far as the plan has them; each name once. */
   private def named(part: Part): IndexedSeq[Leaf] = {

@@ -36,7 +36,7 @@ final case class Leaf(
 }
 
 /** `left = right`, or `left <=> right` where `nullSafe`, each side over one leaf of its own. */
-final case class Equation(left: Term, right: Term, nullSafe: Boolean)
+final case class EquiJoinCondition(left: Term, right: Term, nullSafe: Boolean)
 
 /** A deterministic expression over one leaf. */
 final case class Term(leaf: Int, expression: Expression) {
@@ -68,7 +68,7 @@ final case class JoinBlock(
     joins: IndexedSeq[Join],
     leaves: IndexedSeq[Leaf],
     filters: IndexedSeq[Seq[Expression]],
-    equations: IndexedSeq[Equation],
+    equiJoinConditions: IndexedSeq[EquiJoinCondition],
     keysOfRows: Set[(Int, Expression)],
     residuals: IndexedSeq[Expression],
     late: IndexedSeq[Expression],
@@ -79,7 +79,7 @@ final case class JoinBlock(
 
   /** Keys that can fail, and that Spark computes only for rows that have passed other joins. */
   def earlyKeys: Seq[Term] =
-    equations.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity)
+    equiJoinConditions.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity)
       .filter(key => CanThrow(key.expression) && !keysOfRows(key.identity) && !isChecked(key))
 
   /** Whether every row of the leaf has passed a condition that computes the key: Spark often infers

@@ -36,36 +36,36 @@ final private[rules] class Lifetimes(
     block: JoinBlock,
     classes: AttributeClasses,
     columns: IndexedSeq[AttributeSet],
-    all: IndexedSeq[IndexedSeq[SortOfRows]]
+    all: IndexedSeq[IndexedSeq[KindOfRows]]
 ) {
 
   private[this] val streams = block.leaves.indices.filter(i => block.leaves(i).plan.isStreaming)
 
-  private[this] val known = mutable.Map.empty[Seq[SortOfRows], TimeBounds]
+  private[this] val known = mutable.Map.empty[Seq[KindOfRows], TimeBounds]
 
   private[this] val conditions =
     block.residuals ++ block.cuts ++ block.filters.flatten ++ block.leaves.flatMap(windows) ++
-      classes.attributes.flatMap(c => c.members.tail.map(m => equation(c.members.head, m, c.nullSafe)))
+      classes.attributes.flatMap(c => c.members.tail.map(m => equality(c.members.head, m, c.nullSafe)))
 
   /** Per leaf, the kinds of its rows, each with the stored columns by which its rows are late: a
     * time, and windows that contain it. Only stored columns count, as late rows are found by them.
     */
-  private[this] val sorts: IndexedSeq[IndexedSeq[SortOfRows]] = all.zip(columns).map { case (of, stored) =>
-    of.map(sort => sort.copy(times = sort.times.filter { case (time, _) => stored.contains(time) }))
+  private[this] val kinds: IndexedSeq[IndexedSeq[KindOfRows]] = all.zip(columns).map { case (of, stored) =>
+    of.map(kind => kind.copy(times = kind.times.filter { case (time, _) => stored.contains(time) }))
   }
 
   /** Per leaf, the watermark until which its rows are needed, or why there is none. */
   val of: IndexedSeq[Either[Boundless, Lifetime]] = block.leaves.indices.map { r =>
-    val (boundless, ends) = sorts(r).map(until(r, _)).partitionMap(identity)
+    val (boundless, ends) = kinds(r).map(until(r, _)).partitionMap(identity)
     boundless.headOption.toLeft(Lifetime(ends))
   }
 
   /** The same for the rows of one kind: they must outlive each kind of the other relations. */
-  private def until(r: Int, own: SortOfRows): Either[Boundless, IndexedSeq[(Attribute, Long)]] = {
-    val others = for (s <- streams if s != r; sort <- sorts(s)) yield s -> sort
-    val each = others.map { case (s, sort) =>
-      val bounds = boundsOf(own, sort)
-      s -> sort.times.flatMap { case (time, lag) =>
+  private def until(r: Int, own: KindOfRows): Either[Boundless, IndexedSeq[(Attribute, Long)]] = {
+    val others = for (s <- streams if s != r; kind <- kinds(s)) yield s -> kind
+    val each = others.map { case (s, kind) =>
+      val bounds = boundsOf(own, kind)
+      s -> kind.times.flatMap { case (time, lag) =>
         latest(bounds, time, r, own).map { case (column, c) => column -> TimeBounds.sum(c, lag) }
       }.headOption
     }
@@ -78,7 +78,7 @@ final private[rules] class Lifetimes(
   /** A column of `r`, and how much later than it `time` can be at most: its event time, where that
     * is bounded by it.
     */
-  private def latest(bounds: TimeBounds, time: Attribute, r: Int, own: SortOfRows): Option[(Attribute, Long)] =
+  private def latest(bounds: TimeBounds, time: Attribute, r: Int, own: KindOfRows): Option[(Attribute, Long)] =
     (own.times.map(_._1) ++ block.leaves(r).attributes.filter(columns(r).contains)).iterator
       .filterNot(a => own.constants.contains(a.exprId))
       .flatMap(column => bounds(time, column).map(column -> _)).nextOption()
@@ -101,9 +101,9 @@ final private[rules] class Lifetimes(
     }
 
   private def lag(r: Int, column: Attribute): Either[Boundless, Long] = {
-    val lags = for (own <- sorts(r); s <- streams; sort <- sorts(s) if s != r || (sort eq own)) yield {
-      val bounds = boundsOf(own, sort)
-      s -> sort.times.flatMap { case (time, lag) => bounds(time, column).map(TimeBounds.sum(_, lag)) }.minOption
+    val lags = for (own <- kinds(r); s <- streams; kind <- kinds(s) if s != r || (kind eq own)) yield {
+      val bounds = boundsOf(own, kind)
+      s -> kind.times.flatMap { case (time, lag) => bounds(time, column).map(TimeBounds.sum(_, lag)) }.minOption
     }
     lags.collectFirst { case (s, None) => Boundless(s) }.toLeft((0L +: lags.flatMap(_._2)).max)
   }
@@ -111,14 +111,14 @@ final private[rules] class Lifetimes(
   /** The bounds on times where rows of these kinds join. All rows that are no part of a union have
     * the same.
     */
-  private def boundsOf(own: SortOfRows, other: SortOfRows): TimeBounds = {
-    val parts = Seq(own, other).filter(sort => sort.constants.nonEmpty || sort.neverNull.exists(_.nullable))
+  private def boundsOf(own: KindOfRows, other: KindOfRows): TimeBounds = {
+    val parts = Seq(own, other).filter(kind => kind.constants.nonEmpty || kind.neverNull.exists(_.nullable))
     known.getOrElseUpdate(parts, boundsOf(parts))
   }
 
-  private def boundsOf(sorts: Seq[SortOfRows]): TimeBounds = {
-    val constants = sorts.flatMap(_.constants).toMap
-    val neverNull = AttributeSet(sorts.flatMap(_.neverNull) ++ block.leaves.flatMap(_.attributes.filterNot(_.nullable)))
+  private def boundsOf(kinds: Seq[KindOfRows]): TimeBounds = {
+    val constants = kinds.flatMap(_.constants).toMap
+    val neverNull = AttributeSet(kinds.flatMap(_.neverNull) ++ block.leaves.flatMap(_.attributes.filterNot(_.nullable)))
     def known(e: Expression): Expression = e.transformUp {
       case a: Attribute => constants.getOrElse(a.exprId, a)
       case If(Literal.TrueLiteral, holds, _) => holds
@@ -145,15 +145,15 @@ final private[rules] class Lifetimes(
     )
   }
 
-  private def equation(l: Term, r: Term, nullSafe: Boolean): Expression =
+  private def equality(l: Term, r: Term, nullSafe: Boolean): Expression =
     if (nullSafe) EqualNullSafe(l.expression, r.expression) else EqualTo(l.expression, r.expression)
 }
 
-/** @param sorts for each kind of rows: they are needed until the watermark has reached all of these
+/** @param kinds for each kind of rows: they are needed until the watermark has reached all of these
   *   times, each a column and microseconds after it. A row in which a column is NULL is not of that
   *   kind
   */
-final private[spark] case class Lifetime(sorts: IndexedSeq[IndexedSeq[(Attribute, Long)]])
+final private[spark] case class Lifetime(kinds: IndexedSeq[IndexedSeq[(Attribute, Long)]])
 
 /** One kind of rows of a leaf: a part of the union that the leaf is.
   *
@@ -162,16 +162,16 @@ final private[spark] case class Lifetime(sorts: IndexedSeq[IndexedSeq[(Attribute
   * @param neverNull columns that are NULL in none of its rows
   * @param constants columns that are the same in all of its rows
   */
-final private[spark] case class SortOfRows(
+final private[spark] case class KindOfRows(
     times: Seq[(Attribute, Long)],
     neverNull: Seq[Attribute],
     constants: Map[ExprId, Literal]
 )
 
-private[spark] object SortOfRows {
+private[spark] object KindOfRows {
 
   /** Rows of a stream. */
-  def of(leaf: Leaf): SortOfRows = SortOfRows(
+  def of(leaf: Leaf): KindOfRows = KindOfRows(
     leaf.attributes.filter(Conditions.isEventTime).map(_ -> 0L),
     leaf.attributes.filterNot(_.nullable),
     Map.empty

@@ -135,8 +135,10 @@ final class RewriteBlock(layout: BlockLayout) {
         Project(rows.output :+ Alias(Literal(1L), DeltaForm.Weight.column)(), rows)
       }
     )
-    val shown = layout.output.map(_._1).zipWithIndex.filterNot { case (a, _) => layout.block.summed.hidden(a.exprId) }
-    groups.over(weighted(shape, scans), shown)
+    val projected = layout.output.map(_._1).zipWithIndex.filterNot { case (a, _) =>
+      layout.block.summed.hidden(a.exprId)
+    }
+    groups.over(weighted(shape, scans), projected)
   }
 
   /** The node's columns that are times and unbounded: results can have any time in them, however
@@ -172,14 +174,14 @@ final class RewriteBlock(layout: BlockLayout) {
       val run = Option.when(part.factors.nonEmpty)(runs.next())
       SumColumns(run.fold(0)(_._2), SumPart(run.map(_._1), part.numbers, part.sums))
     }))
-    val shown = layout.output.map {
+    val projected = layout.output.map {
       case (_, column: Attribute) => columns.indexWhere(_.exprId == column.exprId)
       case _ => -1
     }
     val text = (e: Expression) => MeaningTexts.of(OuterScope.replace(e)(meaningOf), layout.block.leaves)
     WeightedRows(
       Project((result ++ sums.flatten) :+ weight, filtered(node)),
-      shown,
+      projected,
       text,
       layout.changelogs.nonEmpty,
       places,

@@ -35,8 +35,10 @@ object StoredRows {
 
   /** A condition with a digest of each table that its subqueries read: its text has none. */
   private def recorded(condition: Expression): String = {
-    val asked = condition.collect { case s: SubqueryExpression => s" of ${RowsDigest.origin(s.plan).rows.take(12)}" }
-    MeaningTexts.plain(condition) + asked.mkString
+    val subqueries = condition.collect { case s: SubqueryExpression =>
+      s" of ${RowsDigest.origin(s.plan).rows.take(12)}"
+    }
+    MeaningTexts.plain(condition) + subqueries.mkString
   }
 
   /** The lasting conditions among `filters` that the stored columns do not decide. */

@@ -23,17 +23,17 @@ private[spark] object SummedArguments {
     def overLeaves(e: Expression) = OuterScope.replace(e)(a => meaning.getOrElse(a.exprId, a))
     def reads(all: Seq[Expression], computed: Seq[Option[Any]]) =
       AttributeSet(all.zip(computed).collect { case (e, None) => e }.flatMap(_.references))
-    def shownBy(read: AttributeSet) =
+    def projectedBy(read: AttributeSet) =
       AttributeSet(block.output.collect { case (a, value) if read.contains(a) => value }.flatMap(OuterScope.attributes))
 
     val sums = demand.arguments.map(argument => factors(overLeaves(argument)))
     val keys = demand.keys.map(key => factors.ofOneLeaf(overLeaves(key)))
     val read = demand.kept ++ reads(demand.arguments, sums) ++ reads(demand.keys, keys)
     // values that follow from emitted columns need not be emitted again, nor added up
-    val shown = shownBy(read)
-    def isShown(e: Expression) = AttributeSet(OuterScope.attributes(e)).subsetOf(shown)
-    val computed = keys.map(_.filterNot(key => isShown(key.expression)))
-    val summed = sums.map(_.filterNot(_.factors.forall(factor => isShown(factor.expression))))
+    val projected = projectedBy(read)
+    def isProjected(e: Expression) = AttributeSet(OuterScope.attributes(e)).subsetOf(projected)
+    val computed = keys.map(_.filterNot(key => isProjected(key.expression)))
+    val summed = sums.map(_.filterNot(_.factors.forall(factor => isProjected(factor.expression))))
     Option.when(summed.exists(_.isDefined) || computed.exists(_.isDefined)) {
       val emitted = demand.kept ++ reads(demand.arguments, summed) ++ reads(demand.keys, computed)
       val columns = new Columns(block.leaves)

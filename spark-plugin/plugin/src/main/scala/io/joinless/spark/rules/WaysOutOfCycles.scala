@@ -16,11 +16,11 @@ import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expres
 private[spark] object WaysOutOfCycles {
 
   def apply(block: JoinBlock, core: CyclicCore): Seq[(String, String)] = {
-    val open = equations(block, block.equations, core)
+    val open = equiJoinConditions(block, block.equiJoinConditions, core)
     Seq(
       "equations" -> open.map(e => named(block, plain(e))).mkString(" and "),
       "conditions" -> open.map(condition(block, _)).mkString(" AND "),
-      "joined" -> joined(graph(block, block.equations), core).map(block.leaves(_).name).mkString(", ")
+      "joined" -> joined(graph(block, block.equiJoinConditions), core).map(block.leaves(_).name).mkString(", ")
     )
   }
 
@@ -28,27 +28,31 @@ private[spark] object WaysOutOfCycles {
     * of the others.
     */
   def opened(block: JoinBlock, core: CyclicCore): JoinBlock = {
-    val open = equations(block, block.equations, core)
+    val open = equiJoinConditions(block, block.equiJoinConditions, core)
     block.copy(
-      equations = block.equations.filterNot(e => open.exists(_ eq e)),
+      equiJoinConditions = block.equiJoinConditions.filterNot(e => open.exists(_ eq e)),
       cuts = block.cuts ++ open.map(plain)
     )
   }
 
-  private def equations(block: JoinBlock, all: Seq[Equation], core: CyclicCore): Seq[Equation] = {
-    val classes = AttributeClasses(block.copy(equations = all.toIndexedSeq)).attributes
-    def closes(e: Equation) =
+  private def equiJoinConditions(
+      block: JoinBlock,
+      all: Seq[EquiJoinCondition],
+      core: CyclicCore
+  ): Seq[EquiJoinCondition] = {
+    val classes = AttributeClasses(block.copy(equiJoinConditions = all.toIndexedSeq)).attributes
+    def closes(e: EquiJoinCondition) =
       core.attributes.exists(classes(_).members.exists(m =>
         m.identity == e.left.identity || m.identity == e.right.identity
       ))
     val candidates = all.filter(closes).reverse
-    def without(e: Equation) = graph(block, all.filterNot(_ eq e))
+    def without(e: EquiJoinCondition) = graph(block, all.filterNot(_ eq e))
     candidates.find(e => GyoReduction.isAcyclic(without(e))) match {
       case Some(alone) => Seq(alone)
       case None =>
         val first = candidates.head
         val rest = GyoReduction.reduce(without(first)).left.toOption
-        rest.toSeq.flatMap(equations(block, all.filterNot(_ eq first), _)) :+ first
+        rest.toSeq.flatMap(equiJoinConditions(block, all.filterNot(_ eq first), _)) :+ first
     }
   }
 
@@ -67,14 +71,14 @@ private[spark] object WaysOutOfCycles {
     grown(Seq(core.relations.head)).sorted
   }
 
-  private def graph(block: JoinBlock, equations: Seq[Equation]): Hypergraph = {
-    val classes = AttributeClasses(block.copy(equations = equations.toIndexedSeq)).attributes
+  private def graph(block: JoinBlock, equiJoinConditions: Seq[EquiJoinCondition]): Hypergraph = {
+    val classes = AttributeClasses(block.copy(equiJoinConditions = equiJoinConditions.toIndexedSeq)).attributes
     Hypergraph(block.leaves.indices.map { leaf =>
       BitSet.fromSpecific(classes.indices.filter(x => classes(x).members.exists(_.leaf == leaf)))
     })
   }
 
-  private def plain(e: Equation): Expression =
+  private def plain(e: EquiJoinCondition): Expression =
     if (e.nullSafe) EqualNullSafe(e.left.expression, e.right.expression)
     else EqualTo(e.left.expression, e.right.expression)
 
@@ -82,7 +86,7 @@ private[spark] object WaysOutOfCycles {
     Names.of(e, block.leaves).stripPrefix("(").stripSuffix(")")
 
   /** A condition that is no equi-join condition, and true for the same rows. */
-  private def condition(block: JoinBlock, e: Equation): String = {
+  private def condition(block: JoinBlock, e: EquiJoinCondition): String = {
     val (left, right) = (Names.of(e.left, block.leaves), Names.of(e.right, block.leaves))
     val range = s"$left <= $right AND $left >= $right"
     if (e.nullSafe) s"($range OR $left IS NULL AND $right IS NULL)" else range

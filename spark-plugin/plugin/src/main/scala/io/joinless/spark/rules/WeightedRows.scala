@@ -16,7 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, Lo
 /** Changes of a query's rows, with their known properties.
   *
   * @param plan the query's columns, then the weight of each change (BIGINT, not NULL)
-  * @param shown per column of the query, the position of the column of the stateful operator below
+  * @param projected per column of the query, the position of the column of the stateful operator below
   *   that it projects; −1 where it is computed, or where there are several
   * @param text an expression over the query's columns as it is recorded
   * @param retractable rows can be deleted
@@ -28,7 +28,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, Lo
   */
 final case class WeightedRows(
     plan: LogicalPlan,
-    shown: Seq[Int],
+    projected: Seq[Int],
     text: Expression => String,
     retractable: Boolean,
     sums: IndexedSeq[Option[Seq[SumColumns]]] = IndexedSeq.empty,
@@ -47,7 +47,7 @@ final case class WeightedRows(
     val meaning = list.map(_.exprId).zip(values).toMap
     copy(
       Project(columns :+ plan.output.last, plan),
-      values.map { case a: Attribute => shown(query.output.indexWhere(_.exprId == a.exprId)); case _ => -1 },
+      values.map { case a: Attribute => projected(query.output.indexWhere(_.exprId == a.exprId)); case _ => -1 },
       e => text(OuterScope.replace(e)(a => meaning.getOrElse(a.exprId, a))),
       times = EventTimes.in(list, lag(query))
     ).noted(values.map(text), values)
@@ -108,7 +108,7 @@ final case class WeightedRows(
     val texts = values.map(text)
     copy(
       Project((plan.output.init ++ made).map(Alias(_, "result")()) :+ plan.output.last, all),
-      shown ++ made.map(_ => -1),
+      projected ++ made.map(_ => -1),
       WeightedRows.named(window.output, window.child.output.map(text) ++ texts)
     ).noted(texts, values)
   }

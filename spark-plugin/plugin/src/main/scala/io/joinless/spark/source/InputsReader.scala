@@ -107,13 +107,13 @@ final private[source] class StoredRow(scan: InputsReaderFactory, relation: Int) 
   private[this] val name = UTF8String.fromString(scan.spec.relations(relation).name)
   private[this] val struct = StoredRow.struct(scan.spec, relation)
   private[this] val columns = new GenericInternalRow(3)
-  private[this] val shown: Expression = {
+  private[this] val content: Expression = {
     val row = BoundReference(2, struct, nullable = false)
     if (scan.asStruct) row
     else StructsToJson(Map("ignoreNullFields" -> "false"), row, Some(scan.timeZone)).replacement
   }
   private[this] val project = UnsafeProjection.create(
-    Seq(BoundReference(0, StringType, nullable = false), BoundReference(1, LongType, nullable = false), shown)
+    Seq(BoundReference(0, StringType, nullable = false), BoundReference(1, LongType, nullable = false), content)
   )
 
   def apply(row: UnsafeRow, count: Long): InternalRow = {

@@ -44,8 +44,8 @@ final class ResultSource extends TableProvider with DataSourceRegister with Read
       properties: util.Map[String, String]
   ): Table = {
     val opened = table(new CaseInsensitiveStringMap(properties))
-    val (asked, shown) = (columns(schema), columns(schemaOf(opened)))
-    if (asked == shown) opened else new OtherColumns(schema, shown)
+    val (requested, present) = (columns(schema), columns(schemaOf(opened)))
+    if (requested == present) opened else new OtherColumns(schema, present)
   }
 
   /** True: `getTable` gets a schema that the user gives, or the schema of rows to be written. */
@@ -96,16 +96,16 @@ final class ResultSource extends TableProvider with DataSourceRegister with Read
 /** A table of columns that the result does not have. Reading it fails; a write is refused because
   * nothing can be written.
   */
-final private class OtherColumns(asked: StructType, shown: String) extends SupportsRead {
+final private class OtherColumns(requested: StructType, present: String) extends SupportsRead {
 
   override def name: String = "joinless"
 
-  override def schema: StructType = asked
+  override def schema: StructType = requested
 
   override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    throw JoinlessErrors.format("SCHEMA", "given" -> ResultSource.columns(asked), "columns" -> shown)
+    throw JoinlessErrors.format("SCHEMA", "given" -> ResultSource.columns(requested), "columns" -> present)
 }
 
 object ResultSource {

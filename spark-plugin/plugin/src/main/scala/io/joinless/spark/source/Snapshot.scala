@@ -25,12 +25,13 @@ object Snapshot {
   /** @param operator number of the block's stateful operator; needed only if the query has several
     *   blocks
     */
-  def apply(state: CommittedState, operator: Option[Long]): Snapshot = shown(of(state, chosen(state, operator)))
+  def apply(state: CommittedState, operator: Option[Long]): Snapshot =
+    withStoredTypes(of(state, chosen(state, operator)))
 
   /** The snapshot with types that do not name Python classes. Showing such a type in Python would
     * unpickle its content.
     */
-  private def shown(snapshot: Snapshot): Snapshot = {
+  private def withStoredTypes(snapshot: Snapshot): Snapshot = {
     def withoutPythonTypes(columns: IndexedSeq[ColumnSpec]) =
       columns.map(c => c.copy(dataType = PythonTypes.stored(c.dataType)))
     val shape = snapshot.spec.shape

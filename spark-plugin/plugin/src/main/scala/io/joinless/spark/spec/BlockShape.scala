@@ -41,7 +41,7 @@ final case class BlockShape(
     /** Per relation without a lifetime, the relation whose later rows can join its rows at any time
       * (unbounded). For people; not recorded. Empty where no relation has an event time.
       */
-    metForEverBy: IndexedSeq[Option[Int]] = IndexedSeq.empty,
+    unboundedBy: IndexedSeq[Option[Int]] = IndexedSeq.empty,
     /** The names of the columns of each stream and projection of the compiled query, in the order
       * in which it passes them on: a source may reorder its columns later. Empty where the query is
       * not compiled, or the writing release did not record them.
@@ -174,9 +174,9 @@ final case class LifetimeSpec(
     others: IndexedSeq[IndexedSeq[TimeSpec]] = IndexedSeq.empty
 ) {
 
-  def sorts: IndexedSeq[IndexedSeq[TimeSpec]] = until +: others
+  def kinds: IndexedSeq[IndexedSeq[TimeSpec]] = until +: others
 
-  def times: IndexedSeq[TimeSpec] = sorts.flatten
+  def times: IndexedSeq[TimeSpec] = kinds.flatten
 }
 
 /** A time this many microseconds after that of a stored column: a TIMESTAMP, or a window, which

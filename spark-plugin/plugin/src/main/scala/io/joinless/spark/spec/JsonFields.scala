@@ -29,12 +29,12 @@ private[spec] object JsonFields {
 
   def long(json: JValue, field: String): Long = at(json, field) match {
     case JInt(n) if n.isValidLong => n.toLong
-    case other => throw new IllegalArgumentException(s"${shown(other)} is no number")
+    case other => throw new IllegalArgumentException(s"${excerpt(other)} is no number")
   }
 
   def number(json: JValue): Int = json match {
     case JInt(n) if n.isValidInt => n.toInt
-    case other => throw new IllegalArgumentException(s"${shown(other)} is no number")
+    case other => throw new IllegalArgumentException(s"${excerpt(other)} is no number")
   }
 
   /** An element of a set of attributes; such a set takes memory up to its largest element. */
@@ -46,15 +46,15 @@ private[spec] object JsonFields {
 
   def pair(json: JValue): (Int, Int) = json match {
     case JArray(List(a, b)) => (number(a), number(b))
-    case other => throw new IllegalArgumentException(s"${shown(other)} is no pair")
+    case other => throw new IllegalArgumentException(s"${excerpt(other)} is no pair")
   }
 
   def boolean(json: JValue): Boolean = json match {
     case JBool(value) => value
-    case other => throw new IllegalArgumentException(s"${shown(other)} is neither true nor false")
+    case other => throw new IllegalArgumentException(s"${excerpt(other)} is neither true nor false")
   }
 
-  def shown(json: JValue): String = compact(render(json)).take(100)
+  def excerpt(json: JValue): String = compact(render(json)).take(100)
 
   def column(json: JValue): ColumnRef =
     pair(json) match { case (relation, ordinal) => ColumnRef(relation, ordinal) }
@@ -63,7 +63,7 @@ private[spec] object JsonFields {
 
   private def texts(items: IndexedSeq[JValue]): IndexedSeq[String] = items.map {
     case JString(value) => value
-    case other => throw new IllegalArgumentException(s"${shown(other)} is no text")
+    case other => throw new IllegalArgumentException(s"${excerpt(other)} is no text")
   }
 
   def columns(json: JValue): IndexedSeq[ColumnSpec] =

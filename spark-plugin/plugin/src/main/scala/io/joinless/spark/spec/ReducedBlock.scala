@@ -21,13 +21,13 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
   private val vertices = ReducedBlock.Vertices(shape)
 
   /** The vertices that a component projects, in the order of its columns. */
-  def shown(component: Int): IndexedSeq[Int] =
-    ComponentDef.inOrder(reduction.components(component), reduction.shown(component))(vertices.ordinal)
+  def projected(component: Int): IndexedSeq[Int] =
+    ComponentDef.inOrder(reduction.components(component), reduction.projected(component))(vertices.ordinal)
 
   /** The columns that a component projects: those of a relation at its root. */
   def columns(component: Int): IndexedSeq[ColumnSpec] = {
     val root = ComponentDef.atRoot(reduction.components(component)).head
-    shown(component).map(x => column(root, x))
+    projected(component).map(x => column(root, x))
   }
 
   private def column(relation: Int, vertex: Int): ColumnSpec =
@@ -39,13 +39,13 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
   val top: BlockSpec = {
     val inputs = reduction.components.indices.map(c => InputSpec(columns(c), InputKind.Changelog))
     val relations = reduction.components.indices.map { c =>
-      val keys = shown(c).zipWithIndex.filter(_._1 < shape.attributes.size).map { case (x, i) => KeySpec(x, i) }
+      val keys = projected(c).zipWithIndex.filter(_._1 < shape.attributes.size).map { case (x, i) => KeySpec(x, i) }
       RelationSpec(reduction.components(c).relations.map(shape.relations(_).name).mkString(" and "), c, keys)
     }
     def place(of: ColumnRef): ColumnRef = {
       val vertex = vertices.of(of)
-      val component = reduction.components.indices.find(reduction.shown(_)(vertex)).get
-      ColumnRef(component, shown(component).indexOf(vertex))
+      val component = reduction.components.indices.find(reduction.projected(_)(vertex)).get
+      ColumnRef(component, projected(component).indexOf(vertex))
     }
     BlockSpec(
       BlockShape(
@@ -66,7 +66,7 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
     RowCodec.blockDef(BlockSpec(shape, shape.attributes.map(_ => 1))),
     reduction.components.indices.map { c =>
       val tree = reduction.components(c)
-      ComponentDef(tree, ComponentDef.atRoot(tree).map(r => r -> shown(c).map(field(r, _))).toMap, reduction.once)
+      ComponentDef(tree, ComponentDef.atRoot(tree).map(r => r -> projected(c).map(field(r, _))).toMap, reduction.once)
     },
     RowCodec.blockDef(top),
     ring,
@@ -129,8 +129,8 @@ final case class ReducedBlock(shape: BlockShape, reduction: ReductionSpec) {
   def countsRows: Boolean = reduction.components.indices.exists { c =>
     val relations = reduction.components(c).relations
     val input = shape.inputs(shape.relations(relations.head).input)
-    relations.size > 1 || shown(c).size < input.columns.size ||
-    !input.retractable && shown(c).forall(_ < shape.attributes.size)
+    relations.size > 1 || projected(c).size < input.columns.size ||
+    !input.retractable && projected(c).forall(_ < shape.attributes.size)
   }
 }
 
@@ -143,7 +143,7 @@ object ReducedBlock {
     */
   def best(shape: BlockShape, sizes: IndexedSeq[Double], once: Boolean): Option[ReducedBlock] = {
     val vertices = Vertices(shape)
-    Reduction.best(vertices.graph, vertices.shown, sizes, once).toOption.map { found =>
+    Reduction.best(vertices.graph, vertices.projected, sizes, once).toOption.map { found =>
       ReducedBlock(shape, ReductionSpec(found.components.map(_.tree), found.top))
     }
   }
@@ -163,7 +163,7 @@ object ReducedBlock {
       if (vertex >= shape.attributes.size) columns(vertex - shape.attributes.size).ordinal
       else shape.relations(relation).keys.find(_.attribute == vertex).get.ordinal
 
-    def shown: BitSet = BitSet.fromSpecific(refs.map(of))
+    def projected: BitSet = BitSet.fromSpecific(refs.map(of))
 
     def graph: Hypergraph = Hypergraph(shape.relations.indices.map { r =>
       BitSet.fromSpecific(
@@ -191,7 +191,7 @@ final case class ReductionSpec(
 ) {
 
   /** The vertices that a component projects. */
-  def shown(component: Int): BitSet = top.preorder.collectFirst {
+  def projected(component: Int): BitSet = top.preorder.collectFirst {
     case RelationNode(`component`, attributes, _) => attributes
   }.get
 }

@@ -24,10 +24,10 @@ object RowCodec {
   /** The projected columns of a relation; none where one of them varies in length, so that rows are
     * read anyway.
     */
-  private def shown(spec: BlockSpec, relation: Int): IndexedSeq[Int] = {
+  private def projected(spec: BlockSpec, relation: Int): IndexedSeq[Int] = {
     val columns = spec.inputs(spec.relations(relation).input).columns
-    val shown = spec.output.filter(_.relation == relation).map(_.ordinal).distinct
-    if (shown.forall(c => UnsafeRow.isFixedLength(columns(c).dataType))) shown else IndexedSeq.empty
+    val projected = spec.output.filter(_.relation == relation).map(_.ordinal).distinct
+    if (projected.forall(c => UnsafeRow.isFixedLength(columns(c).dataType))) projected else IndexedSeq.empty
   }
 
   def blockDef(spec: BlockSpec): BlockDef = BlockDef(
@@ -38,7 +38,7 @@ object RowCodec {
       RelationDef(
         r.input,
         r.keys.map(k => (k.attribute, KeyField(k.ordinal, !UnsafeRow.isFixedLength(columns(k.ordinal).dataType)))),
-        shown(spec, i)
+        projected(spec, i)
       )
     },
     tree = spec.tree,

@@ -84,18 +84,18 @@ object SpecCheck {
       Some("its components do not have each relation once")
     else if (tops.map(_._1).sorted != components) Some("the tree of components does not have each once")
     else {
-      val shown = components.map(reduction.shown)
+      val projected = components.map(reduction.projected)
       val trees = components.flatMap(c =>
         problem(reduction.components(c), reduction.components(c).relations, graph.edges, name)
       )
-      val hidden = vertices.shown.exists(x => !shown.exists(_(x)))
+      val hidden = vertices.projected.exists(x => !projected.exists(_(x)))
       val attributes = components.map(c => graph.attributesOf(BitSet.fromSpecific(reduction.components(c).relations)))
       val apart = components.exists(a =>
-        components.exists(b => a < b && !(attributes(a) & attributes(b)).subsetOf(shown(a) & shown(b)))
+        components.exists(b => a < b && !(attributes(a) & attributes(b)).subsetOf(projected(a) & projected(b)))
       )
-      trees.headOption.orElse(problem(reduction.top, components, shown, name))
+      trees.headOption.orElse(problem(reduction.top, components, projected, name))
         .orElse(Option.when(hidden)("its components do not show what its results do"))
-        .orElse(Option.when(components.exists(c => !shown(c).subsetOf(reduction.components(c).attributes)))(
+        .orElse(Option.when(components.exists(c => !projected(c).subsetOf(reduction.components(c).attributes)))(
           "the root of a component lacks what that shows"
         ))
         .orElse(Option.when(apart)("components have more in common than they show"))

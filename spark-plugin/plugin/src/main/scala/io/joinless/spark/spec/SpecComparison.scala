@@ -26,7 +26,7 @@ object SpecComparison {
       .map(Mismatch.Query -> _)
       .orElse(counted(recorded, planned).map(Mismatch.Query -> _))
       .orElse(columns(recorded, planned).map(Mismatch.Columns -> _))
-      .orElse(equations(recorded, planned).map(Mismatch.Query -> _))
+      .orElse(equiJoinConditions(recorded, planned).map(Mismatch.Query -> _))
       .orElse(output(recorded, planned).map(Mismatch.Columns -> _))
       .orElse(lifetimes(recorded, planned).map(Mismatch.Filter -> _))
 
@@ -110,7 +110,7 @@ object SpecComparison {
         s"Relation ${was.name} shared its stored rows with others than ${is.name} would."
     }
 
-  private def equations(recorded: BlockShape, planned: BlockShape): Option[String] = {
+  private def equiJoinConditions(recorded: BlockShape, planned: BlockShape): Option[String] = {
     val (was, is) = (conditions(recorded), conditions(planned))
     Option.when(was != is)(s"It joins on ${listed(was)}, the query on ${listed(is)}.").orElse {
       for (before <- recorded.constants; now <- planned.constants if before != now)
@@ -118,7 +118,8 @@ object SpecComparison {
     }
   }
 
-  private def listed(equations: Seq[String]): String = if (equations.isEmpty) "nothing" else equations.mkString(" and ")
+  private def listed(conditions: Seq[String]): String =
+    if (conditions.isEmpty) "nothing" else conditions.mkString(" and ")
 
   private def output(recorded: BlockShape, planned: BlockShape): Option[String] =
     Option.when(recorded.output != planned.output)(
@@ -143,7 +144,7 @@ object SpecComparison {
     }
 
   private def isWithin(needed: LifetimeSpec, kept: LifetimeSpec): Boolean =
-    needed.sorts.size == kept.sorts.size && needed.sorts.zip(kept.sorts).forall { case (is, was) =>
+    needed.kinds.size == kept.kinds.size && needed.kinds.zip(kept.kinds).forall { case (is, was) =>
       is.forall(time => was.exists(k => k.ordinal == time.ordinal && k.after >= time.after))
     }
 

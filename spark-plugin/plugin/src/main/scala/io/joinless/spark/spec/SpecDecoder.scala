@@ -67,7 +67,7 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
     LifetimeSpec(
       list(relation, "until").map(SpecDecoder.time),
       optional(relation, "orUntil").fold(IndexedSeq.empty[IndexedSeq[TimeSpec]])(_ =>
-        list(relation, "orUntil").map(sort => list(sort, "until").map(SpecDecoder.time))
+        list(relation, "orUntil").map(kind => list(kind, "until").map(SpecDecoder.time))
       )
     )
 
@@ -130,7 +130,7 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
     optional(json, field).fold(IndexedSeq.empty[SumSpec])(_ =>
       list(json, field).map {
         case JArray(factors) => SumSpec(factors.toIndexedSeq.map(column))
-        case other => throw new IllegalArgumentException(s"${shown(other)} is no list of factors")
+        case other => throw new IllegalArgumentException(s"${excerpt(other)} is no list of factors")
       }
     )
 

@@ -34,7 +34,7 @@ private[spec] object SpecEncoder {
             "keys" -> array(r.keys)(k => numbers(k.attribute, k.ordinal))
           ) ++ r.lifetime.map(l => "until" -> array(l.until)(encode)) ++
             r.lifetime.filter(_.others.nonEmpty).map { l =>
-              "orUntil" -> array(l.others)(sort => JObject("until" -> array(sort)(encode)))
+              "orUntil" -> array(l.others)(kind => JObject("until" -> array(kind)(encode)))
             }
         )
       },

@@ -27,7 +27,7 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
       if (isAction) CompileDeltas.refuseMasked(plan)
       unmasked(if (!plan.isStreaming || isBatch) plan else DeltaCompilation.plain(session, plan, RunState.NoQuery))
     } else if (isAction) throw JoinlessErrors.streamNotStarted(LookAtDeltas.marksOf(plan))
-    else unmasked(DeltaCompilation.shown(session, plan))
+    else unmasked(DeltaCompilation.inspected(session, plan))
 
   private def unmasked(plan: LogicalPlan): LogicalPlan =
     AnalysisHelper.allowInvokingTransformsInAnalyzer(TakenAsRows.removed(MaskedStream.removed(plan)))

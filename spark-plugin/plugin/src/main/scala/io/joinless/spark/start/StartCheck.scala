@@ -35,10 +35,12 @@ final class StartCheck(session: SparkSession) extends StartRule {
   private def check(query: LogicalPlan, checkpoint: String): Unit = {
     val forced = Inspection.conf(session).forced
     val run = StreamContext.stateAt(session, checkpoint)
-    val asked = query.collect { case groups: Groups => groups.shape }
+    val planned = query.collect { case groups: Groups => groups.shape }
     val before = run match {
       case decided: RunState.Decided
-          if (decided.blocks.keys ++ decided.groups ++ asked).nonEmpty || query.exists(_.isInstanceOf[JoinFreeJoin]) =>
+          if (decided.blocks.keys ++ decided.groups ++ planned).nonEmpty || query.exists(
+            _.isInstanceOf[JoinFreeJoin]
+          ) =>
         Some(decided)
       case _ => None
     }
@@ -47,7 +49,7 @@ final class StartCheck(session: SparkSession) extends StartRule {
       if (forced) rewritten(query, nodes)
       before.foreach { decided =>
         // while some operators are missing, only the batch knows which of the groups exist
-        if (!decided.some) compareGroups(decided.groups, asked, checkpoint)
+        if (!decided.some) compareGroups(decided.groups, planned, checkpoint)
         compare(decided, nodes.collect { case join: JoinFreeJoin => join.shape }, checkpoint)
       }
     }

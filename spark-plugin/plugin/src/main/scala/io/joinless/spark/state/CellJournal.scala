@@ -12,8 +12,8 @@ import io.joinless.engine.update.NettedBatch
 final private[spark] class CellJournal(start: CellState) extends Undo {
   private[this] val views = start.views
   private[this] val extent = start.extent.get
-  private[this] val (oldest, entries, live, credit, owed) =
-    (extent.oldest, extent.entries, extent.live, extent.credit, extent.owed)
+  private[this] val (oldest, entries, live, credit, negatives) =
+    (extent.oldest, extent.entries, extent.live, extent.credit, extent.negatives)
   private[this] val reversal = Views.reversal(views)
   private[this] val inputs = new IntStack
   private[this] val copies = new IntStack
@@ -43,8 +43,8 @@ final private[spark] class CellJournal(start: CellState) extends Undo {
     extent.entries = entries
     extent.live = live
     extent.credit = credit
-    extent.owed = owed
-    start.expiring.foreach(_.takeBack(views))
+    extent.negatives = negatives
+    start.expiring.foreach(_.rollBack(views))
     start
   }
 

@@ -138,8 +138,8 @@ final class ChangeLogReader(
         if (appendOnly(input) && weight != 1L) fail(s"the appended row of entry $n has weight $weight")
       } else {
         val input = inputOf(role)
-        val asked = if (appendOnly(input)) roles else rolesOfInput(input)
-        val kept = keep.kept(asked, bytes, at + entryBytes, size.toInt)
+        val requested = if (appendOnly(input)) roles else rolesOfInput(input)
+        val kept = keep.kept(requested, bytes, at + entryBytes, size.toInt)
         if (kept != 0L) entry.read(roles & kept, weight, input, bytes, at + entryBytes, size.toInt)
       }
       at += entryBytes + size

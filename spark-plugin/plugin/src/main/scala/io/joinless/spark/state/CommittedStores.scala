@@ -20,5 +20,5 @@ final class CommittedStores(stores: CellStores) extends Serializable {
 
   /** The store of a cell, to be closed. */
   def open(cell: Int): CellBlocks =
-    stores.open(cell, JoinlessErrors.stateGone(stores.batch, stores.checkpoint, cell, _))
+    stores.open(cell, JoinlessErrors.stateMissing(stores.batch, stores.checkpoint, cell, _))
 }

@@ -40,11 +40,11 @@ final private[spark] class CountLog(
   private[this] val key = UnsafeRow.createFromByteArray(16, 1)
   private[this] val words = new RowWords
   private[this] var own = 0L
-  private[this] var goneRows = 0L
+  private[this] var deletedRows = 0L
   private[this] var cleaned = 0L // entries of blocks that this batch has cleaned
 
   /** Rows that this batch has removed: none of their counts is left. */
-  def removed: Long = goneRows
+  def removed: Long = deletedRows
 
   /** Number of the block after the last one. */
   def nextSequence: Long = writer.nextSequence
@@ -81,40 +81,40 @@ final private[spark] class CountLog(
 
   private def write(batch: NettedBatch, input: Int, row: Int): Unit = {
     val relations = counts.relations(input)
-    var gone = 0L
+    var deleted = 0L
     counts.clear()
     var i = 0
     while (i < relations.length) { counts.add(relations(i), batch.before(relations(i), row)); i += 1 }
     extent.live -= counts.size
-    if (counts.owed) extent.owed -= 1
+    if (counts.hasNegatives) extent.negatives -= 1
     counts.clear()
     i = 0
     while (i < relations.length) {
       val after = batch.after(relations(i), row)
       counts.add(relations(i), after)
-      if (after == 0 && batch.before(relations(i), row) != 0) gone |= 1L << relations(i)
+      if (after == 0 && batch.before(relations(i), row) != 0) deleted |= 1L << relations(i)
       i += 1
     }
     extent.live += counts.size
-    if (counts.owed) extent.owed += 1
-    if (counts.size == 0) goneRows += 1
-    own += counts.size + (if (gone != 0L) 1 else 0)
-    writeCounts(input, row, gone)
+    if (counts.hasNegatives) extent.negatives += 1
+    if (counts.size == 0) deletedRows += 1
+    own += counts.size + (if (deleted != 0L) 1 else 0)
+    writeCounts(input, row, deleted)
   }
 
   /** Writes the entries of `counts`, one per count, and one for the roles whose count became 0. */
-  private def writeCounts(input: Int, row: Int, gone: Long): Unit = {
+  private def writeCounts(input: Int, row: Int, deleted: Long): Unit = {
     val arena = views.arena(input)
     val bytes = 8 * arena.words(row)
     val offset = RowWords.offset(arena, row)
-    val size = counts.size + (if (gone != 0L) 1 else 0)
+    val size = counts.size + (if (deleted != 0L) 1 else 0)
     writer.together(size, bytes)
     var g = 0
     while (g < counts.size) {
       writer.append(counts.roles(g), counts.count(g), arena.page(row), offset, bytes)
       g += 1
     }
-    if (gone != 0L) writer.append(gone, 0L, arena.page(row), offset, bytes)
+    if (deleted != 0L) writer.append(deleted, 0L, arena.page(row), offset, bytes)
     extent.entries += size
     journal.foreach(_.newestBlock(input, row))
     extent.setNewestBlock(input, row, writer.nextSequence)
@@ -175,7 +175,7 @@ final private[spark] class CountLog(
       val row = find(input, base, offset, bytes)
       if (row >= 0 && isLatest(input, row, extent.oldest, last)) {
         counts.read(views, input, row)
-        writeCounts(input, row, gone = 0L)
+        writeCounts(input, row, deleted = 0L)
       }
     }
 

@@ -28,8 +28,8 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
   private[this] val times = new RowTimes(spec.relations.map(r => spec.inputs(r.input).kind.expires))
 
   // rows that the last batch deleted
-  private[this] val goneRelations = new IntStack
-  private[this] val goneCopies = new IntStack
+  private[this] val deletedRelations = new IntStack
+  private[this] val deletedCopies = new IntStack
   private[this] var copies: RowCopies = null
   private[this] var watermark = Long.MinValue
 
@@ -45,19 +45,19 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
       times.reset()
       restore(views)
     }
-    times.eachThatCame(times.put(_, _, _))
+    times.eachInserted(times.put(_, _, _))
     clear()
   }
 
   /** The row was inserted into the relation. */
-  def came(relation: Int, row: Int, views: RowStore): Unit =
-    if (times.has(relation)) times.came(relation, row, until(relation, row, views))
+  def inserted(relation: Int, row: Int, views: RowStore): Unit =
+    if (times.has(relation)) times.inserted(relation, row, until(relation, row, views))
 
   /** The row was deleted from the relation; its content can still be read. */
-  def went(relation: Int, row: Int, views: RowStore): Unit = if (times.has(relation)) {
+  def deleted(relation: Int, row: Int, views: RowStore): Unit = if (times.has(relation)) {
     if (copies == null) copies = new RowCopies(views)
-    goneRelations.push(relation)
-    goneCopies.push(copies.add(inputOf(relation), row))
+    deletedRelations.push(relation)
+    deletedCopies.push(copies.add(inputOf(relation), row))
   }
 
   /** Advances to `watermark`: calls `f` with each relation and row that may be due. */
@@ -67,19 +67,19 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
   }
 
   /** Whether a row can be in a wheel several times, or another one under its id. */
-  def mayComeAgain(relation: Int): Boolean = deletes(relation)
+  def mayOccurAgain(relation: Int): Boolean = deletes(relation)
 
   /** Whether the time of a present row has passed. */
   def isDue(relation: Int, row: Int, views: RowStore): Boolean =
-    !mayComeAgain(relation) || until(relation, row, views) <= watermark
+    !mayOccurAgain(relation) || until(relation, row, views) <= watermark
 
   /** Rolls the last batch back; `views` are those from before it. Rows that expired in it will
     * expire when it is run again.
     */
-  def takeBack(views: RowStore): Unit = {
-    while (!goneRelations.isEmpty) {
-      val relation = goneRelations.pop()
-      val (input, copy) = (inputOf(relation), goneCopies.pop())
+  def rollBack(views: RowStore): Unit = {
+    while (!deletedRelations.isEmpty) {
+      val relation = deletedRelations.pop()
+      val (input, copy) = (inputOf(relation), deletedCopies.pop())
       val row = views.find(input, copies.content(input, copy), copies.words(input, copy))
       if (row >= 0) times.put(relation, row, until(relation, row, views))
     }
@@ -89,16 +89,17 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
   /** Adds all rows of views that were rebuilt. */
   def restore(views: RowStore): Unit =
     for (relation <- inputOf.indices if times.has(relation); row <- 0 until views.arena(inputOf(relation)).limit)
-      if (views.multiplicity(relation, row) != 0) came(relation, row, views)
+      if (views.multiplicity(relation, row) != 0) inserted(relation, row, views)
 
   /** The least watermark at which a row expires; the greatest long if there is none. */
   def next(views: RowStore): Long = times.next(
     watermark,
     (relation, time, row) =>
-      !mayComeAgain(relation) || views.multiplicity(relation, row) != 0 && until(relation, row, views) == time
+      !mayOccurAgain(relation) || views.multiplicity(relation, row) != 0 && until(relation, row, views) == time
   )
 
-  def bytes: Long = times.bytes + goneRelations.bytes + goneCopies.bytes + (if (copies == null) 0L else copies.bytes)
+  def bytes: Long =
+    times.bytes + deletedRelations.bytes + deletedCopies.bytes + (if (copies == null) 0L else copies.bytes)
 
   private def until(relation: Int, row: Int, views: RowStore): Long = {
     val arena = views.arena(inputOf(relation))
@@ -110,8 +111,8 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
 
   private def clear(): Unit = {
     times.clear()
-    goneRelations.clear()
-    goneCopies.clear()
+    deletedRelations.clear()
+    deletedCopies.clear()
     copies = null
   }
 }

@@ -26,7 +26,7 @@ final class LogExtent(spec: BlockSpec) {
   var credit: Long = LogExtent.MostCredit
 
   /** Rows of changelogs with a negative count in some relation. */
-  var owed = 0L
+  var negatives = 0L
 
   private[this] val newest: Array[PagedInts] = spec.inputs.map(i => if (i.retractable) new PagedInts else null).toArray
 

@@ -11,10 +11,10 @@ import io.joinless.spark.spec.BlockSpec
   * {{{
   * batch 7:   settle(…)     completes batch 6: rows that are not needed are removed from their
   *                          relations, times of new rows are added to the wheels
-  *            came(…)       for each new row
+  *            inserted(…)       for each new row
   *            advance(W)    finds the rows that are needed no longer; they are not removed yet
   * }}}
-  * So a batch can be rolled back (`takeBack`): it has not yet changed the rows of earlier batches.
+  * So a batch can be rolled back (`rollBack`): it has not yet changed the rows of earlier batches.
   *
   * Memory: 12 bytes for each row and role whose time ends, and a byte for each row; 16 bytes for
   * each role of a row that was inserted or evicted in the last batch.
@@ -28,33 +28,33 @@ final private[spark] class NeededRows(spec: BlockSpec) {
   // the last batch: roles that ended of rows from before; rows without any left
   private[this] val endedRelations = new IntStack
   private[this] val endedRows = new IntStack
-  private[this] val goneInputs = new IntStack
-  private[this] val goneRows = new IntStack
+  private[this] val evictedInputs = new IntStack
+  private[this] val evictedRows = new IntStack
   private[this] var watermark = Long.MinValue
 
   /** Number of rows that the last batch found to be needed no longer. They are stored until the
     * next one.
     */
-  def gone: Long = goneRows.size.toLong
+  def evicted: Long = evictedRows.size.toLong
 
   /** Completes the last batch: calls `forget` with each relation and row that is needed no longer,
     * then frees rows that no relation needs. The batch cannot be rolled back any more.
     */
   def settle(views: RowStore, forget: (Int, Int) => Unit): Unit = {
     each(endedRows)(i => forget(endedRelations(i), endedRows(i)))
-    times.eachThatCame { (relation, row, until) =>
+    times.eachInserted { (relation, row, until) =>
       if (until <= watermark) forget(relation, row) else times.put(relation, row, until)
     }
-    each(goneRows)(i => GoneRows.free(views, goneInputs(i), goneRows(i)))
+    each(evictedRows)(i => GoneRows.free(views, evictedInputs(i), evictedRows(i)))
     clear()
   }
 
   /** A row was inserted, with these roles. */
-  def came(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
+  def inserted(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
     var left = roles
     while (left != 0L) {
       val relation = java.lang.Long.numberOfTrailingZeros(left)
-      if (times.has(relation)) times.came(relation, row, lifetimes.until(relation, base, offset, bytes))
+      if (times.has(relation)) times.inserted(relation, row, lifetimes.until(relation, base, offset, bytes))
       left &= left - 1
     }
     this.roles(inputOf(java.lang.Long.numberOfTrailingZeros(roles)))(row) = java.lang.Long.bitCount(roles)
@@ -68,7 +68,7 @@ final private[spark] class NeededRows(spec: BlockSpec) {
       endedRows.push(row)
       ends(relation, row)
     }
-    times.eachThatCame((relation, row, until) => if (until <= watermark) ends(relation, row))
+    times.eachInserted((relation, row, until) => if (until <= watermark) ends(relation, row))
   }
 
   private def ends(relation: Int, row: Int): Unit = {
@@ -76,13 +76,13 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     val left = roles(input)(row) - 1
     roles(input)(row) = left
     if (left == 0) {
-      goneInputs.push(input)
-      goneRows.push(row)
+      evictedInputs.push(input)
+      evictedRows.push(row)
     }
   }
 
   /** Rolls the last batch back; the caller removes the rows that it inserted from the views. */
-  def takeBack(): Unit = {
+  def rollBack(): Unit = {
     each(endedRows) { i =>
       val relation = endedRelations(i)
       val left = roles(inputOf(relation))
@@ -96,14 +96,15 @@ final private[spark] class NeededRows(spec: BlockSpec) {
   def next: Long = times.next(watermark)
 
   def bytes: Long =
-    times.bytes + roles.iterator.map(_.bytes).sum + endedRelations.bytes + endedRows.bytes + goneInputs.bytes + goneRows.bytes
+    times.bytes + roles.iterator.map(_.bytes).sum + endedRelations.bytes + endedRows.bytes + evictedInputs
+      .bytes + evictedRows.bytes
 
   private def clear(): Unit = {
     times.clear()
     endedRelations.clear()
     endedRows.clear()
-    goneInputs.clear()
-    goneRows.clear()
+    evictedInputs.clear()
+    evictedRows.clear()
   }
 
   @inline private def each(stack: IntStack)(f: Int => Unit): Unit = {

@@ -13,7 +13,7 @@ final class RowCounts(block: BlockDef) {
   private[this] var anyNegative = false
 
   /** Whether some count is negative. */
-  def owed: Boolean = anyNegative
+  def hasNegatives: Boolean = anyNegative
 
   def size: Int = groups
   def roles(group: Int): Long = groupRoles(group)

@@ -8,7 +8,7 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
   import RowLifetimes._
 
   private[this] val ofRelation: Array[Array[Array[Moment]]] = spec.relations.map { r =>
-    r.lifetime.map(_.sorts.map(_.map(new Moment(_, spec.inputs(r.input).columns)).toArray).toArray).orNull
+    r.lifetime.map(_.kinds.map(_.map(new Moment(_, spec.inputs(r.input).columns)).toArray).toArray).orNull
   }.toArray
   private[this] val rows = spec.inputs.map(i => new UnsafeRow(i.columns.size)).toArray
   private[this] val inputOf = spec.relations.map(_.input).toArray
@@ -20,14 +20,14 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
     * does.
     */
   def until(relation: Int, base: AnyRef, offset: Long, bytes: Int): Long = {
-    val sorts = ofRelation(relation)
-    if (sorts == null) Long.MaxValue
+    val kinds = ofRelation(relation)
+    if (kinds == null) Long.MaxValue
     else {
       val row = rows(inputOf(relation))
       row.pointTo(base, offset, bytes)
       var latest = Long.MinValue
       var i = 0
-      while (i < sorts.length) { latest = math.max(latest, latestOf(sorts(i), row)); i += 1 }
+      while (i < kinds.length) { latest = math.max(latest, latestOf(kinds(i), row)); i += 1 }
       if (latest == Long.MinValue) latest else ceilMillis(latest)
     }
   }

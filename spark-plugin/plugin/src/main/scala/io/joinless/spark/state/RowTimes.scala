@@ -10,9 +10,9 @@ import io.joinless.engine.tuples.{IntStack, PagedLongs, TimingWheel}
   */
 final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
   private[this] var wheels = newWheels
-  private[this] val cameRelations = new IntStack
-  private[this] val cameRows = new IntStack
-  private[this] val cameUntil = new PagedLongs
+  private[this] val insertedRelations = new IntStack
+  private[this] val insertedRows = new IntStack
+  private[this] val insertedUntil = new PagedLongs
 
   private def newWheels = ends.map(if (_) new TimingWheel else null).toArray
 
@@ -29,24 +29,24 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
   def has(relation: Int): Boolean = wheels(relation) != null
 
   /** The last batch inserted a row with this time. */
-  def came(relation: Int, row: Int, until: Long): Unit = {
-    cameUntil(cameRows.size) = until
-    cameRelations.push(relation)
-    cameRows.push(row)
+  def inserted(relation: Int, row: Int, until: Long): Unit = {
+    insertedUntil(insertedRows.size) = until
+    insertedRelations.push(relation)
+    insertedRows.push(row)
   }
 
   /** Calls `f` with relation, row and time of each row that the last batch inserted. */
-  @inline def eachThatCame(f: (Int, Int, Long) => Unit): Unit = {
+  @inline def eachInserted(f: (Int, Int, Long) => Unit): Unit = {
     var i = 0
-    while (i < cameRows.size) { f(cameRelations(i), cameRows(i), cameUntil(i)); i += 1 }
+    while (i < insertedRows.size) { f(insertedRelations(i), insertedRows(i), insertedUntil(i)); i += 1 }
   }
 
   def put(relation: Int, row: Int, until: Long): Unit = wheels(relation).put(until, row)
 
   /** Drops the times of the last batch: they are in wheels by now, or rolled back. */
   def clear(): Unit = {
-    cameRelations.clear()
-    cameRows.clear()
+    insertedRelations.clear()
+    insertedRows.clear()
   }
 
   /** Calls `f` with relation and row of each time in wheels that has passed. */
@@ -62,10 +62,10 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
 
   private def next(watermark: Long, first: (Int, TimingWheel) => Long): Long = {
     var least = wheels.indices.iterator.filter(has).map(r => first(r, wheels(r))).minOption.getOrElse(Long.MaxValue)
-    eachThatCame((_, _, until) => if (until > watermark) least = math.min(least, until))
+    eachInserted((_, _, until) => if (until > watermark) least = math.min(least, until))
     least
   }
 
   def bytes: Long =
-    wheels.iterator.filter(_ != null).map(_.bytes).sum + cameRelations.bytes + cameRows.bytes + cameUntil.bytes
+    wheels.iterator.filter(_ != null).map(_.bytes).sum + insertedRelations.bytes + insertedRows.bytes + insertedUntil.bytes
 }

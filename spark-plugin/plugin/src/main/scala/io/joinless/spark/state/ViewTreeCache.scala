@@ -149,7 +149,7 @@ final class ViewTreeCache {
     lazy val cached: Option[CellState] = undo.map(_.apply()).orElse(found)
 
     /** Whether the tree was a batch ahead. */
-    def tookBack: Boolean = undo.isDefined
+    def rolledBack: Boolean = undo.isDefined
 
     /** Sets the size of the tree; idle trees make room. Does nothing once the lease has ended. */
     def resize(treeBytes: Long, limit: Long): Unit = ViewTreeCache.this.synchronized {

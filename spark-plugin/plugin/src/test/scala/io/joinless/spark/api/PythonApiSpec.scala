@@ -40,7 +40,7 @@ class PythonApiSpec extends AnyFunSuite with SharedSpark {
     withConf("spark.joinless.minRelations" -> "2")(assert(codes.isEmpty))
   }
 
-  test("a view over changelogs is looked at as if its changes were asked, and says that they are not") {
+  test("a view over changelogs is looked at as if its changes were requested, and says that they are not") {
     def rows(sql: String): DataFrame = {
       val changes = query("SELECT src, dst, 'insert' AS _change_type FROM e")
       changes.changelog().createOrReplaceTempView("e")

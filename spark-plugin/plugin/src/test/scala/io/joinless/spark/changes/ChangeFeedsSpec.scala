@@ -54,8 +54,8 @@ class ChangeFeedsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfte
   for (sql <- feeds) test(s"a change feed is read as rows: $sql") {
     val reason = ChangeFeeds.unmarked(analyzed(sql))
     assert(reason.map(_.code).contains(Reason.UnmarkedChangeFeed))
-    val asked = DeltaCompilation.attempt(spark, Changes.markedUnchecked(analyzed(sql), DeltaForm.Weight))
-    assert(asked.left.toOption == reason)
+    val requested = DeltaCompilation.attempt(spark, Changes.markedUnchecked(analyzed(sql), DeltaForm.Weight))
+    assert(requested.left.toOption == reason)
   }
 
   for (sql <- others) test(s"no change feed is read as rows: $sql") {

@@ -150,7 +150,7 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
     assert(RunningQuery.plan(g.running).exists(_.isInstanceOf[JoinFreeExec]))
   }
 
-  test("recovery_ a checkpoint without the join whose changes are asked is refused by name") {
+  test("recovery_ a checkpoint without the join whose changes are requested is refused by name") {
     val g = new Graph
     val joined = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"
     assert(g.run(spark.sql(joined))(g.edges.addData((1, 2), (2, 3))) == Seq("[1,3]"))
@@ -204,7 +204,7 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
     assert(error.getMessage.contains("JOINLESS_WEIGHT_OVERFLOW"))
   }
 
-  test("explain and why_not see what is asked") {
+  test("explain and why_not see what is requested") {
     val g = new Graph
     g.views()
     val text = PythonApi.explainText(spark.sql(pairs).incrementalEnumerate())
@@ -213,8 +213,8 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
       text.contains("changes: in _change_type, equal rows added up over all cells, because the result does not show"),
       text
     )
-    val shown = PythonApi.explainText(spark.sql(pairs.replace("AS y", "AS y, b.src AS via")).incrementalEnumerate())
-    assert(shown.contains("changes: in _change_type, handed out as they are found"), shown)
+    val withVia = PythonApi.explainText(spark.sql(pairs.replace("AS y", "AS y, b.src AS via")).incrementalEnumerate())
+    assert(withVia.contains("changes: in _change_type, handed out as they are found"), withVia)
     val odd = PythonApi.explainText(
       spark.sql(pairs.replace("b.dst AS y", "a.dst, (a.src + b.dst) % 2 AS odd")).incrementalEnumerate()
     )

@@ -96,7 +96,7 @@ class MatchQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     all.zipWithIndex.foreach { case (sql, seed) => checkFull(sql, seed.toLong) }
   }
 
-  test("a condition that can fail is evaluated on the pairs that equations leave, as in Spark") {
+  test("a condition that can fail is evaluated on the pairs that equi-join conditions leave, as in Spark") {
     for (
       sql <- Seq(
         "SELECT t.k, u.g FROM t LEFT JOIN u ON t.k = u.k AND 6 DIV t.g > 1",
@@ -131,7 +131,7 @@ class MatchQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     assert(tables.result == Map(Seq(1, 3) -> 1L))
   }
 
-  test("a stream in a subquery: whose changes are not asked is refused, and what is switched off is Spark's") {
+  test("a stream in a subquery: whose changes are not requested is refused, and what is switched off is Spark's") {
     val tables = new Tables
     tables.streams()
     val query = spark.sql("SELECT k FROM a WHERE y IN (SELECT b.y FROM a b)")

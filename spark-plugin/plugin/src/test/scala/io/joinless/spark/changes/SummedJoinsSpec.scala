@@ -120,18 +120,18 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
   }
 
   test("the complete result of groups that a checkpoint does not store is refused by name where it adds up") {
-    def asked(functions: String) = s"SELECT t.g, $functions $Path GROUP BY t.g"
+    def query(functions: String) = s"SELECT t.g, $functions $Path GROUP BY t.g"
     val tables = new Tables
     tables.insert(1, 1, 5L, 0.0)
     tables.insertPair(1, 2)
     tables.append(2, 3)
-    tables.start(asked("SUM(t.x) AS s, COUNT(*) AS n"))
+    tables.start(query("SUM(t.x) AS s, COUNT(*) AS n"))
     try tables.advance()
     finally tables.running.stop()
-    assert(tables.full(asked("SUM(t.x) AS s, COUNT(*) AS n")) == Map(Seq[Any](1, 5L, 1L) -> 1L))
-    assert(tables.full(asked("AVG(t.x) AS m")) == Map(Seq[Any](1, 5.0) -> 1L)) // it adds up the same
+    assert(tables.full(query("SUM(t.x) AS s, COUNT(*) AS n")) == Map(Seq[Any](1, 5L, 1L) -> 1L))
+    assert(tables.full(query("AVG(t.x) AS m")) == Map(Seq[Any](1, 5.0) -> 1L)) // it adds up the same
     for (other <- Seq("SUM(a.y) AS m", "MAX(t.x) AS m", "COUNT(*) AS n")) {
-      val refused = intercept[Exception](tables.full(asked(other)))
+      val refused = intercept[Exception](tables.full(query(other)))
       assert(
         refused.isInstanceOf[SparkThrowable] &&
           refused.asInstanceOf[SparkThrowable].getCondition.startsWith("JOINLESS_STATE_MISMATCH"),

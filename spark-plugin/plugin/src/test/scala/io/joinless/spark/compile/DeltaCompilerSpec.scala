@@ -44,7 +44,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
 
   private val joined = "SELECT o.id, c.city FROM orders o JOIN customers c ON o.customer = c.customer"
 
-  test("a marked relation shows its plain columns only") {
+  test("a marked relation projects its plain columns only") {
     assert(spark.table("orders").columns.toSeq == Seq("id", "customer", "amount"))
     assert(spark.table("customers").columns.toSeq == Seq("customer", "city"))
   }
@@ -56,7 +56,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(block.deltas && block.shape.inputs.forall(_.retractable))
     assert(block.shape.relations.map(_.name) == Seq("o", "c"))
     assert(plan.output.map(_.name) == Seq("id", "city", "_change_type"))
-    assert(plan.isInstanceOf[DeltaRows] && plan.asInstanceOf[DeltaRows].shownColumns == Seq(0, 1))
+    assert(plan.isInstanceOf[DeltaRows] && plan.asInstanceOf[DeltaRows].projectedColumns == Seq(0, 1))
     assert(!plan.exists(_.isInstanceOf[Changelog]))
     assert(block.scans.forall(_.output.last.name == "_weight"))
   }
@@ -116,7 +116,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     assert(plan.isInstanceOf[UnaryNode] && blocks(plan).size == 1)
   }
 
-  test("a cycle is opened: the equation that closes it is checked on each result") {
+  test("a cycle is opened: the equi-join condition that closes it is checked on each result") {
     val sql = "SELECT a.src FROM e a, e b, e c WHERE a.dst = b.src AND b.dst = c.src AND c.dst = a.src"
     val blocks = compiled(deltas(sql)).collect {
       case join: JoinFreeJoin => join.shape

@@ -27,7 +27,7 @@ class MadeNamesSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterA
     stream("b", schema)
   }
 
-  private val asked = Seq(
+  private val requested = Seq(
     "SELECT k, count_if(x > 1) AS n FROM t GROUP BY k",
     "SELECT k, SUM(NULLIF(x * 2, 4)) AS s, SUM(NULLIF(x * 3, 4)) AS r, COUNT(*) AS n FROM t GROUP BY k",
     "SELECT k, NULLIF(x + 1, 2) AS z FROM t WHERE x * x BETWEEN 1 AND 9",
@@ -70,7 +70,7 @@ class MadeNamesSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterA
     shapes(plan).map(shape => StateFormat.toJson(BlockSpec(shape, shape.attributes.map(_ => 1)))) ++
       plan.collect { case groups: Groups => GroupFormat.toJson(groups.shape) }
 
-  for ((sql, record) <- asked.map(_ -> compiled _) ++ plain.map(_ -> planned _))
+  for ((sql, record) <- requested.map(_ -> compiled _) ++ plain.map(_ -> planned _))
     test(s"plan_ the record is the same after other queries: $sql") {
       val first = records(record(sql))
       assert(optimized("SELECT NULLIF(x + 1, 2) AS y FROM a WHERE x * x BETWEEN 1 AND 2").resolved)
@@ -81,7 +81,7 @@ class MadeNamesSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterA
     }
 
   test("a record of a release that took such names as they came goes on, with the same types only") {
-    val now = shapes(compiled(asked(1))).head
+    val now = shapes(compiled(requested(1))).head
     def recorded(change: ColumnSpec => ColumnSpec) = now.copy(inputs = now.inputs.map { input =>
       input.copy(columns = input.columns.map(c => if (c.name.contains(" * ")) change(c) else c))
     })

@@ -24,7 +24,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     )
 
   private val all: Seq[Throwable with SparkThrowable] = Seq(
-    JoinlessErrors.notRewritten("NON_EQUI_JOIN", "a and b share no equation.", ""),
+    JoinlessErrors.notRewritten("NON_EQUI_JOIN", "a and b share no equi-join condition.", ""),
     JoinlessErrors.invalidShares("a.x=3", "the join has no attribute a.x"),
     JoinlessErrors.notStreaming(),
     JoinlessErrors.extensionNotInstalled(),
@@ -45,7 +45,7 @@ class JoinlessErrorsSpec extends AnyFunSuite {
     JoinlessErrors.expiry("NO_WATERMARK", "ts", "orders", "quoted" -> "\"ts\""),
     JoinlessErrors.batchNotAvailable(2, "/cp", Seq(3L, 4L)),
     JoinlessErrors.batchNotAvailable(5, "/cp", Seq(4L)),
-    JoinlessErrors.stateGone(3, "/cp", 1, new RuntimeException("no file\nat all")),
+    JoinlessErrors.stateMissing(3, "/cp", 1, new RuntimeException("no file\nat all")),
     JoinlessErrors.stateNotLoaded(0, 1, 3, new RuntimeException("loading", new RuntimeException("no file\nat all"))),
     JoinlessErrors.unreachableCheckpoint("nosuch://cp", new RuntimeException("No FileSystem for scheme \"nosuch\"")),
     JoinlessErrors.format("SCHEMA", "given" -> "a INT", "columns" -> "b INT"),

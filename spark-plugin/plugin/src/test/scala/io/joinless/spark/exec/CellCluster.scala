@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.Platform
 /** All cells of a block with changelogs, batch by batch, without Spark running. A batch is done by
   * all cells or by none.
   */
-final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
+final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
   val stores: IndexedSeq[BlocksInMemory] = IndexedSeq.fill(spec.cells)(new BlocksInMemory)
   private val trees = Array.fill(spec.cells)(CellTask.empty(spec))
   private val types = spec.output.map(c => spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).dataType)
@@ -66,7 +66,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
 
   private def checkSame(before: CellState, after: CellState): Unit = {
     val (was, now) = (before.extent.get, after.extent.get)
-    assert(was.entries == now.entries && was.live == now.live && was.owed == now.owed)
+    assert(was.entries == now.entries && was.live == now.live && was.negatives == now.negatives)
     assert(after.tree.rows == before.tree.rows)
     if (now.entries > 0) {
       assert(was.oldest == now.oldest && before.nextSequence == after.nextSequence)
@@ -90,7 +90,7 @@ final private class CellCluster(spec: BlockSpec, owe: Boolean = false) {
       figures: TaskMetrics
   ): ChangelogTask = {
     val context =
-      CellContext(spec, Nil, c, stores(c), reader(c), _ => (), commit, figures, weighted = true, owe, watermark)
+      CellContext(spec, Nil, c, stores(c), reader(c), _ => (), commit, figures, weighted = true, negatives, watermark)
     new ChangelogTask(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
   }
 

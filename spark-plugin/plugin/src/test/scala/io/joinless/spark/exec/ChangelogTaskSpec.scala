@@ -149,12 +149,12 @@ class ChangelogTaskSpec extends AnyFunSuite {
       current = result.toMap
       assert(current == expected(), s"seed $seed, batch $batch")
       if (oracle.multiplicity.forall(_.forall(_ == 0))) assert(cluster.stores.forall(_.blocks.isEmpty), s"seed $seed")
-      val owed = cluster.metrics.map(_.rowsOwed).sum > 0
-      assert(owed == anyOwed, s"seed $seed, batch $batch")
+      val negative = cluster.metrics.map(_.negativeRows).sum > 0
+      assert(negative == anyNegative, s"seed $seed, batch $batch")
       val _ = assert(query.batches(batch).nonEmpty || cluster.stores.forall(_.entriesPut == 0))
     }
 
-    private def anyOwed: Boolean = oracle.multiplicity.exists(_.exists(_ < 0))
+    private def anyNegative: Boolean = oracle.multiplicity.exists(_.exists(_ < 0))
   }
 
   test("oracle_ random queries and changes over several cells: net, and equal to a naive join after every batch") {
@@ -168,7 +168,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
       netted += run.netted
     }
     info(
-      s"$refused batches refused, $interrupted attempts given up, $rehearsed batches taken back, $netted rows netted away"
+      s"$refused batches refused, $interrupted attempts given up, $rehearsed batches rolled back, $netted rows netted away"
     )
     assert(refused > 20 && interrupted > 1000 && rehearsed > 1000 && netted > 1000)
   }
@@ -197,18 +197,18 @@ class ChangelogTaskSpec extends AnyFunSuite {
     assert(out == IndexedSeq(Seq((row(Seq.fill(4)(LongType), 1L, 7L, 1L, null), -1L))))
   }
 
-  test("owed rows are absent until they are paid for") {
-    val cluster = new CellCluster(changes(star(2)), owe = true)
+  test("rows of negative multiplicity are absent until inserts make up for it") {
+    val cluster = new CellCluster(changes(star(2)), negatives = true)
     def weights(scans: (Seq[Int], Seq[UnsafeRow])*): Seq[Long] = cluster.batch(scans).flatten.map(_._2)
-    def owed: Long = cluster.metrics.map(_.rowsOwed).sum
+    def negative: Long = cluster.metrics.map(_.negativeRows).sum
     assert(weights(Seq(0) -> Seq(change(1, 1L, 1L))) == Nil)
-    assert(weights(Seq(1) -> Seq(change(-2, 1L, 2L))) == Nil && owed == 1)
+    assert(weights(Seq(1) -> Seq(change(-2, 1L, 2L))) == Nil && negative == 1)
     cluster.rebuild()
-    assert(weights(Seq(1) -> Seq(change(1, 1L, 2L))) == Nil && owed == 1)
-    assert(weights(Seq(1) -> Seq(change(1, 1L, 2L))) == Nil && owed == 0)
+    assert(weights(Seq(1) -> Seq(change(1, 1L, 2L))) == Nil && negative == 1)
+    assert(weights(Seq(1) -> Seq(change(1, 1L, 2L))) == Nil && negative == 0)
     assert(weights(Seq(1) -> Seq(change(3, 1L, 2L))) == Seq(3L))
-    assert(weights(Seq(1) -> Seq(change(-4, 1L, 2L))) == Seq(-3L) && owed == 1)
-    assert(weights(Seq(0) -> Seq(change(-1, 1L, 1L)), Seq(1) -> Seq(change(1, 1L, 2L))) == Nil && owed == 0)
+    assert(weights(Seq(1) -> Seq(change(-4, 1L, 2L))) == Seq(-3L) && negative == 1)
+    assert(weights(Seq(0) -> Seq(change(-1, 1L, 1L)), Seq(1) -> Seq(change(1, 1L, 2L))) == Nil && negative == 0)
     assert(cluster.rowsStored == 0 && cluster.stores.forall(_.blocks.isEmpty))
   }
 

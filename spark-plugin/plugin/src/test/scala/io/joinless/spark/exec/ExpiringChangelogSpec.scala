@@ -19,13 +19,14 @@ import org.scalatest.funsuite.AnyFunSuite
 class ExpiringChangelogSpec extends AnyFunSuite {
   import ExpiringChangelogSpec._
 
-  for (owe <- Seq(false, true))
+  for (negatives <- Seq(false, true))
     test(
-      s"inserts, deletes and the end of one row's time, in every order${if (owe) "; deletes may come first" else ""}"
+      s"inserts, deletes and the end of one row's time, in every order${if (negatives) "; deletes may come first"
+        else ""}"
     ) {
       var refused = 0
       for (events <- everyOrder(if (sys.env.contains("JOINLESS_SLIDING_VIEWS")) 6 else 4)) {
-        val cell = new Cell(owe, new Random(events.hashCode))
+        val cell = new Cell(negatives, new Random(events.hashCode))
         cell.batch(Seq(0, 1).flatMap(r => Seq.fill(2)(Change(r, 1, 100, 1)))) // matches
         try
           for ((event, i) <- events.zipWithIndex) event match {
@@ -37,17 +38,17 @@ class ExpiringChangelogSpec extends AnyFunSuite {
             case Restart => cell.restart()
           }
         catch {
-          case e: SparkThrowable if e.getCondition == "JOINLESS_DELETE_OF_ABSENT_ROW" && !owe && cell.lacksRow =>
+          case e: SparkThrowable if e.getCondition == "JOINLESS_DELETE_OF_ABSENT_ROW" && !negatives && cell.lacksRow =>
             refused += 1
         }
       }
-      val _ = assert((refused == 0) == owe)
+      val _ = assert((refused == 0) == negatives)
     }
 
   test("random changes: all that is there is in wheels, and little else") {
     for (seed <- 0L until 60L) {
       val random = new Random(seed)
-      val cell = new Cell(owe = random.nextBoolean(), random)
+      val cell = new Cell(negatives = random.nextBoolean(), random)
       for (second <- 0 until 120) {
         cell.time(second)
         cell.batch(cell.randomChanges(second))
@@ -82,7 +83,7 @@ class ExpiringChangelogSpec extends AnyFunSuite {
   }
 
   test("rows that come and go again and again take no memory") {
-    val cell = new Cell(owe = false, new Random(1), often = false)
+    val cell = new Cell(negatives = false, new Random(1), often = false)
     cell.batch(Seq.fill(3)(Change(1, 1, 1000000, 1)))
     def most(times: Int): Long = (0 until times).map { _ =>
       for (sign <- Seq(1, -1)) cell.batch((0 until 200).map(i => Change(0, 1, 500000 + i, sign)))
@@ -135,8 +136,8 @@ private object ExpiringChangelogSpec {
     *
     * @param often whether some batches are rolled back
     */
-  final private class Cell(owe: Boolean, random: Random, often: Boolean = true) {
-    private[this] val cluster = new CellCluster(spec(Lasts), owe)
+  final private class Cell(negatives: Boolean, random: Random, often: Boolean = true) {
+    private[this] val cluster = new CellCluster(spec(Lasts), negatives)
     private[this] val counts = Seq.fill(2)(mutable.Map.empty[(Int, Int), Long].withDefaultValue(0L))
     private[this] val emitted = mutable.Map.empty[Seq[Long], Long].withDefaultValue(0L)
     private[this] var now = -1000
@@ -163,7 +164,7 @@ private object ExpiringChangelogSpec {
     def restart(): Unit = cluster.rebuild(random.shuffle(_))
 
     /** Whether a delete has no row. */
-    def lacksRow: Boolean = !owe && counts.exists(_.values.exists(_ < 0))
+    def lacksRow: Boolean = !negatives && counts.exists(_.values.exists(_ < 0))
 
     def isEmpty: Boolean = cluster.rowsStored == 0 && cluster.entries == 0 && emitted.isEmpty
 
@@ -181,8 +182,8 @@ private object ExpiringChangelogSpec {
       val went = for {
         relation <- Seq(0, 1)
         (row, count) <- counts(relation).toSeq
-        if (owe || count > 0) && random.nextInt(4) == 0
-      } yield Change(relation, row._1, row._2, if (owe) -2 else -1)
+        if (negatives || count > 0) && random.nextInt(4) == 0
+      } yield Change(relation, row._1, row._2, if (negatives) -2 else -1)
       random.shuffle(came ++ went)
     }
 

@@ -115,7 +115,7 @@ private object ForgettingTaskSpec {
 
     def sizes: Sizes =
       Sizes(
-        tree.rows - state.needed.get.gone,
+        tree.rows - state.needed.get.evicted,
         state.blocks.entries,
         store.blocks.map(_._2.getSizeInBytes.toLong).sum,
         state.bytes

@@ -44,16 +44,17 @@ class OutputRowSpec extends AnyFunSuite {
     val columns = outputTypes.zipWithIndex.map { case (t, c) =>
       UnsafeProjection.create(Seq(BoundReference(c, t, nullable = true)))
     }
-    val besides = (0 until 3).map { r =>
-      val shown = spec.output.filter(_.relation == r).map(_.ordinal).distinct.filter(_ > 0)
-      if (narrow && shown.size <= 2 && shown.forall(c => UnsafeRow.isFixedLength(types(c)))) shown else IndexedSeq.empty
+    val inlined = (0 until 3).map { r =>
+      val projected = spec.output.filter(_.relation == r).map(_.ordinal).distinct.filter(_ > 0)
+      if (narrow && projected.size <= 2 && projected.forall(c => UnsafeRow.isFixedLength(types(c)))) projected
+      else IndexedSeq.empty
     }
     val words = (0 until 3).map { r =>
-      if (besides(r).isEmpty) null else new ShownWords(arenas(spec.relations(r).input), types.size, besides(r).toArray)
+      if (inlined(r).isEmpty) null else new ShownWords(arenas(spec.relations(r).input), types.size, inlined(r).toArray)
     }
     def place(relation: Int, ordinal: Int) =
       if (narrow && ordinal == 0) Some((3 + relation, 0))
-      else Option.when(besides(relation).contains(ordinal))((relation, besides(relation).indexOf(ordinal)))
+      else Option.when(inlined(relation).contains(ordinal))((relation, inlined(relation).indexOf(ordinal)))
     val out = new OutputRow(spec, arenas, words = words, place = place)
     val places = new Places(6)
     val current = new Array[Int](3)
@@ -113,8 +114,8 @@ class OutputRowSpec extends AnyFunSuite {
         fixed ++ variable.take(2),
         s =>
           random.shuffle((0 until 3).flatMap { r =>
-            val shown = random.shuffle(s.output.filter(_.relation == r)).take(1 + random.nextInt(3))
-            if (seed % 4 == 0) shown ++ shown.take(1) else shown
+            val projected = random.shuffle(s.output.filter(_.relation == r)).take(1 + random.nextInt(3))
+            if (seed % 4 == 0) projected ++ projected.take(1) else projected
           }),
         new Random(seed),
         narrow = true

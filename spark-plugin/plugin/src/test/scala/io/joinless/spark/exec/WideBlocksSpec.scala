@@ -29,7 +29,7 @@ class WideBlocksSpec extends AnyFunSuite {
     assert(intercept[IllegalArgumentException](CellTask.empty(star(64))).getMessage.contains("at most 63 relations"))
   }
 
-  for (columns <- Seq(63, 64, 65, 128, 129)) test(s"each NULL of $columns columns is stored and shown") {
+  for (columns <- Seq(63, 64, 65, 128, 129)) test(s"each NULL of $columns columns is stored and projected") {
     val types: Seq[DataType] = Seq.fill(columns)(LongType)
     val spec = block(types)(Seq((0, 0)), Seq((0, 0)))
     val arenas = spec.inputs.map(i => new TupleArena(RowCodec.fixedWords(i)))
@@ -39,8 +39,8 @@ class WideBlocksSpec extends AnyFunSuite {
       val stored = row(types, values: _*)
       val rows =
         arenas.map(CellTask.append(_, stored.getBaseObject, stored.getBaseOffset, stored.getSizeInBytes)).toArray
-      val shown = out.update(rows, 3L)
-      assert((0 until 2 * columns).filter(shown.isNullAt) == Seq(hole, columns + hole))
+      val output = out.update(rows, 3L)
+      assert((0 until 2 * columns).filter(output.isNullAt) == Seq(hole, columns + hole))
     }
   }
 

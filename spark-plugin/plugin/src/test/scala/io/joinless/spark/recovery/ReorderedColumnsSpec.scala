@@ -29,38 +29,38 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
   /** The rows that two runs emitted, the second one over the other schema; of changes, each with
     * its weight.
     */
-  private def emitted(sql: String, asked: Boolean, mode: String): Seq[Row] = withConf(
+  private def emitted(sql: String, requested: Boolean, mode: String): Seq[Row] = withConf(
     "spark.sql.shuffle.partitions" -> "2",
     "spark.joinless.minRelations" -> "2",
-    "spark.joinless.mode" -> (if (asked) "auto" else "force")
+    "spark.joinless.mode" -> (if (requested) "auto" else "force")
   ) {
     val folder = TestFolders.create("reordered")
     val source = Files.createDirectory(folder.resolve("in"))
     val batches = new ConcurrentHashMap[Long, Seq[Row]]
     for ((schema, batch) <- schemas.zipWithIndex) {
-      val lines = rows(batch).filter(asked || _._5 == "insert").map { case (k, x, s, second, change) =>
+      val lines = rows(batch).filter(requested || _._5 == "insert").map { case (k, x, s, second, change) =>
         s"""{"k": $k, "x": $x, "s": "$s", "ts": "2026-01-01T00:00:0${second}Z", "_change_type": "$change"}"""
       }
       val file = Files.write(folder.resolve(s".$batch"), lines.asJava)
       val _ = Files.move(file, source.resolve(s"$batch.json"))
       val stream = spark.readStream.schema(schema).json(source.toString)
       val timed = stream.takenAsRows.drop("_change_type").withWatermark("ts", "1 hour")
-      (if (asked) stream.changelog() else timed).createOrReplaceTempView("t")
+      (if (requested) stream.changelog() else timed).createOrReplaceTempView("t")
       val query = spark.sql(sql)
-      val running = (if (asked) query.incrementalEnumerate("weight") else query).writeStream
+      val running = (if (requested) query.incrementalEnumerate("weight") else query).writeStream
         .outputMode(mode).option("checkpointLocation", folder.resolve("cp").toString).trigger(Trigger.AvailableNow())
         .foreachBatch((df: DataFrame, id: Long) => { val _ = batches.put(id, df.collect().toSeq) }).start()
       running.awaitTermination()
       val operators = running.recentProgress.flatMap(_.stateOperators).map(_.operatorName).toSet
       assert(operators.exists(_.startsWith("joinFree")), operators)
-      if (asked) full = query.enumerateFull(folder.resolve("cp").toString).collect().toSeq
+      if (requested) full = query.enumerateFull(folder.resolve("cp").toString).collect().toSeq
     }
     batches.asScala.toSeq.sortBy(_._1).flatMap(_._2)
   }
 
   /** The result of batch SQL over the rows that are present in the end. */
-  private def expected(sql: String, asked: Boolean): Seq[String] = {
-    val all = rows.flatten.filter(asked || _._5 == "insert")
+  private def expected(sql: String, requested: Boolean): Seq[String] = {
+    val all = rows.flatten.filter(requested || _._5 == "insert")
     val there = all.filter(_._5 == "insert").diff(all.filter(_._5 == "delete").map(_.copy(_5 = "insert")))
     val values = there.map { case (k, x, s, second, _) => s"($k, $x, '$s', TIMESTAMP '2026-01-01 00:00:0$second')" }
     spark.sql(
@@ -81,14 +81,17 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
       "SELECT a.s, b.ts FROM t a LEFT SEMI JOIN t b ON a.k = b.k AND a.x < b.x JOIN t b ON a.k = b.k"
     )
   ) test(s"recovery_ plain rows: $sql") {
-    withConf(zone)(assert(emitted(sql, asked = false, "append").map(_.toString).sorted == expected(sql, asked = false)))
+    withConf(zone)(assert(emitted(sql, requested = false, "append").map(_.toString).sorted == expected(
+      sql,
+      requested = false
+    )))
   }
 
   test("recovery_ counts of a plain GROUP BY go on") {
     val sql = "SELECT b.s, COUNT(*) AS n, SUM(a.x) AS m, MAX(a.s) AS h FROM t a JOIN t b ON a.k = b.k GROUP BY b.s"
     withConf(zone) {
-      val last = emitted(sql, asked = false, "update").groupMapReduce(_.getString(0))(identity)((_, later) => later)
-      assert(last.values.map(_.toString).toSeq.sorted == expected(sql, asked = false))
+      val last = emitted(sql, requested = false, "update").groupMapReduce(_.getString(0))(identity)((_, later) => later)
+      assert(last.values.map(_.toString).toSeq.sorted == expected(sql, requested = false))
     }
   }
 
@@ -115,11 +118,11 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
     )
   ) test(s"recovery_ changes: $sql") {
     withConf(zone) {
-      val sums = emitted(sql, asked = true, "append")
+      val sums = emitted(sql, requested = true, "append")
         .groupMapReduce(row => Row.fromSeq(row.toSeq.init).toString)(_.toSeq.last.asInstanceOf[Long])(_ + _)
       assert(sums.values.forall(_ >= 0))
-      assert(sums.toSeq.flatMap { case (row, n) => Seq.fill(n.toInt)(row) }.sorted == expected(sql, asked = true))
-      assert(full.map(_.toString).sorted == expected(sql, asked = true))
+      assert(sums.toSeq.flatMap { case (row, n) => Seq.fill(n.toInt)(row) }.sorted == expected(sql, requested = true))
+      assert(full.map(_.toString).sorted == expected(sql, requested = true))
     }
   }
 }

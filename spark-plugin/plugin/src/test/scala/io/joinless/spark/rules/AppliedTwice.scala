@@ -37,17 +37,17 @@ trait AppliedTwice extends StreamingPlans with Assertions { self: Suite =>
     */
   def unchangedTwice(sql: String): Unit = {
     val analyzed = spark.sql(sql).queryExecution.analyzed
-    val asked = Changes.markedUnchecked(analyzed, DeltaForm.ChangeType)
+    val requested = Changes.markedUnchecked(analyzed, DeltaForm.ChangeType)
     val shared = SharedSources.shared(analyzed, SharedSources.together(analyzed, _ => true))
     val batches = Seq(analyzed, idle(analyzed), busy(analyzed), busy(shared), idle(shared))
-    for (rule <- ofQueries; plan <- batches :+ asked) twice(rule, plan)
+    for (rule <- ofQueries; plan <- batches :+ requested) twice(rule, plan)
     for (rule <- ofStarts) twice(rule, started(analyzed))
     for (plan <- batches) {
       val before = withConf("spark.joinless.enabled" -> "false")(optimize(plan))
       twice(rewrite, before)
       withClue("in Spark's test mode: ")(SparkTestMode.on(twice(rewrite, optimize(plan))))
     }
-    DeltaCompilation.attempt(spark, asked).foreach { compiled =>
+    DeltaCompilation.attempt(spark, requested).foreach { compiled =>
       SparkTestMode.on(twice(rewrite, optimize(busy(compiled))))
     }
   }

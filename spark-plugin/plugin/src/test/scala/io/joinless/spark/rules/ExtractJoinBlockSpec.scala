@@ -35,13 +35,16 @@ class ExtractJoinBlockSpec extends AnyFunSuite with StreamingPlans with BeforeAn
 
   private val chain = "FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
 
-  private def edge(equation: Equation, leaves: IndexedSeq[Leaf]): Set[String] =
-    Set(equation.left, equation.right).map(Names.of(_, leaves))
+  private def edge(condition: EquiJoinCondition, leaves: IndexedSeq[Leaf]): Set[String] =
+    Set(condition.left, condition.right).map(Names.of(_, leaves))
 
-  test("a chain: three leaves, two equations, the rest of no kind") {
+  test("a chain: three leaves, two equi-join conditions, the rest of no kind") {
     val block = read(s"SELECT a.src, c.dst $chain")
     assert(block.leaves.map(_.name) == Seq("a", "b", "c"))
-    assert(block.equations.map(edge(_, block.leaves)).toSet == Set(Set("a.dst", "b.src"), Set("b.dst", "c.src")))
+    assert(block.equiJoinConditions.map(edge(_, block.leaves)).toSet == Set(
+      Set("a.dst", "b.src"),
+      Set("b.dst", "c.src")
+    ))
     assert(block.residuals.isEmpty && block.late.isEmpty && block.filters.forall(_.isEmpty))
     assert(block.output.map(_._1.name) == Seq("src", "dst"))
   }
@@ -53,7 +56,7 @@ class ExtractJoinBlockSpec extends AnyFunSuite with StreamingPlans with BeforeAn
     assert(ids.intersect(block.leaves.flatMap(_.plan.output.map(_.exprId))).isEmpty)
   }
 
-  test("conditions sort into leaves, equations and residuals") {
+  test("conditions are split into those of leaves, equi-join conditions and residuals") {
     val block = read(s"SELECT a.src, c.dst $chain WHERE a.src + b.dst > c.dst AND a.s = concat(b.s, c.s) AND a.s < c.s")
     assert(block.residuals.map(Names.of(_, block.leaves)).toSet == Set(
       "((a.src + b.dst) > c.dst)",
@@ -62,9 +65,9 @@ class ExtractJoinBlockSpec extends AnyFunSuite with StreamingPlans with BeforeAn
     ))
   }
 
-  test("an equation of more than two leaves is a residual, one of computed terms an equation") {
+  test("an equality of more than two leaves is a residual, one of computed terms an equi-join condition") {
     val block = read(s"SELECT a.src, c.dst $chain AND upper(a.s) = lower(c.s)")
-    assert(block.equations.map(edge(_, block.leaves)).toSet.contains(Set("upper(a.s)", "lower(c.s)")))
+    assert(block.equiJoinConditions.map(edge(_, block.leaves)).toSet.contains(Set("upper(a.s)", "lower(c.s)")))
   }
 
   test("a Python UDF over one leaf is its filter, over several it stays above the block") {

@@ -114,7 +114,7 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
   differential_("null-safe keys")(
     "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.dst <=> b.src JOIN f c ON b.dst <=> c.src"
   )
-  differential_("null-safe and plain equations of one class")(
+  differential_("null-safe and plain equi-join conditions of one class")(
     "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.dst <=> b.src JOIN f c ON b.src = c.dst"
   )
   differential_("doubles and floats")(
@@ -162,10 +162,10 @@ class MeaningSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
       |(SELECT a.src + b.dst AS total, b.dst + 1 AS next FROM e a JOIN e b ON a.dst = b.src) x JOIN f y ON x.next = y.src"""
   )
   differential_("constants")(s"SELECT a.id, c.id $chain WHERE b.src = 1")
-  differential_("a constant on one side of a null-safe equation")(
+  differential_("a constant on one side of a null-safe equi-join condition")(
     "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.dst <=> b.src JOIN f c ON b.dst = c.src WHERE b.src = 1"
   )
-  differential_("a constant on one side of a computed equation")(
+  differential_("a constant on one side of a computed equi-join condition")(
     "SELECT a.id, b.id, c.id FROM e a JOIN e b ON a.i = abs(b.i) JOIN e c ON b.i = c.i WHERE b.i = 1"
   )
   differential_("a cycle cut by a constant")(

@@ -155,7 +155,7 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
       val arguments = reason.arguments.toMap
       assert(reason.advice.contains(s"Write ${arguments("equations")} as ${arguments("conditions")}"), reason)
       val acyclic =
-        arguments("equations").split(" and ").foldLeft(sql)((text, equation) => text.replace(equation, "true")) +
+        arguments("equations").split(" and ").foldLeft(sql)((text, condition) => text.replace(condition, "true")) +
           s" AND ${arguments("conditions")}"
       assert(acyclic.contains("true") && !arguments("equations").split(" and ").exists(acyclic.contains), reason)
       assert(blocks(optimized(acyclic)).size == 1, s"$acyclic: $reason")

@@ -31,7 +31,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
 
   private def hide(
       state: RunState,
-      rewrites: LogicalPlan => Boolean = _ => fail("asked"),
+      rewrites: LogicalPlan => Boolean = _ => fail("called"),
       keepAll: () => Unit = () => fail("decided")
   ) = new HideIdleSources(() => state, rewrites, keepAll)
 
@@ -88,13 +88,13 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     assert(optimize(plan).canonicalized == native.canonicalized)
   }
 
-  test("whether sources are hidden is asked where one is idle and nothing is decided, with all of them hidden") {
+  test("whether sources are hidden is decided where one is idle and nothing is decided, with all of them hidden") {
     val analyzed = spark.sql(l3).queryExecution.analyzed
     assert(hide(RunState.Fresh)(analyzed) eq analyzed)
-    var asked = Seq.empty[LogicalPlan]
-    val first = hide(RunState.Fresh, plan => { asked = asked :+ plan; true })(idle(analyzed))
+    var questions = Seq.empty[LogicalPlan]
+    val first = hide(RunState.Fresh, plan => { questions = questions :+ plan; true })(idle(analyzed))
     assert(first.collectLeaves().forall(_.isInstanceOf[IdleSource]))
-    assert(asked.map(_ eq first) == Seq(true))
+    assert(questions.map(_ eq first) == Seq(true))
     val recorded = RunState.Decided(Map(NodeId(0) -> io.joinless.spark.Specs.threeHops.shape), sparkOperators = false)
     assert(hide(recorded)(idle(analyzed)).collectLeaves().forall(_.isInstanceOf[IdleSource]))
   }

@@ -137,8 +137,8 @@ class StateFormatSpec extends AnyFunSuite {
   test("how results are counted comes back as it was written, and must fit the block") {
     val together = Specs.threeHops.shaped { shape =>
       val inputs = shape.inputs.map(_.copy(kind = InputKind.Counted))
-      val asked = shape.copy(inputs = inputs, residuals = IndexedSeq.empty, output = IndexedSeq(ColumnRef(1, 0)))
-      asked.copy(reduction = ReducedBlock.best(asked, IndexedSeq(1.0, 1.0, 1.0), once = false).map(_.reduction))
+      val counted = shape.copy(inputs = inputs, residuals = IndexedSeq.empty, output = IndexedSeq(ColumnRef(1, 0)))
+      counted.copy(reduction = ReducedBlock.best(counted, IndexedSeq(1.0, 1.0, 1.0), once = false).map(_.reduction))
     }
     assert(StateFormat.fromJson(StateFormat.toJson(together)) == together)
     // components with the same projection, apart, as checkpoints may have them

@@ -65,7 +65,7 @@ class ViewTreeCacheSpec extends AnyFunSuite {
     assert(cache.checkOut(cell(7, operator = 1), at(1)).cached.isDefined)
   }
 
-  test("a tree that is a batch ahead has that taken back, once") {
+  test("a tree that is a batch ahead has that rolled back, once") {
     val cache = new ViewTreeCache
     val before = tree()
     var undone = 0
@@ -77,7 +77,7 @@ class ViewTreeCacheSpec extends AnyFunSuite {
       cache.checkOut(cell(0), at(0)).checkIn(tree(), at(1), Long.MaxValue, Some(at(0) -> undo))
       assert(cache.bytes >= 1000)
       val lease = cache.checkOut(cell(0), at(version))
-      assert(lease.tookBack == (version == 0))
+      assert(lease.rolledBack == (version == 0))
       assert(lease.cached.isDefined && lease.cached.exists(_ eq before) == (version == 0))
       assert(undone == 1)
       lease.release()
@@ -89,7 +89,7 @@ class ViewTreeCacheSpec extends AnyFunSuite {
   test("ways back make room before trees do") {
     val cache = new ViewTreeCache
     val undo = new Undo {
-      override def apply(): CellState = fail("nobody asked")
+      override def apply(): CellState = fail("not called for")
       override def bytes: Long = 1000000
     }
     val each = tree().bytes
@@ -102,9 +102,9 @@ class ViewTreeCacheSpec extends AnyFunSuite {
   test("trees that are not in use any more go, others stay") {
     val cache = new ViewTreeCache
     filled(cache, 3)
-    val asked = scala.collection.mutable.Set.empty[CellId]
-    cache.retain { (id, version) => asked += id; version == at(1) && id.cell != 1 }
-    assert(asked.size == 3 && cache.size == 2)
+    val checked = scala.collection.mutable.Set.empty[CellId]
+    cache.retain { (id, version) => checked += id; version == at(1) && id.cell != 1 }
+    assert(checked.size == 3 && cache.size == 2)
     assert(cache.checkOut(cell(1), at(1)).cached.isEmpty && cache.checkOut(cell(2), at(1)).cached.isDefined)
   }
 

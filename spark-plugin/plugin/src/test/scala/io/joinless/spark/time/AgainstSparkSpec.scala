@@ -64,7 +64,7 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
     assert(emitted.last.subsetOf(all) && emitted.last.size >= all.size - 5, s"${all.diff(emitted.last)} of ${all.size}")
   }
 
-  test("windows of a time that is shown beside the window by which rows are bound") {
+  test("windows of a time that is projected beside the window by which rows are bound") {
     // Spark refuses two event times in one stream
     val sql =
       "SELECT window(a.ta, '5 seconds') AS w, COUNT(*) AS n, SUM(b.v) AS s FROM (SELECT k, v, window(ta, '10 seconds') AS w, ta " +

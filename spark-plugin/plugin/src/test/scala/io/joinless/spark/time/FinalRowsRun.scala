@@ -117,8 +117,8 @@ final private[time] class FinalRowsRun(
   private def start(): StreamingQuery = {
     streams()
     newBatches.begin()
-    val asked = if (plain) spark.sql(sql) else spark.sql(sql).incrementalEnumerate("on_close")
-    asked.writeStream.option("checkpointLocation", checkpoint)
+    val requested = if (plain) spark.sql(sql) else spark.sql(sql).incrementalEnumerate("on_close")
+    requested.writeStream.option("checkpointLocation", checkpoint)
       .foreachBatch { (df: DataFrame, id: Long) =>
         if (twice) { val _ = df.count() }
         val _ = emitted.put(id, df.collect().toSeq)

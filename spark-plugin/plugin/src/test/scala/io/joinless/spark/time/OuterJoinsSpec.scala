@@ -201,8 +201,8 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
       val streams = new Streams
       spark.sql(s"SELECT t.k, t.g, t.x, t.ts, a.y FROM t LEFT JOIN a ON $near").incrementalEnumerate("on_close")
         .createOrReplaceTempView("q")
-      val asked = spark.sql(sql).incrementalEnumerate("on_close")
-      played(asked, streams, TestFolders.create("nested").toString, 0 until 150 by 10)(_.startsWith("joinFree"))
+      val requested = spark.sql(sql).incrementalEnumerate("on_close")
+      played(requested, streams, TestFolders.create("nested").toString, 0 until 150 by 10)(_.startsWith("joinFree"))
     }
     val joined =
       emitted("SELECT q.x, q.y FROM q JOIN t u ON u.g = q.g AND u.ts BETWEEN q.ts - INTERVAL 10 SECONDS AND q.ts")

@@ -70,7 +70,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     private[this] val lasts = Seq(random.nextInt(40), random.nextInt(40), 0, 0, random.nextInt(60))
     private[this] val delays = Seq(random.nextInt(15), random.nextInt(15), 0, 0, random.nextInt(15))
     private[this] val wayOfChanges = random.nextInt(3)
-    private[this] val owes = random.nextInt(3) == 0 // deletes may precede inserts
+    private[this] val negatives = random.nextInt(3) == 0 // deletes may precede inserts
     private[this] val twice = random.nextInt(3) == 0
     private[this] val ts = MemoryStream[Timed](Encoders.product[Timed], session)
     private[this] val as = MemoryStream[Other](Encoders.product[Other], session)
@@ -91,7 +91,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
 
     def play(): Unit = withConf(
       "spark.sql.shuffle.partitions" -> "2",
-      "spark.joinless.deleteOfAbsentRow" -> (if (owes) "owe" else "fail"),
+      "spark.joinless.deleteOfAbsentRow" -> (if (negatives) "owe" else "fail"),
       "spark.sql.streaming.multipleWatermarkPolicy" -> (if (random.nextInt(3) == 0) "max" else "min")
     ) {
       var running = start()
@@ -164,13 +164,13 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
           val of = open.remove(random.nextInt(open.size))
           of.copy(w = -of.w)
         } else {
-          val sign = if (owes && random.nextInt(3) == 0) -1 else 1
+          val sign = if (negatives && random.nextInt(3) == 0) -1 else 1
           Changed(sign * (1 + random.nextInt(2)), random.nextInt(4), random.nextInt(3), some(batch))
         }
         if (!back || random.nextInt(4) == 0) open += change // which may be inserted again
         change
       }
-      if (owes) rows else rows.sortBy(row => -row.w)
+      if (negatives) rows else rows.sortBy(row => -row.w)
     }
 
     private def streams(): Unit = {

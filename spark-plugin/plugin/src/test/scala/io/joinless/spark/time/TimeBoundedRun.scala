@@ -70,8 +70,9 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
   private def start(): StreamingQuery = {
     for ((source, i) <- sources.zipWithIndex) {
       val events = source.toDF().withWatermark("ts", s"${query.delays(i)} seconds")
-      val shown = if (query.hasWindow(i)) events.selectExpr("k", "j", "window(ts, '10 seconds') AS w", "v") else events
-      shown.createOrReplaceTempView(s"s$i")
+      val windowed =
+        if (query.hasWindow(i)) events.selectExpr("k", "j", "window(ts, '10 seconds') AS w", "v") else events
+      windowed.createOrReplaceTempView(s"s$i")
     }
     newBatches.begin()
     session.sql(query.sql).writeStream

@@ -73,7 +73,7 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
   /** The rows emitted for some input rows, of which one of each stream is late, in any order; and
     * the number of late rows.
     */
-  private def played(sql: String, enabled: Boolean, asked: DataFrame => DataFrame = identity): (Seq[String], Long) =
+  private def played(sql: String, enabled: Boolean, requested: DataFrame => DataFrame = identity): (Seq[String], Long) =
     withConf(
       "spark.joinless.enabled" -> enabled.toString,
       "spark.joinless.minRelations" -> "2",
@@ -87,9 +87,10 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
       for ((name, stream) <- streams)
         stream.toDF().toDF("k", "id", "ts").withWatermark("ts", "0 seconds").createOrReplaceTempView(name)
       val emitted = new ConcurrentHashMap[Long, Seq[String]]
-      val query = asked(spark.sql(sql)).writeStream.option("checkpointLocation", TestFolders.create("windows").toString)
-        .foreachBatch((df: DataFrame, id: Long) => { val _ = emitted.put(id, df.collect().map(_.toString).toSeq) })
-        .start()
+      val query =
+        requested(spark.sql(sql)).writeStream.option("checkpointLocation", TestFolders.create("windows").toString)
+          .foreachBatch((df: DataFrame, id: Long) => { val _ = emitted.put(id, df.collect().map(_.toString).toSeq) })
+          .start()
       try
         for (batch <- Batches) {
           for ((name, stream) <- streams) batch.get(name).foreach(stream.addData(_))

@@ -31,9 +31,9 @@ final class CellStores private[joinless] (
 
   /** A cell's store, to be closed.
     *
-    * @param gone the error to throw if the store cannot be loaded
+    * @param missing the error to throw if the store cannot be loaded
     */
-  def open(cell: Int, gone: Throwable => Throwable): CellBlocks = {
+  def open(cell: Int, missing: Throwable => Throwable): CellBlocks = {
     val provider = StateStoreProvider.createAndInit(
       StateStoreProviderId(StateStoreId(location, operator, cell), UUID.randomUUID()),
       key,
@@ -49,7 +49,7 @@ final class CellStores private[joinless] (
       new CellBlocks(
         provider,
         try provider.getReadStore(batch + 1, ids.map(_(cell)))
-        catch { case NonFatal(e) => throw gone(e) }
+        catch { case NonFatal(e) => throw missing(e) }
       )
     catch { case e: Throwable => provider.close(); throw e }
   }

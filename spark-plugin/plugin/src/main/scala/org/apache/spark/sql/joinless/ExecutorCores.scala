@@ -35,7 +35,7 @@ object ExecutorCores {
     known(context)
   }
 
-  private def known(context: SparkContext): Int = tasks(context).max(asked(context.getConf)).max(1)
+  private def known(context: SparkContext): Int = tasks(context).max(requested(context.getConf)).max(1)
 
   private def tasks(context: SparkContext): Int =
     context.maxNumConcurrentTasks(context.resourceProfileManager.defaultResourceProfile)
@@ -44,11 +44,11 @@ object ExecutorCores {
     * allocated by the load.
     */
   private[joinless] def expected(conf: SparkConf): Int =
-    asked(conf).max(if (Utils.isDynamicAllocationEnabled(conf)) 0 else 1)
+    requested(conf).max(if (Utils.isDynamicAllocationEnabled(conf)) 0 else 1)
 
   /** Tasks on the executors that the conf requests; 0 if it has no number of executors or of cores.
     */
-  private[joinless] def asked(conf: SparkConf): Int = {
+  private[joinless] def requested(conf: SparkConf): Int = {
     val executors =
       if (Utils.isDynamicAllocationEnabled(conf)) Utils.getDynamicAllocationInitialExecutors(conf)
       else conf.get(config.EXECUTOR_INSTANCES).getOrElse(0)

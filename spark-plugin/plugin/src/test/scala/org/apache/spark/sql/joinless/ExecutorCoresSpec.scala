@@ -8,23 +8,23 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class ExecutorCoresSpec extends AnyFunSuite with SharedSpark {
 
-  private def asked(confs: (String, String)*): Int =
-    ExecutorCores.asked(new SparkConf(loadDefaults = false).setAll(confs))
+  private def requested(confs: (String, String)*): Int =
+    ExecutorCores.requested(new SparkConf(loadDefaults = false).setAll(confs))
 
   test("the cores of a local session are those of its master") {
     assert(ExecutorCores.known(spark) == 2 && ExecutorCores.settled(spark) == 2)
   }
 
-  test("executors that were asked for by number count before they are there") {
-    assert(asked() == 0)
-    assert(asked("spark.executor.instances" -> "5") == 5)
-    assert(asked("spark.executor.instances" -> "5", "spark.executor.cores" -> "4") == 20)
-    assert(asked("spark.executor.instances" -> "5", "spark.executor.cores" -> "4", "spark.task.cpus" -> "3") == 5)
+  test("executors that were requested by number count before they are there") {
+    assert(requested() == 0)
+    assert(requested("spark.executor.instances" -> "5") == 5)
+    assert(requested("spark.executor.instances" -> "5", "spark.executor.cores" -> "4") == 20)
+    assert(requested("spark.executor.instances" -> "5", "spark.executor.cores" -> "4", "spark.task.cpus" -> "3") == 5)
     val dynamic = Seq("spark.dynamicAllocation.enabled" -> "true", "spark.executor.cores" -> "4")
-    assert(asked("spark.executor.instances" -> "2147483647", "spark.executor.cores" -> "4") == Int.MaxValue)
-    assert(asked(dynamic: _*) == 0)
-    assert(asked(dynamic :+ "spark.dynamicAllocation.minExecutors" -> "2": _*) == 8)
-    assert(asked(dynamic :+ "spark.dynamicAllocation.initialExecutors" -> "3": _*) == 12)
+    assert(requested("spark.executor.instances" -> "2147483647", "spark.executor.cores" -> "4") == Int.MaxValue)
+    assert(requested(dynamic: _*) == 0)
+    assert(requested(dynamic :+ "spark.dynamicAllocation.minExecutors" -> "2": _*) == 8)
+    assert(requested(dynamic :+ "spark.dynamicAllocation.initialExecutors" -> "3": _*) == 12)
   }
 
   test("where the load allocates all executors, none is waited for") {

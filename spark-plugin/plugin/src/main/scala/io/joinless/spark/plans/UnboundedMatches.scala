@@ -5,7 +5,7 @@ package io.joinless.spark.plans
   *
   * @param timeOfBy the time of rows of `by`, where they have one
   */
-final case class MetForEver(relation: String, time: String, by: String, timeOfBy: Option[String]) {
+final case class UnboundedMatches(relation: String, time: String, by: String, timeOfBy: Option[String]) {
 
   /** Advice to the user. */
   def advice: String = timeOfBy.fold(s"Give rows of $by a watermark, and a condition on both times.") { other =>
@@ -16,4 +16,4 @@ final case class MetForEver(relation: String, time: String, by: String, timeOfBy
 /** A column of results that is a time of such rows: later results can have a time long below the
   * watermark.
   */
-final case class UnboundedTime(column: Int, met: MetForEver)
+final case class UnboundedTime(column: Int, met: UnboundedMatches)
