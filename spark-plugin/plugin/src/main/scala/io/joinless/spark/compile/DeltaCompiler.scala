@@ -122,7 +122,7 @@ final class DeltaCompiler(
 
   /** A unique key of a query's result, where the query implies one ([[ResultKey]]). */
   def key(query: LogicalPlan): Option[Seq[Attribute]] = {
-    val plan = optimize(FirstRows.in(templateOf(DeltaCompiler.inlined(query), new Streams)))
+    val plan = optimize(FirstRows.in(templateOf(DeltaCompiler.inlined(query), new Streams(Changes))))
     ResultKey(plan).map(_.map(k => query.output(plan.output.indexWhere(_.exprId == k.exprId))))
   }
 
@@ -134,28 +134,24 @@ final class DeltaCompiler(
   private def compiledMark(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
-      val streams = new Streams(closing = form == DeltaForm.OnClose)
+      val emission = Emission.of(form)
+      val streams = new Streams(emission)
       val template = templateOf(query, streams)
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
         whole = ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders))
         _ = streams.order = ColumnOrder.of(whole)
-        changing = if (streams.closing) whole else new LiteralRows(streams.isChangelog).replaced(whole)
-        ordered <- new OrderedRows(streams.isChangelog, streams.closing).grouped(changing)
-        _ = streams.timesRead = if (streams.closing) TimesRead.in(ordered) else Map.empty
-        rightDeep = if (streams.closing) OuterChains.rightDeep(ordered) else ordered
-        inner <- new MatchJoins(streams.closing, streams.random).inner(rightDeep)
-        _ = streams.readSeveralTimes = streams.closing && inner.exists {
-          case join: Join => Conditions.joinsStreams(join)
-          case _ => false
-        }
+        ordered <- new OrderedRows(streams.isChangelog, emission).grouped(emission.literals(whole, streams.isChangelog))
+        _ = streams.timesRead = emission.timesRead(ordered)
+        inner <- new MatchJoins(emission, streams.random).inner(emission.nested(ordered))
+        _ = streams.readSeveralTimes = emission.readsSeveralTimes(inner)
         plan <- inputs(inner, streams)
         rows <- rows(plan, streams, Consumer.Result)
       } yield {
-        val plan = if (streams.closing) Finality.lagging(rows.plan, rows.times.values) else rows.plan
-        val unbounded = if (streams.closing) Finality.unbounded(output.init, rows, streams) else Nil
-        DeltaCompiler.showTime(DeltaRows(WrongRules.kept(NamedOnce(plan)), form, rows.projected, output, unbounded))
+        val plan = WrongRules.kept(NamedOnce(emission.emitted(rows)))
+        val unbounded = emission.unbounded(output.init, rows, streams)
+        DeltaCompiler.showTime(DeltaRows(plan, form, rows.projected, output, unbounded))
       }
     }
 
@@ -220,8 +216,7 @@ final class DeltaCompiler(
     grouping <- GroupCompiler.grouping(aggregate)
     rows <- rows(grouping.child, streams, Consumer.Groups(GroupCompiler.demand(grouping)))
     purpose = aggregate.getTagValue(GroupCompiler.purpose)
-    closes <-
-      if (streams.closing) Finality.closes(grouping, rows, streams, purpose) else Right(IndexedSeq.empty)
+    closes <- streams.emission.closes(grouping, rows, streams, purpose)
   } yield {
     val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose.map(_.text))
     val known = groups.copy(shape = groups.shape.copy(order = streams.order))
@@ -277,13 +272,13 @@ final class DeltaCompiler(
   private def stateless(plan: LogicalPlan, streams: Streams, consumer: Consumer): Option[WeightedRows] = {
     val refs = plan.collect { case ref: StreamRef => ref }
     val groups = refs.filter(streams.isGroups)
-    def late(ref: StreamRef) = streams.hasWatermark(ref) && !streams.closing
+    def late(ref: StreamRef) = streams.hasWatermark(ref) && !streams.emission.isFinal
     def appended = !consumer.isResult && !refs.exists(ref => streams.isChangelog(ref) || late(ref))
     val linear = Streams.isLinear(plan) && (refs == groups && refs.size == 1 || groups.isEmpty && appended)
     if (!linear || !DeltaScope.passes(plan)) None
     else {
       val source = LeafSource(plan)
-      val retractable = groups.nonEmpty && !streams.closing
+      val retractable = groups.nonEmpty && !streams.emission.isFinal
       if (retractable) groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty), TimeZones.ofTextsIn(plan)))
       val projected = plan.output.map(source.resolve(_)).map {
         case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
@@ -301,9 +296,9 @@ final class DeltaCompiler(
 
   private def block(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = for {
     extracted <- ExtractJoinBlock(withTimes(plan, streams), plan.outputSet)
-    asWritten = if (streams.closing) Finality.timed(extracted, streams) else extracted
+    asWritten = streams.emission.timed(extracted, streams)
     _ <- new DeltaScope(streams.isChangelog, streams.expiry(_).isDefined)(asWritten).toLeft(())
-    _ <- (if (streams.closing) Finality.refused(asWritten, streams) else None).toLeft(())
+    _ <- streams.emission.refused(asWritten, streams).toLeft(())
     closed = layoutOf(asWritten, streams)
     // Spark cannot run a cycle either: it is opened, and the condition that closes it is checked on
     // each result
@@ -317,10 +312,9 @@ final class DeltaCompiler(
   } yield {
     val forms =
       new BlockForms(conf, texts, layoutOf(_, streams), tree, _.leaves.forall(leaf => Streams.isLinear(leaf.plan)))
-    if (streams.closing)
-      streams.unboundedMatches = streams.unboundedMatches.orElse(Finality.unboundedMatches(layout, streams))
+    streams.unboundedMatches = streams.unboundedMatches.orElse(streams.emission.unboundedMatches(layout, streams))
     // counts would keep all rows
-    val form = consumer.demand.filterNot(_ => streams.closing).fold(forms.enumerated(layout)) { demand =>
+    val form = consumer.demand.filterNot(_ => streams.emission.isFinal).fold(forms.enumerated(layout)) { demand =>
       // a plain query counts equal results in update mode; a query whose changes are requested need
       // not
       forms.of(layout, Seq(demand, demand.copy(once = false)).distinct, recordedBlocks)
@@ -361,7 +355,7 @@ final class DeltaCompiler(
       streams.changelogs(block.leaves.map(_.plan)),
       conf.keyErrorsAreNull,
       expiring.toMap
-    ).copy(forgets = streams.closing, kinds = if (streams.closing) Some(Finality.kinds(block, streams)) else None)
+    ).copy(forgets = streams.emission.isFinal, kinds = streams.emission.kinds(block, streams))
   }
 
   /** The plan in which projections pass on the times by which rows of streams expire. */

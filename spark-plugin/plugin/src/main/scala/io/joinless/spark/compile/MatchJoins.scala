@@ -33,11 +33,11 @@ import org.apache.spark.sql.types.BooleanType
   * has them from several relations, its result is an input ([[StoredInput]]): the join would be a
   * cycle.
   *
-  * @param closing rows are only inserted
+  * @param emission when the rows of the joins are emitted
   * @param random why the streams of a plan are not the same when they are read twice, if they are
   *   not
   */
-final private[compile] class MatchJoins(closing: Boolean, random: LogicalPlan => Option[Reason])(implicit
+final private[compile] class MatchJoins(emission: Emission, random: LogicalPlan => Option[Reason])(implicit
     statics: StaticSides
 ) {
   import MatchJoins._
@@ -48,7 +48,7 @@ final private[compile] class MatchJoins(closing: Boolean, random: LogicalPlan =>
     val changed = plan.transformUp {
       case join: Join if reason.isEmpty && Conditions.joinsStreams(join) =>
         join.joinType match {
-          case _: InnerLike => if (closing && readAgain(join).isEmpty) UnionParts.joined(join) else join
+          case _: InnerLike => if (readAgain(join).isEmpty) emission.ofParts(join) else join
           case _ =>
             readAgain(join).map(Left(_)).getOrElse(ofParts(join)).fold(r => { reason = Some(r); join }, identity)
         }
@@ -73,7 +73,7 @@ final private[compile] class MatchJoins(closing: Boolean, random: LogicalPlan =>
       val alone = anti(withPairs(join.right, join.left, join.condition))
       ofParts(outer).map(Union(_, Project(nulls(join.left.output) ++ join.right.output, alone)))
     case _ =>
-      val parts = if (closing) UnionParts(join.left) else Seq(join.left)
+      val parts = emission.parts(join.left)
       val (refused, plans) = parts.map { part =>
         rewritten(UnionParts.of(join, part, join.right))
       }.partitionMap(identity)
@@ -95,14 +95,14 @@ final private[compile] class MatchJoins(closing: Boolean, random: LogicalPlan =>
 
   /** The sides of a join whose matched pairs are emitted, too. */
   private def withPairs(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides =
-    Sides(left, right, condition).copy(pairsEmitted = closing)
+    Sides(left, right, condition).copy(pairsEmitted = emission.isFinal)
 
   /** @param decidedBy the part of the right side that decides whether a row has a match; the whole
     *   right side where that is no join
     */
   private def outer(join: Join, decidedBy: LogicalPlan): LogicalPlan = {
     val Join(left, right, _, condition, _) = join
-    val parts = if (closing) UnionParts(right) else Seq(right)
+    val parts = emission.parts(right)
     if (parts.size > 1 || holdsJoin(right)) {
       val pairs = parts.map { part =>
         Project(left.output ++ part.output, UnionParts.of(join, left, part).copy(joinType = Inner))

@@ -23,10 +23,10 @@ import org.apache.spark.sql.types.StructType
   *
   * An order that does not affect which rows are returned does not affect changes and is removed.
   *
-  * @param closing rows are emitted once they are final: times by which partitions close are emitted
-  *   as columns of groups
+  * @param emission where rows are emitted once they are final, times by which partitions close are
+  *   emitted as columns of groups
   */
-final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, closing: Boolean) {
+final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emission: Emission) {
   import OrderedRows._
 
   /** The plan without LIMIT and ORDER BY, and with windows over rows that are already sorted. */
@@ -108,7 +108,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, clos
     // closing times are known of columns of groups, but not of values in an array
     val times = rows.output.flatMap { a =>
       val key = keys.indexWhere(_.child.semanticEquals(a))
-      Option.when(closing && key >= 0 && TimeSpec.isTime(a.dataType))(a -> partitions(key))
+      Option.when(emission.isFinal && key >= 0 && TimeSpec.isTime(a.dataType))(a -> partitions(key))
     }
     Project(
       window.output,

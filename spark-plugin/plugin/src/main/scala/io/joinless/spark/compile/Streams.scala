@@ -1,6 +1,5 @@
 package io.joinless.spark.compile
 
-import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.spark.plans.{
@@ -49,12 +48,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Expand, 
   * restored when it is compiled. A compiled GROUP BY is a stream of changes for the operators above
   * it.
   *
-  * @param closing rows are only inserted, those of groups once they are final
+  * @param emission when rows that the query derives are emitted
   */
-final private[compile] class Streams(val closing: Boolean = false) {
-  private val all = new ArrayBuffer[LogicalPlan]
-  private val derived = mutable.Set.empty[Int]
-  private val timesOf = mutable.Map.empty[Int, Map[Int, Long]] // of derived insert-only rows
+final private[compile] class Streams(val emission: Emission) {
+  private val all = new ArrayBuffer[Source]
   private var refusal: Option[Reason] = None
 
   /** Several operators read one stream, and may wait for different times. */
@@ -74,32 +71,22 @@ final private[compile] class Streams(val closing: Boolean = false) {
   /** Why a stream of the query cannot be read. */
   def refused: Option[Reason] = refusal
 
-  def isChangelog(ref: StreamRef): Boolean = all(ref.number).isInstanceOf[Changelog]
+  def isChangelog(ref: StreamRef): Boolean = source(ref).weight.isDefined
 
   /** When rows of the stream expire, over the columns of the reference. */
-  def expiry(ref: StreamRef): Option[Expiry] = all(ref.number) match {
-    case changelog: Changelog => changelog.expiry.map { expiry =>
-        expiry.copy(column = ref.output(changelog.output.indexWhere(_.exprId == expiry.column.exprId)))
-      }
-    case _ => None
+  def expiry(ref: StreamRef): Option[Expiry] = source(ref).expiry.map { expiry =>
+    expiry.copy(column = ref.output(source(ref).output.indexWhere(_.exprId == expiry.column.exprId)))
   }
 
-  def isGroups(ref: StreamRef): Boolean = all(ref.number) match {
-    case Changelog(_: Groups, _, _, _, _) => true
-    case other => other.isInstanceOf[Groups]
-  }
+  def isGroups(ref: StreamRef): Boolean = source(ref).groups.isDefined
+
+  private def source(ref: StreamRef): Source = all(ref.number)
 
   /** The lag of a stream's column that is a closing time ([[EventTimes]]), where rows are emitted
     * once they are final.
     */
-  def lag(column: Attribute, ref: StreamRef): Option[Long] = {
-    def position = ref.output.indexWhere(_.exprId == column.exprId)
-    all(ref.number) match {
-      case groups: Groups => groups.shape.closes.find(_.ordinal == position).map(_.after)
-      case _: Changelog => None
-      case _ => timesOf.get(ref.number).fold(Option.when(Conditions.isEventTime(column))(0L))(_.get(position))
-    }
-  }
+  def lag(column: Attribute, ref: StreamRef): Option[Long] =
+    source(ref).lag(column, ref.output.indexWhere(_.exprId == column.exprId))
 
   /** The columns of a linear plan that are such times, by position. */
   def times(plan: LogicalPlan): Map[Int, Long] = {
@@ -111,24 +98,23 @@ final private[compile] class Streams(val closing: Boolean = false) {
     * rows.
     */
   def random(plan: LogicalPlan): Option[Reason] = {
-    val streams = plan.collect { case ref: StreamRef if !isDerived(ref) => all(ref.number) }
+    val streams = plan.collect { case ref: StreamRef if !isDerived(ref) => source(ref) }
     DeltaScope.random(
-      streams.flatMap(_.collect { case node => node.expressions }.flatten),
+      streams.flatMap(stream => stream.weight.toSeq ++ stream.rows.collect { case node => node.expressions }.flatten),
       _.isInstanceOf[InputFileName]
     )
   }
 
   /** Whether the stream is changes that the query itself derives, not a changelog of the user's. */
-  def isDerived(ref: StreamRef): Boolean = derived(ref.number)
+  def isDerived(ref: StreamRef): Boolean = source(ref).isDerived
 
-  def hasWatermark(ref: StreamRef): Boolean = all(ref.number).exists(_.isInstanceOf[EventTimeWatermark])
+  def hasWatermark(ref: StreamRef): Boolean = source(ref).rows.exists(_.isInstanceOf[EventTimeWatermark])
 
   /** Adds the changes of groups as a stream; its columns are `output`. Event times among them no
     * longer bound anything. Where groups are emitted once, their rows are only inserted.
     */
   def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
-    derived += all.size
-    all += (if (closing) groups else Changelog(groups, groups.output.last, Seq(groups.output.last)))
+    all += emission.source(groups)
     val functions = groups.functions.map(_.function)
     val columns = output.zip(groups.output).zipWithIndex.map { case ((a, named), i) =>
       val name = functions.lift(i - groups.shape.columns.size) match {
@@ -145,23 +131,14 @@ final private[compile] class Streams(val closing: Boolean = false) {
 
   /** An empty set of rows with these columns, read from the first stream of the query. */
   def none(output: Seq[Attribute]): WeightedRows = {
-    val stream = all.head match {
-      case Changelog(changes, _, _, _, _) => changes
-      case other => other
-    }
     val columns = output.map(a => Alias(Literal(null, a.dataType), "result")()) :+ named(Literal(1L))
-    val plan = Project(columns, Filter(Literal.FalseLiteral, stream))
+    val plan = Project(columns, Filter(Literal.FalseLiteral, all.head.rows))
     WeightedRows(plan, output.map(_ => -1), MeaningTexts.plain, retractable = false)
   }
 
-  /** Adds the changes of the rows of a plan as a stream; where rows are only inserted, each has
-    * weight 1.
-    */
+  /** Adds the rows of a plan as a stream. */
   def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
-    val weight = rows.plan.output.last
-    derived += all.size
-    if (closing) timesOf(all.size) = rows.times
-    all += (if (closing) rows.plan else Changelog(rows.plan, weight, Seq(weight)))
+    all += emission.source(rows)
     val columns = output.map(a => AttributeReference(MeaningTexts.asName(rows.text(a)), a.dataType)(a.exprId))
     named(StreamRef(all.size - 1, columns), "rows")
   }
@@ -174,18 +151,18 @@ final private[compile] class Streams(val closing: Boolean = false) {
   /** The leaves that have at most one row: groups of all rows. */
   def single(leaves: IndexedSeq[LogicalPlan]): Set[Int] = leaves.indices.filter { i =>
     Streams.isLinear(leaves(i)) && !leaves(i).exists(_.isInstanceOf[Union]) && leaves(i).collect {
-      case ref: StreamRef => all(ref.number) match {
-          case Changelog(groups: Groups, _, _, _, _) => groups.shape.columns.isEmpty
+      case ref: StreamRef => source(ref) match {
+          case Source.ChangingGroups(groups) => groups.shape.columns.isEmpty
           case _ => false
         }
     }.forall(identity)
   }.toSet
 
   /** Records the expressions over groups. */
-  def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = all(ref.number) match {
-    case changelog @ Changelog(groups: Groups, _, _, _, _) =>
+  def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = source(ref) match {
+    case Source.ChangingGroups(groups) =>
       val shape = groups.shape.copy(above = Some(above), zone = TimeZones.both(groups.shape.zone, zone))
-      all(ref.number) = changelog.copy(child = groups.copy(shape = shape))
+      all(ref.number) = Source.ChangingGroups(groups.copy(shape = shape))
     case _ =>
   }
 
@@ -213,14 +190,17 @@ final private[compile] class Streams(val closing: Boolean = false) {
 
   private def reference(plan: LogicalPlan): LogicalPlan = {
     val stream = ExpiringChangelogs.merged(plan).fold(r => { refusal = Some(r); plan }, identity)
-    all += stream
+    all += (stream match {
+      case changelog: Changelog => Source.Marked(changelog)
+      case rows => Source.Appended(rows)
+    })
     val ref = StreamRef(all.size - 1, stream.output.map(_.newInstance()))
     Project(renamed(ref.output, stream.output), ref)
   }
 
   /** The plan in which streams replace their references. */
   def restored(plan: LogicalPlan): LogicalPlan = plan.transform { case ref: StreamRef =>
-    sameName(ref, Project(columns(ref), all(ref.number)))
+    sameName(ref, Project(columns(ref), source(ref).rows))
   }
 
   /** The rows of a block's leaf. Late rows of streams are dropped by a stored event time. They are
@@ -230,7 +210,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
   def appended(scan: LogicalPlan): LogicalPlan = {
     val source = LeafSource(scan)
     val storesTime = scan.output.exists(a => Conditions.isEventTime(a) && source.resolve(a).isInstanceOf[Attribute])
-    val mixed = closing && scan.exists { case ref: StreamRef => isDerived(ref); case _ => false }
+    val mixed = scan.exists { case ref: StreamRef => isDerived(ref); case _ => false }
     if (!mixed && (storesTime || !readSeveralTimes)) restored(scan)
     else scan.transform { case ref: StreamRef =>
       sameName(ref, Project(columns(ref), inTime(ref)))
@@ -254,11 +234,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
       case other => other
     }
     val sources = below(leaf).transform { case ref: StreamRef =>
-      val rows = all(ref.number) match {
-        case Changelog(changes, weight, _, _, _) => Project(columns(ref) :+ named(weight), changes)
-        case stream => Project(columns(ref), stream)
-      }
-      sameName(ref, rows)
+      sameName(ref, Project(columns(ref) ++ source(ref).weight.map(named), source(ref).rows))
     }
     val spec = MeaningTexts.ofRows(leaf, keys)
     RowsDigest.origin(sources, spec.values).copy(filters = StoredRows.filters(leaf, keys))
@@ -272,8 +248,8 @@ final private[compile] class Streams(val closing: Boolean = false) {
     belowMarks(plan).map(rows => TimeZones.ofTexts(LeafSource(rows).conditions)).reduceOption(TimeZones.both).flatten
 
   private def belowMarks(plan: LogicalPlan): IndexedSeq[LogicalPlan] = plan.collect { case ref: StreamRef =>
-    all(ref.number) match {
-      case Changelog(changes, _, _, _, _) if !isDerived(ref) => Some(EliminateView(EliminateSubqueryAliases(changes)))
+    source(ref) match {
+      case Source.Marked(mark) => Some(EliminateView(EliminateSubqueryAliases(mark.child)))
       case _ => None
     }
   }.flatten.toIndexedSeq
@@ -283,13 +259,9 @@ final private[compile] class Streams(val closing: Boolean = false) {
     */
   def weighted(plan: LogicalPlan): LogicalPlan = plan match {
     case ref: StreamRef =>
-      sameName(
-        ref,
-        all(ref.number) match {
-          case Changelog(changes, weight, _, _, _) => Project(columns(ref) :+ named(weight), changes)
-          case stream => Project(columns(ref) :+ named(Literal(1L)), if (readSeveralTimes) inTime(ref) else stream)
-        }
-      )
+      val stream = source(ref)
+      val rows = if (stream.weight.isEmpty && readSeveralTimes) inTime(ref) else stream.rows
+      sameName(ref, Project(columns(ref) :+ named(stream.weight.getOrElse(Literal(1L))), rows))
     case Project(list, child) =>
       val below = weighted(child)
       Project(list :+ below.output.last, below)
@@ -300,7 +272,7 @@ final private[compile] class Streams(val closing: Boolean = false) {
 
   /** The rows of a stream that are not late; rows that the query itself derives never are. */
   private def inTime(ref: StreamRef): LogicalPlan = {
-    val stream = all(ref.number)
+    val stream = source(ref).rows
     if (isDerived(ref) || !stream.output.exists(Conditions.isEventTime)) stream
     else {
       val read = timesRead.getOrElse(ref.number, Nil)
@@ -315,12 +287,12 @@ final private[compile] class Streams(val closing: Boolean = false) {
     val refs = expand.collect { case ref: StreamRef if !isDerived(ref) => ref }
     if (late.isEmpty || refs.isEmpty) rows
     else
-      rows.copy(plan = InTime(late.map(rows.plan.output), refs.map(ref => Streams.lag(all(ref.number))).max, rows.plan))
+      rows.copy(plan = InTime(late.map(rows.plan.output), refs.map(ref => Streams.lag(source(ref).rows)).max, rows.plan))
   }
 
   private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()
 
-  private def columns(ref: StreamRef): Seq[NamedExpression] = renamed(all(ref.number).output, ref.output)
+  private def columns(ref: StreamRef): Seq[NamedExpression] = renamed(source(ref).output, ref.output)
 
   private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[NamedExpression] =
     from.zip(to).map { case (f, t) => InPlaceOf(t, f) }
