@@ -93,7 +93,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("rows come, change and go") {
+  test("rows are inserted, changed and deleted") {
     streams(joined) { s =>
       s.orders.addData(("insert", 1, 10), ("INSERT", 2, 20))
       s.customers.addData(("insert", 10, 100))
@@ -105,7 +105,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("what cancels out within a batch never shows") {
+  test("what cancels out within a batch is never emitted") {
     streams(joined) { s =>
       s.orders.addData(("insert", 1, 10))
       s.customers.addData(("insert", 10, 100))
@@ -143,7 +143,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("changes of several cells add up where the result does not show by what cells were chosen") {
+  test("changes of several cells add up where the result does not project by what cells were chosen") {
     withConf("spark.sql.shuffle.partitions" -> "4") {
       for (form <- DeltaForm.all.filter(_ != DeltaForm.OnClose))
         streams("SELECT c.city FROM orders o JOIN customers c ON o.customer = c.customer", form) { s =>

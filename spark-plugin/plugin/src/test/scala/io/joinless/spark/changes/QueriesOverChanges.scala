@@ -84,7 +84,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       this.emitted += rows.length
       val emitted = rows.map(row => (values(row).init, weight(row.toSeq.last)))
       emitted.groupBy(_._1).foreach { case (row, changes) =>
-        assert(changes.map(_._2.sign).distinct.size == 1, s"$row comes and goes")
+        assert(changes.map(_._2.sign).distinct.size == 1, s"$row is inserted and deleted")
       }
       emitted.foreach { case (row, w) =>
         sums(row) += w

@@ -21,7 +21,7 @@ class ExpiringChangelogSpec extends AnyFunSuite {
 
   for (negatives <- Seq(false, true))
     test(
-      s"inserts, deletes and the end of one row's time, in every order${if (negatives) "; deletes may come first"
+      s"inserts, deletes and the end of one row's time, in every order${if (negatives) "; deletes may arrive first"
         else ""}"
     ) {
       var refused = 0
@@ -60,7 +60,9 @@ class ExpiringChangelogSpec extends AnyFunSuite {
     }
   }
 
-  test("steps per row are flat over three sizes of windows, where rows go in the order in which they came") {
+  test(
+    "steps per row are flat over three sizes of windows, where rows expire in the order in which they were inserted"
+  ) {
     val steps = for (window <- Seq(60, 240, 960)) yield {
       val cluster = new CellCluster(spec(window))
       val random = new Random(1)
@@ -82,7 +84,7 @@ class ExpiringChangelogSpec extends AnyFunSuite {
     assert(steps.max <= 1.1 * steps.min + 0.05, steps.toString)
   }
 
-  test("rows that come and go again and again take no memory") {
+  test("rows that are inserted and deleted again and again take no memory") {
     val cell = new Cell(negatives = false, new Random(1), often = false)
     cell.batch(Seq.fill(3)(Change(1, 1, 1000000, 1)))
     def most(times: Int): Long = (0 until times).map { _ =>

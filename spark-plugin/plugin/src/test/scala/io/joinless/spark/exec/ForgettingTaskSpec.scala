@@ -20,7 +20,7 @@ class ForgettingTaskSpec extends AnyFunSuite {
   import ForgettingTaskSpec._
 
   test(
-    "state is flat from the second window on: rows, log and memory, though rows come out of order and some stay for long"
+    "state is flat from the second window on: rows, log and memory, though rows arrive out of order and some stay for long"
   ) {
     for (seed <- 0L until 4L) {
       val cell = new Cell(star(window = 60), new Random(seed))
@@ -46,7 +46,9 @@ class ForgettingTaskSpec extends AnyFunSuite {
     }
   }
 
-  test("steps per row are flat over three sizes of windows, where rows go in the order in which they came") {
+  test(
+    "steps per row are flat over three sizes of windows, where rows are evicted in the order in which they were inserted"
+  ) {
     val steps = for (window <- Seq(60, 240, 960)) yield {
       val cell = new Cell(star(window), new Random(1), keys = window)
       for (second <- 0 until 3 * window by 3) cell.batch(rowsPerSecond = 4, second, stragglers = false)

@@ -82,7 +82,8 @@ class BestOfSpec extends AnyFunSuite {
 
   for (wanted <- Seq(Some(1), Some(3), Some(20), None); total <- Seq(true, false))
     test(
-      s"${wanted.fold("all")(n => s"the first $n")} of values that come and go, ${if (total) "a total order" else "ties"}"
+      s"${wanted.fold("all")(n => s"the first $n")} of values that are inserted and deleted, ${if (total) "a total order"
+        else "ties"}"
     ) {
       val order = RowOrder(keys(total), struct).ordering
       def empty = new BestOf(reader, order, wanted, leave = true)
@@ -104,7 +105,7 @@ class BestOfSpec extends AnyFunSuite {
       }
     }
 
-  test("the first of values that only come are all that is kept, whatever part of a batch brings them") {
+  test("the first of values that are only inserted are all that is kept, whatever part of a batch brings them") {
     val order = RowOrder(keys(all = true), struct).ordering
     for (wanted <- Seq(1, 4); _ <- 0 until 200) {
       def empty = new BestOf(reader, order, Some(wanted), leave = false)

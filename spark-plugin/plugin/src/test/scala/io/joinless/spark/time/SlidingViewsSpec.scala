@@ -229,7 +229,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       for (row <- emitted.get(progress.batchId)) {
         val (key, weight) = (row.toSeq.init, row.getLong(row.length - 1))
         val sum = sums.getOrElse(key, 0L) + weight
-        assert(sum >= 0, s"$key goes, and was not there")
+        assert(sum >= 0, s"$key is deleted, and was not there")
         if (sum == 0) sums -= key else sums(key) = sum
       }
       late = watermark
