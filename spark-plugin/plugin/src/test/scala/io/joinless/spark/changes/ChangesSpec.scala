@@ -234,9 +234,9 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     val sql = "SELECT o.id % 3 AS id, c.city FROM orders o JOIN customers c ON o.customer = c.customer"
     withConf("spark.sql.shuffle.partitions" -> "4") {
       val batches = Iterator.iterate((Seq.empty[(Int, Int, Int)], Vector.empty[(Int, Int, Int)])) { case (_, present) =>
-        val gone = random.shuffle(present).take(random.nextInt(present.size + 1) / 2)
-        val come = Seq.fill(random.nextInt(30))((random.nextInt(2), random.nextInt(6), random.nextInt(6)))
-        (gone.map { case (t, a, b) => (t + 2, a, b) } ++ come, present.diff(gone) ++ come)
+        val deleted = random.shuffle(present).take(random.nextInt(present.size + 1) / 2)
+        val inserted = Seq.fill(random.nextInt(30))((random.nextInt(2), random.nextInt(6), random.nextInt(6)))
+        (deleted.map { case (t, a, b) => (t + 2, a, b) } ++ inserted, present.diff(deleted) ++ inserted)
       }.slice(1, 13).toSeq
       def add(s: Streams, changes: Seq[(Int, Int, Int)]): Unit = for ((target, a, b) <- random.shuffle(changes)) {
         val stream = if (target % 2 == 0) s.orders else s.customers
@@ -251,8 +251,8 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
       streams(sql) { s =>
         val emitted = batches.flatMap { case (changes, _) => add(s, changes); s.nextBatches() }
         emitted.foreach { batch =>
-          val (come, go) = batch.partition(_.endsWith("insert]"))
-          assert(come.map(_.replace("insert", "")).intersect(go.map(_.replace("delete", ""))).isEmpty)
+          val (inserted, deleted) = batch.partition(_.endsWith("insert]"))
+          assert(inserted.map(_.replace("insert", "")).intersect(deleted.map(_.replace("delete", ""))).isEmpty)
         }
         assert(sum(emitted.flatten) == expected)
       }

@@ -133,8 +133,8 @@ class ChurnSpec extends AnyFunSuite {
     val cluster = new CellCluster(both)
     def fact(i: Long, weight: Long) = row(Seq(LongType, LongType, LongType), i % 7, i, weight)
     for (i <- 0L until 3000L) {
-      val gone = if (i >= 500) Seq(fact(i - 500, -1)) else Nil
-      cluster.batch(Seq(Seq(0) -> (fact(i, 1) +: gone)))
+      val deleted = if (i >= 500) Seq(fact(i - 500, -1)) else Nil
+      cluster.batch(Seq(Seq(0) -> (fact(i, 1) +: deleted)))
       assert(cluster.entries <= 2.2 * cluster.live + 2)
       if (random.nextInt(300) == 0) cluster.rebuild(random.shuffle(_))
     }

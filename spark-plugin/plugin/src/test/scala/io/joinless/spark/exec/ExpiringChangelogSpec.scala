@@ -173,7 +173,7 @@ private object ExpiringChangelogSpec {
     def bytes: Long = cluster.bytes
 
     def randomChanges(second: Int): Seq[Change] = {
-      val came = Seq.fill(random.nextInt(4))(
+      val inserts = Seq.fill(random.nextInt(4))(
         Change(
           random.nextInt(2),
           random.nextInt(3),
@@ -181,12 +181,12 @@ private object ExpiringChangelogSpec {
           1 + random.nextInt(2)
         )
       )
-      val went = for {
+      val deletes = for {
         relation <- Seq(0, 1)
         (row, count) <- counts(relation).toSeq
         if (negatives || count > 0) && random.nextInt(4) == 0
       } yield Change(relation, row._1, row._2, if (negatives) -2 else -1)
-      random.shuffle(came ++ went)
+      random.shuffle(inserts ++ deletes)
     }
 
     private def valuesOf(row: UnsafeRow): Seq[Long] = (0 until 4).map(row.getLong)

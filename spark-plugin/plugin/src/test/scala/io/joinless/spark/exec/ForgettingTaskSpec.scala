@@ -108,10 +108,10 @@ private object ForgettingTaskSpec {
     private[this] val store = new BlocksInMemory
     private[this] var state: CellState = CellTask.empty(spec)
     private[this] var watermark = Long.MinValue
-    private[this] var came = 0L
+    private[this] var arrived = 0L
     private[this] val project = UnsafeProjection.create(types.toArray)
 
-    def rowsSoFar: Long = came
+    def rowsSoFar: Long = arrived
     def steps: Long = tree.counters.steps
     private def tree: ViewTree = state.tree
 
@@ -131,7 +131,7 @@ private object ForgettingTaskSpec {
         val late = if (stragglers && random.nextInt(60) == 0) 120 else -random.nextInt(3)
         (random.nextInt(3), Blocks.row(types, random.nextInt(keys).toLong, 1000000L * (second + late)))
       }
-      came += rows.size
+      arrived += rows.size
       val exchanged = rows.flatMap { case (relation, row) =>
         new RolesAndCells(spec, Array(relation), Iterator(row), project, (_, _) => ())
           .map(r => r.asInstanceOf[UnsafeRow].copy()).toList

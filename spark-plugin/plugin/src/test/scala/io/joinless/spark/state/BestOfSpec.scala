@@ -131,13 +131,13 @@ class BestOfSpec extends AnyFunSuite {
   test("a list of n is found anew at most once for n values that leave it") {
     val order = RowOrder(keys(all = true), struct).ordering
     val (held, kept) = (new Held, new BestOf(reader, order, Some(10), leave = true))
-    val come = new ValueChanges(reader)
-    for (x <- 0 until 1000) come.add(unsafe((x.toLong, 0L)), 1L)
-    come.applyTo(kept, held)
+    val inserts = new ValueChanges(reader)
+    for (x <- 0 until 1000) inserts.add(unsafe((x.toLong, 0L)), 1L)
+    inserts.applyTo(kept, held)
     for (x <- 999 to 100 by -1) {
-      val gone = new ValueChanges(reader)
-      gone.add(unsafe((x.toLong, 0L)), -1L)
-      gone.applyTo(kept, held)
+      val deletes = new ValueChanges(reader)
+      deletes.add(unsafe((x.toLong, 0L)), -1L)
+      deletes.applyTo(kept, held)
       assert(kept.first.map(plain).map(_._1.longValue) == (x - 1 until x - 11 by -1))
     }
     assert(held.reads <= 900 / 10 && held.reads > 0, held.reads)
