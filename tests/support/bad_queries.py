@@ -39,7 +39,7 @@ QUERIES = [
         "no equation",
         "NON_EQUI_JOIN",
         "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst < c.src",
-        "no equation",
+        "no equi-join condition",
         crossProducts_enabled="false",
     ),
     forced(

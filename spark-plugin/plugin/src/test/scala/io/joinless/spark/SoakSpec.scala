@@ -63,7 +63,7 @@ class SoakSpec extends AnyFunSuite with SharedSpark {
       withConf(confs: _*)(soak(s"appended, $store", spark.sql(sql))(i => edges.addData((i.toLong, i + 1L))))
     }
 
-  if (batches > 0) test("rows that come and go, one pair per batch") {
+  if (batches > 0) test("rows that are inserted and deleted, one pair per batch") {
     val changes = MemoryStream[(String, Long, Long)](Encoders.product[(String, Long, Long)], session)
     val rows = changes.toDF().toDF("_change_type", "k", "v")
     Changes.changelog(rows, None, None).createOrReplaceTempView("churned")

@@ -66,7 +66,7 @@ object Expire {
       getClass.getName,
       name,
       "TABLE(query), column, interval",
-      "the rows of a stream or a changelog that are not older than an interval: a row goes when the watermark reaches its time in the " +
+      "the rows of a stream or a changelog that are not older than an interval: a row is deleted when the watermark reaches its time in the " +
         "column, a TIMESTAMP with a watermark, and the interval.",
       "TABLE(readings), 'ts', INTERVAL '1' HOUR"
     ),

@@ -58,9 +58,9 @@ object DeltaCompilation {
     val instead =
       if (reason.code != Reason.LateResults || !isPlain) None
       else if (can(DeltaForm.OnClose))
-        Some("Or ask for final rows, by incrementalEnumerate(emit=\"on_close\"): then no result is late.")
+        Some("Or request final rows, by incrementalEnumerate(emit=\"on_close\"): then no result is late.")
       else if (can(DeltaForm.ChangeType))
-        Some("Or ask for the changes of the result, by incrementalEnumerate(): then no result is late.")
+        Some("Or request the changes of the result, by incrementalEnumerate(): then no result is late.")
       else None
     instead.fold(reason) { more =>
       reason.copy(arguments = reason.arguments.map { case (name, value) =>

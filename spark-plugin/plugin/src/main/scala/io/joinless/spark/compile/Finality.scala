@@ -40,7 +40,7 @@ private[compile] object Finality {
   /** Why a block's rows are never final. */
   def refused(block: JoinBlock, streams: Streams): Option[Reason] =
     block.leaves.find(_.plan.exists { case ref: StreamRef => streams.isChangelog(ref); case _ => false }).map { leaf =>
-      never(s"rows of ${leaf.name} can be deleted", "Ask for all changes, by incrementalEnumerate().")
+      never(s"rows of ${leaf.name} can be deleted", "Request all changes, by incrementalEnumerate().")
     }
 
   /** The plan in which the topmost of our operators report, to the operators of Spark above, by how
@@ -107,9 +107,9 @@ private[compile] object Finality {
     * @param output the query's columns
     */
   def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: Streams): Seq[UnboundedTime] = for {
-    met <- streams.unboundedMatches.toSeq
+    matches <- streams.unboundedMatches.toSeq
     i <- output.indices if Conditions.isEventTime(output(i)) && !rows.times.contains(i)
-  } yield UnboundedTime(i, met)
+  } yield UnboundedTime(i, matches)
 
   /** A relation of a block whose rows have a projected time and whose matches are unbounded, if
     * there is one.
@@ -150,8 +150,8 @@ private[compile] object Finality {
           else
             "Group or partition by a column that has a watermark, or by window(...) of it, beside other columns: in each set of a ROLLUP."
         )
-      } { met =>
-        never(s"nothing bounds how late rows of ${met.by} join rows of ${met.relation}", met.advice)
+      } { matches =>
+        never(s"nothing bounds how late rows of ${matches.by} join rows of ${matches.relation}", matches.advice)
       })
   }
 

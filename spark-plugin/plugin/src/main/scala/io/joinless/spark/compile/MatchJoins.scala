@@ -144,8 +144,8 @@ private[compile] object MatchJoins {
     *
     * @param right without the rows that match no row
     * @param residual conditions on both sides that are no equi-join conditions
-    * @param pairsEmitted Matched pairs are emitted too, once each; errors are raised there. So keys that
-    *   are joined with the right side need not be distinct: they have as many matches as these
+    * @param pairsEmitted Matched pairs are emitted too, once each; errors are raised there. So keys
+    *   that are joined with the right side need not be distinct: they have as many matches as these
     *   pairs
     */
   final private case class Sides(

@@ -195,7 +195,7 @@ private[compile] object Subqueries {
     if (keys.isEmpty) Left(Reason.of(
       Reason.OuterJoin,
       "type" -> join.joinType.sql,
-      "why" -> "it must have one row for each row, and no equation says which"
+      "why" -> "it must have one row for each row, and no equi-join condition says which"
     ))
     else {
       val count = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()

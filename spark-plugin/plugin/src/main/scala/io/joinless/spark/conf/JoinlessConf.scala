@@ -148,7 +148,7 @@ object JoinlessConf {
   val CROSS_PRODUCTS_ENABLED = SQLConf
     .buildConf("spark.joinless.crossProducts.enabled")
     .doc(
-      "Rewrites blocks whose relations are not all connected by equations: their result is a cross product, as large " +
+      "Rewrites blocks whose relations are not all connected by equi-join conditions: their result is a cross product, as large " +
         "as SQL makes it. Spark itself cannot run such streaming joins."
     )
     .version("0.1.0")
@@ -158,7 +158,7 @@ object JoinlessConf {
   val CACHE_MAX_BYTES = SQLConf
     .buildConf("spark.joinless.cache.maxBytes")
     .doc(
-      "Bytes that the view trees of one executor may hold together. Idle trees go first, least recently used; a single " +
+      "Bytes that the view trees of one executor may hold together. Idle trees are evicted first, least recently used; a single " +
         "tree above the bound is the error JOINLESS_STATE_TOO_LARGE. 0 stands for a quarter of the executor's heap, " +
         "inside the share that spark.memory.fraction leaves to user code."
     )

@@ -156,7 +156,7 @@ object GroupsExec {
 
   /** Name and meaning of each figure, in the order of the documentation. */
   val Figures: Seq[(String, String)] = Seq(
-    GroupsTouched -> "groups of which rows came or went",
+    GroupsTouched -> "groups of which rows were inserted or deleted",
     RowsOut -> "rows of changed groups, old and new"
   )
 

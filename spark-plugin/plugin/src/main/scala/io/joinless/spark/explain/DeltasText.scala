@@ -13,7 +13,7 @@ object DeltasText {
       case Addition.None => "handed out as they are found"
       case Addition.Within => "equal rows added up within each cell"
       case Addition.Across =>
-        s"equal rows added up over all cells, because the result does not show ${hidden.mkString(", ")}"
+        s"equal rows added up over all cells, because the result does not project ${hidden.mkString(", ")}"
     }
     if (deltas.form == DeltaForm.OnClose) "  emitted: each result once, when it appears: it is final"
     else s"  changes: in ${deltas.form.column}, $sum"

@@ -29,10 +29,10 @@ object GroupsText {
       case Addition.None => "handed out as they are found"
       case Addition.Within => "equal rows added up within each partition"
       case Addition.Across =>
-        "equal rows added up over all partitions, because the result does not show every grouping column"
+        "equal rows added up over all partitions, because the result does not project every grouping column"
     }
-    val goes = if (d.form == DeltaForm.Weight) "weight -1" else "delete"
-    s"  changes: in ${d.form.column}; a group that changes goes with its old values ($goes) and comes with its new ones; $sum"
+    val deletion = if (d.form == DeltaForm.Weight) "weight -1" else "delete"
+    s"  changes: in ${d.form.column}; a group that changes is deleted with its old values ($deletion) and inserted with its new ones; $sum"
   }
 
   private def closing(groups: Groups): Seq[String] = {

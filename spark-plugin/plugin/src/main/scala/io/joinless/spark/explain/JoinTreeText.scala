@@ -24,14 +24,14 @@ object JoinTreeText {
     val lines = Seq(
       Some(s"root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}"),
       Some(s"cost: ${facts.guarantee}"),
-      Option.when(facts.changelogs.nonEmpty)(s"rows come and go in: ${facts.changelogs.mkString(", ")}"),
+      Option.when(facts.changelogs.nonEmpty)(s"rows are inserted and deleted in: ${facts.changelogs.mkString(", ")}"),
       leaving(facts),
       Option.when(facts.keptForEver.nonEmpty)(
         s"rows are kept for ever: ${facts.keptForEver.map { case (r, why) => s"those of $r ($why)" }.mkString("; ")}"
       ),
       Some(placement(spec, sizes)),
       Option.when(facts.crossProduct.nonEmpty)(
-        s"warning: no equation links ${facts.crossProduct.map(_.mkString(", ")).mkString(" with ")}: the result is their cross product"
+        s"warning: no equi-join condition links ${facts.crossProduct.map(_.mkString(", ")).mkString(" with ")}: the result is their cross product"
       ),
       Option.when(facts.cuts.nonEmpty)(cycle(facts)),
       Option.when(facts.conditions.nonEmpty)(s"checked while enumerating: ${facts.conditions.mkString(", ")}"),
@@ -54,11 +54,11 @@ object JoinTreeText {
       Option.when(reduced.sums.nonEmpty)(s"added up over results: ${reduced.sums.mkString(", ")}"),
       Option.when(reduced.eliminated.nonEmpty)(s"summed up below: ${reduced.eliminated.mkString(", ")}"),
       Option.when(reduced.added.nonEmpty)(
-        s"shown besides, because the query is not free-connex without: ${reduced.added.mkString(", ")}"
+        s"projected besides, because the query is not free-connex without: ${reduced.added.mkString(", ")}"
       ),
       Some(s"class ${reduced.queryClass.name}"),
       Some(s"cost: ${reduced.guarantee}"),
-      Option.when(facts.changelogs.nonEmpty)(s"rows come and go in: ${facts.changelogs.mkString(", ")}"),
+      Option.when(facts.changelogs.nonEmpty)(s"rows are inserted and deleted in: ${facts.changelogs.mkString(", ")}"),
       leaving(facts),
       Some(placement(spec, sizes)),
       Option.when(facts.cuts.nonEmpty)(cycle(facts)),
@@ -69,13 +69,13 @@ object JoinTreeText {
   }
 
   private def leaving(facts: ViewTreeFacts): Option[String] = Option.when(facts.neededUntil.nonEmpty) {
-    val how = if (facts.shape.expires) "go, and results with them," else "are forgotten"
+    val how = if (facts.shape.expires) "are deleted, and results with them," else "are forgotten"
     val times = facts.neededUntil.map { case (relation, time) => s"$time (rows of $relation)" }
     s"rows $how when the watermark reaches: ${times.mkString("; ")}"
   }
 
   private def cycle(facts: ViewTreeFacts): String =
-    s"the equations are a cycle: ${facts.cuts.mkString(" and ")} is checked on each result of the others, which may be many more"
+    s"the equi-join conditions are a cycle: ${facts.cuts.mkString(" and ")} is checked on each result of the others, which may be many more"
 
   private def placement(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
     val p = Placement.of(spec.shape, spec.shares, sizes)

@@ -47,7 +47,7 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   def update: String =
     if (reduction.components.forall(_.height == 1)) ViewTreeFacts.PerChange
     else if (reduction.once)
-      "one step per row of a relation when the key below it comes or goes, O(1) amortised while rows only come"
+      "one step per row of a relation when the key below it is inserted or deleted, O(1) amortised while rows are only inserted"
     else "one step per row of a relation when the count below its key changes, once per batch and key"
 
   /** The top with its components, each with the relations that it sums up. */

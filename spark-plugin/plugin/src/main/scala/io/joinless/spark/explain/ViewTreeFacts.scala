@@ -34,8 +34,9 @@ final case class ViewTreeFacts(shape: BlockShape) {
   def update: String =
     if (height <= 1) Constant
     else if (changelogs.isEmpty) "O(1) amortised per inserted row"
-    else if (height == 2) "O(1) amortised per change where rows leave in the order they came, O(lambda) otherwise"
-    else "O(1) amortised per change where rows only come or only go, O(lambda) otherwise"
+    else if (height == 2)
+      "O(1) amortised per change where rows are deleted in the order in which they were inserted, O(lambda) otherwise"
+    else "O(1) amortised per change where rows are only inserted or only deleted, O(lambda) otherwise"
 
   /** The cost of a cross product. */
   def meetsAll: String = crossProduct.map(_.mkString(", ")) match {

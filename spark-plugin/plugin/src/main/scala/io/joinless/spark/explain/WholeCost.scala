@@ -56,11 +56,15 @@ object WholeCost {
     case (spec, function) if spec.values =>
       (spec.kind, function.function) match {
         case (FunctionKind.Least, _) =>
-          Some(s"where the least value of a group goes, ${text(spec)} looks for the next among the group's values")
+          Some(
+            s"where the least value of a group is deleted, ${text(spec)} looks for the next among the group's values"
+          )
         case (FunctionKind.Greatest, _) =>
-          Some(s"where the greatest value of a group goes, ${text(spec)} looks for the next among the group's values")
+          Some(
+            s"where the greatest value of a group is deleted, ${text(spec)} looks for the next among the group's values"
+          )
         case (FunctionKind.Best, best: BestRows) if best.limit.isDefined =>
-          Some("the rows of a group are looked through once many of its first rows have gone")
+          Some("the rows of a group are looked through once many of its first rows have been deleted")
         case (FunctionKind.Recomputed, _) =>
           Some(s"${text(spec)} is computed anew over the values of each group that a change touches")
         case _ => None

@@ -52,24 +52,24 @@ object Reason {
   val CyclicJoinGraph: Code = Code(
     "CYCLIC_JOIN_GRAPH",
     "The relations <relations> form a cycle through <attributes>, and a cyclic block has no join tree.",
-    "Write <equations> as <conditions>: Joinless checks them on each result of the other equations. Or leave them out, and keep " +
+    "Write <equations> as <conditions>: Joinless checks them on each result of the other equi-join conditions. Or leave them out, and keep " +
       "the rows for which they hold in foreachBatch; or write the join of <joined> to a table and read that as one stream."
   )
   val NonEquiJoin: Code = Code(
     "NON_EQUI_JOIN",
-    "Only the condition <condition> links <left> with <right>, and it is no equation of two relations.",
-    "Add an equation between columns of two relations; where Spark cannot run the join either, set " +
+    "Only the condition <condition> links <left> with <right>, and it is no equi-join condition of two relations.",
+    "Add an equi-join condition on columns of two relations; where Spark cannot run the join either, set " +
       "spark.joinless.crossProducts.enabled=true."
   )
   val CrossProduct: Code = Code(
     "CROSS_PRODUCT",
     "Nothing links <left> with <right>, and cross products are switched off.",
-    "Add an equation between them, or set spark.joinless.crossProducts.enabled=true."
+    "Add an equi-join condition between them, or set spark.joinless.crossProducts.enabled=true."
   )
   val OuterJoin: Code = Code(
     "OUTER_JOIN",
     "A join of type <type> is not an inner join: <why>.",
-    "Bound the times of both sides in its condition, and give both a watermark. Or ask for the changes of the result, or for its final rows, by " +
+    "Bound the times of both sides in its condition, and give both a watermark. Or request the changes of the result, or its final rows, by " +
       "incrementalEnumerate(), where both sides are streams."
   )
   val TooFewRelations: Code = Code(
@@ -95,7 +95,7 @@ object Reason {
   val StaticSideAboveJoins: Code = Code(
     "STATIC_SIDE_ABOVE_JOINS",
     "The static side <static> may change. Spark reads it when a result of the joins below it appears, so the block ends there.",
-    "Join it before the first join, or after the last one (of a query whose changes are asked: after incrementalEnumerate()), " +
+    "Join it before the first join, or after the last one (of a query whose changes are requested: after incrementalEnumerate()), " +
       "or pin its version. If each row may meet the static side as it is when the row arrives, set " +
       "spark.joinless.staticSides=atArrival."
   )
@@ -113,7 +113,7 @@ object Reason {
   )
   val UnsupportedOutputMode: Code = Code(
     "UNSUPPORTED_OUTPUT_MODE",
-    "The output mode <mode> asks for more than new rows.",
+    "The output mode <mode> emits more than new rows.",
     "Use the output mode append or update."
   )
   val AmbiguousColumns: Code = Code(
@@ -151,7 +151,7 @@ object Reason {
   val TimeDependentExpression: Code = Code(
     "TIME_DEPENDENT_EXPRESSION",
     "The expression <expression> above a changelog changes with time: a delete need not meet what its insert met.",
-    "Compare with a constant; or let rows go by their age with joinless.expire."
+    "Compare with a constant; or let rows expire by their age with joinless.expire."
   )
   val StaticSideOfChangelog: Code = Code(
     "STATIC_SIDE_OF_CHANGELOG",
@@ -160,7 +160,7 @@ object Reason {
   )
   val StaticPartOfUnion: Code = Code(
     "STATIC_PART_OF_UNION",
-    "UNION puts the rows of <static>, which is no stream, beside a changelog, and nothing says in which batch they come.",
+    "UNION puts the rows of <static>, which is no stream, beside a changelog, and nothing says in which batch they are inserted.",
     "Read them as a stream; or add them to the complete result, incrementalEnumerate(\"full\"), or to the table that the changes are " +
       "written to."
   )
@@ -171,7 +171,7 @@ object Reason {
   )
   val NeverFinal: Code = Code(
     "NEVER_FINAL",
-    "The query asks for rows that are final, and <why>.",
+    "The query requests rows that are final, and <why>.",
     "<advice>"
   )
   val LateResults: Code = Code(
@@ -182,7 +182,7 @@ object Reason {
   )
   val ChangesNotRequested: Code = Code(
     "CHANGES_NOT_ASKED",
-    "The query reads a changelog or rows that expire, so rows of its result can disappear, and it does not ask for the changes.",
+    "The query reads a changelog or rows that expire, so rows of its result can disappear, and it does not request the changes.",
     "Call incrementalEnumerate() on it; then it runs as explain shows it."
   )
   val UnmarkedChangeFeed: Code = Code(

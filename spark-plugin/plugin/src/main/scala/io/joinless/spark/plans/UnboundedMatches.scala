@@ -16,4 +16,4 @@ final case class UnboundedMatches(relation: String, time: String, by: String, ti
 /** A column of results that is a time of such rows: later results can have a time long below the
   * watermark.
   */
-final case class UnboundedTime(column: Int, met: UnboundedMatches)
+final case class UnboundedTime(column: Int, matches: UnboundedMatches)

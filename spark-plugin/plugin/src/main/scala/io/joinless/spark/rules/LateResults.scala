@@ -73,14 +73,14 @@ private[rules] object LateResults {
     times.filter(time => output(time.column).exprId == column.exprId)
 
   private def reason(operator: LogicalPlan, unbounded: UnboundedTime): Reason = {
-    val met = unbounded.met
+    val matches = unbounded.matches
     Reason.of(
       Reason.LateResults,
-      "time" -> s"${met.relation}.${met.time}",
-      "by" -> met.by,
-      "relation" -> met.relation,
+      "time" -> s"${matches.relation}.${matches.time}",
+      "by" -> matches.by,
+      "relation" -> matches.relation,
       "operator" -> called(operator),
-      "advice" -> met.advice
+      "advice" -> matches.advice
     )
   }
 

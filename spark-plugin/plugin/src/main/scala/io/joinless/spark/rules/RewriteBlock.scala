@@ -145,7 +145,7 @@ final class RewriteBlock(layout: BlockLayout) {
     * old.
     */
   private def unbounded: Seq[UnboundedTime] =
-    for (i <- columns.indices; met <- layout.unbounded(columns(i))) yield UnboundedTime(i, met)
+    for (i <- columns.indices; matches <- layout.unbounded(columns(i))) yield UnboundedTime(i, matches)
 
   private def merged(shape: BlockShape, rows: Int => LogicalPlan): Seq[Scan] =
     MergeScans(shape, layout.block.leaves.indices.map(i => Scan(rows(i), Seq(i))))

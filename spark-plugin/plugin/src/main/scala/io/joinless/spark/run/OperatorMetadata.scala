@@ -89,7 +89,7 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
     else if (files.exists(new Path(operator, "_metadata/metadata"))) Sparks
     else if (batch == 0) Stateless
     else if (files.exists(new Path(operator, "_stateSchema")))
-      unreadable(s"The metadata of operator ${operator.getName} is gone, but its schema files are there.")
+      unreadable(s"The metadata of operator ${operator.getName} is missing, but its schema files are there.")
     else Sparks
   }
 

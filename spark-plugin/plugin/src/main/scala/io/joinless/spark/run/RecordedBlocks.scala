@@ -22,7 +22,7 @@ object RecordedBlocks {
     (before.keySet -- now.keySet).minOption.map { id =>
       s"It holds the state of a join of ${names(before(id))}, which the query does not have, or not in a form that can run."
     }.orElse((now.keySet -- before.keySet).minOption.filterNot(_ => some).map { id =>
-      s"It was begun without the join of ${names(now(id))} whose changes are asked."
+      s"It was begun without the join of ${names(now(id))} whose changes are requested."
     })
 
   private def names(block: BlockShape): String = block.relations.map(_.name).mkString(", ")

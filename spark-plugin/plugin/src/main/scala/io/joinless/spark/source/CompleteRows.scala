@@ -138,7 +138,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
       if (added.nonEmpty) throw JoinlessErrors.stateMismatch(
         Mismatch.Filter,
         state.checkpoint,
-        s"The query asks for the rows of ${join.shape.relations(relation).name} where ${added.mkString(" and ")}; what is stored does " +
+        s"The query reads the rows of ${join.shape.relations(relation).name} where ${added.mkString(" and ")}; what is stored does " +
           "not say which these are."
       )
     }

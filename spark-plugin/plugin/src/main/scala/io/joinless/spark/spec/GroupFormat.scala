@@ -90,9 +90,9 @@ object GroupFormat {
     if (before.isClosing != now.isClosing)
       Some(
         if (before.isClosing)
-          "Its groups are emitted when they are final (emit=\"on_close\"); the query asks for all changes."
+          "Its groups are emitted when they are final (emit=\"on_close\"); the query requests all changes."
         else
-          "Its groups are emitted whenever they change; the query asks for them when they are final (emit=\"on_close\")."
+          "Its groups are emitted whenever they change; the query requests them when they are final (emit=\"on_close\")."
       )
     else if (!holdsSame(before, now))
       Some(
@@ -104,7 +104,7 @@ object GroupFormat {
       Some(s"Its groups close by ${times(before)}; those of the query by ${times(now)}.")
     else
       Option.when(before.above != now.above)(
-        s"The query made of its groups: ${rows(before)}. Now it makes of them: ${rows(now)}. A group must go as what it came."
+        s"The query made of its groups: ${rows(before)}. Now it makes of them: ${rows(now)}. A group must be deleted as it was inserted."
       ).orElse(MeaningComparison.zones(before.zone, now.zone))
   }
 

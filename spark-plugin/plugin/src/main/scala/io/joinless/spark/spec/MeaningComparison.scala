@@ -23,8 +23,8 @@ object MeaningComparison {
   /** Earlier releases did not record the time zone. */
   def zones(was: Option[String], is: Option[String]): Option[String] =
     for (before <- was; now <- is; if before != now)
-      yield s"It was begun in the time zone $before, and the query has values in the time zone $now: rows would not go as what they " +
-        "came. Set spark.sql.session.timeZone as it was."
+      yield s"It was begun in the time zone $before, and the query has values in the time zone $now: rows would not be deleted as they " +
+        "were inserted. Set spark.sql.session.timeZone as it was."
 
   private def rows(was: RowsSpec, is: RowsSpec, name: String): Option[String] =
     parts(was.filters, is.filters).map { case (before, now) =>

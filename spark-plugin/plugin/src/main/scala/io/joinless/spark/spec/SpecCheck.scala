@@ -94,11 +94,11 @@ object SpecCheck {
         components.exists(b => a < b && !(attributes(a) & attributes(b)).subsetOf(projected(a) & projected(b)))
       )
       trees.headOption.orElse(problem(reduction.top, components, projected, name))
-        .orElse(Option.when(hidden)("its components do not show what its results do"))
+        .orElse(Option.when(hidden)("its components do not project what its results do"))
         .orElse(Option.when(components.exists(c => !projected(c).subsetOf(reduction.components(c).attributes)))(
-          "the root of a component lacks what that shows"
+          "the root of a component lacks what that projects"
         ))
-        .orElse(Option.when(apart)("components have more in common than they show"))
+        .orElse(Option.when(apart)("components have more in common than they project"))
     }
   }
 

@@ -54,7 +54,7 @@ object SpecComparison {
         Mismatch.Query -> s"It stores rows of $name that come from another source, or from another query below the join."
       case (name, was, is) if was.filters.diff(is.filters).nonEmpty =>
         val missing = was.filters.diff(is.filters).mkString(" and ")
-        Mismatch.Filter -> s"It stores the rows of $name where $missing; the query asks for others, too."
+        Mismatch.Filter -> s"It stores the rows of $name where $missing; the query reads others, too."
     }
   }
 
@@ -133,7 +133,7 @@ object SpecComparison {
   else
     pairs(recorded, planned).collectFirst {
       case (was, is) if was.lifetime.exists(kept => !is.lifetime.exists(isWithin(_, kept))) =>
-        s"It forgets rows of ${is.name} that the query may still need: the bounds in time are wider now, or there is no watermark, or another time zone, or changes are asked, which need all rows."
+        s"It forgets rows of ${is.name} that the query may still need: the bounds in time are wider now, or there is no watermark, or another time zone, or changes are requested, which need all rows."
     }
 
   /** Rows are stored, or were deleted, by the recorded time. */

@@ -101,7 +101,7 @@ final class ChangeLogReader(
     for (b <- blocks) {
       if (b.first > next) throw missing(next)
       if (b.first < next)
-        throw corrupt(b.first, s"it should be gone, what is in force there begins with block $next")
+        throw corrupt(b.first, s"it should be deleted, what is in force there begins with block $next")
       next = b.last + 1
     }
     next

@@ -11,7 +11,7 @@ import io.joinless.spark.spec.BlockSpec
   * {{{
   * batch 7:   settle(…)     completes batch 6: rows that are not needed are removed from their
   *                          relations, times of new rows are added to the wheels
-  *            inserted(…)       for each new row
+  *            inserted(…)   for each new row
   *            advance(W)    finds the rows that are needed no longer; they are not removed yet
   * }}}
   * So a batch can be rolled back (`rollBack`): it has not yet changed the rows of earlier batches.

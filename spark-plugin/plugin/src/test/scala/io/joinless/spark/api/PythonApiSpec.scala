@@ -50,20 +50,22 @@ class PythonApiSpec extends AnyFunSuite with SharedSpark {
       case JArray(reasons) => reasons.map(_ \ "code")
       case other => fail(other.toString)
     }
-    val asks = JString("CHANGES_NOT_ASKED")
+    val notRequested = JString("CHANGES_NOT_ASKED")
     val pairs = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"
     val text = PythonApi.explainText(rows(pairs))
     assert(text.startsWith("Join-free join of a, b\n") && text.contains("As it stands: [CHANGES_NOT_ASKED]"), text)
     assert(text.contains("incrementalEnumerate()"), text)
-    assert(codes(rows(pairs)) == List(asks))
+    assert(codes(rows(pairs)) == List(notRequested))
     assert(codes(rows(pairs).incrementalEnumerate()).isEmpty)
-    assert(codes(rows("SELECT src, count(*) FROM e GROUP BY src")) == List(asks))
-    assert(codes(rows("SELECT src, uuid() FROM e")) == List(JString("NONDETERMINISTIC_EXPRESSION"), asks))
-    assert(codes(rows("SELECT * FROM e")) == List(asks))
-    assert(codes(rows("SELECT src, 1 AS _change_type FROM e")) == List(asks))
-    assert(codes(rows("WITH x AS (SELECT * FROM e) SELECT x.src FROM x JOIN x y ON x.dst = y.src")) == List(asks))
+    assert(codes(rows("SELECT src, count(*) FROM e GROUP BY src")) == List(notRequested))
+    assert(codes(rows("SELECT src, uuid() FROM e")) == List(JString("NONDETERMINISTIC_EXPRESSION"), notRequested))
+    assert(codes(rows("SELECT * FROM e")) == List(notRequested))
+    assert(codes(rows("SELECT src, 1 AS _change_type FROM e")) == List(notRequested))
+    assert(
+      codes(rows("WITH x AS (SELECT * FROM e) SELECT x.src FROM x JOIN x y ON x.dst = y.src")) == List(notRequested)
+    )
     val beside = rows(pairs).incrementalEnumerate().union(rows("SELECT src, dst, 'insert' FROM e"))
-    assert(codes(beside).contains(asks))
+    assert(codes(beside).contains(notRequested))
     assert((parse(PythonApi.explainJson(rows(pairs))) \ "blocks")(0) \ "relations" == JArray(List(
       JString("a"),
       JString("b")

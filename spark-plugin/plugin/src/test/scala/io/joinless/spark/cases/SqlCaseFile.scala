@@ -32,7 +32,7 @@ final case class SqlCaseFile(
 object SqlCaseFile {
   type Texts = Seq[Option[String]]
 
-  final case class Change(table: String, row: Texts, comes: Boolean)
+  final case class Change(table: String, row: Texts, inserted: Boolean)
   final case class Batch(changes: Seq[Change], answer: Seq[Texts])
   final case class Latest(name: String, table: String, key: String, order: String)
 

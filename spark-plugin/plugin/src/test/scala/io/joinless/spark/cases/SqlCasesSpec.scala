@@ -79,7 +79,7 @@ class SqlCasesSpec extends AnyFunSuite with SharedSpark {
     def add(changes: Seq[Change]): String = {
       val lines = changes.map { change =>
         val cells = schema.fields.toSeq.zip(change.row).map { case (field, text) => member(field, text) }
-        (cells :+ s""""_change_type": "${if (change.comes) "insert" else "delete"}"""").mkString("{", ", ", "}")
+        (cells :+ s""""_change_type": "${if (change.inserted) "insert" else "delete"}"""").mkString("{", ", ", "}")
       }
       files += 1
       Files.write(folder.resolve(s"$files.json"), lines.asJava).toString

@@ -93,7 +93,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("rows come, change and go") {
+  test("rows are inserted, changed and deleted") {
     streams(joined) { s =>
       s.orders.addData(("insert", 1, 10), ("INSERT", 2, 20))
       s.customers.addData(("insert", 10, 100))
@@ -105,7 +105,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("what cancels out within a batch never shows") {
+  test("what cancels out within a batch is never emitted") {
     streams(joined) { s =>
       s.orders.addData(("insert", 1, 10))
       s.customers.addData(("insert", 10, 100))
@@ -143,7 +143,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("changes of several cells add up where the result does not show by what cells were chosen") {
+  test("changes of several cells add up where the result does not project by what cells were chosen") {
     withConf("spark.sql.shuffle.partitions" -> "4") {
       for (form <- DeltaForm.all.filter(_ != DeltaForm.OnClose))
         streams("SELECT c.city FROM orders o JOIN customers c ON o.customer = c.customer", form) { s =>
@@ -234,9 +234,9 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
     val sql = "SELECT o.id % 3 AS id, c.city FROM orders o JOIN customers c ON o.customer = c.customer"
     withConf("spark.sql.shuffle.partitions" -> "4") {
       val batches = Iterator.iterate((Seq.empty[(Int, Int, Int)], Vector.empty[(Int, Int, Int)])) { case (_, present) =>
-        val gone = random.shuffle(present).take(random.nextInt(present.size + 1) / 2)
-        val come = Seq.fill(random.nextInt(30))((random.nextInt(2), random.nextInt(6), random.nextInt(6)))
-        (gone.map { case (t, a, b) => (t + 2, a, b) } ++ come, present.diff(gone) ++ come)
+        val deleted = random.shuffle(present).take(random.nextInt(present.size + 1) / 2)
+        val inserted = Seq.fill(random.nextInt(30))((random.nextInt(2), random.nextInt(6), random.nextInt(6)))
+        (deleted.map { case (t, a, b) => (t + 2, a, b) } ++ inserted, present.diff(deleted) ++ inserted)
       }.slice(1, 13).toSeq
       def add(s: Streams, changes: Seq[(Int, Int, Int)]): Unit = for ((target, a, b) <- random.shuffle(changes)) {
         val stream = if (target % 2 == 0) s.orders else s.customers
@@ -251,8 +251,8 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
       streams(sql) { s =>
         val emitted = batches.flatMap { case (changes, _) => add(s, changes); s.nextBatches() }
         emitted.foreach { batch =>
-          val (come, go) = batch.partition(_.endsWith("insert]"))
-          assert(come.map(_.replace("insert", "")).intersect(go.map(_.replace("delete", ""))).isEmpty)
+          val (inserted, deleted) = batch.partition(_.endsWith("insert]"))
+          assert(inserted.map(_.replace("insert", "")).intersect(deleted.map(_.replace("delete", ""))).isEmpty)
         }
         assert(sum(emitted.flatten) == expected)
       }

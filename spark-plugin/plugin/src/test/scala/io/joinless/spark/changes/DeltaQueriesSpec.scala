@@ -180,7 +180,7 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
     assert(emitted == Seq("[1,2,2,3,insert]"))
   }
 
-  test("weights come in by any integer column") {
+  test("weights are read from any integer column") {
     val g = new Graph
     val emitted = g.run {
       g.edges.toDF().toDF("n", "k").weightedChangelog("n").createOrReplaceTempView("w")
@@ -208,9 +208,14 @@ class DeltaQueriesSpec extends AnyFunSuite with SharedSpark {
     val g = new Graph
     g.views()
     val text = PythonApi.explainText(spark.sql(pairs).incrementalEnumerate())
-    assert(text.contains("rows come and go in: a, b") && text.contains("O(1) per change, whatever the changes"), text)
     assert(
-      text.contains("changes: in _change_type, equal rows added up over all cells, because the result does not show"),
+      text.contains("rows are inserted and deleted in: a, b") && text.contains("O(1) per change, whatever the changes"),
+      text
+    )
+    assert(
+      text.contains(
+        "changes: in _change_type, equal rows added up over all cells, because the result does not project"
+      ),
       text
     )
     val withVia = PythonApi.explainText(spark.sql(pairs.replace("AS y", "AS y, b.src AS via")).incrementalEnumerate())

@@ -250,7 +250,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     assert(refused.getMessage.contains("dropDuplicates of some columns"), refused.getMessage)
   }
 
-  test("a restart with another explode or union above what comes and goes is refused by name") {
+  test("a restart with another explode or union above rows that are inserted and deleted is refused by name") {
     val exploded = "SELECT t.g, EXPLODE(SEQUENCE(0, t.k)) AS i FROM t JOIN a ON t.k = a.k"
     val other = restarted(exploded, exploded.replace("0, t.k", "1, t.k"))
     assert(other.exists(_.contains("sequence(1")), other)
@@ -275,7 +275,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     }
   }
 
-  test("groups of a stream that only comes: another filter goes on, as in Spark; other groups do not") {
+  test("groups of an insert-only stream: another filter goes on, as in Spark; other groups do not") {
     val before = "SELECT y, COUNT(*) AS n FROM a GROUP BY y"
     assert(restarted(before, "SELECT y, SUM(k) AS n FROM a GROUP BY y").exists(_.contains("JOINLESS_STATE_MISMATCH")))
   }

@@ -28,7 +28,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     private val rows = new Stream(named(appended.schema, "k", "y"), session)
     private val present = mutable.ArrayBuffer.empty[Now]
     private val presentPairs = mutable.ArrayBuffer.empty[Appended]
-    private val came = mutable.ArrayBuffer.empty[Appended]
+    private val appendedRows = mutable.ArrayBuffer.empty[Appended]
     private val checkpoint = TestFolders.create("groups").resolve("cp").toString
     private val sums = mutable.Map.empty[Seq[Any], Long].withDefaultValue(0L)
     var running: StreamingQuery = null
@@ -42,7 +42,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     def tables(): Unit = {
       BatchSql.table("t", rowsOf(session, present.toSeq, named(row.schema, "k", "g", "x", "d")))
       BatchSql.table("u", rowsOf(session, presentPairs.toSeq, named(appended.schema, "k", "g")))
-      BatchSql.table("a", rowsOf(session, came.toSeq, named(appended.schema, "k", "y")))
+      BatchSql.table("a", rowsOf(session, appendedRows.toSeq, named(appended.schema, "k", "y")))
     }
 
     def start(sql: String, form: String = "change_type"): Unit = {
@@ -69,8 +69,8 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       val forms = BatchForms.random(session, seed)
       val batches = new MicroBatches(session, spark.sql(sql).incrementalEnumerate(form), state, forms)
       def next(): Unit = {
-        val came = all.flatMap(_.taken())
-        if (batches.reads(came.map(_._1).toSet)) take(sql, batches.playRows(came.toMap))
+        val taken = all.flatMap(_.taken())
+        if (batches.reads(taken.map(_._1).toSet)) take(sql, batches.playRows(taken.toMap))
       }
       try body(() => next(), () => batches.restart())
       finally batches.close()
@@ -84,7 +84,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       this.emitted += rows.length
       val emitted = rows.map(row => (values(row).init, weight(row.toSeq.last)))
       emitted.groupBy(_._1).foreach { case (row, changes) =>
-        assert(changes.map(_._2.sign).distinct.size == 1, s"$row comes and goes")
+        assert(changes.map(_._2.sign).distinct.size == 1, s"$row is inserted and deleted")
       }
       emitted.foreach { case (row, w) =>
         sums(row) += w
@@ -99,7 +99,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     }
 
     def append(k: Integer, y: Integer): Unit = {
-      came += ((k, y))
+      appendedRows += ((k, y))
       rows.add((k, y))
     }
 

@@ -140,7 +140,7 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     }
   }
 
-  test("an argument that fails is an error where a result has it, and only there; the batch can come again") {
+  test("an argument that fails is an error where a result has it, and only there; the batch can be run again") {
     val sql = s"SELECT u.g, SUM(t.x * 4) AS s $Path WHERE t.g = 1 GROUP BY u.g"
     val tables = new Tables
     tables.insert(7, 1, 1L << 62, 0.0) // joins nothing

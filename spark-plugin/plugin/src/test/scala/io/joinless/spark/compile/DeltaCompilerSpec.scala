@@ -123,7 +123,7 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     }
     assert(blocks.map(_.attributes.size) == Seq(2) && blocks.map(_.residuals.size) == Seq(1))
     val text = JoinTreeText(BlockSpec(blocks.head, IndexedSeq.fill(2)(1)))
-    assert(text.contains("the equations are a cycle: c.dst = a.src is checked on each result of the others"))
+    assert(text.contains("the equi-join conditions are a cycle: c.dst = a.src is checked on each result of the others"))
   }
 
   test("why not: a map that is grouped by is named as the query has it") {

@@ -42,13 +42,13 @@ class MatchEdgesSpec extends AnyFunSuite with SharedSpark {
 
     def next(): Unit = changes = names.indices.map { table =>
       val rows = present(table)
-      val gone = Seq.fill(if (rng.nextInt(9) == 0) rows.size else rng.nextInt(3).min(rows.size))(rows.remove(
+      val deleted = Seq.fill(if (rng.nextInt(9) == 0) rows.size else rng.nextInt(3).min(rows.size))(rows.remove(
         rng.nextInt(rows.size)
       ))
-      val come =
+      val inserted =
         Seq.fill(rng.nextInt(3).min(6 - rows.size))(IndexedSeq.fill(2)(Option.when(rng.nextInt(6) > 0)(rng.nextInt(3))))
-      rows ++= come
-      table -> (gone.map(_ -> -1L) ++ come.map(_ -> 1L))
+      rows ++= inserted
+      table -> (deleted.map(_ -> -1L) ++ inserted.map(_ -> 1L))
     }.toMap
 
     /** The changes of a source by the batch. */

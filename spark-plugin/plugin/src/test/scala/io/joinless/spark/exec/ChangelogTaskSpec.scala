@@ -139,7 +139,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
       netted += cluster.metrics.map(_.rowsNetted).sum
       for (rows <- cells; (row, ofRow) <- rows.groupBy(_._1)) {
         assert(ofRow.forall(_._2 != 0), s"seed $seed, batch $batch")
-        assert(ofRow.map(_._2.sign).distinct.size == 1, s"seed $seed, batch $batch: $row comes and goes")
+        assert(ofRow.map(_._2.sign).distinct.size == 1, s"seed $seed, batch $batch: $row is inserted and deleted")
       }
       val result = current.to(mutable.Map)
       for ((row, weight) <- cells.flatten) {
@@ -212,7 +212,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
     assert(cluster.rowsStored == 0 && cluster.stores.forall(_.blocks.isEmpty))
   }
 
-  test("weights that leave 64 bits are an error wherever they come up") {
+  test("weights that leave 64 bits are an error wherever they occur") {
     val large = Long.MaxValue / 2 + 1
     for (weight <- Seq(1L, 2L)) {
       val cluster = new CellCluster(changes(star(2)))
@@ -229,13 +229,13 @@ class ChangelogTaskSpec extends AnyFunSuite {
     assert(condition(intercept[Exception](cluster.batch(both))).getCondition == "JOINLESS_WEIGHT_OVERFLOW")
   }
 
-  test("a product that stays the same does not come and go") {
+  test("a product that stays the same is not emitted") {
     val cluster = new CellCluster(changes(star(2)))
     cluster.batch(Seq(Seq(0) -> Seq(change(1, 1L, 1L)), Seq(1) -> Seq(change(2, 1L, 2L))))
     assert(cluster.batch(Seq(Seq(0) -> Seq(change(1, 1L, 1L)), Seq(1) -> Seq(change(-1, 1L, 2L)))).flatten == Nil)
   }
 
-  test("replacements under one key in several relations do not come and go") {
+  test("replacements under one key in several relations are not emitted where they cancel out") {
     val cluster = new CellCluster(changes(star(3)))
     def all(weight: Long, payload: Long) = (0 until 3).map(r => Seq(r) -> Seq(change(weight, 1L, payload)))
     cluster.batch(all(1, 1))

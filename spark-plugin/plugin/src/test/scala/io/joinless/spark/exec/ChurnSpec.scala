@@ -128,13 +128,13 @@ class ChurnSpec extends AnyFunSuite {
     churn.end()
   }
 
-  test("a queue: rows leave in the order they came") {
+  test("a queue: rows are deleted in the order in which they were inserted") {
     val random = new Random(13)
     val cluster = new CellCluster(both)
     def fact(i: Long, weight: Long) = row(Seq(LongType, LongType, LongType), i % 7, i, weight)
     for (i <- 0L until 3000L) {
-      val gone = if (i >= 500) Seq(fact(i - 500, -1)) else Nil
-      cluster.batch(Seq(Seq(0) -> (fact(i, 1) +: gone)))
+      val deleted = if (i >= 500) Seq(fact(i - 500, -1)) else Nil
+      cluster.batch(Seq(Seq(0) -> (fact(i, 1) +: deleted)))
       assert(cluster.entries <= 2.2 * cluster.live + 2)
       if (random.nextInt(300) == 0) cluster.rebuild(random.shuffle(_))
     }
@@ -160,7 +160,7 @@ class ChurnSpec extends AnyFunSuite {
     }
   }
 
-  test("rows that only come, one by one, leave few blocks") {
+  test("rows that are only inserted, one by one, leave few blocks") {
     val cluster = new CellCluster(both)
     for (i <- 0L until 3000L) cluster.batch(Seq(Seq(0) -> Seq(row(Seq(LongType, LongType, LongType), i % 7, i, 1L))))
     assert(cluster.live == 3000 && cluster.entries == 3000)

@@ -55,7 +55,7 @@ class EmitChangesSpec extends AnyFunSuite {
     }
   }
 
-  test("a row with its weight, as it came; none of weight 0") {
+  test("a row with its weight, as it was; none of weight 0") {
     for (seed <- 0 until 400) {
       val (types, rows) = random(seed)
       val expected = changes(types, rows.filter(_._2 != 0L)).map(_.copy()).toVector
@@ -71,7 +71,7 @@ class EmitChangesSpec extends AnyFunSuite {
     assert(emitted.take(3).map(_.getString(0)).toSeq == Seq("delete", "delete", "delete"))
   }
 
-  test("weights of equal rows are added up, in the order in which rows first came") {
+  test("weights of equal rows are added up, in the order in which rows first occurred") {
     for (seed <- 0 until 400) {
       val (types, rows) = random(seed)
       val net = new NetRows(types.size + 1)

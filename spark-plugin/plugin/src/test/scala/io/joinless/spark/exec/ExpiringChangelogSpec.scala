@@ -21,7 +21,7 @@ class ExpiringChangelogSpec extends AnyFunSuite {
 
   for (negatives <- Seq(false, true))
     test(
-      s"inserts, deletes and the end of one row's time, in every order${if (negatives) "; deletes may come first"
+      s"inserts, deletes and the end of one row's time, in every order${if (negatives) "; deletes may arrive first"
         else ""}"
     ) {
       var refused = 0
@@ -60,7 +60,9 @@ class ExpiringChangelogSpec extends AnyFunSuite {
     }
   }
 
-  test("steps per row are flat over three sizes of windows, where rows go in the order in which they came") {
+  test(
+    "steps per row are flat over three sizes of windows, where rows expire in the order in which they were inserted"
+  ) {
     val steps = for (window <- Seq(60, 240, 960)) yield {
       val cluster = new CellCluster(spec(window))
       val random = new Random(1)
@@ -82,7 +84,7 @@ class ExpiringChangelogSpec extends AnyFunSuite {
     assert(steps.max <= 1.1 * steps.min + 0.05, steps.toString)
   }
 
-  test("rows that come and go again and again take no memory") {
+  test("rows that are inserted and deleted again and again take no memory") {
     val cell = new Cell(negatives = false, new Random(1), often = false)
     cell.batch(Seq.fill(3)(Change(1, 1, 1000000, 1)))
     def most(times: Int): Long = (0 until times).map { _ =>
@@ -171,7 +173,7 @@ private object ExpiringChangelogSpec {
     def bytes: Long = cluster.bytes
 
     def randomChanges(second: Int): Seq[Change] = {
-      val came = Seq.fill(random.nextInt(4))(
+      val inserts = Seq.fill(random.nextInt(4))(
         Change(
           random.nextInt(2),
           random.nextInt(3),
@@ -179,12 +181,12 @@ private object ExpiringChangelogSpec {
           1 + random.nextInt(2)
         )
       )
-      val went = for {
+      val deletes = for {
         relation <- Seq(0, 1)
         (row, count) <- counts(relation).toSeq
         if (negatives || count > 0) && random.nextInt(4) == 0
       } yield Change(relation, row._1, row._2, if (negatives) -2 else -1)
-      random.shuffle(came ++ went)
+      random.shuffle(inserts ++ deletes)
     }
 
     private def valuesOf(row: UnsafeRow): Seq[Long] = (0 until 4).map(row.getLong)

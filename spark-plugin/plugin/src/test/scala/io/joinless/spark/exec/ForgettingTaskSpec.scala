@@ -20,7 +20,7 @@ class ForgettingTaskSpec extends AnyFunSuite {
   import ForgettingTaskSpec._
 
   test(
-    "state is flat from the second window on: rows, log and memory, though rows come out of order and some stay for long"
+    "state is flat from the second window on: rows, log and memory, though rows arrive out of order and some stay for long"
   ) {
     for (seed <- 0L until 4L) {
       val cell = new Cell(star(window = 60), new Random(seed))
@@ -46,7 +46,9 @@ class ForgettingTaskSpec extends AnyFunSuite {
     }
   }
 
-  test("steps per row are flat over three sizes of windows, where rows go in the order in which they came") {
+  test(
+    "steps per row are flat over three sizes of windows, where rows are evicted in the order in which they were inserted"
+  ) {
     val steps = for (window <- Seq(60, 240, 960)) yield {
       val cell = new Cell(star(window), new Random(1), keys = window)
       for (second <- 0 until 3 * window by 3) cell.batch(rowsPerSecond = 4, second, stragglers = false)
@@ -106,10 +108,10 @@ private object ForgettingTaskSpec {
     private[this] val store = new BlocksInMemory
     private[this] var state: CellState = CellTask.empty(spec)
     private[this] var watermark = Long.MinValue
-    private[this] var came = 0L
+    private[this] var arrived = 0L
     private[this] val project = UnsafeProjection.create(types.toArray)
 
-    def rowsSoFar: Long = came
+    def rowsSoFar: Long = arrived
     def steps: Long = tree.counters.steps
     private def tree: ViewTree = state.tree
 
@@ -129,7 +131,7 @@ private object ForgettingTaskSpec {
         val late = if (stragglers && random.nextInt(60) == 0) 120 else -random.nextInt(3)
         (random.nextInt(3), Blocks.row(types, random.nextInt(keys).toLong, 1000000L * (second + late)))
       }
-      came += rows.size
+      arrived += rows.size
       val exchanged = rows.flatMap { case (relation, row) =>
         new RolesAndCells(spec, Array(relation), Iterator(row), project, (_, _) => ())
           .map(r => r.asInstanceOf[UnsafeRow].copy()).toList

@@ -42,16 +42,16 @@ class GroupsTaskSpec extends AnyFunSuite {
     val present = mutable.ArrayBuffer.empty[Row]
     val emitted = mutable.Map.empty[Seq[Any], Long].withDefaultValue(0L)
     for (batch <- 0 until 8) {
-      val come = Seq.fill(rng.nextInt(10))(row())
-      val gone = if (retracts) rng.shuffle(present.toSeq).take(rng.nextInt(present.size + 1)) else Nil
-      present ++= come
-      gone.foreach(present -= _)
+      val inserted = Seq.fill(rng.nextInt(10))(row())
+      val deleted = if (retracts) rng.shuffle(present.toSeq).take(rng.nextInt(present.size + 1)) else Nil
+      present ++= inserted
+      deleted.foreach(present -= _)
       val task = new ChangingGroups(
         shape(keys, retracts),
         functions(keys),
         arguments(keys, retracts),
         store,
-        partial(come.map(_ -> 1L) ++ gone.map(_ -> -1L), keys, retracts)
+        partial(inserted.map(_ -> 1L) ++ deleted.map(_ -> -1L), keys, retracts)
       )
       task.read()
       for (change <- task.changes) {
@@ -71,7 +71,7 @@ class GroupsTaskSpec extends AnyFunSuite {
   }
 
   for (keys <- 0 to 1; retracts <- Seq(false, true))
-    test(s"$keys grouping columns, rows ${if (retracts) "come and go" else "come"}") {
+    test(s"$keys grouping columns, rows are ${if (retracts) "inserted and deleted" else "inserted"}") {
       for (_ <- 0 until 60) check(keys, retracts)
     }
 

@@ -107,7 +107,7 @@ class OutputRowSpec extends AnyFunSuite {
       check(fixed ++ variable, s => random.shuffle(s.output ++ s.output).take(1 + seed), new Random(seed))
   }
 
-  test("differential_ columns that lie beside rows or at keys, and rows with NULLs among them") {
+  test("differential_ columns that are inlined with rows or lie at keys, and rows with NULLs among them") {
     val random = new Random(8)
     for (seed <- 0 until 20)
       check(

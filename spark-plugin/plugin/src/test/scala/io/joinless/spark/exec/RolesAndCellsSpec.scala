@@ -52,7 +52,7 @@ class RolesAndCellsSpec extends AnyFunSuite {
     assert(out == List((0, 5L, stored(1L, "one")), (0, 2L, stored(3L, rows(2).getUTF8String(1).toString))))
   }
 
-  test("a row goes to every cell of its roles once") {
+  test("a row is sent to every cell of its roles once") {
     val spec = path(3, sharedInput = true).copy(shares = IndexedSeq(2, 2))
     val types = Seq(LongType, LongType) ++ Seq.fill(3)(BooleanType)
     val out = run(spec, Seq(LongType, LongType), Seq(0, 1, 2), Seq(row(types, 1L, 2L, true, true, true)))

@@ -29,7 +29,7 @@ class ExplainSpec extends AnyFunSuite {
 
   test("a cross product is warned of, a generalized node is named by its attributes") {
     val text = JoinTreeText(Specs.starAndOther)
-    assert(text.contains("warning: no equation links s1, s2 with other: the result is their cross product"))
+    assert(text.contains("warning: no equi-join condition links s1, s2 with other: the result is their cross product"))
     assert(text.contains("root [], height 1, class q-hierarchical"))
     assert(text.contains("O(1) per change, whatever the changes"))
     assert(text.contains("semi-join view V_s([s1.name]) [s1.name]: keys with a match in s1 and in s2"))

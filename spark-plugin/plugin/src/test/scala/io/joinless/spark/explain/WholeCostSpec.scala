@@ -40,7 +40,7 @@ class WholeCostSpec extends AnyFunSuite with StreamingPlans {
     val newest = "SELECT t.x FROM t WHERE t.ts = (SELECT MAX(ts) FROM t)"
     val cost = whole(newest).get
     assert(cost.startsWith("not O(1) per change: "), cost)
-    assert(cost.contains("where the greatest value of a group goes, max("), cost)
+    assert(cost.contains("where the greatest value of a group is deleted, max("), cost)
     val crossed =
       whole("SELECT a.y FROM a CROSS JOIN (SELECT MAX(ts) AS m FROM a) WHERE a.ts >= m - INTERVAL 1 HOUR").get
     assert(crossed.contains("a change of a meets every row of total, and one of total every row of a"), crossed)
@@ -59,7 +59,9 @@ class WholeCostSpec extends AnyFunSuite with StreamingPlans {
     assert(
       whole("SELECT k, RANK() OVER (PARTITION BY g ORDER BY x) AS r FROM t").get.contains("anew over each partition")
     )
-    assert(whole("SELECT k, x FROM t ORDER BY x DESC LIMIT 10").get.contains("once many of its first rows have gone"))
+    assert(
+      whole("SELECT k, x FROM t ORDER BY x DESC LIMIT 10").get.contains("once many of its first rows have been deleted")
+    )
     assert(whole("SELECT g, COLLECT_LIST(k) AS ks FROM t GROUP BY g").get.contains("is computed anew over the values"))
     assert(whole("SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY y DESC) AS n FROM a) WHERE n = 1")
       .contains(constant))
@@ -67,7 +69,7 @@ class WholeCostSpec extends AnyFunSuite with StreamingPlans {
 
   test("joins below groups cost what the dearest does") {
     val joined = whole("SELECT g, MIN(x) AS m FROM (SELECT t.g, u.x FROM t JOIN u ON t.k = u.k) GROUP BY g").get
-    assert(joined.contains("where the least value of a group goes"), joined)
+    assert(joined.contains("where the least value of a group is deleted"), joined)
     assert(joined.contains("all else: "), joined)
     val outer = whole("SELECT t.x, u.x AS y FROM t LEFT JOIN u ON t.k = u.k AND u.x > t.x").get
     assert(outer.startsWith("O(1)") && outer.endsWith("and O(1) per result of a join that changes"), outer)

@@ -34,11 +34,14 @@ class ChangelogRecoverySpec extends AnyFunSuite with SharedSpark {
     private def fresh() = (random.nextInt(12).toLong, random.nextInt(1000000).toLong)
 
     def replace(): Unit = {
-      val (gone, stay) = random.shuffle(present).splitAt(6)
-      val come = gone.map { case (k, _) => if (random.nextBoolean()) (k, random.nextInt(1000000).toLong) else fresh() }
-      present = stay ++ come
-      val _ = facts.addData(random.shuffle(gone.map { case (k, p) => ("delete", k, p) } ++ come.map { case (k, p) =>
-        ("insert", k, p)
+      val (deleted, stay) = random.shuffle(present).splitAt(6)
+      val inserted = deleted.map { case (k, _) =>
+        if (random.nextBoolean()) (k, random.nextInt(1000000).toLong) else fresh()
+      }
+      present = stay ++ inserted
+      val _ = facts.addData(random.shuffle(deleted.map { case (k, p) => ("delete", k, p) } ++ inserted.map {
+        case (k, p) =>
+          ("insert", k, p)
       }))
     }
 

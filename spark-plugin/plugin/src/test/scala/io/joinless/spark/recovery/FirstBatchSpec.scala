@@ -77,13 +77,13 @@ class FirstBatchSpec extends AnyFunSuite with SharedSpark {
     )
   )
 
-  for ((sql, expected) <- queries; gone <- 0 until 2)
-    test(s"stopped before operator $gone had its metadata: $sql") {
+  for ((sql, expected) <- queries; lacking <- 0 until 2)
+    test(s"stopped before operator $lacking had its metadata: $sql") {
       val query = new Query(sql)
       query.add()
       query.run()
       assert(query.sum == expected && query.operators.size == 2)
-      query.stoppedBefore(query.checkpoint.resolve(s"state/$gone"))
+      query.stoppedBefore(query.checkpoint.resolve(s"state/$lacking"))
       query.emitted.clear()
       query.run()
       assert(query.sum == expected)

@@ -97,7 +97,7 @@ class LateResultsSpec extends AnyFunSuite with StreamingPlans {
         PythonApi.explainText(spark.sql(sql)).linesIterator.filter(_.startsWith("Warning")).mkString
       val grouped = advice(s"SELECT $w AS w, COUNT(*) AS n FROM a JOIN b ON a.k = b.k GROUP BY 1")
       assert(grouped.contains(
-        "Add a condition on both times, such as b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR. Or ask for the changes"
+        "Add a condition on both times, such as b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR. Or request the changes"
       ))
       assert(advice("SELECT DISTINCT a.ts, a.x FROM a JOIN b ON a.k = b.k").contains("emit=\"on_close\""))
     }

@@ -88,7 +88,7 @@ class RewriteSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     assert(optimize(plan).canonicalized == native.canonicalized)
   }
 
-  test("whether sources are hidden is decided where one is idle and nothing is decided, with all of them hidden") {
+  test("whether sources are hidden is checked where one is idle and nothing is decided, with all of them hidden") {
     val analyzed = spark.sql(l3).queryExecution.analyzed
     assert(hide(RunState.Fresh)(analyzed) eq analyzed)
     var questions = Seq.empty[LogicalPlan]

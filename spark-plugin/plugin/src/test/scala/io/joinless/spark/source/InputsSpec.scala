@@ -13,7 +13,7 @@ class InputsSpec extends AnyFunSuite with StoredResults {
   private val from = "FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst = c.src"
 
   for (partitions <- Seq(1, 4, 6))
-    test(s"oracle_ every row of a relation comes once, whatever the cells: $partitions partitions") {
+    test(s"oracle_ every row of a relation is read once, whatever the cells: $partitions partitions") {
       withConf("spark.sql.shuffle.partitions" -> partitions.toString) {
         val files = ran(s"SELECT a.src, b.dst, c.dst AS last $from WHERE a.src > 3")
         val all = read(files, "inputs" -> "true")

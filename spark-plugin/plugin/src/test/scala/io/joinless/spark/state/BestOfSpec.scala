@@ -82,7 +82,8 @@ class BestOfSpec extends AnyFunSuite {
 
   for (wanted <- Seq(Some(1), Some(3), Some(20), None); total <- Seq(true, false))
     test(
-      s"${wanted.fold("all")(n => s"the first $n")} of values that come and go, ${if (total) "a total order" else "ties"}"
+      s"${wanted.fold("all")(n => s"the first $n")} of values that are inserted and deleted, ${if (total) "a total order"
+        else "ties"}"
     ) {
       val order = RowOrder(keys(total), struct).ordering
       def empty = new BestOf(reader, order, wanted, leave = true)
@@ -104,7 +105,7 @@ class BestOfSpec extends AnyFunSuite {
       }
     }
 
-  test("the first of values that only come are all that is kept, whatever part of a batch brings them") {
+  test("the first of values that are only inserted are all that is kept, whatever part of a batch brings them") {
     val order = RowOrder(keys(all = true), struct).ordering
     for (wanted <- Seq(1, 4); _ <- 0 until 200) {
       def empty = new BestOf(reader, order, Some(wanted), leave = false)
@@ -130,13 +131,13 @@ class BestOfSpec extends AnyFunSuite {
   test("a list of n is found anew at most once for n values that leave it") {
     val order = RowOrder(keys(all = true), struct).ordering
     val (held, kept) = (new Held, new BestOf(reader, order, Some(10), leave = true))
-    val come = new ValueChanges(reader)
-    for (x <- 0 until 1000) come.add(unsafe((x.toLong, 0L)), 1L)
-    come.applyTo(kept, held)
+    val inserts = new ValueChanges(reader)
+    for (x <- 0 until 1000) inserts.add(unsafe((x.toLong, 0L)), 1L)
+    inserts.applyTo(kept, held)
     for (x <- 999 to 100 by -1) {
-      val gone = new ValueChanges(reader)
-      gone.add(unsafe((x.toLong, 0L)), -1L)
-      gone.applyTo(kept, held)
+      val deletes = new ValueChanges(reader)
+      deletes.add(unsafe((x.toLong, 0L)), -1L)
+      deletes.applyTo(kept, held)
       assert(kept.first.map(plain).map(_._1.longValue) == (x - 1 until x - 11 by -1))
     }
     assert(held.reads <= 900 / 10 && held.reads > 0, held.reads)

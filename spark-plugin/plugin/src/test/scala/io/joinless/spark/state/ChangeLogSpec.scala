@@ -164,7 +164,7 @@ class ChangeLogSpec extends AnyFunSuite {
   private val merged = ChangeLog.mergedCapacity(weighted = false)
   private lazy val many = edges(25000)
 
-  test("a log of n rows that came one by one has few blocks, and each row was copied a few times") {
+  test("a log of n rows that were inserted one by one has few blocks, and each row was copied a few times") {
     val log = new Batches
     val n = 10000
     val written = many.take(n).map(e => log.play(Seq(e))).sum
@@ -210,18 +210,18 @@ class ChangeLogSpec extends AnyFunSuite {
     assert(merged.map(_._1.getLong(0)) == Seq(0, 4))
     val single = edges(6).indices.flatMap(i => write(edges(6).slice(i, i + 1), from = i.toLong))
     assert(read(merged)._1.sortBy(_._2.getLong(0)) == edges(6))
-    assert(corrupted(single.take(1) ++ merged, "it should be gone") == 0)
-    assert(corrupted(merged :+ single(5), "it should be gone, what is in force there begins with block 6") == 5)
+    assert(corrupted(single.take(1) ++ merged, "it should be deleted") == 0)
+    assert(corrupted(merged :+ single(5), "it should be deleted, what is in force there begins with block 6") == 5)
     assert(corrupted(merged.drop(1), "it is missing") == 0)
     assert(corrupted(merged.take(1) :+ single(5), "it is missing") == 4)
     assert(read(merged.take(1) ++ single.drop(4))._2 == 6)
     assert(corrupted(Seq(forged(merged.head, LastAt, 0)), "it ends with block 0") == 0)
-    assert(corrupted(Seq(forged(merged.head, LastAt, 4), merged(1)), "it should be gone") == 4)
+    assert(corrupted(Seq(forged(merged.head, LastAt, 4), merged(1)), "it should be deleted") == 4)
     assert(corrupted(Seq(forged(merged.head, LastAt, 2), merged(1)), "it is missing") == 3)
     assert(corrupted(Seq(forged(merged.head, ChangeLog.FlagsAt, 6)), "flags are 6") == 0)
   }
 
-  test("a block that is to be merged but gone or damaged is named, before anything is written") {
+  test("a block that is to be merged but missing or damaged is named, before anything is written") {
     for (
       damage <- Seq[BlocksInMemory => Unit](
         s => s.remove(s.blocks.last._1),

@@ -99,7 +99,7 @@ class ViewTreeCacheSpec extends AnyFunSuite {
     assert(cache.checkOut(cell(1), at(1)).cached.isDefined)
   }
 
-  test("trees that are not in use any more go, others stay") {
+  test("trees that are not in use any more are dropped, others stay") {
     val cache = new ViewTreeCache
     filled(cache, 3)
     val checked = scala.collection.mutable.Set.empty[CellId]

@@ -111,12 +111,12 @@ class WeightedChangeLogSpec extends AnyFunSuite {
     val cleaned = before ++ write(rows(3), from = 11, oldest = 8)
     val whole = cleaned.drop(1)
     assert(read(whole)._3 == 12 && read(whole.reverse)._2.oldestSequence == 8)
-    assert(corrupted(cleaned, "should be gone, what is in force there begins with block 8") == 7)
+    assert(corrupted(cleaned, "should be deleted, what is in force there begins with block 8") == 7)
     assert(corrupted(whole.drop(1), "is missing") == 8)
     assert(corrupted(whole.patch(1, Nil, 1), "is missing") == 9)
-    assert(corrupted(write(rows(3), from = 11, oldest = 12), "should be gone") == 11)
+    assert(corrupted(write(rows(3), from = 11, oldest = 12), "should be deleted") == 11)
     // the right number of blocks, but not the right ones
-    assert(corrupted(cleaned.patch(1, Nil, 1), "should be gone") == 7)
+    assert(corrupted(cleaned.patch(1, Nil, 1), "should be deleted") == 7)
   }
 
   test("what is wrong is said") {

@@ -88,7 +88,7 @@ class ExpireSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("memory of a burst is given back when its rows have gone") {
+  test("memory of a burst is given back when its rows have expired") {
     val rows = MemoryStream[(Int, Int, Timestamp)](
       Encoders.tuple(Encoders.scalaInt, Encoders.scalaInt, Encoders.TIMESTAMP),
       session
@@ -132,7 +132,10 @@ class ExpireSpec extends AnyFunSuite with SharedSpark {
         text(
           s"SELECT * FROM incremental_enumerate(TABLE(SELECT k FROM expire(TABLE(timed), 'ts', $interval) AS recent))"
         )
-      assert(explained.contains("go, and results with them, when the watermark reaches: recent.ts + 1 hour"), explained)
+      assert(
+        explained.contains("are deleted, and results with them, when the watermark reaches: recent.ts + 1 hour"),
+        explained
+      )
     }
     def refused(sql: String) = intercept[AnalysisException](spark.sql(sql)).getCondition
     assert(refused("SELECT * FROM expire(TABLE(timed), 'ts', INTERVAL '1' MONTH)") == "JOINLESS_EXPIRY.INTERVAL")

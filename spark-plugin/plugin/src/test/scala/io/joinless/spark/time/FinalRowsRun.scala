@@ -134,15 +134,15 @@ final private[time] class FinalRowsRun(
   private def check(progress: StreamingQueryProgress): Unit = {
     batches += 1
     val watermark = TimeBoundedRun.millis(progress.eventTime.get("watermark"))
-    val came = sent.next(progress)
-    for ((rows, s) <- came.zipWithIndex) here(s) ++= rows.filter(_.time.forall(time => lateness(s, time) > late))
+    val arrived = sent.next(progress)
+    for ((rows, s) <- arrived.zipWithIndex) here(s) ++= rows.filter(_.time.forall(time => lateness(s, time) > late))
     // Spark's own operators request a batch whenever the watermark moves
     if (
-      came.forall(_.isEmpty) && batches > 1 && progress.stateOperators.forall(_.operatorName.startsWith("joinFree"))
+      arrived.forall(_.isEmpty) && batches > 1 && progress.stateOperators.forall(_.operatorName.startsWith("joinFree"))
     ) {
       emptyBatches += 1
-      val went = progress.stateOperators.map(_.numRowsRemoved).sum
-      assert(went > 0, s"batch ${progress.batchId} has neither rows nor groups that close")
+      val removed = progress.stateOperators.map(_.numRowsRemoved).sum
+      assert(removed > 0, s"batch ${progress.batchId} has neither rows nor groups that close")
     }
     for (row <- emitted.get(progress.batchId)) all += row.toSeq
     late = watermark

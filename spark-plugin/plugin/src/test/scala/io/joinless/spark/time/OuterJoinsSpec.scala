@@ -103,7 +103,7 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
     }
   }
 
-  test("LEFT JOINs in a chain: the rows of none are stored for another, and all rows go") {
+  test("LEFT JOINs in a chain: the rows of none are stored for another, and all rows are evicted") {
     new Streams
     def times(from: String, to: String) = s"$to BETWEEN $from AND $from + INTERVAL 20 SECONDS"
     def chain(second: String) =
@@ -196,7 +196,7 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
     assert(bySpark.toSet.subsetOf(emitted.toSet) && bySpark.size >= 4 && emitted.distinct.size == emitted.size)
   }
 
-  test("rows that waited for matches are not late for another query that asks for final rows") {
+  test("rows that waited for matches are not late for another query that requests final rows") {
     def emitted(sql: String): Seq[Row] = {
       val streams = new Streams
       spark.sql(s"SELECT t.k, t.g, t.x, t.ts, a.y FROM t LEFT JOIN a ON $near").incrementalEnumerate("on_close")

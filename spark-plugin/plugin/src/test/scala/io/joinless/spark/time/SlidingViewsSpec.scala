@@ -212,8 +212,8 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     private def check(progress: StreamingQueryProgress): Unit = {
       batches += 1
       val watermark = Option(progress.eventTime.get("watermark")).fold(0L)(java.time.Instant.parse(_).toEpochMilli)
-      val came = sent.next(progress)
-      for ((rows, s) <- came.zipWithIndex)
+      val arrived = sent.next(progress)
+      for ((rows, s) <- arrived.zipWithIndex)
         here(s) ++= rows.filter(row => s == 4 || timeOf(row).forall(_ > late)) // no change is late
       def sum(metric: String) =
         progress.stateOperators.flatMap(o => Option(o.customMetrics.get(metric))).map(_.longValue).sum
@@ -221,7 +221,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       expired += more
       val waited = waiting
       waiting = sum("rowsOwed")
-      if (came.forall(_.isEmpty) && batches > 1) {
+      if (arrived.forall(_.isEmpty) && batches > 1) {
         emptyBatches += 1
         // deletes that wait for their insert expire, too
         assert(more > 0 || waited > waiting, s"batch ${progress.batchId} has neither rows nor any that expire")
@@ -229,7 +229,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       for (row <- emitted.get(progress.batchId)) {
         val (key, weight) = (row.toSeq.init, row.getLong(row.length - 1))
         val sum = sums.getOrElse(key, 0L) + weight
-        assert(sum >= 0, s"$key goes, and was not there")
+        assert(sum >= 0, s"$key is deleted, and was not there")
         if (sum == 0) sums -= key else sums(key) = sum
       }
       late = watermark

@@ -90,11 +90,11 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
   private def check(progress: StreamingQueryProgress): Unit = {
     batches += 1
     val watermark = millis(progress.eventTime.get("watermark"))
-    var came = 0
+    var arrived = 0
     for ((source, s) <- progress.sources.zipWithIndex; _ <- 0L until source.numInputRows) {
       val event = sent(s)(taken(s))
       taken(s) += 1
-      came += 1
+      arrived += 1
       if (query.hasTime(s) && event.second.exists(second => 1000L * query.lateness(s, second) <= late)) lateRows += 1
       else kept(s) += event
     }
@@ -124,7 +124,7 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
       s"${figures("logRows")} entries for ${operator.numRowsTotal} rows"
     )
     forgotten += figures("rowsForgotten")
-    if (came == 0 && progress.batchId > 0) {
+    if (arrived == 0 && progress.batchId > 0) {
       emptyBatches += 1
       require(figures("rowsForgotten") > 0, s"batch ${progress.batchId} has neither rows nor anything to forget")
     }

@@ -73,7 +73,7 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
   /** The rows emitted for some input rows, of which one of each stream is late, in any order; and
     * the number of late rows.
     */
-  private def played(sql: String, enabled: Boolean, requested: DataFrame => DataFrame = identity): (Seq[String], Long) =
+  private def played(sql: String, enabled: Boolean, mark: DataFrame => DataFrame = identity): (Seq[String], Long) =
     withConf(
       "spark.joinless.enabled" -> enabled.toString,
       "spark.joinless.minRelations" -> "2",
@@ -88,7 +88,7 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
         stream.toDF().toDF("k", "id", "ts").withWatermark("ts", "0 seconds").createOrReplaceTempView(name)
       val emitted = new ConcurrentHashMap[Long, Seq[String]]
       val query =
-        requested(spark.sql(sql)).writeStream.option("checkpointLocation", TestFolders.create("windows").toString)
+        mark(spark.sql(sql)).writeStream.option("checkpointLocation", TestFolders.create("windows").toString)
           .foreachBatch((df: DataFrame, id: Long) => { val _ = emitted.put(id, df.collect().map(_.toString).toSeq) })
           .start()
       try

@@ -90,9 +90,9 @@ class WindowsSoakSpec extends AnyFunSuite with SharedSpark {
           val second = batch * Window / BatchesPerWindow + random.nextInt(Window / BatchesPerWindow)
           Reading(1, random.nextInt(RowsPerBatch * BatchesPerWindow / 3).toLong, random.nextInt(100000), at(second))
         }
-        val gone = if (kind == "expire a changelog") before.map(_.copy(w = -1)) else Nil
+        val deleted = if (kind == "expire a changelog") before.map(_.copy(w = -1)) else Nil
         before = rows.take(RowsPerBatch / 5)
-        stream.addData(rows ++ gone)
+        stream.addData(rows ++ deleted)
         running.processAllAvailable()
         sizeOf(running.lastProgress, checkpoint)
       }

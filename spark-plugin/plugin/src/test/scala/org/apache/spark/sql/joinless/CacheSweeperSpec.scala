@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class CacheSweeperSpec extends AnyFunSuite with SharedSpark {
 
-  test("view trees go when their stores were closed, and not before") {
+  test("view trees are dropped when their stores were closed, and not before") {
     val files = new EdgeFiles(spark, "e")
     files.addRandom(1)
     ViewTreeCache.executor.clear()
