@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
 /** The columns of an optimized query in the order of its checkpoint, where a source has reordered
   * its columns since.
   *
-  * All that a compiled query stores (rows of relations, keys of partners, first rows of groups) is
+  * All that a compiled query stores (rows of relations, keys of matches, first rows of groups) is
   * laid out by the order in which its streams and projections pass columns on. Where they prune
   * columns, that is the order of the source:
   * {{{
