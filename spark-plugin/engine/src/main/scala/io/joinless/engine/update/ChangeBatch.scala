@@ -1,6 +1,6 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.enumerate.{Places, Residual, Results, Run}
+import io.joinless.engine.enumerate.{Residual, Results, Run, WordPointers}
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.ViewTree
 
@@ -66,7 +66,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
   private[this] val deltas = new BatchDeltas(changes, order, application, delta)
 
   val rows: Array[Int] = delta.rows
-  val places: Places = delta.places
+  val pointers: WordPointers = delta.pointers
   def changed: Long = deltas.changed
   def weight: Long = delta.weight
 

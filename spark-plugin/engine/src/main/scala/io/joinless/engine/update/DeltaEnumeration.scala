@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.enumerate.{Cursor, Places, Residual, Results, Run}
+import io.joinless.engine.enumerate.{Cursor, Residual, Results, Run, WordPointers}
 import io.joinless.engine.view.{RelationNode, ViewTree}
 
 /** The result deltas of one change of one relation, row by row with constant delay.
@@ -46,7 +46,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   private[this] var newWeight = 0L
 
   val rows: Array[Int] = cursor.tuples
-  val places: Places = cursor.places
+  val pointers: WordPointers = cursor.pointers
 
   def changed: Long = cursor.changed
   def weight: Long = cursor.weight

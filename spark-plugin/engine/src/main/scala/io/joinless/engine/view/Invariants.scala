@@ -102,8 +102,8 @@ object Invariants {
 
   private def members(lists: RecordLists, keys: Int): IndexedSeq[(Int, Int)] =
     (0 until keys).flatMap { key =>
-      if (!lists.besideIsRight(key))
-        throw new IllegalStateException(s"beside a tuple of key $key lies what is another one's")
+      if (!lists.areInlinedRight(key))
+        throw new IllegalStateException(s"the words inlined with a tuple of key $key are not its own")
       (lists.count(key) - 1 to 0 by -1).scanLeft(lists.first(key))(lists.next).init.map(slot =>
         (key, lists.tuple(slot))
       )

@@ -39,7 +39,7 @@ object Mutant {
   private val records = "tuples/RecordLists.scala"
   private val goneRows = "update/GoneRows.scala"
   private val tupleKeys = "tuples/TupleKeys.scala"
-  private val shownFields = "view/ShownFields.scala"
+  private val fieldLocations = "view/FieldLocations.scala"
   private val builder = "view/ViewTreeBuilder.scala"
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
@@ -161,7 +161,7 @@ object Mutant {
     Mutant("rows that were taken back stay stored", reversal, "GoneRows.free(store, block.inputOf(roles), row)" -> ""),
     Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
     Mutant(
-      "places of chunks that were taken back forgotten",
+      "slots of chunks that were taken back forgotten",
       records,
       "head(left, pool.word(end - 1, 0).toInt)" -> "head(left, end - width)"
     ),
@@ -226,8 +226,8 @@ object Mutant {
     Mutant("rows that count twice not counted", delta, "if (weight > 1) addPlural(1)" -> ""),
     Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) addPlural(1)" -> ""),
     Mutant("runs of rows that count several times", cursor, "levels(l).of.plural == 0" -> "true"),
-    Mutant("innermost list not the last one", cursor, "if (innermost != null) settleInnermost()" -> ""),
-    Mutant("list before the innermost one not told", cursor, "      bind(second)\n" -> ""),
+    Mutant("innermost list not the last one", cursor, "if (innermost != null) chooseInnermost()" -> ""),
+    Mutant("words of the list before the innermost one not set", cursor, "      bind(second)\n" -> ""),
     Mutant("list before the innermost one with weights", cursor, "last > 0 && !weighted && " -> "last > 0 && "),
     Mutant(
       "list before the innermost one with conditions",
@@ -281,12 +281,12 @@ object Mutant {
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
     Mutant(
-      "record left in its place",
+      "record left at its slot",
       records,
       "    Words.copy(pool.page(end), pool.at(end), pool.page(gap), pool.at(gap), width)\n" -> ""
     ),
-    Mutant("gap in a list", lists, "        places(last) = slot\n" -> ""),
-    Mutant("gap in a list of records", records, "    places(pool.word(gap, 0).toInt) = gap\n" -> ""),
+    Mutant("gap in a list", lists, "        slotOf(last) = slot\n" -> ""),
+    Mutant("gap in a list of records", records, "    slotOf(pool.word(gap, 0).toInt) = gap\n" -> ""),
     Mutant(
       "words of a list that got longer forgotten",
       records,
@@ -298,12 +298,12 @@ object Mutant {
       "pool.at(slot), page, at, width)" -> "pool.at(slot), page, at, 1)"
     ),
     Mutant(
-      "place of a record moved to a chunk forgotten",
+      "slot of a record moved to a chunk forgotten",
       records,
-      "    if (places != null) places(page(at).toInt) = slot\n" -> ""
+      "    if (slotOf != null) slotOf(page(at).toInt) = slot\n" -> ""
     ),
     Mutant("record lost on the way to a larger chunk", records, "width * length)\n" -> "width * (length - 1))\n"),
-    Mutant("places of moved records forgotten", records, "while (s <= last)" -> "while (s < last)"),
+    Mutant("slots of moved records forgotten", records, "while (s <= last)" -> "while (s < last)"),
     Mutant(
       "chunk of records given back too early",
       records,
@@ -314,27 +314,27 @@ object Mutant {
       records,
       "space.free(old - 1, from)" -> "space.free(old - 1, to)"
     ),
-    Mutant("places of keys not told", cursor, "      level.tellKey(key, places)\n" -> ""),
-    Mutant("change of a key not announced", cursor, "      changed |= level.shows\n" -> ""),
+    Mutant("pointers to words of keys not set", cursor, "      level.setKeyWords(key, pointers)\n" -> ""),
+    Mutant("change of a key not announced", cursor, "      changed |= level.setsOnEntry\n" -> ""),
     Mutant(
       "words of keys that say what is NULL ignored",
-      shownFields,
+      fieldLocations,
       "KeyReader.nullWords(block.nullSafe(separator)) + " -> ""
     ),
-    Mutant("columns that can be NULL read from keys", shownFields, ".filterNot(block.attributes(_).nullSafe)" -> ""),
-    Mutant("another word of a key shown", shownFields, "separator.toIndexedSeq.indexOf(a)" -> "0"),
-    Mutant("keys of two indexes noted in one place", builder, "(index, block.relations" -> "(null, block.relations"),
+    Mutant("columns that can be NULL read from keys", fieldLocations, ".filterNot(block.attributes(_).nullSafe)" -> ""),
+    Mutant("another word of a key projected", fieldLocations, "separator.toIndexedSeq.indexOf(a)" -> "0"),
+    Mutant("keys of two indexes noted in one array", builder, "(index, block.relations" -> "(null, block.relations"),
     Mutant("keys of a node below another one shared", builder, "if (isRoot) keys.shared" -> "if (true) keys.shared"),
     Mutant(
-      "places of words not told",
+      "pointers to words not set",
       cursor,
-      "    level.tell(places)\n" -> ""
+      "    level.setWords(pointers)\n" -> ""
     ),
-    Mutant("gap in a short list", lists, "        places(heads(~end)) = slot\n" -> ""),
+    Mutant("gap in a short list", lists, "        slotOf(heads(~end)) = slot\n" -> ""),
     Mutant(
-      "place of a list that got short forgotten",
+      "slot of a list that got short forgotten",
       lists,
-      "if (places != null) places(tuple) = ~(Head * key + i)" -> ""
+      "if (slotOf != null) slotOf(tuple) = ~(Head * key + i)" -> ""
     ),
     Mutant(
       "chunk given back too early",

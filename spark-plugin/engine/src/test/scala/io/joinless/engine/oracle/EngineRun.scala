@@ -3,7 +3,7 @@ package io.joinless.engine.oracle
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.enumerate.{FullEnumeration, Membership, Places, Residual, Results, Run}
+import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual, Results, Run, WordPointers}
 import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal, RowGroup}
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
 
@@ -224,14 +224,14 @@ final class EngineRun(query: Case) {
   ): mutable.LongMap[Long] = {
     val announced = new Array[Int](relations)
     val run = new Run
-    val shown = new Shown
+    val projected = new Projected
     var first = true
     var last = 0 // of the last run
     def next(): Boolean =
       if (last + 1 < run.size) {
         last += 1
         announced(run.relation) = run.row(last)
-        shown.turn(run, last)
+        projected.turn(run, last)
         true
       } else if (random.nextBoolean()) { from.next() && { announce(); true } }
       else
@@ -239,12 +239,12 @@ final class EngineRun(query: Case) {
           announce()
           last = 0
           expect(announced(run.relation) == run.row(0), "a run does not begin with the next result")
-          shown.turn(run, 0)
+          projected.turn(run, 0)
           runs += (if (run.size > 1) 1 else 0)
           true
         }
     def announce(): Unit = {
-      shown.tell(from.changed, from.places, from.rows)
+      projected.read(from.changed, from.pointers, from.rows)
       for (r <- 0 until relations)
         if ((from.changed >>> r & 1L) != 0) announced(r) = from.rows(r)
         else expect(!first && announced(r) == from.rows(r), s"relation $r changed without notice")
@@ -272,24 +272,25 @@ final class EngineRun(query: Case) {
     into.filterInPlace((_, w) => w != 0)
   }
 
-  /** Reads projected words from their places, and only if they are reported as possibly changed. */
-  final private class Shown {
+  /** Reads projected words from their pointers, and only if they are reported as possibly changed. */
+  final private class Projected {
     private val fields = for {
       (relation, r) <- query.block.relations.zipWithIndex
       field <- relation.shown
-      (place, offset) <- tree.place(r, field)
-    } yield (r, field, place, offset)
+      (pointer, offset) <- tree.location(r, field)
+    } yield (r, field, pointer, offset)
     private val seen = mutable.HashMap.empty[(Int, Int), Long]
 
-    def tell(changed: Long, places: Places, rows: Array[Int]): Unit =
-      for ((r, field, place, offset) <- fields) {
-        if ((changed >>> place & 1L) != 0L) seen((r, field)) = places.pages(place)(places.starts(place) + offset)
+    def read(changed: Long, pointers: WordPointers, rows: Array[Int]): Unit =
+      for ((r, field, pointer, offset) <- fields) {
+        if ((changed >>> pointer & 1L) != 0L)
+          seen((r, field)) = pointers.pages(pointer)(pointers.starts(pointer) + offset)
         check(r, field, rows(r))
       }
 
     def turn(run: Run, i: Int): Unit =
-      for ((r, field, place, offset) <- fields if r == run.relation) {
-        if (place == r) seen((r, field)) = run.records(run.from + i * run.width + 1 + offset)
+      for ((r, field, pointer, offset) <- fields if r == run.relation) {
+        if (pointer == r) seen((r, field)) = run.records(run.from + i * run.width + 1 + offset)
         check(r, field, run.row(i))
       }
 
@@ -299,7 +300,7 @@ final class EngineRun(query: Case) {
       val word = arena.page(row)(arena.start(row) + (input.columns.size + 63) / 64 + field)
       val isNull = (arena.page(row)(arena.start(row) + (field >>> 6)) >>> (field & 63) & 1L) != 0L
       expect(
-        !isNull || tree.place(relation, field).exists(_._1 < relations),
+        !isNull || tree.location(relation, field).exists(_._1 < relations),
         s"a NULL of field $field is read from a key"
       )
       expect(seen.get((relation, field)).contains(word), s"field $field of relation $relation is another row's")
