@@ -14,10 +14,10 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
   private[this] val x = new Array[Long](query.relations + 1)
 
   private[this] val last = columns - 1
-  private[this] val shown = query.shown(tree)
-  private[this] val vertices = shown.map(_.map(_._1).toArray).toArray // by pointer
-  private[this] val offsets = shown.map(_.map(_._2).toArray).toArray
-  private[this] val allPointers = (1L << shown.size) - 1
+  private[this] val projected = query.verticesByPointer(tree)
+  private[this] val vertices = projected.map(_.map(_._1).toArray).toArray // by pointer
+  private[this] val offsets = projected.map(_.map(_._2).toArray).toArray
+  private[this] val allPointers = (1L << projected.size) - 1
   private[this] var linear = 0L // Σ (2 i + 3) x_i
 
   // the check is base + by(0) · w(0) + by(1) · w(1) for the words w of the row of relation `inner`,

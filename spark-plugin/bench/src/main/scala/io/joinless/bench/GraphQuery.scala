@@ -51,7 +51,7 @@ final case class GraphQuery(
   }
 
   /** The vertices of a result row at each pointer of an enumeration, with their offset in words. */
-  def shown(tree: ViewTree): IndexedSeq[IndexedSeq[(Int, Int)]] = {
+  def verticesByPointer(tree: ViewTree): IndexedSeq[IndexedSeq[(Int, Int)]] = {
     val pointers = for (r <- 0 until relations; v <- vertices(r)) yield {
       val (pointer, offset) = tree.location(r, fieldOf(r, v)).getOrElse(sys.error(s"no pointer to vertex $v"))
       pointer -> (v, offset)

@@ -60,8 +60,8 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
       val (these, others) = classes.partition(c => c(a) || c(b))
       others :+ (these.flatten.toSet + a + b)
     }
-    val shown = group ++ distinctOf ++ unequal.flatMap { case (a, b) => Seq(a, b) }
-    equated ++ shown.distinct.filterNot(c => equated.exists(_(c))).map(Set(_))
+    val projected = group ++ distinctOf ++ unequal.flatMap { case (a, b) => Seq(a, b) }
+    equated ++ projected.distinct.filterNot(c => equated.exists(_(c))).map(Set(_))
   }
   private val attributes = vertices.count(_.size > 1)
 
@@ -98,8 +98,8 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     layoutOf(relation).columns.indexOf(vertices(vertex).collectFirst { case Column(`relation`, c) => c }.get)
 
   /** The projected vertices of a component, in the order of its columns. */
-  private def shown(component: ReducedRelation): IndexedSeq[Int] =
-    ComponentDef.inOrder(component.tree, component.shown)(at)
+  private def projected(component: ReducedRelation): IndexedSeq[Int] =
+    ComponentDef.inOrder(component.tree, component.projected)(at)
 
   def definition: ReducedDef = {
     val block = BlockDef(
@@ -113,19 +113,19 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     )
     val components = reduction.components.map { c =>
       val fields = ComponentDef.atRoot(c.tree).map { r =>
-        r -> shown(c).map(x => ProjectedField(at(r, x), variable = false))
+        r -> projected(c).map(x => ProjectedField(at(r, x), variable = false))
       }
       ComponentDef(c.tree, fields.toMap, distinct)
     }
     val top = BlockDef(
       reduction.components.map(c =>
-        InputDef(c.shown.size, RowProjection.fixedWords(c.shown.size), retractable = true)
+        InputDef(c.projected.size, RowProjection.fixedWords(c.projected.size), retractable = true)
       ),
       block.attributes,
       reduction.components.indices.map { c =>
         RelationDef(
           c,
-          shown(reduction.components(c)).zipWithIndex.map { case (x, i) => x -> KeyField(i, false) }
+          projected(reduction.components(c)).zipWithIndex.map { case (x, i) => x -> KeyField(i, false) }
         )
       },
       reduction.top
@@ -162,8 +162,8 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     */
   private def place(column: Column): Place = {
     val x = vertex(column)
-    val c = reduction.components.indexWhere(_.shown(x))
-    Place(c, shown(reduction.components(c)).indexOf(x))
+    val c = reduction.components.indexWhere(_.projected(x))
+    Place(c, projected(reduction.components(c)).indexOf(x))
   }
 
   /** The group's columns, and behind them those of the values to be counted as distinct. */

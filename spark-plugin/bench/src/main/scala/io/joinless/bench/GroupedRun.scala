@@ -20,11 +20,11 @@ final class GroupedRun(query: GroupedQuery) extends Told {
 
   private[this] val components = query.keys.map(_.component).toArray
   private[this] val places = query.keys.map(_.column).toArray
-  private[this] val arenas = components.map(join.shown)
+  private[this] val arenas = components.map(join.projectedRows)
   private[this] val starts =
     components.map(c =>
-      RowProjection.fixedWords(query.reduction.components(c).shown.size) -
-        query.reduction.components(c).shown.size
+      RowProjection.fixedWords(query.reduction.components(c).projected.size) -
+        query.reduction.components(c).projected.size
     )
   private[this] val key = new Array[Long](components.length)
   private[this] val row = new Array[Long](query.resultColumns)
@@ -35,7 +35,7 @@ final class GroupedRun(query: GroupedQuery) extends Told {
   private[this] val groups = new Groups(query.groupColumns, query.ring.width)
   private[this] val values = new Values(key.length) // that are emitted more than once
   private[this] val one = Array(1L)
-  private[this] val told = query.showsWhatIsAsked &&
+  private[this] val emitsGroups = query.showsWhatIsAsked &&
     (query.asks == GroupedQuery.Nothing || query.asks != GroupedQuery.DistinctValues && query.isOneComponent)
 
   var plus, minus, check = 0L
@@ -47,7 +47,7 @@ final class GroupedRun(query: GroupedQuery) extends Told {
   def apply(changes: IndexedSeq[RowBatch]): Unit = {
     var layout = 0
     while (layout < layouts.length) { feed(layout, changes(query.layouts(layout).stream)); layout += 1 }
-    if (told) while (batch.next()) {
+    if (emitsGroups) while (batch.next()) {
       readKey(row)
       if (query.asks == GroupedQuery.Nothing) visit(comes = batch.weight > 0) else visitGroup()
     }
@@ -142,7 +142,7 @@ private object GroupedRun {
     override def accept(rows: Array[Int]): Boolean = value(a, rows) != value(b, rows)
 
     private def value(place: GroupedQuery.Place, rows: Array[Int]): Long = {
-      val arena = join.shown(place.component)
+      val arena = join.projectedRows(place.component)
       val row = rows(place.component)
       arena.page(row)(arena.start(row) + GroupedRun.NullWords + place.column)
     }

@@ -36,7 +36,7 @@ final case class Shape(
   def roles(input: Int): Long = relations.indices.filter(relations(_).input == input).map(1L << _).sum
 }
 
-final case class ShapeRelation(input: Int, keys: IndexedSeq[(Int, KeyField)], shown: IndexedSeq[Int])
+final case class ShapeRelation(input: Int, keys: IndexedSeq[(Int, KeyField)], projected: IndexedSeq[Int])
 
 final case class ShapeChange(input: Int, weight: Int, row: Array[Long])
 
@@ -112,9 +112,9 @@ object Shape {
     if (joins.contains(None)) None
     else TreeSearch.best(graph).toOption.map { tree =>
       val relations = keys.indices.map { r =>
-        val shown = random.shuffle((0 until inputs(inputOf(r))).toIndexedSeq)
+        val projected = random.shuffle((0 until inputs(inputOf(r))).toIndexedSeq)
         val fields = keys(r).toIndexedSeq.sortBy(_._1).map { case (a, c) => a -> KeyField(c, variable = false) }
-        ShapeRelation(inputOf(r), fields, shown.take(random.nextInt(math.min(4, shown.size + 1))))
+        ShapeRelation(inputOf(r), fields, projected.take(random.nextInt(math.min(4, projected.size + 1))))
       }
       val partners = if (count <= 4) 2.0 else 1.2
       Shape(inputs, relations, tree, deletes, stream(random, rows, inputs, relations, partners, deletes))

@@ -12,7 +12,7 @@ final class ShapeRun(shape: Shape) {
     BlockDef(
       shape.inputs.map(columns => InputDef(columns, columns + 1, shape.deletes)),
       IndexedSeq.fill(shape.attributes)(AttributeDef(nullSafe = false)),
-      shape.relations.map(r => RelationDef(r.input, r.keys, r.shown)),
+      shape.relations.map(r => RelationDef(r.input, r.keys, r.projected)),
       shape.tree
     )
   )
@@ -25,22 +25,22 @@ final class ShapeRun(shape: Shape) {
 
   // per relation, and behind those per other pointer to projected words: the offsets of the values in
   // its row, or in the words behind that pointer; the factor of each; and their current sum
-  private[this] val shown = for (r <- relations; f <- shape.relations(r).shown) yield {
+  private[this] val projected = for (r <- relations; f <- shape.relations(r).projected) yield {
     val (pointer, offset) = tree.location(r, f).getOrElse((r, f + 1))
     (pointer, offset, 1000003L * (r + 1))
   }
   private[this] val offsets =
-    Array.tabulate(ShapeRun.MaxPointers)(p => shown.filter(_._1 == p).map(_._2).distinct.toArray)
+    Array.tabulate(ShapeRun.MaxPointers)(p => projected.filter(_._1 == p).map(_._2).distinct.toArray)
   private[this] val factors = Array.tabulate(ShapeRun.MaxPointers)(p =>
     // a key's word counts for several relations
-    shown.collect { case (`p`, offset, factor) if offset == offsets(p)(0) => factor }.sum
+    projected.collect { case (`p`, offset, factor) if offset == offsets(p)(0) => factor }.sum
   )
   private[this] val sums = new Array[Long](ShapeRun.MaxPointers)
   private[this] var total = 0L // of all sums
   // the relation of the previous run (bit), whose sum must be recomputed
   private[this] var runBefore = 0L
-  private[this] val read = shown.foldLeft(0L)((bits, s) => bits | 1L << s._1)
-  private[this] val ofRows = relations.filter(r => shape.relations(r).shown.exists(tree.location(r, _).isEmpty))
+  private[this] val read = projected.foldLeft(0L)((bits, s) => bits | 1L << s._1)
+  private[this] val ofRows = relations.filter(r => shape.relations(r).projected.exists(tree.location(r, _).isEmpty))
     .foldLeft(0L)(_ | 1L << _) // the relations whose rows are read, not their inlined words
 
   private[this] val delta = if (shape.deletes) null else new DeltaEnumeration(tree, IndexedSeq.empty)

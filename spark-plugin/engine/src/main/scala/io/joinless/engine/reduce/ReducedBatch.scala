@@ -71,12 +71,12 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
 
   override def next(): Boolean = {
     prepare()
-    sums.next() || { settle(); false }
+    sums.next() || { finish(); false }
   }
 
   override def drain(): Unit = {
     prepare()
     sums.drain()
-    settle()
+    finish()
   }
 }

@@ -108,7 +108,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
 
   private def complete(): Unit = {
     application.end()
-    settle()
+    finish()
     order.clear()
     deltas.end()
   }

@@ -11,7 +11,7 @@ import io.joinless.engine.view.RowStore
   *
   * Entries of the net batch are numbered in the order of their first change. Each pair (relation,
   * row) whose count is not 0 holds a reference to its row. So does each absent pair of the batch,
-  * until `settle` or `abandon`: so the ids of rows stay valid. Cost: one probe for the row per
+  * until `finish` or `abandon`: so the ids of rows stay valid. Cost: one probe for the row per
   * `add`.
   */
 final private[engine] class CollectedChanges(val store: RowStore) {
@@ -140,7 +140,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   /** Ends a batch that was applied: releases the references of pairs whose count is now 0. A pair
     * that had no reference before and has a count now keeps the batch's reference as its own.
     */
-  def settle(): Unit = {
+  def finish(): Unit = {
     var e = if (onlyGrows) net.size else 0 // inserted rows keep their reference
     while (e < net.size) {
       if (net.before(e) + net.change(e) == 0) release(e)

@@ -59,8 +59,8 @@ abstract class NettedBatch private[engine] (store: RowStore) {
   def drain(): Unit
 
   /** Ends a batch that was applied. */
-  final protected def settle(): Unit = {
-    changes.settle()
+  final protected def finish(): Unit = {
+    changes.finish()
     isPrepared = false
   }
 

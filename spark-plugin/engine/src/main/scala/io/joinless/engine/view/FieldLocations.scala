@@ -29,7 +29,7 @@ final private[engine] class FieldLocations(block: BlockDef) {
 
   private[this] val attributes: IndexedSeq[Int] = block.relations.indices
     .filter(others(_, keyed).isDefined)
-    .flatMap(r => block.relations(r).shown.flatMap(attribute(r, _, keyed)))
+    .flatMap(r => block.relations(r).projected.flatMap(attribute(r, _, keyed)))
     .distinct
     .take(MaxPointers - relations)
 
@@ -43,7 +43,7 @@ final private[engine] class FieldLocations(block: BlockDef) {
 
   /** The pointer to a projected field and its offset in words; None if the row must be read. */
   def find(relation: Int, field: Int): Option[(Int, Int)] =
-    others(relation, read).filter(_ => block.relations(relation).shown.contains(field)).map { others =>
+    others(relation, read).filter(_ => block.relations(relation).projected.contains(field)).map { others =>
       attribute(relation, field, read) match {
         case Some(a) => (relations + attributes.indexOf(a), 0)
         case None => (relation, others.indexOf(field))
@@ -71,7 +71,7 @@ final private[engine] class FieldLocations(block: BlockDef) {
     * is read.
     */
   private def others(relation: Int, keyed: Set[Int]): Option[IndexedSeq[Int]] = {
-    val projected = block.relations(relation).shown
+    val projected = block.relations(relation).projected
     val others = projected.filter(attribute(relation, _, keyed).isEmpty)
     if (projected.isEmpty || relations == 1 || others.size > most(relation)) None else Some(others)
   }

@@ -341,13 +341,13 @@ object Mutant {
       lists,
       "if (chunks.isBorder(length)) {\n      set" -> "if (chunks.isBorder(length + 1)) {\n      set"
     ),
-    Mutant("sums: key told once per row", keySums, "        page(touchedAt) = keys.size\n" -> ""),
+    Mutant("sums: key touched once per row", keySums, "        page(touchedAt) = keys.size\n" -> ""),
     Mutant("sums: touched keys stay touched", keySums, "    if (!once) page(at + width) = 0L\n" -> ""),
     Mutant(
       "sums: change of an earlier batch kept",
       keySums,
-      "Words.copy(summand, 0, changes.page(place), changes.at(place), width)" ->
-        "ring.add(changes.page(place), changes.at(place), summand, 0)"
+      "Words.copy(summand, 0, changes.page(index), changes.at(index), width)" ->
+        "ring.add(changes.page(index), changes.at(index), summand, 0)"
     ),
     Mutant("sums: a distinct part counts as often as it is there", sumNode, "if (child.distinct) " -> "if (false) "),
     Mutant(
@@ -389,25 +389,25 @@ object Mutant {
     Mutant("sums: rows stay in their list", sumNode, "move(row, from = 1, to = 0)" -> "()"),
     Mutant("sums: new rows are without support", sumNode, "      support(row) = supported\n" -> ""),
     Mutant(
-      "sums: what is shown is not given back",
+      "sums: projected rows are not freed",
       sumChanges,
       "join.nodes.foreach(_.foreach(_.bury()))" -> "()"
     ),
     Mutant(
-      "sums: keys of what is no longer shown kept",
+      "sums: keys of freed projected rows kept",
       sumNode,
       "      TupleKeys.forget(keysOfKeys, key)\n" -> ""
     ),
     Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
     Mutant(
-      "sums: rows that come are told with those that stay",
+      "sums: inserted rows are emitted with the remaining ones",
       topChanges,
-      "case Stay => delta.reweigh" -> "case Stay => delta.insert"
+      "case Remaining => delta.reweigh" -> "case Remaining => delta.insert"
     ),
     Mutant(
       "sums: a row that is touched in vain stays touched",
       topChanges,
-      "if (distinct(c) || !shows)" -> "if (distinct(c) && shows)"
+      "if (distinct(c) || !emits)" -> "if (distinct(c) && emits)"
     ),
     Mutant("sums: each sum takes in the number", exactSums, "var i = starts(s)" -> "var i = 0"),
     Mutant(
@@ -424,10 +424,10 @@ object Mutant {
     Mutant(
       "sums: rows of different inputs are one",
       wholeRows,
-      "block.relations(r).input == input && isWhole(r, shown)" -> "isWhole(r, shown)"
+      "block.relations(r).input == input && isWhole(r, projected)" -> "isWhole(r, projected)"
     ),
     Mutant(
-      "sums: a row that is told several times is taken to be told once",
+      "sums: a key that is touched several times is taken to be touched once",
       sumTree,
       "r.isKey && r.children.isEmpty" -> "r.isKey"
     ),
@@ -440,9 +440,9 @@ object Mutant {
       "inputs.groupBy(store.identity)" -> "inputs.map(i => store.identity(i) -> IndexedSeq(i))"
     ),
     Mutant(
-      "reduction: a component goes below one that has a part of what it shows",
+      "reduction: a component goes below one that has a part of what it projects",
       reduction,
-      "part.shown.subsetOf(whole.shown)" -> "(part.shown & whole.shown).nonEmpty"
+      "part.projected.subsetOf(whole.projected)" -> "(part.projected & whole.projected).nonEmpty"
     ),
     Mutant("projection: NULL equals 0", projection, "buffer(f >>> 6) |= 1L << (f & 63)" -> "()"),
     Mutant(

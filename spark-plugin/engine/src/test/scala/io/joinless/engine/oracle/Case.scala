@@ -32,14 +32,14 @@ final case class Case(
       RelationDef(
         r.input,
         r.keys.map { case (a, column) => a -> KeyField(column, attributes(a).variable) },
-        shown(i)
+        projected(i)
       )
     },
     tree
   )
 
   /** Up to four projected columns of fixed width, keys or not; none for some relations. */
-  private def shown(relation: Int): IndexedSeq[Int] = {
+  private def projected(relation: Int): IndexedSeq[Int] = {
     val columns = inputs(relations(relation).input).columns
     val fixed = columns.indices.filterNot(columns)
     val (first, rest) = fixed.splitAt(if (fixed.isEmpty) 0 else batches.size % fixed.size)

@@ -276,7 +276,7 @@ final class EngineRun(query: Case) {
   final private class Projected {
     private val fields = for {
       (relation, r) <- query.block.relations.zipWithIndex
-      field <- relation.shown
+      field <- relation.projected
       (pointer, offset) <- tree.location(r, field)
     } yield (r, field, pointer, offset)
     private val seen = mutable.HashMap.empty[(Int, Int), Long]

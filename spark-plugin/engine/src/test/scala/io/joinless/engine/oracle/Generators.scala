@@ -125,14 +125,14 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
       else
         IndexedSeq.fill(size)(change()).flatten ++
           (if (random.nextInt(if (query.owe) 5 else 40) == 0) absent() else None)
-    settle(before, batch)
+    applyIfLegal(before, batch)
     random.shuffle(batch)
   }
 
   /** Applies a batch to the expected counts. A batch that deletes an absent row does nothing at
     * all, unless multiplicities may be negative.
     */
-  private def settle(before: Array[Array[Long]], batch: IndexedSeq[CaseChange]): Unit = {
+  private def applyIfLegal(before: Array[Array[Long]], batch: IndexedSeq[CaseChange]): Unit = {
     val after = new NaiveJoin(query)
     for (r <- relations; row <- present(r).indices) after.multiplicity(r)(row) = before(r)(row)
     after(batch)

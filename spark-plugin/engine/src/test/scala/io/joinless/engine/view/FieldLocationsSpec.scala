@@ -10,10 +10,10 @@ import org.scalatest.funsuite.AnyFunSuite
 class FieldLocationsSpec extends AnyFunSuite {
 
   /** A path of relations over one input of `fields` fields: field 1 of each is field 0 of the next.
-    * It projects `shown(r)` of relation r.
+    * It projects `projected(r)` of relation r.
     */
   private def path(relations: Int, fields: Int, nullSafe: Boolean = false, variable: Boolean = false)(
-      shown: Int => IndexedSeq[Int]
+      projected: Int => IndexedSeq[Int]
   ): BlockDef = {
     def attributes(r: Int) = BitSet.fromSpecific(Seq(r - 1, r).filter(a => a >= 0 && a < relations - 1))
     def node(r: Int): JoinTree =
@@ -23,7 +23,7 @@ class FieldLocationsSpec extends AnyFunSuite {
       IndexedSeq.fill(relations - 1)(AttributeDef(nullSafe)),
       (0 until relations).map { r =>
         val keys = attributes(r).toIndexedSeq.map(a => a -> KeyField(if (a < r) 0 else 1, variable))
-        RelationDef(0, keys, shown(r))
+        RelationDef(0, keys, projected(r))
       },
       node(0)
     )
@@ -31,7 +31,7 @@ class FieldLocationsSpec extends AnyFunSuite {
 
   private def locations(block: BlockDef) = {
     val found = new FieldLocations(block)
-    for (r <- block.relations.indices; f <- block.relations(r).shown) yield (r, f) -> found.find(r, f)
+    for (r <- block.relations.indices; f <- block.relations(r).projected) yield (r, f) -> found.find(r, f)
   }.toMap
 
   test("keys are read from keys, ends are inlined with their rows, and nothing is read of the middle") {
