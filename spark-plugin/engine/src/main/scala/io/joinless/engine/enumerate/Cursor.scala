@@ -88,7 +88,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     firstLoose = plan.firstLoose
     last = levels.length - 1
     weights(0) = base
-    weighted = tree.plural > 0
+    weighted = tree.repeated > 0
     active = true
     opened = false
     innermost = null
@@ -172,7 +172,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     */
   private def areEqual: Boolean = !weighted || {
     var l = math.min(firstLoose, last)
-    while (l <= last && levels(l).of.plural == 0) l += 1
+    while (l <= last && levels(l).of.repeated == 0) l += 1
     l > last
   }
 

@@ -116,7 +116,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     new Reversal(
       this,
       (_, _) => throw new IllegalStateException("all rows of a reduced join are counted"),
-      () => new ReducedBatch(this, IndexedSeq.empty, owe = true)
+      () => new ReducedBatch(this, IndexedSeq.empty, negatives = true)
     )
 }
 

@@ -74,7 +74,7 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
 
   final protected def end(): Unit = {
     roots.foreach(_.clear())
-    join.nodes.foreach(_.foreach(_.bury()))
+    join.nodes.foreach(_.foreach(_.deferredFree()))
     started = false
   }
 }

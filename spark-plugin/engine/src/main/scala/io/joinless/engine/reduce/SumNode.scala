@@ -43,7 +43,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
 
   final protected val product = new Array[Long](ring.width)
   final private[this] val delta = new Array[Long](ring.width)
-  final private[this] val forgone = new IntStack
+  final private[this] val freedLater = new IntStack
 
   /** Propagates the batch's changes of the children: each touched key of each child, once. The
     * children must be finished with the batch.
@@ -96,14 +96,14 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   /** Releases a tuple's reference to its key. Freeing an unreferenced key is deferred to the end of
     * the batch, which may have touched it.
     */
-  final def release(key: Int): Unit = if (up.forgo(key)) forgone.push(key)
+  final def release(key: Int): Unit = if (up.freeLater(key)) freedLater.push(key)
 
   /** Ends the batch: frees the keys without a reference. A freed key that was a tuple of a
     * generalized node also releases that tuple's reference.
     */
-  final def bury(): Unit = while (!forgone.isEmpty) {
-    val key = forgone.pop()
-    if (up.bury(key)) {
+  final def deferredFree(): Unit = while (!freedLater.isEmpty) {
+    val key = freedLater.pop()
+    if (up.deferredFree(key)) {
       TupleKeys.forget(keysOfKeys, key)
       parent match {
         case above: KeyNode if !above.isProjected =>
@@ -115,7 +115,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
     }
   }
 
-  def bytes: Long = upKeys.bytes + sums.bytes + forgone.bytes
+  def bytes: Long = upKeys.bytes + sums.bytes + freedLater.bytes
 }
 
 private[reduce] object SumNode {

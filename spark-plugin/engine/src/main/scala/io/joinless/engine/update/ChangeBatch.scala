@@ -25,7 +25,7 @@ import io.joinless.engine.view.ViewTree
   *
   * A row with count m has the multiplicity max(m, 0). A change between positive counts changes a
   * multiplicity; a change across zero inserts or deletes. Negative multiplicities (a delete before
-  * its insert) exist only with `owe`; without, a batch that deletes an absent row fails as a whole,
+  * its insert) exist only with `negatives`; without, a batch that deletes an absent row fails as a whole,
   * before anything is applied.
   *
   * ''Same-key replacement'' (algorithms A31): if deletions would remove the last alive tuples of a
@@ -58,7 +58,7 @@ import io.joinless.engine.view.ViewTree
   *
   * @throws io.joinless.engine.algebra.WeightOverflow from any call; the tree must then be discarded
   */
-final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Boolean = false)
+final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negatives: Boolean = false)
     extends NettedBatch(tree) with Results {
   private[this] val delta = new DeltaEnumeration(tree, residuals)
   private[this] val order = new ApplyOrder(tree, changes)
@@ -80,7 +80,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
 
   /** Classifies the net changes and puts them in order. */
   override protected def arrange(): DeleteOfAbsentRow = {
-    val refusal = order.arrange(owe)
+    val refusal = order.arrange(negatives)
     if (refusal != null) order.clear()
     refusal
   }

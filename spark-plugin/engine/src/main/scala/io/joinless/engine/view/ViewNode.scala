@@ -92,7 +92,7 @@ sealed abstract class ViewNode(
   final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
 
   /** The number of its tuples with a multiplicity > 1. */
-  private[engine] var plural: Long = 0L
+  private[engine] var repeated: Long = 0L
 
   final def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
 

@@ -45,7 +45,7 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
   /** The number of rows with a multiplicity > 1, over all relations. While it is 0, weights of
     * results need no products.
     */
-  private[engine] var plural: Long = 0L
+  private[engine] var repeated: Long = 0L
 
   def arena(input: Int): TupleArena = arenas(input)
 

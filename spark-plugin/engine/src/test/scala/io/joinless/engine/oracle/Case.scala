@@ -11,7 +11,7 @@ import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 /** A query and batches of changes as plain data: drawn by a generator, run by [[EngineRun]], stored
   * in a regression file.
   *
-  * Rows are drawn from a fixed stock per input and named by their position there. With `owe`, rows
+  * Rows are drawn from a fixed stock per input and named by their position there. With `negatives`, rows
   * may be deleted before they are inserted: their counts become negative.
   */
 final case class Case(
@@ -21,7 +21,7 @@ final case class Case(
     tree: JoinTree,
     residuals: IndexedSeq[CaseResidual],
     batches: IndexedSeq[IndexedSeq[CaseChange]],
-    owe: Boolean = false
+    negatives: Boolean = false
 ) {
   def graph: Hypergraph = Hypergraph(relations.map(r => BitSet.fromSpecific(r.keys.map(_._1))))
 

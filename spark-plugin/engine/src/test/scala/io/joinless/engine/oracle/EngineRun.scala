@@ -65,14 +65,14 @@ final class EngineRun(query: Case) {
   private def fresh(): Unit = {
     tree = new ViewTree(query.block)
     stepsRehearsed = 0L
-    batch = new ChangeBatch(tree, residuals, query.owe)
+    batch = new ChangeBatch(tree, residuals, query.negatives)
     delta = new DeltaEnumeration(tree, residuals)
   }
 
   private def play(changes: IndexedSeq[CaseChange]): Unit = {
     val before = oracle.multiplicity.map(_.clone())
     oracle(changes)
-    if (!query.owe && oracle.multiplicity.exists(_.exists(_ < 0))) {
+    if (!query.negatives && oracle.multiplicity.exists(_.exists(_ < 0))) {
       oracle.multiplicity.indices.foreach(r => before(r).copyToArray(oracle.multiplicity(r)))
       refused(changes)
     } else {
@@ -85,9 +85,9 @@ final class EngineRun(query: Case) {
       current = next
       val steps = tree.counters.steps
       appended += changes.count(c => !query.inputs(c.input).retractable)
-      val handedOut =
+      val emitted =
         if (appendOnly && random.nextBoolean()) insertOneByOne(changes, once) else playBatch(changes, once)
-      expectSame("delta", difference, handedOut)
+      expectSame("delta", difference, emitted)
       val taken = tree.counters.steps - steps
       expect(stepsOfRehearsal < 0 || taken == stepsOfRehearsal, s"$taken steps, rehearsed in $stepsOfRehearsal")
     }
@@ -118,14 +118,14 @@ final class EngineRun(query: Case) {
       val reversal = new Reversal(tree)
       inGroups(changes) { (r, row) =>
         delta.insert(r, row)
-        reversal.came(r, row)
+        reversal.inserted(r, row)
         while (!enough() && delta.next()) {}
         results >= 0
       }
       delta.complete()
       reversal.undo()
     } else {
-      val player = if (random.nextBoolean()) batch else new ChangeBatch(tree, residuals, query.owe)
+      val player = if (random.nextBoolean()) batch else new ChangeBatch(tree, residuals, query.negatives)
       changes.foreach(send(_, player))
       player.prepare()
       val reversal = new Reversal(tree)
@@ -136,8 +136,8 @@ final class EngineRun(query: Case) {
       reversal.undo()
     }
     Invariants.check(tree)
-    expect(tree.rows == rows, s"${tree.rows} rows after a batch was taken back, not $rows")
-    expectSame("full enumeration after a batch was taken back", current, fullResult())
+    expect(tree.rows == rows, s"${tree.rows} rows after a batch was rolled back, not $rows")
+    expectSame("full enumeration after a batch was rolled back", current, fullResult())
     rehearsals += 1
     stepsRehearsed += tree.counters.steps - steps
   }
@@ -165,8 +165,8 @@ final class EngineRun(query: Case) {
   private def checkSigns(changes: IndexedSeq[CaseChange]): Unit = {
     var gains = changes.exists(c => !query.inputs(c.input).retractable)
     var losses = false
-    val told = mutable.Set.empty[(Int, Int)]
-    batch.foreachChangedRow((input, row) => expect(told.add((input, row)), s"row $row is told twice"))
+    val visited = mutable.Set.empty[(Int, Int)]
+    batch.foreachChangedRow((input, row) => expect(visited.add((input, row)), s"row $row is visited twice"))
     val named = changes.filter(c => query.inputs(c.input).retractable).map { c =>
       val words = query.inputs(c.input).words(c.row)
       (c.input, tree.identity(c.input).find(words, words.length))
@@ -179,7 +179,7 @@ final class EngineRun(query: Case) {
       losses ||= before > math.max(after, 0)
       if (before != after) changed += ((input, row))
     }
-    expect(told == changed, s"rows $told are told, $changed change")
+    expect(visited == changed, s"rows $visited are visited, $changed change")
     expect(batch.bothSigns == (gains && losses), s"both signs: ${batch.bothSigns}")
   }
 
@@ -261,9 +261,9 @@ final class EngineRun(query: Case) {
       for (r <- 0 until relations) rowsOfResult(r) = stockRow(r, announced(r))
       checkDelay(end = 0)
       val key = NaiveJoin.pack(rowsOfResult)
-      expect(!once || !into.contains(key), s"result ${NaiveJoin.unpack(key, relations)} handed out twice")
+      expect(!once || !into.contains(key), s"result ${NaiveJoin.unpack(key, relations)} emitted twice")
       expect(from.weight != 0, "a delta of weight 0")
-      expect(!oneSign || !into.contains(key) || into(key) > 0 == from.weight > 0, "a result comes with both signs")
+      expect(!oneSign || !into.contains(key) || into(key) > 0 == from.weight > 0, "a result is emitted with both signs")
       into(key) = into.getOrElse(key, 0L) + from.weight
       if (from.weight > 0) resultsGained += 1 else resultsLost += 1
       expect(into.size <= 200000, "results without end")
@@ -272,7 +272,7 @@ final class EngineRun(query: Case) {
     into.filterInPlace((_, w) => w != 0)
   }
 
-  /** Reads projected words from their pointers, and only if they are reported as possibly changed. */
+  /** Reads projected words through their pointers, and only if they are reported as possibly changed. */
   final private class Projected {
     private val fields = for {
       (relation, r) <- query.block.relations.zipWithIndex

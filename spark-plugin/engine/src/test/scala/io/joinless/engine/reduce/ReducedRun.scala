@@ -16,7 +16,7 @@ final class ReducedRun(query: ReducedCase) {
   private[this] val random = new Random(query.of.batches.size)
   private[this] val definition = query.definition(ReducedCase.numbers, lifts = true)
   private[this] var join = new ReducedJoin(definition)
-  private[this] var batch = new ReducedBatch(join, IndexedSeq.empty, query.of.owe)
+  private[this] var batch = new ReducedBatch(join, IndexedSeq.empty, query.of.negatives)
   private[this] var current = Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
 
   var batches, results, refused, rehearsals, rebuilds, emptied = 0
@@ -34,7 +34,7 @@ final class ReducedRun(query: ReducedCase) {
   private def play(changes: IndexedSeq[CaseChange]): Option[String] = {
     val before = oracle.multiplicity.map(_.clone())
     oracle(changes)
-    if (!query.of.owe && oracle.multiplicity.exists(_.exists(_ < 0))) {
+    if (!query.of.negatives && oracle.multiplicity.exists(_.exists(_ < 0))) {
       before.indices.foreach(r => before(r).copyToArray(oracle.multiplicity(r)))
       refused += 1
       send(changes)
@@ -125,6 +125,6 @@ final class ReducedRun(query: ReducedCase) {
     restoration.finish()
     next.restored()
     join = next
-    batch = new ReducedBatch(join, IndexedSeq.empty, query.of.owe)
+    batch = new ReducedBatch(join, IndexedSeq.empty, query.of.negatives)
   }
 }

@@ -9,15 +9,15 @@ import scala.util.Random
   */
 class StorageSpec extends AnyFunSuite {
 
-  test("a key that is forgone stays until it is buried, and for good if somebody retains it") {
+  test("a key to be freed later stays until its deferred free, and for good if somebody retains it") {
     val keys = new TupleArena(1)
     val index = new KeyIndex(keys, 1, counted = true)
     def add(key: Long): Int = { val id = index.findOrAdd(key); index.retain(id); id }
-    val (used, gone) = (add(7L), add(8L))
-    assert(index.forgo(used) && index.forgo(gone) && index.find(7L) == used && index.find(8L) == gone)
+    val (used, unused) = (add(7L), add(8L))
+    assert(index.freeLater(used) && index.freeLater(unused) && index.find(7L) == used && index.find(8L) == unused)
     assert(add(7L) == used)
-    assert(!index.bury(used) && index.find(7L) == used && index.bury(gone) && index.find(8L) == -1)
-    assert(index.size == 1 && add(9L) == gone && index.find(7L) == used)
+    assert(!index.deferredFree(used) && index.find(7L) == used && index.deferredFree(unused) && index.find(8L) == -1)
+    assert(index.size == 1 && add(9L) == unused && index.find(7L) == used)
   }
 
   for (fixed <- Seq(1, 3, 40000, 0)) test(s"oracle_arena: rows stay what they are (fixed words: $fixed)") {
@@ -51,7 +51,7 @@ class StorageSpec extends AnyFunSuite {
     assert(arena.limit === 0)
   }
 
-  test("arena: rows of varying length that come and go take no more room than they need") {
+  test("arena: rows of varying length that are added and freed take no more room than they need") {
     val random = new Random(4)
     val arena = new TupleArena(0)
     val ids = mutable.Queue.empty[Int]

@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{JoinTree, RelationNode}
 import io.joinless.engine.tuples.KeyField
-import io.joinless.engine.update.{DeltaEnumeration, GoneRows}
+import io.joinless.engine.update.{DeletedRows, DeltaEnumeration}
 import org.scalatest.funsuite.AnyFunSuite
 
 class FieldLocationsSpec extends AnyFunSuite {
@@ -78,7 +78,7 @@ class FieldLocationsSpec extends AnyFunSuite {
     for (row <- rows; r <- 0 until 3) delta.load(r, row)
     assert(tree.keys === 3)
     for (row <- rows; r <- 0 until 3) { delta.delete(r, row); delta.complete() }
-    rows.foreach(GoneRows.free(tree, 0, _))
+    rows.foreach(DeletedRows.free(tree, 0, _))
     assert(tree.keys === 0)
   }
 }

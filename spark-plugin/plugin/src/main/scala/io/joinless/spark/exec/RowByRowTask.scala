@@ -77,7 +77,7 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
     left &= left - 1
     val row = group.row(position)
     metrics.propagate.begin()
-    if (reversal != null) reversal.came(role, row)
+    if (reversal != null) reversal.inserted(role, row)
     delta.insert(role, row)
     metrics.propagate.end()
     enumerating = true
