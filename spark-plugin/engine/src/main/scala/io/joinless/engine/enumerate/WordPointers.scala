@@ -1,7 +1,7 @@
 package io.joinless.engine.enumerate
 
-/** Pointers to the projected words of a result (`view.FieldLocations`). The words of pointer p lie in
-  * `pages(p)`, from `starts(p)` on. The pointers are valid until the next result.
+/** Pointers to the projected words of a result (`view.FieldLocations`). The words of pointer p lie
+  * in `pages(p)`, from `starts(p)` on. The pointers are valid until the next result.
   */
 final class WordPointers(pointers: Int) {
   val pages = new Array[Array[Long]](pointers)

@@ -4,8 +4,8 @@ import io.joinless.engine.enumerate.Residual
 
 /** Propagates the row changes collected at the nodes through the components, and emits the result
   * changes (algorithms A29). First each component is brought up to date, from the leaves to the
-  * root, each key once. With one component its projected rows are the results ([[ProjectedChanges]]),
-  * else a top joins the projected rows ([[TopChanges]]).
+  * root, each key once. With one component its projected rows are the results
+  * ([[ProjectedChanges]]), else a top joins the projected rows ([[TopChanges]]).
   *
   * Cost: one step per tuple whose element changes; then constant delay per result.
   */

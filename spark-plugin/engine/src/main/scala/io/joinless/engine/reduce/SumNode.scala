@@ -132,8 +132,8 @@ private[reduce] object SumNode {
 
 /** A generalized node: a tuple is a key on which all its children join. It has no rows of its own.
   *
-  * @param isProjected the tuples are the component's projected rows: each is its own key, and `domain`
-  *     is `up`
+  * @param isProjected the tuples are the component's projected rows: each is its own key, and
+  *     `domain` is `up`
   */
 final private[reduce] class KeyNode(
     ring: Ring,

@@ -25,8 +25,8 @@ import io.joinless.engine.view.ViewTree
   *
   * A row with count m has the multiplicity max(m, 0). A change between positive counts changes a
   * multiplicity; a change across zero inserts or deletes. Negative multiplicities (a delete before
-  * its insert) exist only with `negatives`; without, a batch that deletes an absent row fails as a whole,
-  * before anything is applied.
+  * its insert) exist only with `negatives`; without, a batch that deletes an absent row fails as
+  * a whole, before anything is applied.
   *
   * ''Same-key replacement'' (algorithms A31): if deletions would remove the last alive tuples of a
   * key of V_p and insertions of the same relation restore it, those insertions are applied just

@@ -4,7 +4,8 @@ import io.joinless.engine.tuples.TupleKeys
 import io.joinless.engine.view.RowStore
 
 /** Frees rows that no relation has any more, and with them their memoized keys. (Rows of a reduced
-  * join that are also keys can outlive that; they are freed as keys, by `reduce.SumNode.deferredFree`.)
+  * join that are also keys can outlive that; they are freed as keys, by
+  * `reduce.SumNode.deferredFree`.)
   */
 object DeletedRows {
 

@@ -11,8 +11,8 @@ import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 /** A query and batches of changes as plain data: drawn by a generator, run by [[EngineRun]], stored
   * in a regression file.
   *
-  * Rows are drawn from a fixed stock per input and named by their position there. With `negatives`, rows
-  * may be deleted before they are inserted: their counts become negative.
+  * Rows are drawn from a fixed stock per input and named by their position there. With `negatives`,
+  * rows may be deleted before they are inserted: their counts become negative.
   */
 final case class Case(
     attributes: IndexedSeq[CaseAttribute],

@@ -272,7 +272,9 @@ final class EngineRun(query: Case) {
     into.filterInPlace((_, w) => w != 0)
   }
 
-  /** Reads projected words through their pointers, and only if they are reported as possibly changed. */
+  /** Reads projected words through their pointers, and only if they are reported as possibly
+    * changed.
+    */
   final private class Projected {
     private val fields = for {
       (relation, r) <- query.block.relations.zipWithIndex

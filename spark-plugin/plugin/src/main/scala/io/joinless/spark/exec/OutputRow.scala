@@ -19,8 +19,8 @@ import org.apache.spark.unsafe.Platform
   *
   * @param arena arena of each relation's rows
   * @param words words inlined with each relation's rows in lists, null if there are none
-  * @param place of a relation's column: its position in results (`ViewTree.location`); None if it is
-  *   read from the row
+  * @param place of a relation's column: its position in results (`ViewTree.location`); None if it
+  *   is read from the row
   * @param numbers number of columns that follow, the last of them the weight of the change
   */
 final class OutputRow(
