@@ -62,8 +62,8 @@ final case class AttributeDef(nullSafe: Boolean)
 
 /** One role of an input in the block; several relations may share an input (self-joins).
   *
-  * @param projected the projected fields, if all of them are of fixed width ([[FieldLocations]]); none
-  *     if rows are read anyway
+  * @param projected the projected fields, if all of them are of fixed width
+  *     ([[FieldLocations]]); none if rows are read anyway
   */
 final case class RelationDef(
     input: Int,
