@@ -84,7 +84,7 @@ def _endless_rows(recent: Sequence[StreamingQueryProgress]) -> Iterator[str]:
     if joins and not any(_reports.next_end(batch) for batch in recent):
         yield (
             f"The query has a watermark, and none of {sum(j.numRowsTotal for j in joins):,} stored rows has an end. "
-            "joinless.explain says which condition is missing; joinless.expire evicts rows by their age."
+            "joinless.explain says which condition is missing; joinless.expire lets rows expire by their age."
         )
 
 
