@@ -14,7 +14,7 @@ LAYERS = {
     "start": "rules around the start of a query",
     "planner": "the strategy: a block's operators and its shares",
     "source": "the complete result and the inputs, as batch tables",
-    "compile": "a query of which changes are asked",
+    "compile": "a query of which changes are requested",
     "rules": "a block out of a plan, and what takes its place",
     "exec": "operators and the tasks of cells",
     "explain": "view trees and reasons as texts and graphs",
