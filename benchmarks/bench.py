@@ -222,16 +222,16 @@ def measure(
     truth: dict[str, Any],
 ) -> dict[str, Any]:
     """All systems of a case, one after the other."""
-    asked: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "window": case.mode == "win",
         "batches": case.batches,
         "runs": args.runs,
         "limit": args.limit,
     }
     if isinstance(graph, Network):
-        job = network_job(graph, case.workload, args.streams, **asked)
+        job = network_job(graph, case.workload, args.streams, **settings)
     else:
-        job = make_job(graph, case.workload, args.streams, tail=case.tail, **asked)
+        job = make_job(graph, case.workload, args.streams, tail=case.tail, **settings)
     found = known_answer(job, case, truth, args.streams)
     results: dict[str, Any] = {}
     for number in range(args.rounds):

@@ -200,13 +200,13 @@ def run(spark: SparkSession, folder: Path, workload: Workload, system: str) -> d
         timed = rows.selectExpr(*columns, "timestamp_seconds(sec) AS ts").withWatermark("ts", f"{DELAY} seconds")
         recent = joinless.expire(timed, "ts", f"{WINDOW} minutes") if system == "expire" else timed
         recent.createOrReplaceTempView(stream)
-    told: list[tuple[int, int]] = []
+    emitted: list[tuple[int, int]] = []
 
     def sink(df: Any, _: int) -> None:
         # One action reads all columns, and nothing else.
         counted = "SUM(_weight), SUM(ABS(_weight))" if system == "expire" else "COUNT(*), SUM(n)"
         row = df.selectExpr(*counted.split(", "), f"MAX(hash({', '.join(df.columns)}))").first()
-        told.append((row[0] or 0, row[1] or 0))
+        emitted.append((row[0] or 0, row[1] or 0))
 
     query = spark.sql(workload.sql if system != "expire" else str(workload.expire))
     if system == "expire":
@@ -228,9 +228,9 @@ def run(spark: SparkSession, folder: Path, workload: Workload, system: str) -> d
         "stateRows": max(state[STEADY]),
         "stateRowsAtEnd": state[-1],
         "stateBytes": max(memory[STEADY]),
-        "rows": sum(n for n, _ in told),
-        "sum": sum(h for _, h in told),
-        "batches": len(told),
+        "rows": sum(n for n, _ in emitted),
+        "sum": sum(h for _, h in emitted),
+        "batches": len(emitted),
     }
     if system == "expire":
         alive = _alive(folder, workload)
@@ -267,8 +267,8 @@ def run_flink(folder: Path, workload: Workload) -> dict[str, Any] | None:
         json.dumps({"tables": tables, "delay": DELAY, "from": BATCHES // WINDOW, "sql": workload.flink}, default=list)
     )
     subprocess.run(flink.program("IntervalJob", "6g", str(job), str(report)), check=True)
-    told: dict[str, Any] = json.loads(report.read_text())
-    return told
+    figures: dict[str, Any] = json.loads(report.read_text())
+    return figures
 
 
 def measure(spark: SparkSession, workload: Workload, rows: int, runs: int, graphs: Path | None) -> dict[str, Any]:
@@ -278,15 +278,15 @@ def measure(spark: SparkSession, workload: Workload, rows: int, runs: int, graph
         rows = write_graph(folder, workload, graphs)
     else:
         write(folder, workload, rows)
-    told: dict[str, list[dict[str, Any]]] = {}
+    measured: dict[str, list[dict[str, Any]]] = {}
     for _ in range(runs):
         for system in ["joinless", "spark", *(["expire"] if workload.expire else [])]:
-            told.setdefault(system, []).append(run(spark, folder, workload, system))
-            print(workload.name, system, told[system][-1], flush=True)
+            measured.setdefault(system, []).append(run(spark, folder, workload, system))
+            print(workload.name, system, measured[system][-1], flush=True)
         if figures := run_flink(folder, workload):
-            told.setdefault("flink", []).append(figures)
+            measured.setdefault("flink", []).append(figures)
             print(workload.name, "flink", figures, flush=True)
-    answers = {r["sum"] for system, several in told.items() if system != "expire" for r in several}
+    answers = {r["sum"] for system, several in measured.items() if system != "expire" for r in several}
     if len(answers) != 1:
         sys.exit(f"the rows differ: {answers}")
     return {"rowsPerBatch": rows} | {
@@ -295,7 +295,7 @@ def measure(spark: SparkSession, workload: Workload, rows: int, runs: int, graph
             for name in several[0]
             if not isinstance(several[0][name], str)
         }
-        for system, several in told.items()
+        for system, several in measured.items()
     }
 
 

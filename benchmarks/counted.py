@@ -113,8 +113,10 @@ def _path4() -> Query:
 def _star4() -> Query:
     relations = tuple(Relation(f"s{i}", f"e{i}", EDGE) for i in range(4))
     views = tuple(_per(f"of{i}", "src", table=f"e{i}") for i in range(4))
-    equations = tuple(("s0.src", f"s{i}.src") for i in range(1, 4))
-    return Query(relations, equations, ("s0.src",), (COUNT,), plan=views, products=((1, tuple(v.name for v in views)),))
+    equi_joins = tuple(("s0.src", f"s{i}.src") for i in range(1, 4))
+    return Query(
+        relations, equi_joins, ("s0.src",), (COUNT,), plan=views, products=((1, tuple(v.name for v in views)),)
+    )
 
 
 def _distinct3() -> Query:
@@ -148,7 +150,7 @@ def _comb() -> Query:
         *_edges("g1", "g2", "g3"),
         Relation("v2", "v2", ("v",)),
     )
-    equations = (("v1.v", "g1.src"), *_path("g1", "g2", "g3"), ("g3.dst", "v2.v"))
+    equi_joins = (("v1.v", "g1.src"), *_path("g1", "g2", "g3"), ("g3.dst", "v2.v"))
     views = (
         View("from", "v1", ("v",), ("v",)),
         View("to", "v2", ("v",), ("v",)),
@@ -156,7 +158,7 @@ def _comb() -> Query:
         _per("last", "src", Lookup("to", ("dst",))),
         _per("two", "src", Lookup("last", ("dst",))),
     )
-    return Query(relations, equations, ("g2.src",), (COUNT,), plan=views, products=((1, ("entering", "two")),))
+    return Query(relations, equi_joins, ("g2.src",), (COUNT,), plan=views, products=((1, ("entering", "two")),))
 
 
 def _snb(**tables: str) -> tuple[Relation, ...]:
@@ -187,10 +189,10 @@ def _snb2(limit: int) -> Query:
         _of("near", "knows", "a", Lookup("posts", ("b",))),
         _of("far", "knows", "a", Lookup("near", ("b",)), where=f"a < {limit}"),
     )
-    equations = (("t.id", "mt.tag"), ("mt.message", "m.id"), ("m.creator", "k2.b"), ("k2.a", "k1.b"))
+    equi_joins = (("t.id", "mt.tag"), ("mt.message", "m.id"), ("m.creator", "k2.b"), ("k2.a", "k1.b"))
     return Query(
         _snb(t="tag", mt="message_tag", m="message", k2="knows", k1="knows"),
-        equations,
+        equi_joins,
         ("k1.a",),
         (COUNT,),
         below=(("k1.a", limit),),

@@ -83,7 +83,7 @@ class Query:
     """A grouped query; see the top of the file."""
 
     relations: tuple[Relation, ...]
-    equations: tuple[tuple[str, str], ...]
+    equi_joins: tuple[tuple[str, str], ...]
     group: tuple[str, ...]
     aggregates: tuple[Aggregate, ...] = ()
     below: tuple[tuple[str, int], ...] = ()  # columns, and what they are below
@@ -111,8 +111,8 @@ class Query:
         known: list[str] = []
         source = ""
         for r in self.relations:
-            equations = [f"{a} = {b}" for a, b in self.equations if r.alias in (_of(a), _of(b))]
-            on = [e for e in equations if all(_of(side) in [*known, r.alias] for side in e.split(" = "))]
+            equi_joins = [f"{a} = {b}" for a, b in self.equi_joins if r.alias in (_of(a), _of(b))]
+            on = [e for e in equi_joins if all(_of(side) in [*known, r.alias] for side in e.split(" = "))]
             known.append(r.alias)
             name = f"{tables.get(r.table, r.table)} AS {r.alias}"
             source += f" JOIN {name} ON {' AND '.join(on)}" if source else name
@@ -142,7 +142,7 @@ class Query:
         """
         at = {c: "{} {}".format(*self.position(c)) for c in self._named()}
         return [
-            *(f"equal {at[a]} {at[b]}" for a, b in self.equations),
+            *(f"equal {at[a]} {at[b]}" for a, b in self.equi_joins),
             *(f"below {at[c]} {limit}" for c, limit in self.below),
             *(f"null {at[c]}" for c in self.null),
             *(f"unequal {at[a]} {at[b]}" for a, b in self.unequal),
@@ -157,7 +157,7 @@ class Query:
         return f"distinct {at[a.of]}" if a.kind == "distinct" else "count"
 
     def _named(self) -> list[str]:
-        pairs = [c for pair in (*self.equations, *self.unequal) for c in pair]
+        pairs = [c for pair in (*self.equi_joins, *self.unequal) for c in pair]
         distinct = [a.of for a in self.aggregates if a.kind == "distinct"]
         return [*pairs, *(c for c, _ in self.below), *self.null, *self.group, *distinct]
 

@@ -103,7 +103,7 @@ def table(everything: dict[str, Any]) -> str:
 
 
 COUNTED = {
-    "joinless": "Joinless, changes asked",
+    "joinless": "Joinless, changes requested",
     "joinless-plain": "Joinless, plain GROUP BY",
     "null-groups": "grouped without a join",
     "flink-best": "Flink, counted by hand",
@@ -196,14 +196,14 @@ def floor(everything: dict[str, Any]) -> str:
         if not all("changes" in run for run in counted):
             continue
         changes = [run["changes"] for run in counted]
-        shown = [run["plus"] + run["minus"] for run in counted]
-        determinant = changes[0] * shown[1] - changes[1] * shown[0]
+        result_rows = [run["plus"] + run["minus"] for run in counted]
+        determinant = changes[0] * result_rows[1] - changes[1] * result_rows[0]
         if determinant == 0:
             continue
-        cells = [f"{changes[0]:,}", f"{shown[0]:,} and {shown[1]:,}"]
+        cells = [f"{changes[0]:,}", f"{result_rows[0]:,} and {result_rows[1]:,}"]
         # time = changes * x + results * y, for each of the two streams
         times = [[1e9 * statistics.median(seconds(results[n])) for results in (few, many)] for n in FLOOR]
-        cells += [_cost((a * shown[1] - b * shown[0]) / determinant, 0) for a, b in times]
+        cells += [_cost((a * result_rows[1] - b * result_rows[0]) / determinant, 0) for a, b in times]
         cells += [_cost((changes[0] * b - changes[1] * a) / determinant, 1) for a, b in times]
         lines.append(f"| {name.removesuffix('/L3-1')} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -230,7 +230,7 @@ def tpch_counts(counted: dict[str, Any], enumerated: dict[str, Any]) -> str:
     """A row per query of which a join is counted: what explain says of it, and times and memory
     compared with enumerating.
     """
-    heads = ("query", "class", "told of the results", "first batch s", "enumerated", "a later one s", "enumerated")
+    heads = ("query", "class", "emitted of the results", "first batch s", "enumerated", "a later one s", "enumerated")
     lines = ["| " + " | ".join((*heads, "state MB", "enumerated")) + " |", "|---" * 9 + "|"]
     for number, text in counted["explained"].items():
         said = re.findall(r"Join-free counts over .*?(?=\n\n|\Z)", text, re.DOTALL)
@@ -238,11 +238,11 @@ def tpch_counts(counted: dict[str, Any], enumerated: dict[str, Any]) -> str:
             continue
         parts = []
         for block in said:
-            told = "; ".join(
-                re.findall(r"^ +(?:told of its results|added up over results): (.*)$", block, re.MULTILINE)
+            emitted = "; ".join(
+                re.findall(r"^ +(?:\w+ of its results|added up over results): (.*)$", block, re.MULTILINE)
             )
-            parts.append((re.findall(r"^ +class (.*)$", block, re.MULTILINE)[0], told))
-        cells = ["<br>".join(kind for kind, _ in parts), "<br>".join(told for _, told in parts)]
+            parts.append((re.findall(r"^ +class (.*)$", block, re.MULTILINE)[0], emitted))
+        cells = ["<br>".join(kind for kind, _ in parts), "<br>".join(emitted for _, emitted in parts)]
         pair = (counted["queries"][number], enumerated["queries"][number])
         cells += [f"{batches[0]['seconds']:.2f}" for batches in pair]
         cells += [f"{statistics.median(b['seconds'] for b in batches[1:]):.2f}" for batches in pair]

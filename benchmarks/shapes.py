@@ -35,7 +35,7 @@ def compare(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
         [[shape[f] for f in ("seed", "rows", "results", "check")] for shape in report] for report in (before, after)
     ]
     if answers[0] != answers[1]:
-        raise SystemExit("the reports differ in their shapes, or in what was told of one")
+        raise SystemExit("the reports differ in their shapes, or in the results of one")
     pairs = list(zip(before, after, strict=True))
     times = [min(a["seconds"]) / min(b["seconds"]) for a, b in pairs]
     lines = [
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--shapes", type=int, default=50)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=30000, help="rows that come in each; more are not held by caches")
+    parser.add_argument("--rows", type=int, default=30000, help="rows that arrive in each; more are not held by caches")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("BEFORE", "AFTER"))
     arguments = parser.parse_args()
     if arguments.compare:

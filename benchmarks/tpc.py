@@ -130,22 +130,22 @@ class ChangingTables:
             # Tables of a few rows are complete from the start.
             first = f"hash(place) % 100 < {80 if size > 200 else 100}"
             later = f"hash(place) % 20 = {batch} AND hash(place) // 100 % {max(1, self.one_in // 25)} = 0"
-            come = first if batch == 0 else later
-            run("CREATE TABLE told AS SELECT '' AS _change_type, * FROM now LIMIT 0")
+            arriving = first if batch == 0 else later
+            run("CREATE TABLE changes AS SELECT '' AS _change_type, * FROM now LIMIT 0")
             if batch > 0:
-                self._go(table, batch, columns)
-            run(f"INSERT INTO told SELECT 'insert', {columns} FROM rest WHERE {come}")
-            run(f"INSERT INTO now SELECT {columns} FROM rest WHERE {come}")
-            run(f"DELETE FROM rest WHERE {come}")
-            for what, rows in (("changes", "told"), ("now", "now")):
+                self._delete_and_update(table, batch, columns)
+            run(f"INSERT INTO changes SELECT 'insert', {columns} FROM rest WHERE {arriving}")
+            run(f"INSERT INTO now SELECT {columns} FROM rest WHERE {arriving}")
+            run(f"DELETE FROM rest WHERE {arriving}")
+            for what in ("changes", "now"):
                 path = self.folder / what / str(batch)
                 path.mkdir(parents=True, exist_ok=True)
-                run(f"COPY {rows} TO '{path}/{table}.parquet' (FORMAT parquet)")
-            run("DROP TABLE told")
+                run(f"COPY {what} TO '{path}/{table}.parquet' (FORMAT parquet)")
+            run("DROP TABLE changes")
         run("DROP TABLE now")
         run("DROP TABLE rest")
 
-    def _go(self, table: str, batch: int, columns: str) -> None:
+    def _delete_and_update(self, table: str, batch: int, columns: str) -> None:
         """Deletes a twenty-fifth of the rows, to be inserted again later; updates as many."""
         run = self.connection.execute
         for what in ("gone", "updated"):
@@ -156,11 +156,11 @@ class ChangingTables:
             run(f"CREATE TEMP TABLE chosen AS SELECT rowid AS place, * FROM now WHERE rowid IN ({some})")
             run("DELETE FROM now WHERE rowid IN (SELECT place FROM chosen)")
             if what == "gone":
-                run(f"INSERT INTO told SELECT 'delete', {columns} FROM chosen")
+                run(f"INSERT INTO changes SELECT 'delete', {columns} FROM chosen")
                 run(f"INSERT INTO rest SELECT {columns}, hash(place, {batch}) // 2 FROM chosen")
             else:
-                run(f"INSERT INTO told SELECT 'update_preimage', {columns} FROM chosen")
+                run(f"INSERT INTO changes SELECT 'update_preimage', {columns} FROM chosen")
                 run(f"UPDATE chosen SET {self.updates[table]}")
-                run(f"INSERT INTO told SELECT 'update_postimage', {columns} FROM chosen")
+                run(f"INSERT INTO changes SELECT 'update_postimage', {columns} FROM chosen")
                 run(f"INSERT INTO now SELECT {columns} FROM chosen")
             run("DROP TABLE chosen")

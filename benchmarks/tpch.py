@@ -77,7 +77,7 @@ class View:
         import joinless
 
         self.data, self.folder, self.result = data, folder, Counter[tuple[object, ...]]()
-        self.told = 0
+        self.rows_out = 0
         streaming = spark.newSession()
         counted = "spark.joinless.aggregates.enabled"
         streaming.conf.set(counted, spark.conf.get(counted) or "true")
@@ -93,13 +93,13 @@ class View:
 
     def _take(self, batch: DataFrame, _: int) -> None:
         rows = batch.collect()
-        self.told += len(rows)
-        for *row, told in rows:
-            self.result[tuple(oracles.canonical(value) for value in row)] += 1 if told == "insert" else -1
+        self.rows_out += len(rows)
+        for *row, change in rows:
+            self.result[tuple(oracles.canonical(value) for value in row)] += 1 if change == "insert" else -1
 
     def bring(self, batch: int) -> dict[str, Any]:
         """Writes the files of a batch, and returns the time of the batch."""
-        self.told = 0
+        self.rows_out = 0
         for table in self.data.tables:
             file = self.data.folder / "changes" / str(batch) / f"{table}.parquet"
             (self.folder / table / f"{batch}.parquet").hardlink_to(file)
@@ -107,7 +107,7 @@ class View:
         operators = [op for progress in self.query.recentProgress[-1:] for op in progress.stateOperators]
         return {
             "seconds": seconds,
-            "rows_out": self.told,
+            "rows_out": self.rows_out,
             "state_rows": sum(op.numRowsTotal for op in operators),
             "state_bytes": sum(op.memoryUsedBytes for op in operators),
             "disk_bytes": sum(
@@ -155,7 +155,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", default="0.1")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--one-in", type=int, default=25, help="of so many rows one goes and one is updated (25)")
+    parser.add_argument("--one-in", type=int, default=25, help="of so many rows one is deleted and one is updated (25)")
     parser.add_argument("--name", default="tpch", help="of the file that is left behind (tpch)")
     parser.add_argument("--enumerated", action="store_true", help="enumerate the results of all joins")
     parser.add_argument("--queries", default=",".join(map(str, range(1, 23))))

@@ -46,11 +46,11 @@ def main() -> int:
     for number, (text, follows) in enumerate(story):
         after = paths(follows)
         expected = {("insert", path) for path in after - before} | {("delete", path) for path in before - after}
-        told = alerts.get(number, [])
+        emitted = alerts.get(number, [])
         say(f"\n{text}")
-        for kind, (who, via, whom) in sorted(told, reverse=True):
+        for kind, (who, via, whom) in sorted(emitted, reverse=True):
             say(f"  {who} can {'now' if kind == 'insert' else 'no longer'} meet {whom} through {via}")
-        if sorted(told) != sorted(expected):
+        if sorted(emitted) != sorted(expected):
             say(f"FAILED: expected {sorted(expected)}")
             failures += 1
         before = after

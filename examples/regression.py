@@ -77,13 +77,13 @@ def main() -> int:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         expected = [sums(rows) for rows in write_story(Path(folder), arguments.batches, random.Random(1))]
-        told = run(Path(folder))
+        emitted = run(Path(folder))
     failures = 0
     now: Sums = {}
     fits: list[Fit] = []
     say(f"\nbatch  rows joined {'the coefficients':^40}  {'by a join in Python':^40}  equal")
     for number, wanted in enumerate(expected):
-        now = told.get(number, now)  # a batch that changes no sum emits none
+        now = emitted.get(number, now)  # a batch that changes no sum emits none
         fits.append(fit(now))
         equal = now["n"] == wanted["n"] and fits[-1] == fit(wanted)
         failures += not equal
@@ -103,19 +103,19 @@ def run(folder: Path) -> dict[int, Sums]:
     for table, columns in TABLES.items():
         changes = spark.readStream.schema(f"{columns}, step INT").option("maxFilesPerTrigger", 1)
         joinless.changelog(changes.csv(str(folder / table)), weight="step").createOrReplaceTempView(table)
-    told: dict[int, Sums] = {}
+    emitted: dict[int, Sums] = {}
 
     def keep(batch: DataFrame, number: int) -> None:
         """Deletes the old row, inserts the new one."""
-        come = batch.where("_change_type = 'insert'").drop("_change_type")
-        told.update((number, row.asDict()) for row in come.collect())
+        inserted = batch.where("_change_type = 'insert'").drop("_change_type")
+        emitted.update((number, row.asDict()) for row in inserted.collect())
 
     deltas = joinless.enumerate_deltas(spark.sql(QUERY))
     say(f"{QUERY.strip()}\n\n{joinless.explain(deltas)}")
     writer = deltas.writeStream.foreachBatch(keep).option("checkpointLocation", str(folder / "checkpoint"))
     writer.trigger(availableNow=True).start().awaitTermination()
     spark.stop()
-    return told
+    return emitted
 
 
 def fit(totals: Sums) -> Fit:

@@ -50,7 +50,7 @@ ROUNDS = {
         "UPDATE customers SET city = 'Oslo' WHERE city = 'Rome' AND id < 20",
         "DELETE FROM orders WHERE id % 50 = 3",
     ],
-    "prices are corrected, a late order comes": [
+    "prices are corrected, a late order arrives": [
         "UPDATE lines SET price = price * 2 WHERE of_order % 10 = 1",
         "INSERT INTO orders VALUES (300, 4, DATE'2026-02-01')",
         "INSERT INTO lines VALUES (300, 1000, 99.99)",
@@ -94,13 +94,13 @@ def bring_up_to_date(spark: SparkSession, folder: str) -> None:
 
 def agrees(spark: SparkSession, view: str, query: str) -> bool:
     """Whether the table equals the result of batch SQL."""
-    table, batch = told(spark.table(view)), told(spark.sql(query))
+    table, batch = texts(spark.table(view)), texts(spark.sql(query))
     if table != batch:
         say(f"FAILED: {view} holds {table}; batch SQL gives {batch}")
     return table == batch
 
 
-def told(df: DataFrame) -> list[str]:
+def texts(df: DataFrame) -> list[str]:
     """All rows in a fixed order."""
     return [str(row) for row in rows(df)]
 

@@ -148,7 +148,7 @@ ADVICE: dict[str, Callable[[World], object]] = {
     # queries
     "not started": lambda w: w.delta(PAIR),
     "forced: a cycle": lambda w: w.at(mode="auto") and w.run(w.session.sql(PATH)),
-    "a stream in a subquery, and no changes asked": lambda w: [
+    "a stream in a subquery, and no changes requested": lambda w: [
         w.delta(IN_SUBQUERY),
         w.run(
             w.at(mode="force").sql(
@@ -167,7 +167,7 @@ ADVICE: dict[str, Callable[[World], object]] = {
     ],
     # settings and states
     "more shares than partitions": lambda w: w.run(unset(w, "placement.shares").sql(PATH)),
-    "state: another equation": lambda w: [copied(w), fresh(w)],
+    "state: another equi-join condition": lambda w: [copied(w), fresh(w)],
     "state: another output": lambda w: [copied(w), fresh(w)],
     "state: another filter": lambda w: [
         w.run(joinless.enumerate_deltas(w.session.sql(PAIR)), begun(w)),
@@ -202,12 +202,12 @@ ELSEWHERE = {
     "JOINLESS_APPLY_CHANGES.CHECKPOINT_BEHIND": "test_a_checkpoint_that_is_an_older_copy_is_refused",
     "JOINLESS_APPLY_CHANGES.TARGET_REPLACED": "test_a_table_that_was_made_anew_is_refused",
     "JOINLESS_APPLY_CHANGES.TARGET_TAKEN": "test_a_table_that_two_queries_found_empty_belongs_to_the_later_one",
-    "JOINLESS_APPLY_CHANGES.NO_APP_ID": "test_a_target_is_made_as_its_errors_tell",
-    "JOINLESS_APPLY_CHANGES.NO_CHANGES": "test_a_target_is_made_as_its_errors_tell",
-    "JOINLESS_APPLY_CHANGES.TARGET_NOT_DELTA": "test_a_target_is_made_as_its_errors_tell",
-    "JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND": "test_a_target_is_made_as_its_errors_tell",
-    "JOINLESS_APPLY_CHANGES.UNKNOWN_KEY": "test_a_target_is_made_as_its_errors_tell",
-    "JOINLESS_APPLY_CHANGES.UNSUPPORTED_TYPE": "test_a_target_is_made_as_its_errors_tell",
+    "JOINLESS_APPLY_CHANGES.NO_APP_ID": "test_a_target_is_made_as_its_errors_say",
+    "JOINLESS_APPLY_CHANGES.NO_CHANGES": "test_a_target_is_made_as_its_errors_say",
+    "JOINLESS_APPLY_CHANGES.TARGET_NOT_DELTA": "test_a_target_is_made_as_its_errors_say",
+    "JOINLESS_APPLY_CHANGES.TARGET_NOT_FOUND": "test_a_target_is_made_as_its_errors_say",
+    "JOINLESS_APPLY_CHANGES.UNKNOWN_KEY": "test_a_target_is_made_as_its_errors_say",
+    "JOINLESS_APPLY_CHANGES.UNSUPPORTED_TYPE": "test_a_target_is_made_as_its_errors_say",
     "JOINLESS_APPLY_CHANGES.PADDED_TYPE": "test_columns_that_pad_their_values_are_refused",
     "JOINLESS_APPLY_CHANGES.VALUE_NOT_KEPT": "test_values_that_a_partition_does_not_keep_are_refused",
     "JOINLESS_APPLY_CHANGES.UNKNOWN_CHANGE_TYPE": "test_names_and_spellings_of_others_are_understood",
@@ -221,7 +221,7 @@ ELSEWHERE = {
     "JOINLESS_CONNECT_UNSUPPORTED": "test_a_plain_join_is_rewritten_there_and_the_format_reads_its_result",
     "JOINLESS_CORRUPT_STATE": "as STATE_NOT_LOADED",
     "JOINLESS_EXTENSION_NOT_INSTALLED": "ExtensionMissingSpec",
-    "JOINLESS_EXTENSION_NOT_INSTALLED.*": "test_packaging.py makes sessions as they tell",
+    "JOINLESS_EXTENSION_NOT_INSTALLED.*": "test_packaging.py makes sessions as they say",
     "JOINLESS_QUERY_NOT_FOUND.AMBIGUOUS": "test_a_query_may_be_given_by_name_or_id",
     "JOINLESS_QUERY_NOT_FOUND.NOT_ACTIVE": "test_a_query_may_be_given_by_name_or_id",
     "JOINLESS_RESULT_NOT_RECORDED": "test_full_enumeration.py reads by the query",
@@ -254,7 +254,7 @@ def _settings(world: World) -> object:
 
 
 @pytest.mark.parametrize("name", ADVICE)
-def test_what_an_error_tells_to_do_works(name: str, world: World) -> None:
+def test_what_an_error_advises_works(name: str, world: World) -> None:
     bad = BAD[name]
     with pytest.raises(PySparkException) as refused:
         bad.act(world)
@@ -263,11 +263,11 @@ def test_what_an_error_tells_to_do_works(name: str, world: World) -> None:
 
 
 def test_every_condition_has_its_place_in_the_table() -> None:
-    told = json.loads(
+    declared = json.loads(
         (ROOT / "spark-plugin/plugin/src/main/resources/error/joinless-error-conditions.json").read_text()
     )
     conditions = {*APPLY_CHANGES, *PACKAGE}
-    for name, entry in told.items():
+    for name, entry in declared.items():
         conditions |= {f"{name}.{sub}" for sub in entry["subClass"]} if "subClass" in entry else {name}
     followed = {BAD[name].condition for name in ADVICE} | set(ELSEWHERE) | WITHOUT_ADVICE
     assert {c for c in conditions if c not in followed and f"{c.split('.')[0]}.*" not in followed} == set()
@@ -276,15 +276,15 @@ def test_every_condition_has_its_place_in_the_table() -> None:
         assert not test.startswith("test_") or " " in test or f"def {test}(" in tests, test
 
 
-def test_a_target_is_made_as_its_errors_tell(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_target_is_made_as_its_errors_say(spark: SparkSession, tmp_path: Path) -> None:
     session, name = spark.newSession(), f"delta.`{tmp_path}/target`"
     plain, change = "SELECT 1 AS k, map('a', 1) AS m", ", 'insert' AS _change_type"
 
     def refused(condition: str, sql: str, target: str = name, **options: str) -> str:
-        with pytest.raises(joinless.ApplyChangesError) as told:
+        with pytest.raises(joinless.ApplyChangesError) as raised:
             joinless.apply_changes(target, **options)(session.sql(sql), 0)  # type: ignore[arg-type]
-        assert told.value.getCondition() == f"JOINLESS_APPLY_CHANGES.{condition}"
-        return str(told.value)
+        assert raised.value.getCondition() == f"JOINLESS_APPLY_CHANGES.{condition}"
+        return str(raised.value)
 
     refused("NO_APP_ID", plain + change)
     refused("NO_CHANGES", plain, app_id="w")

@@ -197,13 +197,13 @@ def test_what_would_make_the_target_wrong_is_refused_and_writes_nothing(
 ) -> None:
     target.insert(*THERE)
     version, before = target.version(), target.rows.copy()
-    for name, (changes, key, condition, told) in REFUSED.items():
+    for name, (changes, key, condition, values) in REFUSED.items():
         with subtests.test(name):
             df = target.changes(changes)
             with pytest.raises(joinless.ApplyChangesError) as refused:
                 joinless.apply_changes(target.name, key, app_id="writer")(df, 1)
             assert refused.value.getCondition() == f"JOINLESS_APPLY_CHANGES.{condition}"
-            for value in (*told, target.path):
+            for value in (*values, target.path):
                 assert value in str(refused.value)
             assert "<" not in str(refused.value)
     target.rows = before
@@ -237,8 +237,8 @@ UNFIT = {
 def test_batches_that_do_not_fit_are_refused(target: Target, subtests: pytest.Subtests) -> None:
     target.insert(*THERE)
     target.session.table(target.name).createOrReplaceTempView("target")
-    for name, (sql, told) in UNFIT.items():
-        with subtests.test(name), pytest.raises(joinless.ApplyChangesError, match=told):
+    for name, (sql, message) in UNFIT.items():
+        with subtests.test(name), pytest.raises(joinless.ApplyChangesError, match=message):
             joinless.apply_changes(target.name, app_id="writer")(target.session.sql(sql), 1)
     target.check()
 

@@ -67,7 +67,7 @@ def test_only_updates_change_a_view_tree(source: Path) -> None:
     """
     code = re.sub(r"\bWeight\.add\b", "", prose.code_of_scala(source.read_text()))
     assert not re.findall(rf"\.(?:{'|'.join(CHANGES)})\(", code)
-    assert not re.findall(r"\.(?:state|multiplicity|plural|upKeys)\b[^\n=]*[^\n=!<>]=(?!=)", code)
+    assert not re.findall(r"\.(?:state|multiplicity|repeated|upKeys)\b[^\n=]*[^\n=!<>]=(?!=)", code)
 
 
 def test_packages_of_the_plugin_import_only_what_stands_below_them() -> None:

@@ -117,9 +117,9 @@ def test_arguments_of_another_kind_are_named(name: str) -> None:
         for value in values:
             with pytest.raises(kind) as refused:
                 call(value)
-            told = str(refused.value)
-            assert argument in told or "DataFrame" in told or function in told, told
-            assert repr(value) in told or value is None, told
+            message = str(refused.value)
+            assert argument in message or "DataFrame" in message or function in message, message
+            assert repr(value) in message or value is None, message
 
 
 class Ended:
@@ -141,7 +141,7 @@ def caused(error: BaseException, cause: BaseException | None, how: str) -> BaseE
 
 
 NOT_EMPTY = joinless.ApplyChangesError("TARGET_NOT_EMPTY", {"target": "t"})
-TOLD = "joinless.errors.ApplyChangesError: [JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY] The target t is full."
+ERROR_TEXT = "joinless.errors.ApplyChangesError: [JOINLESS_APPLY_CHANGES.TARGET_NOT_EMPTY] The target t is full."
 
 #: Errors that contain one of ours, by where it is.
 WRAPPED: dict[str, BaseException] = {
@@ -149,10 +149,12 @@ WRAPPED: dict[str, BaseException] = {
     "cause of Spark's": caused(PySparkException("[STREAM_FAILED] failed"), NOT_EMPTY, "_cause"),
     "cause of Python's": caused(RuntimeError("no"), NOT_EMPTY, "__cause__"),
     "context of a cause": caused(PySparkException("no"), caused(ValueError(), NOT_EMPTY, "__context__"), "_cause"),
-    "text": PySparkException(f"[STREAM_FAILED] failed\n\nJVM stacktrace:\nCaused by: {TOLD}\n  at x.y"),
-    "text above other causes": caused(PySparkException(f"failed: {TOLD}\n at x"), OSError("broken pipe"), "_cause"),
-    "text of a trace in a text": PySparkException(f"Return Message: 'Traceback:\\n{TOLD}\\n  File x'"),
-    "a circle": caused(PySparkException(TOLD), caused(OSError(), None, "_cause"), "_cause"),
+    "text": PySparkException(f"[STREAM_FAILED] failed\n\nJVM stacktrace:\nCaused by: {ERROR_TEXT}\n  at x.y"),
+    "text above other causes": caused(
+        PySparkException(f"failed: {ERROR_TEXT}\n at x"), OSError("broken pipe"), "_cause"
+    ),
+    "text of a trace in a text": PySparkException(f"Return Message: 'Traceback:\\n{ERROR_TEXT}\\n  File x'"),
+    "a circle": caused(PySparkException(ERROR_TEXT), caused(OSError(), None, "_cause"), "_cause"),
 }
 WRAPPED["a circle"]._cause._cause = WRAPPED["a circle"]  # type: ignore[attr-defined]
 
@@ -181,10 +183,12 @@ def test_without_an_error_of_ours_it_is_that_of_spark_below_its_wrappers(monkeyp
     ):
         assert joinless.error(cast("StreamingQuery", Ended(error))) is found
     monkeypatch.setattr(_jvm, "errors_of_functions", lambda: [named("OF_ANOTHER_QUERY"), inner])
-    told = PySparkException(f"Return Message: Traceback: PySparkException: {inner}\n at x")
-    assert joinless.error(cast("StreamingQuery", Ended(told))) is inner
-    told = PySparkException("[STREAM_FAILED] Query q terminated with exception: [DELTA_GONE] It is gone. SQLSTATE: 1\n")
-    of_delta = joinless.error(cast("StreamingQuery", Ended(told)))
+    wrapped = PySparkException(f"Return Message: Traceback: PySparkException: {inner}\n at x")
+    assert joinless.error(cast("StreamingQuery", Ended(wrapped))) is inner
+    wrapped = PySparkException(
+        "[STREAM_FAILED] Query q terminated with exception: [DELTA_GONE] It is gone. SQLSTATE: 1\n"
+    )
+    of_delta = joinless.error(cast("StreamingQuery", Ended(wrapped)))
     assert of_delta is not None
     assert of_delta.getCondition() == "DELTA_GONE"
     assert "It is gone." in str(of_delta)
@@ -246,18 +250,18 @@ def test_change_type_and_weight_exclude_each_other(session: SparkSession) -> Non
 
 
 def test_a_query_may_be_given_by_name_or_id(session: SparkSession, spark: SparkSession, tmp_path: Path) -> None:
-    query = start(joinless.enumerate_deltas(paths(session)), tmp_path, "told_by_name")
+    query = start(joinless.enumerate_deltas(paths(session)), tmp_path, "found_by_name")
     query.processAllAvailable()
-    for given in (query, "told_by_name", str(query.id)):
+    for given in (query, "found_by_name", str(query.id)):
         assert paths(session).incrementalEnumerate("full", query=given).collect() == [(1, 3)]  # type: ignore[operator]
         assert joinless.enumerate_full(paths(session), query=given).count() == 1
         report = joinless.progress(given)
         assert report is not None
         assert report.stored_rows > 0
         assert joinless.error(given) is None
-    assert joinless.enumerate_full(paths(session), tmp_path / "told_by_name").count() == 1
-    other = start(spark.newSession().readStream.format("rate").load(), tmp_path / "other", "told_by_name")
-    refused, text = condition(lambda: joinless.progress("told_by_name"))
+    assert joinless.enumerate_full(paths(session), tmp_path / "found_by_name").count() == 1
+    other = start(spark.newSession().readStream.format("rate").load(), tmp_path / "other", "found_by_name")
+    refused, text = condition(lambda: joinless.progress("found_by_name"))
     assert refused == "JOINLESS_QUERY_NOT_FOUND.AMBIGUOUS"
     assert str(query.id) in text
     assert str(other.id) in text
@@ -269,7 +273,7 @@ def test_a_query_may_be_given_by_name_or_id(session: SparkSession, spark: SparkS
     ):
         refused, text = condition(call)
         assert refused == "JOINLESS_QUERY_NOT_FOUND.NOT_ACTIVE"
-        assert "told_by_name" in text
+        assert "found_by_name" in text
     query.stop()
 
 
@@ -362,7 +366,7 @@ class WithoutDelta:
         )
 
 
-def test_a_session_without_delta_is_told_what_it_lacks() -> None:
+def test_a_session_without_delta_gets_an_error_that_says_so() -> None:
     stream: Any = WithoutDelta()
     with pytest.raises(joinless.ApplyChangesError) as refused:
         Target("view").create(stream, [], "cp")

@@ -87,10 +87,10 @@ def test_a_name_stands_for_its_text_in_sql(world: World) -> None:
 
 def test_functions_describe_themselves(world: World) -> None:
     for name, example in (("expire", "expire(TABLE(readings), 'ts'"), ("incremental_enumerate", "TABLE(SELECT src, ")):
-        told = " ".join(row[0] for row in world.session.sql(f"DESCRIBE FUNCTION EXTENDED {name}").collect())
-        assert f"{name}(TABLE(query)" in told
-        assert example in told
-        assert "N/A" not in told
+        described = " ".join(row[0] for row in world.session.sql(f"DESCRIBE FUNCTION EXTENDED {name}").collect())
+        assert f"{name}(TABLE(query)" in described
+        assert example in described
+        assert "N/A" not in described
 
 
 def test_the_columns_of_a_result_may_be_given(world: World) -> None:

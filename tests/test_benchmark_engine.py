@@ -29,10 +29,10 @@ def events(system: System, job: Job, folder: Path, warm_up: int = 0) -> Events:
     job.write(folder / "job.json")
     report = folder / "report.jsonl"
     subprocess.run(in_one_process([system.command(job, folder / "job.json", report)]), check=True, timeout=60)
-    return told(report)
+    return read_events(report)
 
 
-def told(report: Path) -> Events:
+def read_events(report: Path) -> Events:
     """The events of a report."""
     return [json.loads(line) for line in report.read_text().splitlines()]
 
@@ -66,7 +66,7 @@ def reports(
         for (system, workload, window), report in files.items()
     ]
     subprocess.run(in_one_process(commands), check=True, timeout=120)
-    return {name: told(report) for name, report in files.items()}
+    return {name: read_events(report) for name, report in files.items()}
 
 
 @pytest.mark.parametrize("window", [False, True], ids=["ins", "win"])
@@ -97,7 +97,7 @@ def test_oracle_the_engine_alone_finds_the_answer(
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s.name)
-def test_oracle_results_that_come_and_go_in_one_batch_are_not_counted(system: System, tmp_path: Path) -> None:
+def test_oracle_results_inserted_and_deleted_in_one_batch_are_not_counted(system: System, tmp_path: Path) -> None:
     """Whole keys are replaced in several relations at once: the engine
     finds some transient results.
     """

@@ -60,10 +60,10 @@ def test_oracle_engine_finds_the_known_answer(
     assert events[0]["system"] == system.name
     batches, run = events[1:-1], events[-1]
     assert run["event"] == "run"
-    for told in (run, {name: sum(batch[name] for batch in batches) for name in ("plus", "minus")}):
-        assert told["plus"] - told["minus"] == known.plus - known.minus
+    for counts in (run, {name: sum(batch[name] for batch in batches) for name in ("plus", "minus")}):
+        assert counts["plus"] - counts["minus"] == known.plus - known.minus
         if system.nets:
-            assert (told["plus"], told["minus"]) == (known.plus, known.minus)
+            assert (counts["plus"], counts["minus"]) == (known.plus, known.minus)
     assert run["check"] == known.check
 
 

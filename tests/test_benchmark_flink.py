@@ -63,7 +63,7 @@ def test_oracle_every_flink_system_finds_the_answers(tiny: dict[Path, Job], tmp_
         assert sum(b["plus"] for b in batches) == run["plus"], report.name
 
 
-def test_oracle_a_flink_job_stopped_by_its_limit_tells_how_far_it_came(tmp_path: Path) -> None:
+def test_oracle_a_flink_job_stopped_by_its_limit_says_how_far_it_got(tmp_path: Path) -> None:
     graph = Graph.power_law(5000)
     settings: dict[str, Any] = {"runs": 1, "warm_up": 1, "limit": 5.0, "memory": "1g"}
     job = make_job(graph, "L3-1", tmp_path, window=False, batches=5000, **settings)  # a batch takes milliseconds

@@ -72,10 +72,10 @@ def engine_reports(
         for name, (job, _) in jobs.items()
     ]
     subprocess.run(engine.in_one_process(commands), check=True, timeout=300)
-    return {name: told(report) for name, report in reports.items()}
+    return {name: read_events(report) for name, report in reports.items()}
 
 
-def told(report: Path) -> list[dict[str, Any]]:
+def read_events(report: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in report.read_text().splitlines()]
 
 
@@ -84,12 +84,12 @@ def run(system: System, job: Job, folder: Path) -> list[dict[str, Any]]:
     report = folder / "report.jsonl"
     if system in duck.SYSTEMS:  # the test of the command runs its process
         duck.run(job, system.name, Report(report))
-        return told(report)
+        return read_events(report)
     ended = subprocess.run(
         system.command(job, folder / "job.json", report), capture_output=True, text=True, timeout=120
     )
     assert ended.returncode == 0, ended.stderr
-    return told(report)
+    return read_events(report)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -163,7 +163,7 @@ def test_oracle_every_engine_finds_every_batch(
 
 
 @pytest.mark.parametrize("system", [OURS, *duck.SYSTEMS], ids=lambda s: s.name)
-def test_the_command_tells_right_from_wrong(
+def test_the_command_distinguishes_right_from_wrong(
     system: System, jobs: dict[tuple[str, str], tuple[Job, Answer]], tmp_path: Path
 ) -> None:
     job, known = jobs["L3SUM", "win"]

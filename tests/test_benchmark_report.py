@@ -26,7 +26,7 @@ def case(name: str, changes: int, results: int, costs: dict[str, tuple[float, fl
 COSTS = {"joinless-engine": (300.0, 20.0), "differential-best": (90.0, 25.0), "bare-index": (40.0, 6.5)}
 
 
-def test_costs_of_changes_and_of_results_are_told_apart() -> None:
+def test_costs_of_changes_and_of_results_are_distinguished() -> None:
     everything = {
         "cases": [case("g/win/L3-1", 1_000_000, 50_000, COSTS), case("g/win/L3-10", 1_100_000, 9_000_000, COSTS)]
     }
@@ -34,7 +34,7 @@ def test_costs_of_changes_and_of_results_are_told_apart() -> None:
     assert lines[2:] == ["| g/win | 1,000,000 | 50,000 and 9,000,000 | 300 | 90 | 40 | 20.0 | 25.0 | 6.5 |"]
 
 
-def test_times_that_differ_too_little_tell_no_cost() -> None:
+def test_times_that_differ_too_little_give_no_cost() -> None:
     within_noise = {**COSTS, "bare-index": (80.0, -1.7)}
     streams = [
         case("g/win/L3-1", 1_000_000, 50_000, within_noise),
@@ -51,7 +51,7 @@ def test_streams_of_a_graph_stand_together() -> None:
 
 
 @pytest.mark.parametrize("left_out", [*COSTS, "the other stream"])
-def test_without_all_systems_and_both_streams_there_is_nothing_to_tell(left_out: str) -> None:
+def test_without_all_systems_and_both_streams_there_is_nothing_to_report(left_out: str) -> None:
     costs = {name: cost for name, cost in COSTS.items() if name != left_out}
     streams = [case("g/win/L3-1", 10, 10, costs)]
     if left_out != "the other stream":

@@ -162,7 +162,7 @@ def test_systems_take_turns_and_the_runs_of_all_rounds_are_added_and_checked(
     assert f"{known.plus + 1} - 0 rows" in capsys.readouterr().err
 
 
-def test_a_system_that_takes_too_long_is_stopped_and_says_how_far_it_came(tmp_path: Path) -> None:
+def test_a_system_that_takes_too_long_is_stopped_and_says_how_far_it_got(tmp_path: Path) -> None:
     job = dataclasses.replace(tiny(tmp_path, "L3-10", "ins"), limit=-29.0)
     result = bench.run(liar("slow", 1, 1, seconds=60), job, tmp_path)
     assert result["stopped"]

@@ -38,7 +38,7 @@ for table, values in rows.items():
     spark.readStream.schema("k INT, v INT").parquet(f"{folder}/{table}").createOrReplaceTempView(table)
 
 
-def told(sql, name):
+def emit(sql, name):
     writer = spark.sql(sql).writeStream.format("memory").queryName(name).trigger(availableNow=True)
     writer.option("checkpointLocation", f"{folder}/{name}").start().awaitTermination()
     return listed(spark.table(name))
@@ -50,18 +50,18 @@ def listed(df):
 
 def refused(sql):
     try:
-        told(sql, "refused")
+        emit(sql, "refused")
     except PySparkException as e:
         return [e.getCondition(), str(e)]
 
 
 print(json.dumps({
-    "hint": told("SELECT /*+ INCREMENTAL */ a.k, COUNT(b.v) AS n FROM a LEFT JOIN b ON a.k = b.k GROUP BY a.k", "hint"),
-    "function": told('''SELECT * FROM incremental_enumerate(TABLE(
+    "hint": emit("SELECT /*+ INCREMENTAL */ a.k, COUNT(b.v) AS n FROM a LEFT JOIN b ON a.k = b.k GROUP BY a.k", "hint"),
+    "function": emit('''SELECT * FROM incremental_enumerate(TABLE(
         SELECT k, MAX(v) AS m FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k)
         GROUP BY k ORDER BY m DESC LIMIT 1), 'weight')''', "function"),
-    "join": told("SELECT a.k, a.v, b.v AS w FROM a JOIN b ON a.k = b.k JOIN b c ON b.k = c.k AND c.v = 3", "join"),
-    "changes": told("SELECT /*+ INCREMENTAL */ a.k, b.v FROM a JOIN b ON a.k = b.k WHERE a.v < 4", "changes"),
+    "join": emit("SELECT a.k, a.v, b.v AS w FROM a JOIN b ON a.k = b.k JOIN b c ON b.k = c.k AND c.v = 3", "join"),
+    "changes": emit("SELECT /*+ INCREMENTAL */ a.k, b.v FROM a JOIN b ON a.k = b.k WHERE a.v < 4", "changes"),
     "format": listed(spark.read.format("joinless").load(f"{folder}/changes")),
     "refused": refused("SELECT /*+ INCREMENTAL */ k, rand() AS r, COUNT(*) FROM a GROUP BY k, rand()"),
     "not begun": refused("SELECT * FROM incremental_enumerate(TABLE(SELECT k FROM a), 'rows')"),
@@ -97,7 +97,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return answers
 
 
-def test_the_hint_and_the_function_tell_changes_of_any_query(answers: dict[str, Any]) -> None:
+def test_the_hint_and_the_function_emit_changes_of_any_query(answers: dict[str, Any]) -> None:
     assert answers["hint"] == [[1, 4, "insert"], [2, 1, "insert"], [3, 0, "insert"]]
     assert answers["function"] == [[1, 5, 1]]
 
@@ -179,14 +179,14 @@ def test_a_pipeline_takes_its_settings_from_spark_defaults(tmp_path: Path) -> No
         text=True,
         timeout=300,
     )
-    told = run.stdout + run.stderr
-    assert "default.paths has COMPLETED" in told, told[-3000:]
+    output = run.stdout + run.stderr
+    assert "default.paths has COMPLETED" in output, output[-3000:]
     operators = "".join(
         file.read_text(errors="replace")
         for file in tmp_path.glob("storage/_checkpoints/**/paths/**/state/*/_metadata/v2/*")
     )
     assert '"operatorName":"joinFree"' in operators
     assert "symmetricHashJoin" not in operators
-    assert "[JOINLESS_NOT_REWRITTEN]" in told
-    assert "CYCLIC_JOIN_GRAPH" in told
+    assert "[JOINLESS_NOT_REWRITTEN]" in output
+    assert "CYCLIC_JOIN_GRAPH" in output
     assert run.returncode != 0

@@ -26,17 +26,17 @@ def shop(spark: SparkSession, tmp_path: Path) -> Shop:
 def test_after_random_commits_the_targets_are_the_batch_result(shop: Shop) -> None:
     rng = random.Random(20)
     shop.fill(customers=6, items=4, orders=60)
-    told: list[str] = []
+    statements: list[str] = []
     for commit in range(COMMITS):
-        told.append(shop.random_commit(rng))
+        statements.append(shop.random_commit(rng))
         if commit % 4 == 3:
             shop.run("by_order", BY_ORDER, "order_id")
-            shop.check("by_order", BY_ORDER, "\n".join(told))
+            shop.check("by_order", BY_ORDER, "\n".join(statements))
         if commit % 10 == 9:
             shop.run("by_city", BY_CITY, None)
-            shop.check("by_city", BY_CITY, "\n".join(told))
+            shop.check("by_city", BY_CITY, "\n".join(statements))
     assert shop.session.table(shop.at("by_order")).count() > 5
-    assert {statement.split()[1] for statement in told} >= {"UPDATE", "DELETE", "MERGE"}
+    assert {statement.split()[1] for statement in statements} >= {"UPDATE", "DELETE", "MERGE"}
 
 
 #: Runs in a process of its own, with the extensions in the other order, and kills it when the batch

@@ -27,9 +27,9 @@ from support.cases import Case, Column, Table
 from support.changes import KINDS, check_at_once, check_change_batches, check_changes, random_changes
 from support.generate import PARTITIONS, random_case
 from support.grouping import grouped
+from support.match_joins import with_match_join
 from support.narrow import narrow_case
 from support.ordered import ordered
-from support.partners import asking_for_partners
 
 #: The number of seeds that always run.
 SEEDS = 12
@@ -55,7 +55,7 @@ def ahead(
         for query, in_groups, one_block in (
             (case, False, True),
             (grouped(case, seed), True, True),
-            (asking_for_partners(case, seed), True, False),
+            (with_match_join(case, seed), True, False),
             (ordered(case, seed), True, False),
             (narrow_case(seed), True, True),
         ):
@@ -82,7 +82,7 @@ def test_changes_add_up_to_batch_sql_and_duckdb(change_seed: int, ahead: dict[in
 
 
 @pytest.mark.parametrize("seed", [9])
-def test_both_forms_tell_the_same(seed: int, spark: SparkSession, tmp_path: Path) -> None:
+def test_both_forms_emit_the_same(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = random_case(seed, relations=(2, 4))
     check_changes(spark, case, seed, tmp_path / "rows", "change_type")
     check_changes(spark, case, seed, tmp_path / "weights", "weight")
@@ -91,9 +91,9 @@ def test_both_forms_tell_the_same(seed: int, spark: SparkSession, tmp_path: Path
 @pytest.mark.parametrize("seed", [2, 7])
 def test_the_same_changes_in_one_batch_give_the_same_result(seed: int, spark: SparkSession, tmp_path: Path) -> None:
     case = random_case(seed, relations=(1, 4))
-    told = random_changes(case, seed)
-    check_at_once(spark, case, told, seed, tmp_path / "once")
-    check_at_once(spark, case, told, seed + 1, tmp_path / "permuted")
+    inputs = random_changes(case, seed)
+    check_at_once(spark, case, inputs, seed, tmp_path / "once")
+    check_at_once(spark, case, inputs, seed + 1, tmp_path / "permuted")
 
 
 def test_batches_of_more_than_a_thousand_changes(spark: SparkSession, tmp_path: Path) -> None:
@@ -106,18 +106,18 @@ def test_batches_of_more_than_a_thousand_changes(spark: SparkSession, tmp_path: 
         for name, kind, rows in (("p", "string", people + people[:500]), ("q", "int", visits + visits[:500]))
     )
     case = Case("sizes", tables, "SELECT p.v, q.v AS w FROM p JOIN q ON p.k = q.k WHERE q.v < 4", 6, None)
-    told = random_changes(case, 3)
-    sizes_told = {len(batch) for changes in told for batch in changes.batches if batch is not None}
-    assert max(sizes_told) > 1000
+    inputs = random_changes(case, 3)
+    batch_sizes = {len(batch) for changes in inputs for batch in changes.batches if batch is not None}
+    assert max(batch_sizes) > 1000
     check_changes(spark, case, 3, tmp_path / "sizes", "weight")
 
 
 def test_the_seeds_cover_what_they_must() -> None:
     cases = [random_case(seed, relations=(1, 5)) for seed in range(SEEDS)]
-    told = [changes for seed, case in enumerate(cases) for changes in random_changes(case, seed)]
-    assert {changes.kind for changes in told} == set(KINDS)
+    inputs = [changes for seed, case in enumerate(cases) for changes in random_changes(case, seed)]
+    assert {changes.kind for changes in inputs} == set(KINDS)
     assert {case.partitions for case in cases} == set(PARTITIONS)
     assert any(case.sql.count(" r") == 1 for case in cases) or min(case.sql.count("JOIN") for case in cases) == 0
-    batches = [batch for changes in told for batch in changes.batches]
+    batches = [batch for changes in inputs for batch in changes.batches]
     assert None in batches
     assert any(batch is not None and sum(weight for _, weight in batch) < -5 for batch in batches)

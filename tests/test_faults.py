@@ -15,11 +15,11 @@ from faults.pipeline import FINAL, OF_CHANGES, QUERIES, SETTLED
 @pytest.mark.long
 @pytest.mark.parametrize("kind", sorted(QUERIES))
 def test_a_few_kills_lose_and_repeat_nothing(kind: str, tmp_path: Path) -> None:
-    told = run(tmp_path, kind, kills=3, seed=7)
-    assert told["kills"] == 3
-    assert told["rebuilds"] > 0  # it was killed with state
-    assert told["rows right"] > 1000
-    assert told["rows wrong"] == 0
+    figures = run(tmp_path, kind, kills=3, seed=7)
+    assert figures["kills"] == 3
+    assert figures["rebuilds"] > 0  # it was killed with state
+    assert figures["rows right"] > 1000
+    assert figures["rows wrong"] == 0
 
 
 @pytest.mark.parametrize("kind", sorted(QUERIES))

@@ -252,13 +252,13 @@ def test_the_complete_result_of_another_query_is_never_that_of_the_one_that_ran(
         writer = joinless.enumerate_deltas(query, "weight").writeStream.format("noop").trigger(availableNow=True)
         writer.option("checkpointLocation", str(checkpoint)).start().awaitTermination()
         assert not joinless.enumerate_full(query, checkpoint=checkpoint).isEmpty()
-        asked = ran.replace(before, after)
-        assert asked != ran
+        requested = ran.replace(before, after)
+        assert requested != ran
         with pytest.raises(PySparkException) as refused:
-            joinless.enumerate_full(session.sql(asked), checkpoint=checkpoint).collect()
+            joinless.enumerate_full(session.sql(requested), checkpoint=checkpoint).collect()
         assert refused.value.getCondition() in (
             "JOINLESS_STATE_MISMATCH.QUERY",
             "JOINLESS_STATE_MISMATCH.FILTER",
             "JOINLESS_STATE_MISMATCH.COLUMNS",
             "JOINLESS_ROWS_NOT_STORED",
-        ), asked
+        ), requested

@@ -28,12 +28,12 @@ builder = builder.config("spark.sql.streaming.stateStore.rocksdb.changelogCheckp
     "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
 )
 spark = joinless.configure(builder).getOrCreate()
-told = []
+emitted = []
 
 
 def take(batch, _):
     (row,) = batch.selectExpr("sum(_weight)", "sum(_weight * n)", "sum(_weight * s)", "sum(_weight * n * k)").collect()
-    told.append(list(row))
+    emitted.append(list(row))
 
 
 rows = spark.readStream.schema("k BIGINT, v DOUBLE").option("maxFilesPerTrigger", 1).parquet(folder + "/rows")
@@ -45,7 +45,7 @@ seconds = [progress.batchDuration / 1000 for progress in query.recentProgress]
 full = groups.incrementalEnumerate("full", checkpoint=folder + "/checkpoint")
 complete = full.selectExpr("count(*)", "sum(n)", "sum(s)", "sum(n * k)", "count(DISTINCT k)").collect()[0]
 heap = spark.sparkContext._jvm.java.lang.Runtime.getRuntime().maxMemory()
-print(json.dumps({"told": told, "complete": list(complete), "heap": heap, "seconds": seconds}))
+print(json.dumps({"emitted": emitted, "complete": list(complete), "heap": heap, "seconds": seconds}))
 """
 
 
@@ -60,9 +60,9 @@ def test_groups_outgrow_the_heap(tmp_path: Path) -> None:
         new = f"SELECT i AS k, i % 1000 / 4 AS v FROM range({first}, {first + GROUPS}) r(i)"
         some = f"range({first}, {first + GROUPS // 10}) r(i)"
         known = f"SELECT (hash(i) % {max(first, 1)})::BIGINT, i % 7 / 8 FROM {some}"
-        connection.execute(f"CREATE OR REPLACE TABLE come AS {new} UNION ALL {known}")
-        connection.execute(f"COPY come TO '{tmp_path}/rows/{batch:03}.parquet' (FORMAT parquet)")
-        connection.execute("INSERT INTO rows FROM come")
+        connection.execute(f"CREATE OR REPLACE TABLE arriving AS {new} UNION ALL {known}")
+        connection.execute(f"COPY arriving TO '{tmp_path}/rows/{batch:03}.parquet' (FORMAT parquet)")
+        connection.execute("INSERT INTO rows FROM arriving")
         groups = "SELECT k, count(*) AS n, sum(v) AS s FROM rows GROUP BY k"
         (row,) = connection.execute(f"SELECT count(*), sum(n), sum(s), sum(n * k) FROM ({groups})").fetchall()
         expected.append([float(value) for value in row])
@@ -72,10 +72,10 @@ def test_groups_outgrow_the_heap(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr[-3000:]
     answer = json.loads(run.stdout.splitlines()[-1])
     sums = [0.0] * 4
-    for batch, told in enumerate(answer["told"]):
-        sums = [so_far + change for so_far, change in zip(sums, told, strict=True)]
+    for batch, emitted in enumerate(answer["emitted"]):
+        sums = [so_far + change for so_far, change in zip(sums, emitted, strict=True)]
         assert sums == expected[batch], f"batch {batch}"
-    assert len(answer["told"]) == BATCHES
+    assert len(answer["emitted"]) == BATCHES
     assert [float(value) for value in answer["complete"]] == [*expected[-1], float(BATCHES * GROUPS)]
     assert answer["heap"] <= 1 << 30
     print(f"seconds of batches: {answer['seconds']}")

@@ -1,7 +1,6 @@
-"""Comments and pages use the field's words, and lines that can be read.
+"""Comments, pages, names and messages use the field's words, and comments have lines that can be read.
 
-The table has the words of a private language that the repository once had. Identifiers, messages and the names of
-tests still have some of them.
+The table has the words of a private language that the repository once had.
 """
 
 from __future__ import annotations
@@ -50,6 +49,23 @@ def sources() -> list[Path]:
 @cache
 def pieces(path: Path) -> tuple[prose.Piece, ...]:
     return tuple(prose.of_file(path))
+
+
+@cache
+def code(path: Path) -> str:
+    return prose.words_of_code(path)
+
+
+@pytest.mark.parametrize("word", WORDS, ids=lambda word: WORDS[word])
+def test_code_has_the_words_of_the_field(word: str) -> None:
+    wanted = re.compile(rf"\b(?:{word})\b", re.IGNORECASE)
+    found = [
+        f"{path.relative_to(ROOT)}:{code(path).count(chr(10), 0, hit.start()) + 1}: {hit[0]}"
+        for path in sources()
+        if path.suffix != ".md" and word not in EXCEPTIONS.get(str(path.relative_to(ROOT)), set())
+        for hit in wanted.finditer(code(path))
+    ]
+    assert not found, f"say {WORDS[word]}:\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("word", WORDS, ids=lambda word: WORDS[word])

@@ -93,8 +93,8 @@ def test_sql_explain_says_what_it_says_of_plain_streams(frames: dict[str, DataFr
     session = frames["changes"].sparkSession
     frames["changes"].createOrReplaceTempView("changes")
     for view in ("changes", "follows", "plain"):
-        told = session.sql(f"EXPLAIN SELECT * FROM {view}").collect()
-        assert "writeStream.start()" in "\n".join(row[0] for row in told)
+        plan = session.sql(f"EXPLAIN SELECT * FROM {view}").collect()
+        assert "writeStream.start()" in "\n".join(row[0] for row in plan)
 
 
 def test_looking_leaves_the_query_as_it_was(frames: dict[str, DataFrame], tmp_path: Path) -> None:

@@ -47,12 +47,12 @@ def test_views_are_made_and_stay_equal_to_their_queries(shop: Shop) -> None:
     rng = random.Random(17)
     shop.fill(customers=5, items=4, orders=30)
     views = {"per_city": PER_CITY, "best": BEST, "bought": BOUGHT}
-    told: list[str] = []
+    statements: list[str] = []
     for _ in range(3):
         for view, sql in views.items():
             materialized(shop, sql, view)
-            shop.check(view, sql, "\n".join(told))
-        told += [shop.random_commit(rng) for _ in range(4)]
+            shop.check(view, sql, "\n".join(statements))
+        statements += [shop.random_commit(rng) for _ in range(4)]
     assert shop.version("per_city") > 1
 
 
@@ -201,7 +201,7 @@ def test_a_checkpoint_without_its_table_is_refused(shop: Shop) -> None:
     shop.check("other", PER_CITY, "Start with a new checkpoint to fill a new table")
 
 
-def test_progress_tells_of_groups(spark: SparkSession, tmp_path: Path) -> None:
+def test_progress_reports_groups(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     session.createDataFrame([(i % 3, i) for i in range(9)], "k INT, x INT").write.json(str(tmp_path / "rows"))
     rows = session.readStream.schema("k INT, x INT").json(str(tmp_path / "rows"))
@@ -210,21 +210,22 @@ def test_progress_tells_of_groups(spark: SparkSession, tmp_path: Path) -> None:
     until = time.monotonic() + 60
     while view.status["message"] != "Waiting for next trigger" and time.monotonic() < until:
         time.sleep(0.05)
-    told = joinless.progress(top)  # a view has the name of its table
+    progress = joinless.progress(top)  # a view has the name of its table
     waiting = view.status["message"]
     view.stop()
     assert waiting == "Waiting for next trigger"  # an idle view does not poll its sources without a pause
-    assert told is not None
-    assert (told.groups_touched, told.group_entries, told.group_rows_out, told.stored_rows) == (3, 3, 3, 0)
-    assert told.memory_bytes > 0
-    assert told.total.batches == 1
+    assert progress is not None
+    assert (progress.groups_touched, progress.group_entries, progress.group_rows_out) == (3, 3, 3)
+    assert progress.stored_rows == 0
+    assert progress.memory_bytes > 0
+    assert progress.total.batches == 1
 
 
 def test_an_upsert_stream_kept_as_a_table(spark: SparkSession, tmp_path: Path) -> None:
     session = spark.newSession()
     rng = random.Random(3)
-    folder, told = tmp_path / "told", []
-    schema = "id INT, city STRING, at BIGINT, gone BOOLEAN"
+    folder, upserts = tmp_path / "upserts", []
+    schema = "id INT, city STRING, at BIGINT, deleted BOOLEAN"
     for batch in range(4):
         rows = [
             (
@@ -235,14 +236,14 @@ def test_an_upsert_stream_kept_as_a_table(spark: SparkSession, tmp_path: Path) -
             )
             for i in range(8)
         ]
-        told += rows
+        upserts += rows
         session.createDataFrame(rows, schema).coalesce(1).write.mode("append").json(str(folder))
         stream = session.readStream.schema(schema).json(str(folder))
-        now = joinless.latest(stream, key="id", order="at").where("NOT gone").select("id", "city")
+        now = joinless.latest(stream, key="id", order="at").where("NOT deleted").select("id", "city")
         table = f"delta.`{tmp_path / 'customers'}`"
         joinless.materialize(now, table, tmp_path / "cp", key="id", trigger="availableNow").awaitTermination()
-        newest = {row[0]: row for row in sorted(told, key=lambda row: row[2])}
-        expected = sorted((id_, city) for id_, city, _, gone in newest.values() if not gone)
+        newest = {row[0]: row for row in sorted(upserts, key=lambda row: row[2])}
+        expected = sorted((id_, city) for id_, city, _, deleted in newest.values() if not deleted)
         assert sorted(map(tuple, session.table(table).collect()), key=lambda row: row[0]) == expected
 
 
@@ -272,9 +273,9 @@ bought_now(Shop(spark, Path(sys.argv[1]))).awaitTermination()
 def bought_now(shop: Shop) -> StreamingQuery:
     """The view over the customers so far, one file per batch."""
     shop.streams()
-    stream = shop.session.readStream.schema("id INT, city STRING, at BIGINT, gone BOOLEAN")
-    told = stream.option("maxFilesPerTrigger", 1).json(str(shop.folder / "told"))
-    joinless.latest(told, key="id", order="at").where("NOT gone").createOrReplaceTempView("newest")
+    stream = shop.session.readStream.schema("id INT, city STRING, at BIGINT, deleted BOOLEAN")
+    upserts = stream.option("maxFilesPerTrigger", 1).json(str(shop.folder / "upserts"))
+    joinless.latest(upserts, key="id", order="at").where("NOT deleted").createOrReplaceTempView("newest")
     into, checkpoint = shop.at("bought_now"), shop.folder / "bought-cp"
     return joinless.materialize(shop.session.sql(BOUGHT_NOW), into, checkpoint, key="order_id", trigger="availableNow")
 
@@ -282,7 +283,7 @@ def bought_now(shop: Shop) -> StreamingQuery:
 def test_an_upsert_stream_joined_with_tables_is_killed_and_goes_on(shop: Shop) -> None:
     rng = random.Random(11)
     shop.fill(customers=6, items=4, orders=40)
-    told: list[tuple[int, str, int, bool]] = []
+    upserts: list[tuple[int, str, int, bool]] = []
     for batch in range(4):
         rows = [
             (
@@ -293,14 +294,14 @@ def test_an_upsert_stream_joined_with_tables_is_killed_and_goes_on(shop: Shop) -
             )
             for i in range(9)
         ]
-        told += rows
-        frame = shop.session.createDataFrame(rows, "id INT, city STRING, at BIGINT, gone BOOLEAN").coalesce(1)
-        frame.write.mode("append").json(str(shop.folder / "told"))
+        upserts += rows
+        frame = shop.session.createDataFrame(rows, "id INT, city STRING, at BIGINT, deleted BOOLEAN").coalesce(1)
+        frame.write.mode("append").json(str(shop.folder / "upserts"))
     killed = run_python(KILLED, str(shop.folder))
     assert killed.stdout.strip() == "applied", killed.stderr[-3000:]
     bought_now(shop).awaitTermination()
-    newest = {row[0]: row for row in sorted(told, key=lambda row: row[2])}
-    now = [(id_, city) for id_, city, _, gone in newest.values() if not gone]
+    newest = {row[0]: row for row in sorted(upserts, key=lambda row: row[2])}
+    now = [(id_, city) for id_, city, _, deleted in newest.values() if not deleted]
     shop.now("SELECT 1")
     shop.session.createDataFrame(now, "id INT, city STRING").createOrReplaceTempView("newest")
     actual = shop.session.table(shop.at("bought_now")).collect()

@@ -137,13 +137,13 @@ def test_counts_and_sums_of_a_known_graph_per_group(
     deltas = joinless.enumerate_deltas(df)
     assert "Join-free counts over a, b, c" in str(joinless.explain(deltas))
     duck = duckdb.connect()
-    duck.execute("CREATE TABLE came (change VARCHAR, src BIGINT, dst BIGINT, batch INT)")
+    duck.execute("CREATE TABLE changes (change VARCHAR, src BIGINT, dst BIGINT, batch INT)")
     groups: set[tuple[Any, ...]] = set()
     batches: list[int] = []
 
     def check(batch: DataFrame, number: int) -> None:
-        told = batch.collect()
-        changed = [(row["_change_type"], (row.src, row.n, row.s, row.m)) for row in told]
+        emitted = batch.collect()
+        changed = [(row["_change_type"], (row.src, row.n, row.s, row.m)) for row in emitted]
         groups.difference_update(group for change, group in changed if change == "delete")
         groups.update(group for change, group in changed if change == "insert")
         file = tmp_path / "edges" / f"{number:03d}.csv"
@@ -151,9 +151,9 @@ def test_counts_and_sums_of_a_known_graph_per_group(
         columns = names if window else names.replace("'change': 'VARCHAR', ", "")
         change = "change" if window else "'insert'"
         rows = f"read_csv('{file}', header = false, columns = {{{columns}}})"
-        duck.execute(f"INSERT INTO came SELECT {change}, src, dst, {number} FROM {rows}")
+        duck.execute(f"INSERT INTO changes SELECT {change}, src, dst, {number} FROM {rows}")
         first = number - 3 if window else 0
-        e = f"WITH e AS (SELECT src, dst FROM came WHERE change = 'insert' AND batch >= {first})"
+        e = f"WITH e AS (SELECT src, dst FROM changes WHERE change = 'insert' AND batch >= {first})"
         expected = duck.execute(f"{e} SELECT b.src, COUNT(*), SUM(c.dst)::BIGINT, AVG(a.src) {paths} GROUP BY b.src")
         assert groups == set(expected.fetchall()), f"batch {number}"
         batches.append(number)

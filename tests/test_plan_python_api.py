@@ -83,7 +83,7 @@ def test_why_not_gives_the_reason_of_each_join_left_to_spark(edges: SparkSession
     assert [r.code for r in joinless.why_not(edges.sql(triangle))] == ["CYCLIC_JOIN_GRAPH"]
 
 
-def test_a_view_over_changelogs_is_shown_as_if_its_changes_were_asked(edges: SparkSession) -> None:
+def test_a_view_over_changelogs_is_shown_as_if_its_changes_were_requested(edges: SparkSession) -> None:
     changes = edges.sql("SELECT src, dst, 'insert' AS _change_type FROM e")
     joinless.changelog(changes).createOrReplaceTempView("f")
     view = edges.sql("SELECT a.src, b.dst FROM f a JOIN f b ON a.dst = b.src")
@@ -118,7 +118,7 @@ def test_disabled_means_a_reason_too(edges: SparkSession) -> None:
     assert [r.code for r in joinless.why_not(edges.sql(graphs.L3))] == ["DISABLED"]
 
 
-def test_progress_tells_what_the_operator_did(edges: SparkSession, tmp_path: Path) -> None:
+def test_progress_reports_what_the_operator_did(edges: SparkSession, tmp_path: Path) -> None:
     edges.conf.set("spark.sql.shuffle.partitions", "1")
     (tmp_path / "edges" / "2.csv").write_text("3,4\n3,5\n")
     writer = edges.sql(graphs.L3).writeStream.format("memory").queryName("paths")
@@ -142,7 +142,7 @@ def test_progress_tells_what_the_operator_did(edges: SparkSession, tmp_path: Pat
     assert joinless.error(query) is None
 
 
-def test_progress_tells_the_sizes_of_relations_and_of_a_better_tree_for_them(
+def test_progress_reports_the_sizes_of_relations_and_of_a_better_tree_for_them(
     edges: SparkSession, tmp_path: Path
 ) -> None:
     edges.conf.set("spark.sql.shuffle.partitions", "4")
@@ -158,7 +158,7 @@ def test_progress_tells_the_sizes_of_relations_and_of_a_better_tree_for_them(
         "JOIN ve e ON d.yd = e.xe"
     )
 
-    def told(checkpoint: str) -> joinless.Progress:
+    def progress_of(checkpoint: str) -> joinless.Progress:
         query = edges.sql(path).writeStream.format("noop").option("checkpointLocation", checkpoint).start()
         query.processAllAvailable()
         query.stop()
@@ -168,23 +168,23 @@ def test_progress_tells_the_sizes_of_relations_and_of_a_better_tree_for_them(
         assert (report.steps_saved > 25) == bool(report.advice)
         return report
 
-    (better,) = told(str(tmp_path / "cp1")).advice
+    (better,) = progress_of(str(tmp_path / "cp1")).advice
     # The tree has e two levels below its root, where one would be enough.
     assert better.startswith("Another join tree of a, b, c, d, e would take 49 % fewer steps")
     hint = "a=9,b=8,c=7,d=6,e=1500"
     assert f"spark.joinless.relationSizes={hint} chooses it" in better
     edges.conf.set("spark.joinless.relationSizes", hint)
-    assert told(str(tmp_path / "cp2")).advice == ()
+    assert progress_of(str(tmp_path / "cp2")).advice == ()
 
 
-def test_the_full_result_of_one_of_several_equal_joins_is_asked_for_by_number(
+def test_the_full_result_of_one_of_several_equal_joins_is_requested_by_number(
     edges: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "edges" / "2.csv").write_text("3,4\n3,5\n")
     two = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src WHERE a.src < 9 AND b.dst IS NOT NULL"
     sides = edges.sql(two), edges.sql(f"{two} AND a.src + 2 < b.dst")
     checkpoint = str(tmp_path / "cp")
-    _tell_both(*sides, checkpoint)
+    _emit_both(*sides, checkpoint)
     with pytest.raises(PySparkException, match=r"JOINLESS_SEVERAL_JOINS.*operator=") as several:
         joinless.enumerate_full(sides[0], checkpoint)
     assert several.value.getCondition() == "JOINLESS_SEVERAL_JOINS"
@@ -197,21 +197,21 @@ def test_the_full_result_of_one_of_several_equal_joins_is_asked_for_by_number(
         sides[0].incrementalEnumerate(operator=1)  # type: ignore[operator]
 
 
-def test_equal_joins_are_told_apart_by_their_filters(edges: SparkSession, tmp_path: Path) -> None:
+def test_equal_joins_are_distinguished_by_their_filters(edges: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "edges" / "2.csv").write_text("3,4\n3,5\n")
     low, high = (
         edges.sql(f"SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src WHERE a.src {side}")
         for side in ("< 2", ">= 2")
     )
     checkpoint = str(tmp_path / "cp")
-    _tell_both(low, high, checkpoint)
+    _emit_both(low, high, checkpoint)
     parts = [[tuple(row) for row in joinless.enumerate_full(side, checkpoint).collect()] for side in (low, high)]
     assert [sorted(part) for part in parts] == [[(1, 3)], [(2, 4), (2, 5)]]
 
 
-def _tell_both(one: DataFrame, other: DataFrame, checkpoint: str) -> None:
-    told = joinless.enumerate_deltas(one).union(joinless.enumerate_deltas(other))
-    writer = told.writeStream.format("noop").option("checkpointLocation", checkpoint)
+def _emit_both(one: DataFrame, other: DataFrame, checkpoint: str) -> None:
+    changes = joinless.enumerate_deltas(one).union(joinless.enumerate_deltas(other))
+    writer = changes.writeStream.format("noop").option("checkpointLocation", checkpoint)
     writer.trigger(availableNow=True).start().awaitTermination()
 
 
@@ -272,13 +272,13 @@ def test_what_is_no_builder_or_dataframe_is_named(spark: SparkSession) -> None:
         joinless.changelog(sql)
 
 
-def test_the_package_tells_where_its_jar_is() -> None:
+def test_the_package_says_where_its_jar_is() -> None:
     run = process.run([sys.executable, "-m", "joinless"])
     assert run.returncode == 0, run.stderr
     assert Path(run.stdout.strip()) == _jars.bundled("4.2.0")
 
 
-def test_the_package_tells_its_version_and_how_it_is_called() -> None:
+def test_the_package_says_its_version_and_how_it_is_called() -> None:
     version, usage, unknown = (process.run([sys.executable, "-m", "joinless", word]) for word in COMMANDS)
     assert version.stdout.strip() == f"joinless {joinless.__version__} (PySpark {pyspark.__version__})"
     assert "spark-submit --jars" in usage.stdout

@@ -44,8 +44,8 @@ def test_a_changed_filter_is_refused_before_anything_is_touched(
 ) -> None:
     tables.put("p", [(1, 3, "insert"), (1, 8, "insert")], CHANGE)
     tables.put("r", [(1, 50, "insert")], CHANGE)
-    told = tables.run(joined(tables, *before), "cp")
-    assert len(told) == 2
+    emitted = tables.run(joined(tables, *before), "cp")
+    assert len(emitted) == 2
     tables.put("p", [(1, 3, "delete")], CHANGE)
     state = tables.contents("cp")
     with pytest.raises(Exception, match=r"JOINLESS_STATE_MISMATCH\.FILTER"):
@@ -144,8 +144,8 @@ def test_names_that_spark_makes_are_not_recorded(tables: Folders) -> None:
     tables.put("p", [(1, 3, "delete")], CHANGE)
     for i, sql in enumerate(NAMED_BY_SPARK):
         query = tables.session.sql(sql)
-        told = tables.run(joinless.enumerate_deltas(query, output="weight"), f"cp{i}")
-        assert [row[-1] for row in told] == [-1], sql
+        emitted = tables.run(joinless.enumerate_deltas(query, output="weight"), f"cp{i}")
+        assert [row[-1] for row in emitted] == [-1], sql
         assert len(joinless.enumerate_full(query, checkpoint=str(tables.at(f"cp{i}"))).collect()) == 1
 
 
@@ -162,8 +162,8 @@ def test_the_full_result_is_that_of_the_session_in_every_thread(spark: SparkSess
     assert tables.run(deltas, "cp") == [(1, 1)]
 
     def full(condition: str) -> list[tuple[int, ...]]:
-        asked = tables.session.sql(f"SELECT k FROM t WHERE ts >= TIMESTAMP'{condition}'")
-        return [tuple(row) for row in joinless.enumerate_full(asked, checkpoint=str(tables.at("cp"))).collect()]
+        requested = tables.session.sql(f"SELECT k FROM t WHERE ts >= TIMESTAMP'{condition}'")
+        return [tuple(row) for row in joinless.enumerate_full(requested, checkpoint=str(tables.at("cp"))).collect()]
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(full, ["2026-01-01 00:00:00"] * 4)) == [[(1,)]] * 4

@@ -62,7 +62,7 @@ def test_our_operator_has_no_place_in_a_baseline() -> None:
     assert unexpected(ours, ours) == ["rows: our operator worked without the extension"]
 
 
-def test_a_record_tells_in_which_tests_our_operator_worked(tmp_path: Path) -> None:
+def test_a_record_says_in_which_tests_our_operator_worked(tmp_path: Path) -> None:
     record = tmp_path / "record.tsv"
     lines = [
         ("run", "1", "150"),

@@ -65,7 +65,7 @@ def small(spark: SparkSession) -> Iterator[SparkSession]:
 
 @pytest.mark.parametrize("run", range(RUNS))
 @pytest.mark.parametrize("sql", QUERIES)
-def test_what_is_told_adds_up_to_what_is_true(sql: str, run: int, small: SparkSession, tmp_path: Path) -> None:
+def test_what_is_emitted_adds_up_to_what_is_true(sql: str, run: int, small: SparkSession, tmp_path: Path) -> None:
     _check_sums(sql, random.Random(f"{sql} {run}"), small, tmp_path)
 
 
@@ -83,7 +83,7 @@ def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Pa
     lasts = {name: timedelta(seconds=draw.randrange(60)) for name in STREAMS}
     delays = {name: draw.randrange(20) for name in STREAMS}
     rows: dict[str, list[Row]] = {name: [] for name in STREAMS}  # those that were not late
-    told: dict[int, list[tuple[Any, ...]]] = {}
+    emitted: dict[int, list[tuple[Any, ...]]] = {}
     for name in STREAMS:
         (tmp_path / name).mkdir()
 
@@ -96,7 +96,7 @@ def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Pa
         changes = joinless.enumerate_deltas(small.sql(sql), output="weight")
 
         def sink(df: Any, batch: int) -> None:
-            told[batch] = [tuple(row) for row in df.collect()]
+            emitted[batch] = [tuple(row) for row in df.collect()]
 
         return changes.writeStream.foreachBatch(sink).option("checkpointLocation", str(tmp_path / "cp")).start()
 
@@ -104,9 +104,9 @@ def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Pa
     sums: Counter[tuple[Any, ...]] = Counter()
     for batch in range(9):
         ahead = 12 * batch if batch < 8 else 10_000
-        came: dict[str, list[Row]] = {}
+        arrived: dict[str, list[Row]] = {}
         for name in STREAMS:
-            came[name] = [
+            arrived[name] = [
                 (
                     draw.randrange(4),
                     draw.randrange(4),
@@ -117,12 +117,12 @@ def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Pa
                 for _ in range(draw.randrange(8) if batch < 8 else 1)
             ]
         # Some rows of the changelog are deleted, old ones and those just inserted.
-        present = rows["c"] + came["c"]
-        gone = draw.sample(present, len(present) // 4)
+        present = rows["c"] + arrived["c"]
+        deleted = draw.sample(present, len(present) // 4)
         # All files exist before the folders are listed again.
         query.stop()
-        for name, several in came.items():
-            changes = [(1, *row) for row in several] + [(-1, *row) for row in (gone if name == "c" else [])]
+        for name, several in arrived.items():
+            changes = [(1, *row) for row in several] + [(-1, *row) for row in (deleted if name == "c" else [])]
             lines = [
                 json.dumps({"w": w, "k": k, "v": v, "ts": ts and f"{ts.isoformat()}Z"})
                 for w, k, v, ts in draw.sample(changes, len(changes))
@@ -138,13 +138,13 @@ def _check_sums(sql: str, draw: random.Random, small: SparkSession, tmp_path: Pa
             if first:
                 for name in STREAMS:
                     # No change of a changelog is late.
-                    rows[name] += [row for row in came[name] if name == "c" or row[2] is None or row[2] > late]
-                for row in gone:
+                    rows[name] += [row for row in arrived[name] if name == "c" or row[2] is None or row[2] > late]
+                for row in deleted:
                     rows["c"].remove(row)
                 first = False
             text = progress["eventTime"].get("watermark", "1970-01-01T00:00:00.000Z")
             late = datetime.fromisoformat(text.rstrip("Z"))
-            for row in told[progress["batchId"]] if progress["batchId"] > seen else []:
+            for row in emitted[progress["batchId"]] if progress["batchId"] > seen else []:
                 sums.update({row[:-1]: row[-1]})
             seen = max(seen, progress["batchId"])
         if seen < 0:
@@ -185,7 +185,7 @@ def test_what_cannot_expire_is_named(
     assert refused.value.getCondition() == condition
 
 
-def test_progress_tells_what_holds_the_watermark_back(small: SparkSession, tmp_path: Path) -> None:
+def test_progress_reports_what_holds_the_watermark_back(small: SparkSession, tmp_path: Path) -> None:
     """Two inputs, of which one stops: its name, the times, and that nothing
     is lost when it continues.
     """
@@ -199,33 +199,33 @@ def test_progress_tells_what_holds_the_watermark_back(small: SparkSession, tmp_p
     small.conf.set("spark.joinless.minRelations", "2")
     query = joined.writeStream.format("memory").queryName("held").start()
 
-    def comes(name: str, second: int) -> None:
+    def arrive(name: str, second: int) -> None:
         line = json.dumps({"k": 1, "v": second, "ts": f"{(START + timedelta(seconds=second)).isoformat()}Z"})
         (tmp_path / name / f"{second}.json").write_text(line)
         query.processAllAvailable()
 
-    comes("b", 0)
+    arrive("b", 0)
     for second in range(10, 70, 10):
-        comes("a", second)
-    told = joinless.progress(query)
-    assert told is not None
+        arrive("a", second)
+    progress = joinless.progress(query)
+    assert progress is not None
     start = START.replace(tzinfo=timezone.utc)
-    assert told.watermark == start - timedelta(seconds=1)
-    assert told.newest_event_time == start + timedelta(seconds=60)
-    assert told.next_end == start  # that of b's row
-    assert told.stored_rows == 7
-    (held,) = told.advice
+    assert progress.watermark == start - timedelta(seconds=1)
+    assert progress.newest_event_time == start + timedelta(seconds=60)
+    assert progress.next_end == start  # that of b's row
+    assert progress.stored_rows == 7
+    (held,) = progress.advice
     assert held.startswith(
         "The watermark has stood at 2026-02-28T23:59:59.000Z for 5 batches or more, and rows up to 2026-03-01T00:01:00"
     )
     assert str(tmp_path / "b") in held
     assert str(tmp_path / "a") not in held
-    comes("b", 55)
-    told = joinless.progress(query)
-    assert told is not None
-    assert told.advice == ()
-    assert told.rows_late == told.total.rows_late == 0
-    assert told.with_rows.input_rows == 1
+    arrive("b", 55)
+    progress = joinless.progress(query)
+    assert progress is not None
+    assert progress.advice == ()
+    assert progress.rows_late == progress.total.rows_late == 0
+    assert progress.with_rows.input_rows == 1
     assert [tuple(row) for row in small.table("held").collect()] == [(50, 55)]
     with pytest.raises(AnalysisException) as forgotten:
         joined.incrementalEnumerate("full", query=query)  # type: ignore[operator]
@@ -233,7 +233,7 @@ def test_progress_tells_what_holds_the_watermark_back(small: SparkSession, tmp_p
     query.stop()
 
 
-def test_progress_tells_of_rows_that_are_late_or_have_no_end(small: SparkSession, tmp_path: Path) -> None:
+def test_progress_reports_rows_that_are_late_or_have_no_end(small: SparkSession, tmp_path: Path) -> None:
     stream = small.readStream.schema(SCHEMA).json(str(tmp_path)).withWatermark("ts", "0 seconds")
     stream.createOrReplaceTempView("a")
     joined = small.sql(
@@ -246,17 +246,17 @@ def test_progress_tells_of_rows_that_are_late_or_have_no_end(small: SparkSession
             line = json.dumps({"k": 1, "v": batch, "ts": f"{(START + timedelta(seconds=second)).isoformat()}Z"})
             (tmp_path / f"{batch} {behind}.json").write_text(line)
             query.processAllAvailable()
-    told = joinless.progress(query)
+    progress = joinless.progress(query)
     query.stop()
-    assert told is not None
-    late, endless = told.advice
-    assert told.total.rows_late == 10
+    assert progress is not None
+    late, endless = progress.advice
+    assert progress.total.rows_late == 10
     assert late.startswith("Late rows were dropped: 10 (5 by a.ts, 5 by b.ts). ")
-    assert endless.startswith(f"The query has a watermark, and none of {told.stored_rows} stored rows has an end.")
-    assert told.next_end is None
+    assert endless.startswith(f"The query has a watermark, and none of {progress.stored_rows} stored rows has an end.")
+    assert progress.next_end is None
 
 
-def test_progress_tells_of_a_late_row_behind_a_batch_without_data(small: SparkSession, tmp_path: Path) -> None:
+def test_progress_reports_a_late_row_behind_a_batch_without_data(small: SparkSession, tmp_path: Path) -> None:
     """One row of four is late, where groups close: the next batch has no
     rows, and does not hide it.
     """
@@ -270,20 +270,22 @@ def test_progress_tells_of_a_late_row_behind_a_batch_without_data(small: SparkSe
         lines = [json.dumps({"k": 1, "v": 1, "ts": time}) for time in times]
         (tmp_path / f"{hours[0]}.json").write_text("\n".join(lines))
         query.processAllAvailable()
-    told = joinless.progress(query)
+    progress = joinless.progress(query)
     query.stop()
-    assert told is not None
-    assert (told.input_rows, told.rows_late) == (0, 0)
-    assert (told.with_rows.input_rows, told.with_rows.rows_late, told.total.rows_late) == (2, 1, 1)
-    assert told.with_rows.with_rows == told.with_rows
-    assert told.advice == (
+    assert progress is not None
+    assert (progress.input_rows, progress.rows_late) == (0, 0)
+    assert (progress.with_rows.input_rows, progress.with_rows.rows_late, progress.total.rows_late) == (2, 1, 1)
+    assert progress.with_rows.with_rows == progress.with_rows
+    assert progress.advice == (
         "Late rows were dropped: 1 (1 by window(ts, 10 minutes)). "
-        f"The watermark stood at 2026-03-01T01:59:00.000Z when the last of them came, in batch {told.batch_id - 1}. "
-        "A longer delay in withWatermark keeps such rows. Stored rows then stay longer, and final rows come later.",
+        "The watermark stood at 2026-03-01T01:59:00.000Z when the last of them arrived, "
+        f"in batch {progress.batch_id - 1}. "
+        "A longer delay in withWatermark keeps such rows. "
+        "Stored rows then stay longer, and final rows are emitted later.",
     )
 
 
-def test_progress_tells_beforehand_of_results_that_would_be_dropped(small: SparkSession, tmp_path: Path) -> None:
+def test_progress_reports_beforehand_the_results_that_would_be_dropped(small: SparkSession, tmp_path: Path) -> None:
     """A row is joined an hour later, below Spark's GROUP BY: the first batch has the advice."""
     for name in "ab":
         (tmp_path / name).mkdir()
@@ -301,9 +303,9 @@ def test_progress_tells_beforehand_of_results_that_would_be_dropped(small: Spark
             line = json.dumps({"k": k, "v": 0, "ts": f"{(START + timedelta(seconds=second)).isoformat()}Z"})
             (tmp_path / name / f"{k} {second}.json").write_text(line)
         query.processAllAvailable()
-        told = joinless.progress(query)
-        assert told is not None
-        return tuple(text for text in told.advice if "of any age" in text)
+        progress = joinless.progress(query)
+        assert progress is not None
+        return tuple(text for text in progress.advice if "of any age" in text)
 
     (first,) = advised(("a", 1, 0), ("b", 2, 0))
     assert first.startswith("Results of the join can have a time a.ts of any age, and operators above it drop")

@@ -56,8 +56,8 @@ def test_a_query_is_right_after_every_batch(
     result: Counter[tuple[object, ...]] = Counter()
 
     def take(batch: DataFrame, _: int) -> None:
-        for *row, told in batch.collect():
-            result[tuple(oracles.canonical(value) for value in row)] += 1 if told == "insert" else -1
+        for *row, change in batch.collect():
+            result[tuple(oracles.canonical(value) for value in row)] += 1 if change == "insert" else -1
         assert min(result.values(), default=0) >= 0
 
     for table in data.tables:

@@ -116,8 +116,8 @@ def test_the_full_result_is_that_of_the_query_at_hand(tables: Folders) -> None:
     tables.put("e", [(1, 2), (2, 3), (3, 4), (2, 4), (4, 9)])
     tables.stream("e")
     path = "SELECT a.k AS x, b.k AS y, c.v AS z FROM e a JOIN e b ON a.v = b.k JOIN e c ON b.v = c.k"
-    told = tables.run(tables.session.sql(f"{path} WHERE c.k + c.v > 0"), "cp")
-    assert len(told) == 3
+    emitted = tables.run(tables.session.sql(f"{path} WHERE c.k + c.v > 0"), "cp")
+    assert len(emitted) == 3
     for condition in ("a.k > 1", "c.v < 9 AND a.k = 1", "b.k % 2 = 0", "c.k + c.v > 0"):
         sql = f"{path} WHERE {condition}"
         full = joinless.enumerate_full(tables.session.sql(sql), checkpoint=tables.at("cp"))

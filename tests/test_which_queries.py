@@ -51,12 +51,12 @@ def session(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Sp
 
 @pytest.mark.parametrize(("sql", "stored"), rows(_TAKEN))
 def test_an_example_stores_what_its_row_says(sql: str, stored: str, session: SparkSession) -> None:
-    told = str(joinless.explain(joinless.enumerate_deltas(session.sql(sql))))
-    assert "Left to Spark" not in told
-    said = {phrase for phrase, text in STORED.items() if text in told}
+    explained = str(joinless.explain(joinless.enumerate_deltas(session.sql(sql))))
+    assert "Left to Spark" not in explained
+    said = {phrase for phrase, text in STORED.items() if text in explained}
     if "first rows" in said or "each row by itself" in said:
         said -= {"one row per group", "one row for all"} - set(stored.split(", "))
-    assert said == set(stored.split(", ")), told
+    assert said == set(stored.split(", ")), explained
 
 
 @pytest.mark.parametrize(("sql", "reason"), rows(_REFUSED))

@@ -50,7 +50,7 @@ class Tables:
                 self.sql.execute(f"insert into {table} select {', '.join(self.columns[table])} from {table}_{batch}")
 
 
-def told(sql: Any, query: Query, changes: str) -> tuple[int, int, int]:
+def net_counts(sql: Any, query: Query, changes: str) -> tuple[int, int, int]:
     """Rows gained, rows lost, and check, of rows x1, x2, ... with a sign `n`; rows that are
     inserted and deleted again are left out.
     """
@@ -77,7 +77,9 @@ class GroupsAnew:
             self.tables.apply(table, batch)
         sql = self.tables.sql
         sql.execute(f"create table after as {self.now}")
-        found = told(sql, self.tables.query, "select *, 1 as n from after union all select *, -1 as n from before")
+        found = net_counts(
+            sql, self.tables.query, "select *, 1 as n from after union all select *, -1 as n from before"
+        )
         sql.execute("drop table before; alter table after rename to before")
         return found
 
@@ -181,7 +183,7 @@ class GroupsByDelta:
                 views[name] = f"(select {keys}, {totals} from {table} semi join touched using ({keys}))"
             return result_in_sql(self.query, views)
 
-        return told(
+        return net_counts(
             self.sql, self.query, f"select *, 1 as n from ({at('now')}) union all select *, -1 as n from ({at('old')})"
         )
 

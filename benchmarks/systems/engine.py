@@ -31,12 +31,12 @@ def program(name: str, memory: str) -> list[str]:
 
 
 def _command(system: str, job: Job, job_file: Path, report: Path) -> list[str]:
-    asked = [str(job.columns), str(job.threshold)]
+    query = [str(job.columns), str(job.threshold)]
     if job.query:
-        asked = [";".join(job.query.clauses()), ";".join(str(len(r.columns)) for r in job.query.relations)]
+        query = [";".join(job.query.clauses()), ";".join(str(len(r.columns)) for r in job.query.relations)]
     return [
         *program("EngineJob", job.memory),
-        *(system, str(report), job.shape, *asked),
+        *(system, str(report), job.shape, *query),
         *(str(job.batches), str(job.runs), str(job.warm_up), *job.inputs),
     ]
 

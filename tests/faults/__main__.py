@@ -47,8 +47,8 @@ class Input:
         lines = []
         if self.kind in OF_CHANGES:
             self.rng.shuffle(self.present)
-            gone = [self.present.pop() for _ in range(len(self.present) // 4)]
-            lines += [f"delete,{k},{v},{minute}" for k, v, minute in gone]
+            deleted = [self.present.pop() for _ in range(len(self.present) // 4)]
+            lines += [f"delete,{k},{v},{minute}" for k, v, minute in deleted]
         for _ in range(40):
             # Minute 0 would be late from the first batch on.
             row = (self.rng.randrange(30), self.rng.randrange(30), 1 + self.files)
@@ -78,11 +78,13 @@ def rows_wrong(folder: Path, kind: str, present: list[tuple[int, int, int]]) -> 
     """
     db = table_of(kind, present)
     columns = "x, y, z" if kind in OF_CHANGES else "x, y, z, w"
-    told = f"x <= (SELECT max(minute) FROM r) - {SETTLED}" if kind in FINAL else "true"
-    query = f"SELECT {columns}, count(*) AS n FROM ({QUERIES[kind]}) WHERE {told} GROUP BY ALL"
+    emitted = f"x <= (SELECT max(minute) FROM r) - {SETTLED}" if kind in FINAL else "true"
+    query = f"SELECT {columns}, count(*) AS n FROM ({QUERIES[kind]}) WHERE {emitted} GROUP BY ALL"
     db.execute(f"CREATE TABLE expected AS {query}")
     weight = "sum(_weight)" if kind in OF_CHANGES else "count(*)"
-    written = f"SELECT {columns}, {weight} AS n FROM read_parquet('{folder}/out/*/*.parquet') WHERE {told} GROUP BY ALL"
+    written = (
+        f"SELECT {columns}, {weight} AS n FROM read_parquet('{folder}/out/*/*.parquet') WHERE {emitted} GROUP BY ALL"
+    )
     db.execute(f"CREATE TABLE found AS SELECT * FROM ({written}) WHERE n <> 0")
     both = f"SELECT sum(abs(coalesce(f.n, 0) - coalesce(e.n, 0))) FROM found f FULL JOIN expected e USING ({columns})"
     wrong = db.execute(both).fetchall()[0][0]
@@ -143,17 +145,17 @@ def run(folder: Path, kind: str, kills: int, seed: int) -> Counter[str]:
     run, `rows wrong` among them.
     """
     rng = Random(seed)
-    told: Counter[str] = Counter()
+    figures: Counter[str] = Counter()
     source = Input(folder, kind, rng)
     finished = False
     while not finished:
-        if told["kills"] < kills or source.files == 0:
+        if figures["kills"] < kills or source.files == 0:
             for _ in range(FILES_AT_ONCE):
                 source.add()
         worker = Worker(folder, kind)
-        told["starts"] += 1
+        figures["starts"] += 1
         while worker.process.poll() is None:
-            if told["kills"] >= kills:
+            if figures["kills"] >= kills:
                 worker.process.wait()
                 break
             # Somewhere in one of the next batches, or of a new driver before its first.
@@ -163,34 +165,34 @@ def run(folder: Path, kind: str, kills: int, seed: int) -> Counter[str]:
             executors = worker.executors()
             if worker.process.poll() is not None or not executors:
                 continue
-            told["kills"] += 1
+            figures["kills"] += 1
             if rng.random() < 0.5:
                 try:
                     os.kill(rng.choice(executors), signal.SIGKILL)
-                    told["executors killed"] += 1
+                    figures["executors killed"] += 1
                 except ProcessLookupError:
-                    told["kills"] -= 1
+                    figures["kills"] -= 1
             else:
                 worker.kill()
-                told["drivers killed"] += 1
+                figures["drivers killed"] += 1
         if worker.process.returncode not in (0, -signal.SIGKILL):
             raise SystemExit(f"{kind}: the pipeline failed\n" + (folder / "log").read_text()[-4000:])
-        finished = worker.process.returncode == 0 and told["kills"] >= kills
+        finished = worker.process.returncode == 0 and figures["kills"] >= kills
     log = (folder / "log").read_text(errors="replace")
-    told["retries"] = log.count("Lost task")
-    told["lost executors"] = log.count("Lost executor")
+    figures["retries"] = log.count("Lost task")
+    figures["lost executors"] = log.count("Lost executor")
     for line in (folder / "progress.jsonl").read_text().splitlines():
         try:
             progress = json.loads(line)
         except ValueError:  # cut off by a kill
             continue
-        told["batches"] += 1
+        figures["batches"] += 1
         for operator in progress["stateOperators"]:
-            told["rebuilds"] += operator["customMetrics"].get("rebuilds", 0)
-            told["batches taken back"] += operator["customMetrics"].get("batchesTakenBack", 0)
-    told["rows wrong"], told["rows right"] = rows_wrong(folder, kind, source.present)
-    told["files"] = source.files
-    return told
+            figures["rebuilds"] += operator["customMetrics"].get("rebuilds", 0)
+            figures["batches rolled back"] += operator["customMetrics"].get("batchesTakenBack", 0)
+    figures["rows wrong"], figures["rows right"] = rows_wrong(folder, kind, source.present)
+    figures["files"] = source.files
+    return figures
 
 
 def main() -> int:
@@ -205,10 +207,10 @@ def main() -> int:
         started = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="joinless-faults-") as folder:
             share = args.kills // len(args.kinds) + (1 if i < args.kills % len(args.kinds) else 0)
-            told = run(Path(folder), kind, share, args.seed + i)
-        wrong += told["rows wrong"]
-        figures = ", ".join(f"{name}: {told[name]}" for name in NAMES)
-        print(f"{kind} (seed {args.seed + i}, {time.monotonic() - started:.0f} s): {figures}", flush=True)
+            figures = run(Path(folder), kind, share, args.seed + i)
+        wrong += figures["rows wrong"]
+        text = ", ".join(f"{name}: {figures[name]}" for name in NAMES)
+        print(f"{kind} (seed {args.seed + i}, {time.monotonic() - started:.0f} s): {text}", flush=True)
     print(f"rows wrong: {wrong}")
     return 1 if wrong else 0
 
@@ -223,7 +225,7 @@ NAMES = (
     "lost executors",
     "retries",
     "rebuilds",
-    "batches taken back",
+    "batches rolled back",
     "rows right",
     "rows wrong",
 )

@@ -131,14 +131,14 @@ def main(folder: Path, kind: str, master: str = LOCAL, *settings: str) -> None:
 
     writer = result.writeStream.foreachBatch(write).option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).start()
-    told = -1
+    written = -1
     with (folder / "progress.jsonl").open("a") as file:
         active = True
         while active:
             active = query.isActive
             for progress in query.recentProgress:
-                if progress.batchId > told:
-                    told = progress.batchId
+                if progress.batchId > written:
+                    written = progress.batchId
                     file.write(progress.json.replace("\n", " ") + "\n")
             file.flush()
             time.sleep(0.1)

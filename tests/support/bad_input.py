@@ -38,7 +38,7 @@ def forced(name: str, reason: str, sql: str, message: str = "", **confs: str) ->
     )
 
 
-def untold(name: str, reason: str, sql: str, message: str = "") -> Bad:
+def unemitted(name: str, reason: str, sql: str, message: str = "") -> Bad:
     """A query whose changes cannot be emitted."""
     return Bad(f"changes: {name}", "JOINLESS_NOT_REWRITTEN", "0A000", rf"{reason}.*{message}", lambda w: w.delta(sql))
 

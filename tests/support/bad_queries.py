@@ -5,7 +5,7 @@ changes that cannot be emitted.
 from __future__ import annotations
 
 import joinless
-from support.bad_input import PAIR, TRIANGLE, Bad, forced, untold
+from support.bad_input import PAIR, TRIANGLE, Bad, forced, unemitted
 from support.world import CHAIN, PATH
 
 QUERIES = [
@@ -36,14 +36,14 @@ QUERIES = [
         crossProducts_enabled="false",
     ),
     forced(
-        "no equation",
+        "no equi-join condition",
         "NON_EQUI_JOIN",
         "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN e c ON b.dst < c.src",
         "no equi-join condition",
         crossProducts_enabled="false",
     ),
     forced(
-        "an equation of three relations",
+        "an equi-join condition of three relations",
         "NON_EQUI_JOIN",
         "SELECT c.dst FROM (SELECT a.src + b.dst AS x FROM e a JOIN e b ON a.dst = b.src) y JOIN e c ON y.x = c.src",
         crossProducts_enabled="false",
@@ -68,69 +68,69 @@ QUERIES = [
         "SELECT a.id FROM fed a JOIN fed b ON a.id = b.customer JOIN fed c ON b.id = c.customer",
         "reads its deletions and old values as rows",
     ),
-    untold(
+    unemitted(
         "a change feed without a mark",
         "UNMARKED_CHANGE_FEED",
         "SELECT customer, COUNT(*) AS n FROM fed GROUP BY customer",
         r"joinless\.changelog\(df\)",
     ),
-    untold(
+    unemitted(
         "sessions",
         "UNSUPPORTED_AGGREGATE",
         "SELECT COUNT(*) AS n FROM orders GROUP BY session_window(timestamp_seconds(id), '1 minute')",
         "session_window",
     ),
-    untold(
+    unemitted(
         "a collated group",
         "UNSUPPORTED_GROUP_KEY",
         "SELECT collate(string(id), 'UNICODE_CI') AS c FROM orders GROUP BY 1",
     ),
-    untold(
+    unemitted(
         "distinct collated values",
         "UNSUPPORTED_AGGREGATE_TYPE",
         "SELECT COUNT(DISTINCT collate(string(id), 'UNICODE_CI')) AS n FROM orders",
         "UNICODE_CI",
     ),
-    untold(
+    unemitted(
         "a table in a union",
         "STATIC_PART_OF_UNION",
         "SELECT id FROM orders UNION ALL SELECT customer FROM classes",
-        "in which batch they come",
+        "in which batch they",
     ),
-    untold("a sample", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)"),
-    untold(
+    unemitted("a sample", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)"),
+    unemitted(
         "an outer join with a static side",
         "STATIC_SIDE_OF_CHANGELOG",
         "SELECT o.id, k.class FROM orders o LEFT JOIN classes k ON o.customer = k.customer",
         "static side classes|static side k",
     ),
     Bad(
-        "a stream in a subquery, and no changes asked",
+        "a stream in a subquery, and no changes requested",
         "JOINLESS_STREAM_IN_SUBQUERY",
         "0A000",
         "incrementalEnumerate",
         lambda w: w.run(w.session.sql("SELECT src FROM e WHERE dst IN (SELECT src FROM e)")),
     ),
-    untold("a random filter", "NONDETERMINISTIC_EXPRESSION", "SELECT id FROM orders WHERE rand() < 0.5", "rand"),
-    untold("a random column", "NONDETERMINISTIC_EXPRESSION", "SELECT id, uuid() AS u FROM orders", "uuid"),
-    untold(
+    unemitted("a random filter", "NONDETERMINISTIC_EXPRESSION", "SELECT id FROM orders WHERE rand() < 0.5", "rand"),
+    unemitted("a random column", "NONDETERMINISTIC_EXPRESSION", "SELECT id, uuid() AS u FROM orders", "uuid"),
+    unemitted(
         "a condition on the clock",
         "TIME_DEPENDENT_EXPRESSION",
         "SELECT id FROM orders WHERE timestamp_seconds(id) > current_timestamp()",
     ),
-    untold(
+    unemitted(
         "a subquery over a table",
         "STATIC_SIDE_OF_CHANGELOG",
         "SELECT id FROM orders WHERE id IN (SELECT customer FROM classes)",
         "static side classes",
     ),
-    untold(
+    unemitted(
         "a static side",
         "STATIC_SIDE_OF_CHANGELOG",
         "SELECT o.id FROM orders o JOIN classes k ON o.customer = k.customer",
         "static side k",
     ),
-    untold("a watermark", "WATERMARK_ON_CHANGELOG", "SELECT id, at FROM late", "at"),
+    unemitted("a watermark", "WATERMARK_ON_CHANGELOG", "SELECT id, at FROM late", "at"),
     Bad(
         "changes: complete mode",
         "JOINLESS_NOT_REWRITTEN",

@@ -17,7 +17,7 @@ def written(batch: DataFrame, _: int) -> None:
 
 
 STATES = [
-    state("another equation", "QUERY", "", PATH.replace("b.dst = c.src", "b.src = c.src")),
+    state("another equi-join condition", "QUERY", "", PATH.replace("b.dst = c.src", "b.src = c.src")),
     state("a relation more", "QUERY", "3 relations.*4", f"{PATH.replace('c.dst', 'd.dst')} JOIN e d ON c.dst = d.src"),
     state("a relation less", "QUERY", "3 relations.*2", "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"),
     state("another output", "COLUMNS", "", PATH.replace("c.dst AS last", "c.dst + 1 AS last, a.dst AS more")),

@@ -29,8 +29,8 @@ from support.run import ORACLE_CONFS, check_difference, code
 #: The form of a table's changes; `appended` tables have none.
 KINDS = ("types", "weights", "appended")
 
-_COMES = ("insert", "update_postimage", "INSERT", "Update_After")
-_GOES = ("delete", "update_preimage", "DELETE", "Update_Before")
+_INSERTS = ("insert", "update_postimage", "INSERT", "Update_After")
+_DELETES = ("delete", "update_preimage", "DELETE", "Update_Before")
 
 Change = tuple[Row, int]
 
@@ -54,7 +54,7 @@ class Changes:
 def random_changes(case: Case, seed: int) -> list[Changes]:
     """Changes that insert the rows that arrive in a case, and delete many of them again."""
     rng = Random(seed * 7 + 1)
-    told = []
+    inputs = []
     for table in case.tables:
         kind = rng.choices(KINDS, weights=(6, 3, 1))[0]
         present: Counter[Row] = Counter()
@@ -74,15 +74,15 @@ def random_changes(case: Case, seed: int) -> list[Changes]:
             assert all(count >= 0 for count in present.values())
             rng.shuffle(changes)
             batches.append(tuple(changes))
-        told.append(Changes(table, kind, tuple(batches)))
-    return told
+        inputs.append(Changes(table, kind, tuple(batches)))
+    return inputs
 
 
 def _batch(rng: Random, rows: list[Row], present: Counter[Row], everything: bool) -> list[Change]:
     before = list(present.elements())
-    gone = before if everything else rng.sample(before, int(len(before) * rng.choice((0.0, 0.2, 0.5))))
-    changes = [(row, 1) for row in rows] + [(row, -1) for row in gone]
-    stays = list((present - Counter(gone)).elements())
+    deleted = before if everything else rng.sample(before, int(len(before) * rng.choice((0.0, 0.2, 0.5))))
+    changes = [(row, 1) for row in rows] + [(row, -1) for row in deleted]
+    stays = list((present - Counter(deleted)).elements())
     for row in rng.sample(stays, min(len(stays), 3)):
         if rng.random() < 0.5:  # carried over
             changes += [(row, -1), (row, 1)]
@@ -94,11 +94,11 @@ def _batch(rng: Random, rows: list[Row], present: Counter[Row], everything: bool
     return changes
 
 
-def at_once(case: Case, told: list[Changes], seed: int) -> tuple[Case, list[Changes]]:
+def at_once(case: Case, inputs: list[Changes], seed: int) -> tuple[Case, list[Changes]]:
     """The same changes in one batch, in any order."""
     rng = Random(seed)
     merged = []
-    for changes in told:
+    for changes in inputs:
         every = [change for batch in changes.batches if batch is not None for change in batch]
         rng.shuffle(every)
         merged.append(replace(changes, batches=(tuple(every),)))
@@ -117,12 +117,12 @@ class ChangeRun:
         self,
         spark: SparkSession,
         case: Case,
-        told: list[Changes],
+        inputs: list[Changes],
         folder: Path,
         form: Form,
         confs: Mapping[str, str] | None = None,
     ) -> None:
-        self.case, self.told, self.folder, self.form = case, told, folder, form
+        self.case, self.inputs, self.folder, self.form = case, inputs, folder, form
         self.oracle = oracles.DuckDb(case)
         self.present: dict[str, Counter[Row]] = defaultdict(Counter)
         self.result: oracles.Bag = Counter()
@@ -135,7 +135,7 @@ class ChangeRun:
         for key, value in ORACLE_CONFS.items():
             self.batch_session.conf.set(key, value)
         (folder / "staging").mkdir(parents=True)
-        for changes in told:
+        for changes in inputs:
             path = folder / changes.table.name
             path.mkdir()
             stream = self.session.readStream.schema(changes.schema).parquet(str(path))
@@ -160,31 +160,33 @@ class ChangeRun:
 
     def take(self, batch: DataFrame, number: int) -> None:
         """Adds the changes of a batch to the result; fails if they are not net."""
-        comes: Counter[tuple[object, ...]] = Counter()
-        goes: Counter[tuple[object, ...]] = Counter()
-        for *row, told in batch.collect():
+        inserted: Counter[tuple[object, ...]] = Counter()
+        deleted: Counter[tuple[object, ...]] = Counter()
+        for *row, change in batch.collect():
             key = tuple(oracles.canonical(value) for value in row)
             if self.form == "weight":
-                assert told != 0
-                assert key not in comes
-                assert key not in goes, f"{self.case.name}: several rows for {key} in batch {number}"
-                (comes if told > 0 else goes)[key] += abs(told)
+                assert change != 0
+                assert key not in inserted
+                assert key not in deleted, f"{self.case.name}: several rows for {key} in batch {number}"
+                (inserted if change > 0 else deleted)[key] += abs(change)
             else:
-                {"insert": comes, "delete": goes}[told][key] += 1
-        both = comes.keys() & goes.keys()
-        assert not both, f"{self.case.name}: {len(both)} rows come and go in batch {number}, such as {next(iter(both))}"
-        missing = goes - self.result
+                {"insert": inserted, "delete": deleted}[change][key] += 1
+        both = inserted.keys() & deleted.keys()
+        assert not both, (
+            f"{self.case.name}: {len(both)} rows are inserted and deleted in batch {number}, such as {next(iter(both))}"
+        )
+        missing = deleted - self.result
         assert not missing, f"{self.case.name}: batch {number} deletes what is not there: {missing.most_common(3)}"
-        self.result = self.result + comes - goes
+        self.result = self.result + inserted - deleted
 
     def arrive(self, batch: int) -> dict[Path, list[Path]]:
         """Adds the changes of a batch to the streams and to the oracles; returns the
         new files by their folders.
         """
         staged: list[tuple[Path, Path]] = []
-        for changes in self.told:
-            told = changes.batches[batch]
-            if told is None:
+        for changes in self.inputs:
+            arriving = changes.batches[batch]
+            if arriving is None:
                 continue
             rng = Random(batch)
             extra = {
@@ -193,9 +195,9 @@ class ChangeRun:
             }
             columns = changes.table.columns + ((extra[changes.kind],) if changes.kind in extra else ())
             rows: list[Row] = []
-            for row, weight in told:
+            for row, weight in arriving:
                 if changes.kind == "types":
-                    row = (*row, rng.choice(_COMES if weight > 0 else _GOES))
+                    row = (*row, rng.choice(_INSERTS if weight > 0 else _DELETES))
                 elif changes.kind == "weights":
                     row = (*row, str(weight))
                 rows.append(row)
@@ -204,7 +206,7 @@ class ChangeRun:
             self._write(replace(changes.table, name="arriving", columns=columns), rows, file)
             staged.append((file, self.folder / changes.table.name / file.name))
             present = self.present[changes.table.name]
-            for row, weight in told:
+            for row, weight in arriving:
                 present[row] += weight
             self.oracle.connection.execute(f"DELETE FROM {changes.table.name}")
             self.oracle.insert(changes.table, (+present).elements())
@@ -252,11 +254,11 @@ class ChangeRun:
         return oracles.spark_batch(self.batch_session, self.case)
 
 
-def check_at_once(spark: SparkSession, case: Case, told: list[Changes], seed: int, folder: Path) -> None:
+def check_at_once(spark: SparkSession, case: Case, inputs: list[Changes], seed: int, folder: Path) -> None:
     """Runs all changes of a case as one batch; fails if they do not give the
     same result as one by one.
     """
-    merged_case, merged = at_once(case, told, seed)
+    merged_case, merged = at_once(case, inputs, seed)
     run = ChangeRun(spark, merged_case, merged, folder, "change_type")
     query = run.start()
     try:

@@ -53,13 +53,13 @@ def _value(rng: Random, type_: str, domain: int) -> str | None:
 def _groups(rng: Random, relations: list[Table]) -> str:
     columns = [f"r{i}.{column.name}" for i, table in enumerate(relations) for column in table.columns]
     by = rng.sample(columns, min(len(columns), rng.choice((0, 1, 1, 2, 2, 3))))
-    shown = [f"{column} AS k{i}" for i, column in enumerate(by)]
+    projected = [f"{column} AS k{i}" for i, column in enumerate(by)]
     source = f"FROM {_joined(rng, relations)}"
     if by and rng.random() < 0.35:
-        return f"SELECT DISTINCT {', '.join(shown)} {source}"
+        return f"SELECT DISTINCT {', '.join(projected)} {source}"
     once = rng.random() < 0.5  # whatever the number of results of a row
     found = [_aggregate(rng, columns, once) for _ in range(rng.randint(1, 2))]
-    items = shown + [f"{aggregate} AS a{i}" for i, aggregate in enumerate(found)]
+    items = projected + [f"{aggregate} AS a{i}" for i, aggregate in enumerate(found)]
     return f"SELECT {', '.join(items)} {source}" + (f" GROUP BY {', '.join(by)}" if by else "")
 
 

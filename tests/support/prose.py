@@ -1,4 +1,8 @@
-"""The prose of the repository: comments of Scala, comments and docstrings of Python, pages without their code."""
+"""The words of the repository.
+
+Prose is comments of Scala, comments and docstrings of Python, and pages without their code. Code is the rest: names and
+texts.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +40,8 @@ def of_scala(source: str) -> Iterator[Piece]:
 
 
 def code_of_scala(source: str) -> str:
-    """A Scala file without its comments."""
-    return _SCALA.sub(lambda found: "" if found["line"] or found["block"] else found[0], source)
+    """A Scala file with blanks in the place of its comments."""
+    return _SCALA.sub(lambda found: _blanks(found[0]) if found["line"] or found["block"] else found[0], source)
 
 
 def of_python(source: str) -> Iterator[Piece]:
@@ -50,6 +54,22 @@ def of_python(source: str) -> Iterator[Piece]:
             yield Piece(token.start[0], token.string)
         if token.type not in (tokenize.NL, tokenize.COMMENT):
             before = token.type
+
+
+def code_of_python(source: str) -> str:
+    """A Python file with blanks in the place of its comments."""
+    lines = source.splitlines(keepends=True)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            (row, column), text = token.start, lines[token.start[0] - 1]
+            lines[row - 1] = text[:column] + _blanks(text[column:])
+    return "".join(lines)
+
+
+def words_of_code(path: Path) -> str:
+    """The code of a file, line by line, with `theWords` and `the_words` of its names as `the words`."""
+    code = {".scala": code_of_scala, ".py": code_of_python}[path.suffix](path.read_text())
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", code)
 
 
 def of_page(source: str) -> Iterator[Piece]:
@@ -66,4 +86,8 @@ def of_file(path: Path) -> Iterator[Piece]:
 
 
 def _blank(pattern: re.Pattern[str], text: str) -> str:
-    return pattern.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    return pattern.sub(lambda found: _blanks(found[0]), text)
+
+
+def _blanks(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)

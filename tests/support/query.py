@@ -101,7 +101,7 @@ class _Query:
         if self.rng.random() < 0.15:
             pending += self.residual(left, right)
         merged = Group("", left.refs + right.refs, True, pending, {**left.equal, **right.equal})
-        conditions = [self.equation(merged, a, b) for a, b in links]
+        conditions = [self.equi_join_condition(merged, a, b) for a, b in links]
         inner = f"({right.text})" if right.compound else right.text
         if self.commas:
             merged.text = f"{left.text}, {inner}"
@@ -147,7 +147,7 @@ class _Query:
             return Ref(f"lower({ref.sql})", "string", ref.relation, False)
         return ref
 
-    def equation(self, group: Group, a: Ref, b: Ref) -> str:
+    def equi_join_condition(self, group: Group, a: Ref, b: Ref) -> str:
         if a.plain and b.plain and a.type == b.type:
             members = {r.sql: r for r in [a, b, *group.equal.get(a.sql, []), *group.equal.get(b.sql, [])]}
             for sql in members:

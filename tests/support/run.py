@@ -163,10 +163,10 @@ def per_trigger(arrived: dict[Path, list[Path]], most: int | None) -> Iterator[d
     """The rows of a batch in as many micro-batches as needed with at most so
     many files of each stream.
     """
-    left = {folder: files for folder, files in arrived.items() if files}
-    while left:
-        yield {folder: files[:most] for folder, files in left.items()}
-        left = {folder: files[most:] for folder, files in left.items() if most and files[most:]}
+    remaining = {folder: files for folder, files in arrived.items() if files}
+    while remaining:
+        yield {folder: files[:most] for folder, files in remaining.items()}
+        remaining = {folder: files[most:] for folder, files in remaining.items() if most and files[most:]}
 
 
 def check_case(spark: SparkSession, case: Case, folder: Path, *, native: bool = False) -> None:

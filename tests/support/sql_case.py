@@ -108,23 +108,23 @@ class SqlCase:
         """The changes of each table, with change types or, where no row is
         deleted, as appended rows.
         """
-        told = []
+        inputs = []
         for table in self.tables:
             lines = [[line for line in batch.lines if line.table == table.name] for batch in self.batches]
-            told.append(
+            inputs.append(
                 Changes(table, kind, tuple(tuple((line.row, line.weight) for line in some) or None for some in lines))
             )
-        return told
+        return inputs
 
 
-def of_changes(case: Case, told: Iterable[Changes]) -> SqlCase:
+def of_changes(case: Case, inputs: Iterable[Changes]) -> SqlCase:
     """A random case whose tables are given by changes."""
-    told = list(told)
+    inputs = list(inputs)
     batches = []
     for number in range(case.batches):
         lines = [
             Line(changes.table.name, row, weight // abs(weight))
-            for changes in told
+            for changes in inputs
             for row, weight in changes.batches[number] or ()
             for _ in range(abs(weight))
         ]

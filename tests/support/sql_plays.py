@@ -268,9 +268,9 @@ class _Run(ChangeRun):
 
     def __init__(self, spark: SparkSession, case: SqlCase, play: Play, folder: Path) -> None:
         self.plain = play.kind == "plain"
-        told = case.changes("appended" if play.kind in ("append", "plain") else "types")
+        inputs = case.changes("appended" if play.kind in ("append", "plain") else "types")
         confs = {"spark.sql.streaming.stateStore.providerClass": STORES[play.store], **CONFS}
-        super().__init__(spark, case.as_case(play.partitions), told, folder, "change_type", confs)
+        super().__init__(spark, case.as_case(play.partitions), inputs, folder, "change_type", confs)
         _make_latest(self.session, case)
 
     def deltas(self) -> DataFrame:

@@ -24,10 +24,10 @@ def cluster(folder: Path) -> Iterator[str]:
     """The master's URL; logs are below the folder."""
     with ExitStack() as running:
         master = _start(running, folder, "master.Master", "127.0.0.1", "--port", "0")
-        url = _told(master, r"Starting Spark master at (spark://\S+)")
+        url = _logged(master, r"Starting Spark master at (spark://\S+)")
         for host in HOSTS:
             worker = _start(running, folder, "worker.Worker", host, "--cores", "1", "--memory", "1g", url)
-            _told(worker, "Successfully registered with master")
+            _logged(worker, "Successfully registered with master")
         yield url
 
 
@@ -52,7 +52,7 @@ def _stop(daemon: subprocess.Popen[bytes]) -> None:
     daemon.wait()
 
 
-def _told(log: Path, pattern: str) -> str:
+def _logged(log: Path, pattern: str) -> str:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         if found := re.search(pattern, log.read_text()):

@@ -18,8 +18,8 @@ def random_view(rng: Random, streams: Sequence[str]) -> str:
     kind = rng.choices(("rows", "groups", "distinct"), weights=(4, 4, 2))[0]
     if kind == "groups":
         return _grouped(rng, rows, relations)
-    shown = rng.sample(_numbers(relations) + _times(relations), rng.randint(1, 3))
-    items = ", ".join(f"{column} AS o{i}" for i, column in enumerate(shown))
+    projected = rng.sample(_numbers(relations) + _times(relations), rng.randint(1, 3))
+    items = ", ".join(f"{column} AS o{i}" for i, column in enumerate(projected))
     return f"SELECT {'DISTINCT ' if kind == 'distinct' else ''}{items} {rows}"
 
 

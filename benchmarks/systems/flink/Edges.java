@@ -14,7 +14,7 @@ final class Edges {
     /** What a column holds that is NULL. */
     static final long NULL = Long.MIN_VALUE;
 
-    /** The rows of one batch for one reader, one after the other; of them the first `deletes` go, the others come. */
+    /** The rows of one batch for one reader, one after the other; the first `deletes` of them are deleted, the others inserted. */
     static final class Part {
         private final int columns;
         private long[] values = new long[64];

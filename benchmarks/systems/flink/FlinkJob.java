@@ -4,7 +4,7 @@
 //
 // A variant is one of the names in `Variant`. The clock of a run starts when the planned query is submitted and stops when the last result
 // has reached the sink; cluster, edges in memory and the unmeasured run are there before. The rows and bytes of state on the heap are left
-// out: Flink does not tell them.
+// out: Flink does not report them.
 package joinless.bench.flink;
 
 import java.io.File;

@@ -4,7 +4,7 @@
 //
 // The job names folders of CSV files, one file per batch and three whole numbers a line, of which one is a second; and the query, over tables
 // of these columns and `ts`. The readers of all tables end a batch before any begins the next, and send a watermark behind each. The clock starts
-// with the batch `from` and stops when the last row has left the query. Rows and bytes of state are left out: Flink does not tell them.
+// with the batch `from` and stops when the last row has left the query. Rows and bytes of state are left out: Flink does not report them.
 package joinless.bench.flink;
 
 import java.io.File;

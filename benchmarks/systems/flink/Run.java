@@ -2,10 +2,10 @@
 // share it as `Run.current`.
 //
 // Flink knows no batches, but it keeps watermarks in order with rows. Each reader of a source ends batch b with watermark b, and an operator
-// passes a watermark on when it has come on every input; so batch b is done when all writers of the sink have seen watermark b, each once.
+// passes a watermark on when it has arrived on every input; so batch b is done when all writers of the sink have seen watermark b, each once.
 //
-// The sources wait for that before they go on. Left alone they run ahead, one join input before the other, and where edges come and go
-// again results of whole batches never appear.
+// The sources wait for that before they go on. Left alone they run ahead, one join input before the other, and where edges are inserted and
+// deleted again results of whole batches never appear.
 package joinless.bench.flink;
 
 import java.util.List;
@@ -24,12 +24,12 @@ final class Run {
         private final AtomicLong minus = new AtomicLong();
         private final AtomicLong check = new AtomicLong();
 
-        void came(long rowCheck) {
+        void inserted(long rowCheck) {
             plus.lazySet(plus.getPlain() + 1);
             check.lazySet(check.getPlain() + rowCheck);
         }
 
-        void went(long rowCheck) {
+        void deleted(long rowCheck) {
             minus.lazySet(minus.getPlain() + 1);
             check.lazySet(check.getPlain() - rowCheck);
         }

@@ -143,8 +143,8 @@ final class Tables extends GenericInMemoryCatalog {
         @Override
         public void write(RowData row, Context context) {
             switch (row.getRowKind()) {
-                case INSERT, UPDATE_AFTER -> counts.came(check(row));
-                case DELETE, UPDATE_BEFORE -> counts.went(check(row));
+                case INSERT, UPDATE_AFTER -> counts.inserted(check(row));
+                case DELETE, UPDATE_BEFORE -> counts.deleted(check(row));
             }
         }
 

@@ -39,8 +39,8 @@ def _held_watermark(recent: Sequence[StreamingQueryProgress]) -> Iterator[str]:
     ]
     if idle and recent[0].eventTime["watermark"] == watermark < newest:
         yield (
-            f"The watermark has stood at {watermark} for {len(recent)} batches or more, and rows up to {newest} came. "
-            f"No rows came from {' and '.join(idle)}. "
+            f"The watermark has stood at {watermark} for {len(recent)} batches or more, "
+            f"and rows up to {newest} arrived. No rows arrived from {' and '.join(idle)}. "
             "The watermark is the least of all inputs that have one, so stored rows stay until such an input goes on. "
             "If the query does not use its time, leave withWatermark out there."
         )
@@ -58,10 +58,11 @@ def _late_rows(batches: Sequence[StreamingQueryProgress]) -> Iterator[str]:
     last = max(number for number, batch in enumerate(batches) if _reports.late(batch))
     # rows are late by the watermark of the batch before
     watermark = batches[last - 1].eventTime.get("watermark") if last else None
-    then = f"The watermark stood at {watermark} when the last of them came, in batch {batches[last].batchId}. "
+    then = f"The watermark stood at {watermark} when the last of them arrived, in batch {batches[last].batchId}. "
     yield (
         f"Late rows were dropped: {late:,}{f' ({by})' if by else ''}. {then if watermark else ''}"
-        "A longer delay in withWatermark keeps such rows. Stored rows then stay longer, and final rows come later."
+        "A longer delay in withWatermark keeps such rows. "
+        "Stored rows then stay longer, and final rows are emitted later."
     )
 
 

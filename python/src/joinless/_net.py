@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, DoubleType, FloatType, StructType
 
-from joinless._refusals import JSON, refusal, told
+from joinless._refusals import JSON, error_text, refusal
 
 #: Columns that hold the change of a row, as ``incrementalEnumerate`` names them.
 CHANGE_TYPE, WEIGHT = "_change_type", "_weight"
@@ -44,9 +44,9 @@ def grouped(df: DataFrame, columns: list[str], *aggregates: Column) -> DataFrame
     texts = [F.col(name).cast("string").alias(f"text_{name}") for name, kind in kinds.items() if has_zeros(kind)]
     values = [F.first(name).alias(f"value_{name}") for name, kind in kinds.items() if has_zeros(kind)]
     summed = df.groupBy(*columns, *texts).agg(*aggregates, *values)
-    shown = [F.col(f"value_{name}").alias(name) if has_zeros(kinds[name]) else F.col(name) for name in columns]
+    projected = [F.col(f"value_{name}").alias(name) if has_zeros(kinds[name]) else F.col(name) for name in columns]
     kept = [name for name in summed.columns[len(columns) + len(texts) :] if not name.startswith("value_")]
-    return summed.select(*shown, *kept)
+    return summed.select(*projected, *kept)
 
 
 def same(one: str, other: str, kind: DataType) -> str:
@@ -68,12 +68,12 @@ def by_key(changes: DataFrame, key: list[int], names: list[str]) -> DataFrame:
     """
     keys = [F.col(f"c{i}").alias(f"key{i}") for i in key]
     whole, weight = F.struct(*cells(names)), F.col("weight")
-    comes, goes = weight > 0, weight < 0
+    inserted, deleted = weight > 0, weight < 0
     rows = changes.groupBy(*keys).agg(
-        F.sum(F.when(comes, weight).otherwise(0)).alias("inserts"),
-        F.sum(F.when(goes, -weight).otherwise(0)).alias("deletes"),
-        F.first(F.when(comes, whole), ignorenulls=True).alias("new"),
-        F.first(F.when(goes, whole), ignorenulls=True).alias("old"),
+        F.sum(F.when(inserted, weight).otherwise(0)).alias("inserts"),
+        F.sum(F.when(deleted, -weight).otherwise(0)).alias("deletes"),
+        F.first(F.when(inserted, whole), ignorenulls=True).alias("new"),
+        F.first(F.when(deleted, whole), ignorenulls=True).alias("old"),
     )
     named = F.to_json(F.struct(*[F.col(f"key{i}").alias(names[i]) for i in key]), JSON)
     counts = F.concat(F.col("deletes"), F.lit(" deletions and "), F.col("inserts"), F.lit(" insertions in one batch"))
@@ -83,8 +83,8 @@ def by_key(changes: DataFrame, key: list[int], names: list[str]) -> DataFrame:
         "deletes",
         "new",
         F.when(F.greatest("inserts", "deletes") > 1, ambiguous).otherwise(F.col("old")).alias("old"),
-        told("KEY_NOT_UNIQUE", key=named, found=F.lit("a row of the target and an insertion")).alias("twice"),
-        told("ROW_NOT_IN_TARGET", row=row(names, "old."), present=F.lit("0"), change=F.lit("-1")).alias("absent"),
+        error_text("KEY_NOT_UNIQUE", key=named, found=F.lit("a row of the target and an insertion")).alias("twice"),
+        error_text("ROW_NOT_IN_TARGET", row=row(names, "old."), present=F.lit("0"), change=F.lit("-1")).alias("absent"),
     )
 
 

@@ -22,7 +22,7 @@ JSON = {"ignoreNullFields": "false"}
 _MARK = "JOINLESS_APPLY_CHANGES."
 
 
-def told(what: str, **parameters: Column) -> Column:
+def error_text(what: str, **parameters: Column) -> Column:
     """The text by which `named_errors` recognizes an error."""
     cut = [F.substring(value.cast("string"), 1, 1000).alias(name) for name, value in parameters.items()]
     return F.concat(F.lit(f"{_MARK}{what} "), F.to_json(F.struct(*cut), JSON) if cut else F.lit("{}"))
@@ -30,7 +30,7 @@ def told(what: str, **parameters: Column) -> Column:
 
 def refusal(what: str, **parameters: Column) -> Column:
     """A value that raises the error when it is computed."""
-    return F.raise_error(told(what, **parameters))
+    return F.raise_error(error_text(what, **parameters))
 
 
 @contextmanager

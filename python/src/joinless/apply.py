@@ -179,22 +179,24 @@ class _Applier:
         target inside the MERGE, at the version that the MERGE itself changes.
         """
         names = list(columns)
-        shown = cells(names)
+        row_cells = cells(names)
         minus = changes.where("weight < 0").alias("s")
-        as_cells = [F.col(quoted(name)).alias(cell) for name, cell in zip(names, shown, strict=True)]
+        as_cells = [F.col(quoted(name)).alias(cell) for name, cell in zip(names, row_cells, strict=True)]
         target = session.table(self.target.name).select(F.lit(1).alias("present"), *as_cells).alias("t")
-        equal = [F.expr(_net.same(f"t.{c}", f"s.{c}", kind)) for c, kind in zip(shown, columns.values(), strict=True)]
-        found = minus.join(target, equal, "left").select(*[f"s.{cell}" for cell in shown], "weight", "present")
-        counted = _net.grouped(found, [*shown, "weight"], F.count("present").alias("present"))
+        equal = [
+            F.expr(_net.same(f"t.{c}", f"s.{c}", kind)) for c, kind in zip(row_cells, columns.values(), strict=True)
+        ]
+        found = minus.join(target, equal, "left").select(*[f"s.{cell}" for cell in row_cells], "weight", "present")
+        counted = _net.grouped(found, [*row_cells, "weight"], F.count("present").alias("present"))
         stay = F.col("present") + F.col("weight")
         absent = refusal(
             "ROW_NOT_IN_TARGET", row=_net.row(names), present=F.col("present").cast("string"), change=F.col("weight")
         )
         # Copy 0 stands for the deletion, copies 1, 2, ... are inserted.
         kept = F.sequence(F.lit(0).cast("bigint"), F.when(stay < 0, absent).otherwise(stay))
-        deletions = counted.select(*shown, F.explode(kept).alias("copy"))
+        deletions = counted.select(*row_cells, F.explode(kept).alias("copy"))
         plus = changes.where("weight > 0")
-        insertions = plus.select(*shown, F.explode(F.sequence(F.lit(1).cast("bigint"), "weight")).alias("copy"))
+        insertions = plus.select(*row_cells, F.explode(F.sequence(F.lit(1).cast("bigint"), "weight")).alias("copy"))
         self._merge(
             session,
             deletions.unionByName(insertions),
@@ -212,10 +214,10 @@ class _Applier:
         """
         names = list(columns)
         matches = " AND ".join(f"t.{quoted(names[i])} <=> s.key{i}" for i in key)
-        as_told = _matches(columns, "s.old.")
+        as_deleted = _matches(columns, "s.old.")
         new = cells(names, "s.new.")
         updated = [
-            f"CASE WHEN s.old IS NULL THEN raise_error(s.twice) WHEN {as_told} THEN {new[0]} "
+            f"CASE WHEN s.old IS NULL THEN raise_error(s.twice) WHEN {as_deleted} THEN {new[0]} "
             "ELSE raise_error(s.absent) END",
             *new[1:],
         ]
@@ -225,7 +227,7 @@ class _Applier:
             session,
             changes,
             f"""ON {matches}
-            WHEN MATCHED AND s.new IS NULL AND {as_told} THEN DELETE
+            WHEN MATCHED AND s.new IS NULL AND {as_deleted} THEN DELETE
             WHEN MATCHED THEN UPDATE SET {updates}
             WHEN NOT MATCHED THEN INSERT ({_list(names)}) VALUES ({", ".join(inserted)})""",
         )

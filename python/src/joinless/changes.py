@@ -142,8 +142,8 @@ def latest(df: DataFrame, key: str | Sequence[str], order: str | Sequence[str]) 
     arrives later does not replace a newer one. If the stream marks deleted keys, filter the marked
     rows out of the result.
 
-    >>> told = spark.readStream.schema("id INT, city STRING, at BIGINT, gone BOOLEAN").json(folder)
-    >>> customers = joinless.latest(told, key="id", order="at").where("gone IS NOT TRUE").drop("gone")
+    >>> upserts = spark.readStream.schema("id INT, city STRING, at BIGINT, deleted BOOLEAN").json(folder)
+    >>> customers = joinless.latest(upserts, key="id", order="at").where("deleted IS NOT TRUE").drop("deleted")
 
     Args:
         df: rows, each of them the state of its key at some time. Of an append-only stream one row
@@ -178,9 +178,9 @@ def enumerate_deltas(df: DataFrame, output: Form = "change_type", emit: Emit = "
 
     >>> pairs = spark.sql("SELECT a.src, b.dst FROM follows a JOIN follows b ON a.dst = b.src")
     >>> deltas = joinless.enumerate_deltas(pairs)
-    >>> query = deltas.writeStream.format("memory").queryName("told").option("checkpointLocation", checkpoint).start()
+    >>> query = deltas.writeStream.format("memory").queryName("pairs").option("checkpointLocation", checkpoint).start()
     >>> query.processAllAvailable()
-    >>> spark.table("told").collect()
+    >>> spark.table("pairs").collect()
     [Row(src=1, dst=3, _change_type='insert')]
 
     With ``emit="on_close"`` each row is emitted once, when nothing can change it any more, and then

@@ -185,10 +185,10 @@ def progress(query: StreamingQuery | str) -> Progress | None:
     last = batches[-1] if batches else recent[-1]  # idle for so long that Spark has forgotten the batch
     if not _reports.joins(last) and not _reports.groups(last):
         return None
-    told: dict[str, Any] = {"total": _totals(batches), "advice": tuple(_advice.advice(batches))}
+    of_all: dict[str, Any] = {"total": _totals(batches), "advice": tuple(_advice.advice(batches))}
     busy = next((batch for batch in reversed(batches) if batch.numInputRows), last)
-    before = None if busy is last else _of_batch(busy, busy.batchId, told)
-    return _of_batch(last, last.batchId if batches else last.batchId - 1, told | {"_with_rows": before})
+    before = None if busy is last else _of_batch(busy, busy.batchId, of_all)
+    return _of_batch(last, last.batchId if batches else last.batchId - 1, of_all | {"_with_rows": before})
 
 
 def _of_batch(report: StreamingQueryProgress, number: int, others: Mapping[str, Any]) -> Progress:
@@ -250,9 +250,9 @@ def error(query: StreamingQuery | str) -> PySparkException | None:
     texts = [str(cause) for cause in reversed(causes)]
     if (raised := _raised_in_function(texts)) is not None:
         return raised
-    for told in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
-        return JoinlessError(told[1], told[2], None, told[3])
-    return _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _told_by_spark(texts)
+    for parts in filter(None, map(_CONDITION_IN_TEXT.search, texts)):
+        return JoinlessError(parts[1], parts[2], None, parts[3])
+    return _of_spark(causes) or _of_spark(_causes_in_function(texts)) or _error_at_end(texts)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -282,13 +282,13 @@ def _of_spark(causes: Iterable[BaseException]) -> PySparkException | None:
     return None
 
 
-def _told_by_spark(texts: Iterable[str]) -> PySparkException | None:
+def _error_at_end(texts: Iterable[str]) -> PySparkException | None:
     """The error that a text names as the end of the query: errors of Delta Lake and of others
     arrive as texts only.
     """
-    for told in (found for text in texts for found in _ENDED_BY.finditer(text)):
-        if told[1] not in _WRAPPERS:
-            return PySparkException(f"[{told[1]}] {told[2]}", errorClass=told[1], messageParameters={})
+    for parts in (found for text in texts for found in _ENDED_BY.finditer(text)):
+        if parts[1] not in _WRAPPERS:
+            return PySparkException(f"[{parts[1]}] {parts[2]}", errorClass=parts[1], messageParameters={})
     return None
 
 
@@ -312,14 +312,14 @@ def _raised_in_function(texts: Sequence[str]) -> JoinlessError | None:
     """
     for raised in _jvm.errors_of_functions():
         error = _named(_causes(raised))
-        if error and any(told in text for told in (str(error), str(raised)) if told for text in texts):
+        if error and any(message in text for message in (str(error), str(raised)) if message for text in texts):
             return error
     return None
 
 
 def _as_error(cause: PySparkException) -> JoinlessError:
-    told = _CONDITION_IN_TEXT.search(str(cause))
-    sentence = told[2] if told else str(cause).splitlines()[0]
+    parts = _CONDITION_IN_TEXT.search(str(cause))
+    sentence = parts[2] if parts else str(cause).splitlines()[0]
     return JoinlessError(cause.getCondition() or "", sentence, cause.getMessageParameters(), cause.getSqlState())
 
 

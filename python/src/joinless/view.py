@@ -97,11 +97,11 @@ def materialize(
 
 
 def _check_trigger(trigger: object) -> None:
-    told = f"joinless.materialize takes {_TRIGGERS} as trigger, and got {trigger!r}"
+    message = f"joinless.materialize takes {_TRIGGERS} as trigger, and got {trigger!r}"
     if trigger is not None and not isinstance(trigger, str):
-        raise TypeError(told)
+        raise TypeError(message)
     if isinstance(trigger, str) and not trigger.strip():
-        raise ValueError(told)
+        raise ValueError(message)
 
 
 def _every(writer: DataStreamWriter, interval: str) -> DataStreamWriter:

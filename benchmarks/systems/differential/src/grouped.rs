@@ -2,7 +2,7 @@
 //!
 //! `best` keeps what an expert would keep. How often a key is there is the difference of that key in an index without values, so a join
 //! multiplies counts, and the next index adds up what is equal. The last step is no join: each side adds its own component to one difference
-//! per group, `count_total` tells a group's sums before and after each batch, and their product is the count. Sets are `threshold_total` (`distinct_total` of
+//! per group, `count_total` gives a group's sums before and after each batch, and their product is the count. Sets are `threshold_total` (`distinct_total` of
 //! this version never takes a key back).
 //! Edges are distinct, as the stream promises; so joins of sets with edges need no `distinct` behind them.
 //!
@@ -288,7 +288,7 @@ fn group(row: &(Vertex, Count)) -> [u64; 2] {
     [row.0 as u64, row.1 as u64]
 }
 
-/// Visits the rows that come and go.
+/// Visits the rows that are inserted and deleted.
 fn visit<'s, D, R, const W: usize>(
     result: Of<'s, D, R>,
     row: impl Fn(&D) -> [u64; W] + 'static,
@@ -304,7 +304,7 @@ where
             let mut seen = totals.get();
             for (data, _, diff) in changes {
                 let diff: i64 = (*diff).into();
-                seen.tell(&row(data), diff);
+                seen.add(&row(data), diff);
             }
             totals.set(seen);
         })

@@ -15,7 +15,7 @@
 //! Grouped queries are in `grouped`.
 //!
 //! Vertices are u32, times u32 (the batch), differences i32. Where the query drops its last vertex it is dropped before the indexes, so that
-//! equal rows are one with a multiplicity. A bound variable is stored once per row. Rows that come and go within a batch are counted as both.
+//! equal rows are one with a multiplicity. A bound variable is stored once per row. Rows inserted and deleted within a batch are counted as both.
 
 mod grouped;
 
@@ -123,7 +123,7 @@ fn folders(fields: &Value) -> (Vec<String>, Vec<usize>) {
     (folders, stream)
 }
 
-/// An edge of a line, and whether it comes or goes.
+/// An edge of a line, and whether it is inserted or deleted.
 fn edge(line: &str) -> ((Vertex, Vertex), Diff) {
     let mut fields = line.rsplit(',');
     let mut vertex = || fields.next().and_then(|v| v.parse().ok()).expect("a vertex below 2^32");
@@ -191,9 +191,9 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// A row came or went so often.
+    /// A row was inserted or deleted so often.
     #[inline(always)]
-    fn tell(&mut self, row: &[u64], diff: i64) {
+    fn add(&mut self, row: &[u64], diff: i64) {
         if diff > 0 {
             self.plus += diff as u64;
         } else {
@@ -589,7 +589,7 @@ where
         .inspect_batch(move |_, changes| {
             let mut seen = totals.get();
             for (row, _, diff) in changes {
-                seen.tell(&row.map(u64::from)[..columns], *diff as i64);
+                seen.add(&row.map(u64::from)[..columns], *diff as i64);
             }
             totals.set(seen);
         })
@@ -678,10 +678,10 @@ where
     true
 }
 
-/// Seconds that this thread had a core so far; 0 where the system does not tell.
+/// Seconds that this thread had a core so far; 0 where the system does not say.
 fn cpu_seconds() -> f64 {
-    let told = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    told.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+    let stat = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    stat.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }
 
 /// All runs of a job.

@@ -44,7 +44,7 @@ object CheckingSink {
   /** The batches of a run in order: gained, lost, check; three numbers per batch. Removes the run.
     */
   def results(run: String): Array[Long] = {
-    told.keySet.removeIf(_._1 == run)
+    emitted.keySet.removeIf(_._1 == run)
     Option(written.remove(run)).toArray.flatMap(_.values.toArray(Array.empty[Counts])).flatMap(c =>
       Array(c.plus, c.minus, c.check)
     )
@@ -102,14 +102,14 @@ object CheckingSink {
   }
 
   /** The rows emitted in update mode so far, by run and partition: check by key. */
-  private val told = new ConcurrentHashMap[(String, Int), util.HashMap[Seq[Long], Long]]
+  private val emitted = new ConcurrentHashMap[(String, Int), util.HashMap[Seq[Long], Long]]
 
   private case class Factory(run: String, columns: Int, keys: Int, change: Int) extends DataWriterFactory
       with StreamingDataWriterFactory {
     override def createWriter(partition: Int, task: Long): DataWriter[InternalRow] = createWriter(partition, task, 0)
     override def createWriter(partition: Int, task: Long, epoch: Long): DataWriter[InternalRow] =
       if (keys == 0) new Checker(columns, change)
-      else new Replacing(columns, keys, told.computeIfAbsent((run, partition), _ => new util.HashMap))
+      else new Replacing(columns, keys, emitted.computeIfAbsent((run, partition), _ => new util.HashMap))
   }
 
   private val delete = UTF8String.fromString("delete")

@@ -64,7 +64,7 @@ object EdgeRow {
       words(9) = dst - src
       var end = name(words, 2, Head, dst)
       end = name(words, 8, end, src)
-      words(5) = place(end, bytes = 11)
+      words(5) = offsetAndSize(end, bytes = 11)
       words(end) = Lorem
       words(end + 1) = Ipsum
       end + 2
@@ -76,7 +76,7 @@ object EdgeRow {
     private def name(words: Array[Long], field: Int, at: Int, vertex: Long): Int = {
       words(at) = Prefix | digit(vertex) << 56
       if (vertex < 10) {
-        words(field) = place(at, bytes = 8)
+        words(field) = offsetAndSize(at, bytes = 8)
         at + 1
       } else {
         var rest = vertex / 10
@@ -88,14 +88,14 @@ object EdgeRow {
           bytes += 1
         }
         words(at + 1) = digits
-        words(field) = place(at, bytes)
+        words(field) = offsetAndSize(at, bytes)
         at + 2
       }
     }
 
     private def digit(number: Long): Long = '0' + number % 10
 
-    private def place(word: Int, bytes: Int): Long = (8L * word) << 32 | bytes
+    private def offsetAndSize(word: Int, bytes: Int): Long = (8L * word) << 32 | bytes
 
     private val Prefix = bits("vertex ") // 7 bytes
     private val Lorem = bits("lorem ip")

@@ -39,9 +39,9 @@ object EdgeStream {
     def border(b: Int) = (src.length.toLong * b / batches).toInt
     EdgeStream((0 until batches).map { b =>
       val old = window.fold(0 until 0)(w => border(math.max(0, b - w)) until border(math.max(0, b - w + 1)))
-      val gone = if (window.exists(b >= _)) old else 0 until 0
-      val rows = gone ++ (border(b) until border(b + 1))
-      val weights = Array.tabulate[Byte](rows.size)(i => if (i < gone.size) -1 else 1)
+      val deleted = if (window.exists(b >= _)) old else 0 until 0
+      val rows = deleted ++ (border(b) until border(b + 1))
+      val weights = Array.tabulate[Byte](rows.size)(i => if (i < deleted.size) -1 else 1)
       IndexedSeq(new EdgeBatch(weights, rows.map(src).toArray, rows.map(dst).toArray))
     })
   }

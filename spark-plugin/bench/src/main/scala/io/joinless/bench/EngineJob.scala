@@ -70,7 +70,7 @@ object EngineJob {
     } finally file.close()
   }
 
-  private def measure[Batch, M <: Told](stream: IndexedSeq[Batch], runs: Int, warmUp: Int, file: Report)(
+  private def measure[Batch, M <: Emitted](stream: IndexedSeq[Batch], runs: Int, warmUp: Int, file: Report)(
       fresh: () => M,
       apply: (M, Batch) => Unit
   ): Unit = {
@@ -87,7 +87,11 @@ object EngineJob {
   /** Runs the stream unmeasured, so that the virtual machine has compiled the measured code: a
     * thousand times, or as often as fits in five seconds.
     */
-  private def compile[Batch, M <: Told](stream: IndexedSeq[Batch], fresh: () => M, apply: (M, Batch) => Unit): Unit = {
+  private def compile[Batch, M <: Emitted](
+      stream: IndexedSeq[Batch],
+      fresh: () => M,
+      apply: (M, Batch) => Unit
+  ): Unit = {
     val end = System.nanoTime + 5000000000L
     for (_ <- 1 to 1000 if System.nanoTime < end) {
       val maintenance = fresh()
@@ -98,11 +102,11 @@ object EngineJob {
   private val threads = ManagementFactory.getThreadMXBean
 
   /** The seconds of all batches; reports (batch, seconds, change) of each. */
-  private def run[Batch, M <: Told](
+  private def run[Batch, M <: Emitted](
       maintenance: M,
       stream: IndexedSeq[Batch],
       apply: (M, Batch) => Unit,
-      tell: (Int, Double, Changed) => Unit
+      report: (Int, Double, Changed) => Unit
   ): Double = {
     var total = 0.0
     var b = 0
@@ -112,7 +116,7 @@ object EngineJob {
       apply(maintenance, stream(b))
       val seconds = (System.nanoTime - start) / 1e9
       total += seconds
-      tell(b, seconds, Changed(maintenance.plus - plus, maintenance.minus - minus, maintenance.check - check))
+      report(b, seconds, Changed(maintenance.plus - plus, maintenance.minus - minus, maintenance.check - check))
       b += 1
     }
     total
@@ -155,7 +159,7 @@ final private class Report(path: Path) {
     if (System.nanoTime - flushed > Report.Interval) flush()
   }
 
-  def run(run: Int, seconds: Double, cpu: Double, of: Told, heap: Long): Unit = {
+  def run(run: Int, seconds: Double, cpu: Double, of: Emitted, heap: Long): Unit = {
     val figures = Seq(
       "plus" -> of.plus.toString,
       "minus" -> of.minus.toString,

@@ -1,6 +1,6 @@
 package io.joinless.bench
 
-import io.joinless.engine.enumerate.{Places, Run}
+import io.joinless.engine.enumerate.{Run, WordPointers}
 import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, RowGroup}
 import io.joinless.engine.view.ViewTree
 
@@ -14,10 +14,10 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
   private[this] val x = new Array[Long](query.relations + 1)
 
   private[this] val last = columns - 1
-  private[this] val shown = query.shown(tree)
-  private[this] val vertices = shown.map(_.map(_._1).toArray).toArray // by place
-  private[this] val offsets = shown.map(_.map(_._2).toArray).toArray
-  private[this] val allPlaces = (1L << shown.size) - 1
+  private[this] val projected = query.verticesByPointer(tree)
+  private[this] val vertices = projected.map(_.map(_._1).toArray).toArray // by pointer
+  private[this] val offsets = projected.map(_.map(_._2).toArray).toArray
+  private[this] val allPointers = (1L << projected.size) - 1
   private[this] var linear = 0L // Σ (2 i + 3) x_i
 
   // the check is base + by(0) · w(0) + by(1) · w(1) for the words w of the row of relation `inner`,
@@ -42,8 +42,8 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
     * results differ are read, which is the minimum that a sink would read. Their projected fields
     * are inlined with them, or at keys.
     */
-  final protected def visit(places: Places, changed: Long, sign: Long): Unit = {
-    turnTo(places, changed)
+  final protected def visit(pointers: WordPointers, changed: Long, sign: Long): Unit = {
+    turnTo(pointers, changed)
     val records = run.records
     var first, second = 0L
     var at = run.from
@@ -57,14 +57,14 @@ abstract class EngineRun(query: GraphQuery, deletes: Boolean) extends Maintenanc
     if (sign > 0) plus += run.size else minus += run.size
   }
 
-  private def turnTo(places: Places, changed: Long): Unit = {
-    var left = changed & allPlaces
+  private def turnTo(pointers: WordPointers, changed: Long): Unit = {
+    var left = changed & allPointers
     while (left != 0) {
       val p = java.lang.Long.numberOfTrailingZeros(left)
       left &= left - 1
       val of = vertices(p)
-      val page = places.pages(p)
-      val start = places.starts(p)
+      val page = pointers.pages(p)
+      val start = pointers.starts(p)
       var i = 0
       while (i < of.length) {
         val v = of(i)
@@ -120,8 +120,8 @@ final class AppendsRun(query: GraphQuery) extends EngineRun(query, deletes = fal
   }
 
   private def drain(): Unit = {
-    val places = delta.places
-    while (delta.next(run)) visit(places, delta.changed, 1L)
+    val pointers = delta.pointers
+    while (delta.next(run)) visit(pointers, delta.changed, 1L)
   }
 }
 
@@ -145,7 +145,7 @@ final class ChangesRun(query: GraphQuery) extends EngineRun(query, deletes = tru
         i += 1
       }
     }
-    val places = net.places
-    while (net.next(run)) visit(places, net.changed, net.weight)
+    val pointers = net.pointers
+    while (net.next(run)) visit(pointers, net.changed, net.weight)
   }
 }

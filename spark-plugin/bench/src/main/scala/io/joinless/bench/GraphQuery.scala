@@ -50,13 +50,15 @@ final case class GraphQuery(
     )
   }
 
-  /** The vertices of a result row at each place of an enumeration, with their offset in words. */
-  def shown(tree: ViewTree): IndexedSeq[IndexedSeq[(Int, Int)]] = {
-    val places = for (r <- 0 until relations; v <- vertices(r)) yield {
-      val (place, offset) = tree.place(r, fieldOf(r, v)).getOrElse(sys.error(s"no place for vertex $v"))
-      place -> (v, offset)
+  /** The vertices of a result row at each pointer of an enumeration, with their offset in words. */
+  def verticesByPointer(tree: ViewTree): IndexedSeq[IndexedSeq[(Int, Int)]] = {
+    val pointers = for (r <- 0 until relations; v <- vertices(r)) yield {
+      val (pointer, offset) = tree.location(r, fieldOf(r, v)).getOrElse(sys.error(s"no pointer to vertex $v"))
+      pointer -> (v, offset)
     }
-    (0 to math.max(relations - 1, places.map(_._1).max)).map(p => places.collect { case (`p`, at) => at }.sortBy(_._2))
+    (0 to math.max(relations - 1, pointers.map(_._1).max)).map(p =>
+      pointers.collect { case (`p`, at) => at }.sortBy(_._2)
+    )
   }
 
   /** The vertices of a result row that are read from a relation's row; a vertex of several

@@ -48,7 +48,7 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   /** The aggregate of a group: none, the number of results, the number of different values, or also
     * a sum.
     */
-  val asks: Asks =
+  val aggregate: Aggregate =
     if (resultColumns == group.size) Nothing
     else if (distinctOf.isDefined) DistinctValues
     else if (sum.isDefined) CountAndSum
@@ -60,8 +60,8 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
       val (these, others) = classes.partition(c => c(a) || c(b))
       others :+ (these.flatten.toSet + a + b)
     }
-    val shown = group ++ distinctOf ++ unequal.flatMap { case (a, b) => Seq(a, b) }
-    equated ++ shown.distinct.filterNot(c => equated.exists(_(c))).map(Set(_))
+    val projected = group ++ distinctOf ++ unequal.flatMap { case (a, b) => Seq(a, b) }
+    equated ++ projected.distinct.filterNot(c => equated.exists(_(c))).map(Set(_))
   }
   private val attributes = vertices.count(_.size > 1)
 
@@ -71,19 +71,20 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     BitSet.fromSpecific(vertices.indices.filter(vertices(_).exists(_.relation == r)))
   })
 
-  private val asked = BitSet.fromSpecific((group ++ distinctOf ++ unequal.flatMap(p => Seq(p._1, p._2))).map(vertex))
+  private val requested =
+    BitSet.fromSpecific((group ++ distinctOf ++ unequal.flatMap(p => Seq(p._1, p._2))).map(vertex))
 
   /** Whether results count once. */
-  val distinct: Boolean = asks == Nothing || asks == DistinctValues
+  val distinct: Boolean = aggregate == Nothing || aggregate == DistinctValues
 
-  val reduction: Reduction = Reduction.best(graph, asked, distinct).fold(core => sys.error(core.toString), identity)
+  val reduction: Reduction = Reduction.best(graph, requested, distinct).fold(core => sys.error(core.toString), identity)
 
   /** Whether the rows of the top's results are those of the query. */
-  val showsWhatIsAsked: Boolean = reduction.output == asked && unequal.isEmpty
+  val projectsRequested: Boolean = reduction.output == requested && unequal.isEmpty
 
   val isOneComponent: Boolean = reduction.components.size == 1
 
-  val ring: Ring = if (asks == CountAndSum) new ExactSums(Array(ExactSums.words(Bits))) else Counts
+  val ring: Ring = if (aggregate == CountAndSum) new ExactSums(Array(ExactSums.words(Bits))) else Counts
 
   private val layoutOf: IndexedSeq[Layout] = streams.indices.map { r =>
     val read = vertices.flatten.collect { case Column(`r`, c) => c } ++
@@ -98,8 +99,8 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     layoutOf(relation).columns.indexOf(vertices(vertex).collectFirst { case Column(`relation`, c) => c }.get)
 
   /** The projected vertices of a component, in the order of its columns. */
-  private def shown(component: ReducedRelation): IndexedSeq[Int] =
-    ComponentDef.inOrder(component.tree, component.shown)(at)
+  private def projected(component: ReducedRelation): IndexedSeq[Int] =
+    ComponentDef.inOrder(component.tree, component.projected)(at)
 
   def definition: ReducedDef = {
     val block = BlockDef(
@@ -113,19 +114,19 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
     )
     val components = reduction.components.map { c =>
       val fields = ComponentDef.atRoot(c.tree).map { r =>
-        r -> shown(c).map(x => ProjectedField(at(r, x), variable = false))
+        r -> projected(c).map(x => ProjectedField(at(r, x), variable = false))
       }
       ComponentDef(c.tree, fields.toMap, distinct)
     }
     val top = BlockDef(
       reduction.components.map(c =>
-        InputDef(c.shown.size, RowProjection.fixedWords(c.shown.size), retractable = true)
+        InputDef(c.projected.size, RowProjection.fixedWords(c.projected.size), retractable = true)
       ),
       block.attributes,
       reduction.components.indices.map { c =>
         RelationDef(
           c,
-          shown(reduction.components(c)).zipWithIndex.map { case (x, i) => x -> KeyField(i, false) }
+          projected(reduction.components(c)).zipWithIndex.map { case (x, i) => x -> KeyField(i, false) }
         )
       },
       reduction.top
@@ -160,16 +161,16 @@ final class GroupedQuery(val streams: IndexedSeq[Int], columns: IndexedSeq[Int],
   /** The location of a projected column in a result of the top: its component, and the column of
     * the component's projected row.
     */
-  private def place(column: Column): Place = {
+  private def location(column: Column): Location = {
     val x = vertex(column)
-    val c = reduction.components.indexWhere(_.shown(x))
-    Place(c, shown(reduction.components(c)).indexOf(x))
+    val c = reduction.components.indexWhere(_.projected(x))
+    Location(c, projected(reduction.components(c)).indexOf(x))
   }
 
   /** The group's columns, and behind them those of the values to be counted as distinct. */
-  val keys: IndexedSeq[Place] = (group ++ distinctOf).map(place)
+  val keys: IndexedSeq[Location] = (group ++ distinctOf).map(location)
   val groupColumns: Int = group.size
-  val differing: Seq[(Place, Place)] = unequal.map { case (a, b) => (place(a), place(b)) }
+  val differing: Seq[(Location, Location)] = unequal.map { case (a, b) => (location(a), location(b)) }
 }
 
 object GroupedQuery {
@@ -178,13 +179,13 @@ object GroupedQuery {
 
   final case class Column(relation: Int, column: Int)
   final case class Layout(stream: Int, columns: IndexedSeq[Int])
-  final case class Place(component: Int, column: Int)
+  final case class Location(component: Int, column: Int)
 
-  sealed trait Asks
-  case object Nothing extends Asks
-  case object Count extends Asks
-  case object CountAndSum extends Asks
-  case object DistinctValues extends Asks
+  sealed trait Aggregate
+  case object Nothing extends Aggregate
+  case object Count extends Aggregate
+  case object CountAndSum extends Aggregate
+  case object DistinctValues extends Aggregate
 
   /** A filter on rows of a stream: columns, and the bounds of each. */
   final private class Ranges(of: Seq[(Int, Long, Long)]) {

@@ -11,7 +11,7 @@ import io.joinless.engine.tuples.RowProjection
   * component projects exactly the requested columns, it emits each group once; else a consumer of
   * ours adds up the emitted differences per group.
   */
-final class GroupedRun(query: GroupedQuery) extends Told {
+final class GroupedRun(query: GroupedQuery) extends Emitted {
   private[this] val join = new ReducedJoin(query.definition)
   private[this] val batch = new ReducedBatch(join, query.differing.map(new GroupedRun.Different(join, _)).toIndexedSeq)
   private[this] val layouts = query.layouts.map(_.columns.toArray).toArray
@@ -19,12 +19,12 @@ final class GroupedRun(query: GroupedQuery) extends Told {
   private[this] val words = new Array[Long](rowWords.max)
 
   private[this] val components = query.keys.map(_.component).toArray
-  private[this] val places = query.keys.map(_.column).toArray
-  private[this] val arenas = components.map(join.shown)
+  private[this] val keyColumns = query.keys.map(_.column).toArray
+  private[this] val arenas = components.map(join.projectedRows)
   private[this] val starts =
     components.map(c =>
-      RowProjection.fixedWords(query.reduction.components(c).shown.size) -
-        query.reduction.components(c).shown.size
+      RowProjection.fixedWords(query.reduction.components(c).projected.size) -
+        query.reduction.components(c).projected.size
     )
   private[this] val key = new Array[Long](components.length)
   private[this] val row = new Array[Long](query.resultColumns)
@@ -35,8 +35,8 @@ final class GroupedRun(query: GroupedQuery) extends Told {
   private[this] val groups = new Groups(query.groupColumns, query.ring.width)
   private[this] val values = new Values(key.length) // that are emitted more than once
   private[this] val one = Array(1L)
-  private[this] val told = query.showsWhatIsAsked &&
-    (query.asks == GroupedQuery.Nothing || query.asks != GroupedQuery.DistinctValues && query.isOneComponent)
+  private[this] val emitsGroups = query.projectsRequested &&
+    (query.aggregate == GroupedQuery.Nothing || query.aggregate != GroupedQuery.DistinctValues && query.isOneComponent)
 
   var plus, minus, check = 0L
 
@@ -47,14 +47,14 @@ final class GroupedRun(query: GroupedQuery) extends Told {
   def apply(changes: IndexedSeq[RowBatch]): Unit = {
     var layout = 0
     while (layout < layouts.length) { feed(layout, changes(query.layouts(layout).stream)); layout += 1 }
-    if (told) while (batch.next()) {
+    if (emitsGroups) while (batch.next()) {
       readKey(row)
-      if (query.asks == GroupedQuery.Nothing) visit(comes = batch.weight > 0) else visitGroup()
+      if (query.aggregate == GroupedQuery.Nothing) visit(inserted = batch.weight > 0) else visitGroup()
     }
     else {
       while (batch.next()) {
         readKey(key)
-        if (query.asks != GroupedQuery.DistinctValues || query.showsWhatIsAsked) groups.add(key, batch.element)
+        if (query.aggregate != GroupedQuery.DistinctValues || query.projectsRequested) groups.add(key, batch.element)
         else {
           one(0) = values.add(key, batch.weight)
           if (one(0) != 0L) groups.add(key, one)
@@ -75,22 +75,22 @@ final class GroupedRun(query: GroupedQuery) extends Told {
     var i = 0
     while (i < key.length) {
       val id = batch.rows(components(i))
-      into(i) = arenas(i).page(id)(arenas(i).start(id) + starts(i) + places(i))
+      into(i) = arenas(i).page(id)(arenas(i).start(id) + starts(i) + keyColumns(i))
       i += 1
     }
   }
 
   private def visitChanged(): Unit = groups.foreachTouched { (page, at, before, after) =>
     System.arraycopy(page, at, row, 0, query.groupColumns)
-    if (query.asks == GroupedQuery.Nothing) {
-      if (before(0) > 0 != after(0) > 0) visit(comes = after(0) > 0)
+    if (query.aggregate == GroupedQuery.Nothing) {
+      if (before(0) > 0 != after(0) > 0) visit(inserted = after(0) > 0)
     } else if (!java.util.Arrays.equals(before, after)) visit(before, after)
   }
 
   /** Visits the old row of a group whose columns are in `row`, and its new one. */
   private def visit(before: Array[Long], after: Array[Long]): Unit = {
-    if (before(0) > 0) { put(before); visit(comes = false) }
-    if (after(0) > 0) { put(after); visit(comes = true) }
+    if (before(0) > 0) { put(before); visit(inserted = false) }
+    if (after(0) > 0) { put(after); visit(inserted = true) }
   }
 
   private def feed(layout: Int, rows: RowBatch): Unit = {
@@ -122,11 +122,11 @@ final class GroupedRun(query: GroupedQuery) extends Told {
     while (i < row.length) { row(i) = values(i - query.groupColumns); i += 1 }
   }
 
-  private def visit(comes: Boolean): Unit = {
+  private def visit(inserted: Boolean): Unit = {
     var sum = (row(0) + 7) * (row(row.length - 1) + 11)
     var i = 0
     while (i < row.length) { sum += (2 * i + 3) * row(i); i += 1 }
-    if (comes) { plus += 1; check += sum }
+    if (inserted) { plus += 1; check += sum }
     else { minus += 1; check -= sum }
   }
 }
@@ -134,17 +134,17 @@ final class GroupedRun(query: GroupedQuery) extends Told {
 private object GroupedRun {
 
   /** A residual: two projected columns differ. */
-  final class Different(join: ReducedJoin, places: (GroupedQuery.Place, GroupedQuery.Place)) extends Residual {
-    private[this] val (a, b) = places
+  final class Different(join: ReducedJoin, locations: (GroupedQuery.Location, GroupedQuery.Location)) extends Residual {
+    private[this] val (a, b) = locations
 
     override val relations: IndexedSeq[Int] = IndexedSeq(a.component, b.component).distinct
 
     override def accept(rows: Array[Int]): Boolean = value(a, rows) != value(b, rows)
 
-    private def value(place: GroupedQuery.Place, rows: Array[Int]): Long = {
-      val arena = join.shown(place.component)
-      val row = rows(place.component)
-      arena.page(row)(arena.start(row) + GroupedRun.NullWords + place.column)
+    private def value(location: GroupedQuery.Location, rows: Array[Int]): Long = {
+      val arena = join.projectedRows(location.component)
+      val row = rows(location.component)
+      arena.page(row)(arena.start(row) + GroupedRun.NullWords + location.column)
     }
   }
 

@@ -23,11 +23,11 @@ final class Groups(keyColumns: Int, width: Int) {
     val page = values.page(group)
     val at = values.at(group)
     if (page(at + width) == 0L) {
-      val place = touched.size
+      val index = touched.size
       touched.push(group)
       page(at + width) = 1L
-      olds.reserve(place)
-      copy(page, at, olds.page(place), olds.at(place))
+      olds.reserve(index)
+      copy(page, at, olds.page(index), olds.at(index))
     }
     add(page, at, change)
   }
@@ -46,10 +46,10 @@ final class Groups(keyColumns: Int, width: Int) {
     }
   }
 
-  /** Passes the key's page and start of each touched group to `tell`, with its values before and
+  /** Passes the key's page and start of each touched group to `visit`, with its values before and
     * after the batch. Ends the batch.
     */
-  def foreachTouched(tell: Groups.Tell): Unit = {
+  def foreachTouched(visit: Groups.Visit): Unit = {
     var i = 0
     while (i < touched.size) {
       val group = touched(i)
@@ -58,7 +58,7 @@ final class Groups(keyColumns: Int, width: Int) {
       copy(olds.page(i), olds.at(i), before, 0)
       copy(page, at, after, 0)
       page(at + width) = 0L
-      tell(keys.page(group), keys.start(group), before, after)
+      visit(keys.page(group), keys.start(group), before, after)
       if (after(0) == 0L) { val _ = index.release(group) }
       i += 1
     }
@@ -72,7 +72,7 @@ final class Groups(keyColumns: Int, width: Int) {
 }
 
 object Groups {
-  trait Tell {
+  trait Visit {
     def apply(page: Array[Long], at: Int, before: Array[Long], after: Array[Long]): Unit
   }
 }

@@ -6,12 +6,12 @@ package io.joinless.bench
   * `plus` and `minus` count those rows; `check` is the sum of ±(x_1 + 7)(x_last + 11) ± Σ (2 i + 1)
   * x_i over them, modulo 2^64, as benchmarks/jobs.py defines it.
   */
-trait Maintenance extends Told {
+trait Maintenance extends Emitted {
   def apply(batch: IndexedSeq[EdgeBatch]): Unit
 }
 
 /** Counts of the rows emitted so far, and their check. */
-trait Told {
+trait Emitted {
   def plus: Long
   def minus: Long
   def check: Long

@@ -36,7 +36,7 @@ final case class Shape(
   def roles(input: Int): Long = relations.indices.filter(relations(_).input == input).map(1L << _).sum
 }
 
-final case class ShapeRelation(input: Int, keys: IndexedSeq[(Int, KeyField)], shown: IndexedSeq[Int])
+final case class ShapeRelation(input: Int, keys: IndexedSeq[(Int, KeyField)], projected: IndexedSeq[Int])
 
 final case class ShapeChange(input: Int, weight: Int, row: Array[Long])
 
@@ -112,12 +112,12 @@ object Shape {
     if (joins.contains(None)) None
     else TreeSearch.best(graph).toOption.map { tree =>
       val relations = keys.indices.map { r =>
-        val shown = random.shuffle((0 until inputs(inputOf(r))).toIndexedSeq)
+        val projected = random.shuffle((0 until inputs(inputOf(r))).toIndexedSeq)
         val fields = keys(r).toIndexedSeq.sortBy(_._1).map { case (a, c) => a -> KeyField(c, variable = false) }
-        ShapeRelation(inputOf(r), fields, shown.take(random.nextInt(math.min(4, shown.size + 1))))
+        ShapeRelation(inputOf(r), fields, projected.take(random.nextInt(math.min(4, projected.size + 1))))
       }
-      val partners = if (count <= 4) 2.0 else 1.2
-      Shape(inputs, relations, tree, deletes, stream(random, rows, inputs, relations, partners, deletes))
+      val matches = if (count <= 4) 2.0 else 1.2
+      Shape(inputs, relations, tree, deletes, stream(random, rows, inputs, relations, matches, deletes))
     }
   }
 
@@ -126,24 +126,24 @@ object Shape {
       rows: Int,
       inputs: IndexedSeq[Int],
       relations: IndexedSeq[ShapeRelation],
-      partners: Double,
+      matches: Double,
       deletes: Boolean
   ): IndexedSeq[IndexedSeq[ShapeChange]] = {
     val perBatch = rows / Batches / inputs.size
     val present = perBatch * (if (deletes) Window else Batches)
     // of two columns in one key the second has few values, and the first so many fewer
-    val domains = inputs.map(columns => Array.fill(columns)((present / partners).toLong))
+    val domains = inputs.map(columns => Array.fill(columns)((present / matches).toLong))
     for (r <- relations if r.keys.size > 1; (_, field) <- r.keys.takeRight(1)) domains(r.input)(field.ordinal) = 8
     def value(input: Int, column: Int) = {
       val u = random.nextDouble()
       (domains(input)(column) * u * math.sqrt(u)).toLong
     }
-    val come = IndexedSeq.fill(Batches) {
+    val inserted = IndexedSeq.fill(Batches) {
       for (i <- inputs.indices; _ <- 0 until perBatch) yield ShapeChange(i, 1, Array.tabulate(inputs(i))(value(i, _)))
     }
-    come.indices.map { b =>
-      val go = if (deletes && b >= Window) come(b - Window).map(_.copy(weight = -1)) else IndexedSeq.empty
-      go ++ come(b)
+    inserted.indices.map { b =>
+      val deleted = if (deletes && b >= Window) inserted(b - Window).map(_.copy(weight = -1)) else IndexedSeq.empty
+      deleted ++ inserted(b)
     }
   }
 }

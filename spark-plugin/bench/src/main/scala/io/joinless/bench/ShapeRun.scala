@@ -12,7 +12,7 @@ final class ShapeRun(shape: Shape) {
     BlockDef(
       shape.inputs.map(columns => InputDef(columns, columns + 1, shape.deletes)),
       IndexedSeq.fill(shape.attributes)(AttributeDef(nullSafe = false)),
-      shape.relations.map(r => RelationDef(r.input, r.keys, r.shown)),
+      shape.relations.map(r => RelationDef(r.input, r.keys, r.projected)),
       shape.tree
     )
   )
@@ -23,23 +23,24 @@ final class ShapeRun(shape: Shape) {
 
   var results, check = 0L
 
-  // per relation, and behind those per other place of projected words: the offsets of the values in
-  // its row, or in the words at that place; the factor of each; and their current sum
-  private[this] val shown = for (r <- relations; f <- shape.relations(r).shown) yield {
-    val (place, offset) = tree.place(r, f).getOrElse((r, f + 1))
-    (place, offset, 1000003L * (r + 1))
+  // per relation, and behind those per other pointer to projected words: the offsets of the values in
+  // its row, or in the words behind that pointer; the factor of each; and their current sum
+  private[this] val projected = for (r <- relations; f <- shape.relations(r).projected) yield {
+    val (pointer, offset) = tree.location(r, f).getOrElse((r, f + 1))
+    (pointer, offset, 1000003L * (r + 1))
   }
-  private[this] val offsets = Array.tabulate(ShapeRun.Places)(p => shown.filter(_._1 == p).map(_._2).distinct.toArray)
-  private[this] val factors = Array.tabulate(ShapeRun.Places)(p =>
+  private[this] val offsets =
+    Array.tabulate(ShapeRun.MaxPointers)(p => projected.filter(_._1 == p).map(_._2).distinct.toArray)
+  private[this] val factors = Array.tabulate(ShapeRun.MaxPointers)(p =>
     // a key's word counts for several relations
-    shown.collect { case (`p`, offset, factor) if offset == offsets(p)(0) => factor }.sum
+    projected.collect { case (`p`, offset, factor) if offset == offsets(p)(0) => factor }.sum
   )
-  private[this] val sums = new Array[Long](ShapeRun.Places)
+  private[this] val sums = new Array[Long](ShapeRun.MaxPointers)
   private[this] var total = 0L // of all sums
   // the relation of the previous run (bit), whose sum must be recomputed
   private[this] var runBefore = 0L
-  private[this] val read = shown.foldLeft(0L)((bits, s) => bits | 1L << s._1)
-  private[this] val ofRows = relations.filter(r => shape.relations(r).shown.exists(tree.place(r, _).isEmpty))
+  private[this] val read = projected.foldLeft(0L)((bits, s) => bits | 1L << s._1)
+  private[this] val ofRows = relations.filter(r => shape.relations(r).projected.exists(tree.location(r, _).isEmpty))
     .foldLeft(0L)(_ | 1L << _) // the relations whose rows are read, not their inlined words
 
   private[this] val delta = if (shape.deletes) null else new DeltaEnumeration(tree, IndexedSeq.empty)
@@ -80,7 +81,7 @@ final class ShapeRun(shape: Shape) {
         left &= left - 1
         val sum = factors(p) *
           (if ((ofRows >>> p & 1L) != 0L) sumOfRow(p, from.rows(p))
-           else this.sum(p, from.places.pages(p), from.places.starts(p)))
+           else this.sum(p, from.pointers.pages(p), from.pointers.starts(p)))
         total += sum - sums(p)
         sums(p) = sum
       }
@@ -114,8 +115,8 @@ final class ShapeRun(shape: Shape) {
   private def sumOfRow(relation: Int, row: Int): Long =
     sum(relation, arenas(relation).page(row), arenas(relation).start(row))
 
-  private def sum(place: Int, page: Array[Long], start: Int): Long = {
-    val at = offsets(place)
+  private def sum(pointer: Int, page: Array[Long], start: Int): Long = {
+    val at = offsets(pointer)
     var total = 0L
     var i = 0
     while (i < at.length) { total += page(start + at(i)); i += 1 }
@@ -124,5 +125,5 @@ final class ShapeRun(shape: Shape) {
 }
 
 private object ShapeRun {
-  final val Places = 64
+  final val MaxPointers = 64
 }

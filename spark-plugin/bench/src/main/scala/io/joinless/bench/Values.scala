@@ -16,10 +16,10 @@ final class Values(columns: Int) {
     val known = index.size
     val id = index.findOrAdd(key, columns)
     val isNew = index.size > known
-    var isGone = false
+    var isRemoved = false
     var left = change
     while (left > 0L) { index.retain(id); left -= 1L }
-    while (left < 0L) { isGone = index.release(id); left += 1L }
-    if (isNew) 1L else if (isGone) -1L else 0L
+    while (left < 0L) { isRemoved = index.release(id); left += 1L }
+    if (isNew) 1L else if (isRemoved) -1L else 0L
   }
 }

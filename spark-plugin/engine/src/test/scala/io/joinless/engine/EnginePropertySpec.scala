@@ -15,12 +15,12 @@ import org.scalatest.funsuite.AnyFunSuite
 class EnginePropertySpec extends AnyFunSuite {
 
   test("oracle_batches: results, deltas, weights, membership and invariants of at least 200,000 batches") {
-    var batches, refused, rehearsals, emptied, gained, lost, owing, runs = 0
+    var batches, refused, rehearsals, emptied, gained, lost, negatives, runs = 0
     var seed = 0L
     while (batches < 200000) {
       val query = Generators.draw(seed)
       val run = play(seed, query)
-      if (query.owe) owing += 1
+      if (query.negatives) negatives += 1
       batches += run.batchesDone
       refused += run.batchesRefused
       rehearsals += run.rehearsals
@@ -31,10 +31,10 @@ class EnginePropertySpec extends AnyFunSuite {
       seed += 1
     }
     info(
-      s"$seed queries ($owing may owe rows), $batches batches: $gained results gained, $lost lost, $runs runs of several, $refused batches refused, $rehearsals taken back, $emptied times empty"
+      s"$seed queries ($negatives with negative multiplicities), $batches batches: $gained results gained, $lost lost, $runs runs of several, $refused batches refused, $rehearsals rolled back, $emptied times empty"
     )
     assert(
-      gained > 10 * seed && lost > 5 * seed && owing > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100
+      gained > 10 * seed && lost > 5 * seed && negatives > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100
     )
   }
 
@@ -95,12 +95,12 @@ class EnginePropertySpec extends AnyFunSuite {
     for (seed <- 0L until 60L) play(seed, Generators.drawLarge(seed))
   }
 
-  test("rows of more than 32 roles are taken back") {
+  test("rows of more than 32 roles are rolled back") {
     val stream = new Streams(ShapesOfQueries.star(40), changelog = false, selfJoin = true)
     val tree = stream.tree
     def add(roles: Range, reversal: Reversal): Unit = {
       val row = stream.store(0, 1L, roles.start.toLong)
-      for (r <- roles) { stream.insert(r, row); reversal.came(r, row) }
+      for (r <- roles) { stream.insert(r, row); reversal.inserted(r, row) }
     }
     add(0 until 20, new Reversal(tree))
     stream.delta.complete()

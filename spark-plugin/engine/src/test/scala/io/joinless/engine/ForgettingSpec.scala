@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.oracle._
-import io.joinless.engine.update.{DeltaEnumeration, Forgetting, GoneRows, RowGroup}
+import io.joinless.engine.update.{DeletedRows, DeltaEnumeration, Forgetting, RowGroup}
 import io.joinless.engine.view.{Invariants, ViewTree}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -38,7 +38,7 @@ class ForgettingSpec extends AnyFunSuite {
       val query = drawn.copy(inputs = drawn.inputs.map(_.copy(retractable = false)), residuals = IndexedSeq.empty)
       val run = new Run(query, new Random(seed))
       val bytes = for (_ <- 1 to 8) yield {
-        query.batches.foreach(changes => run.fill(changes.filter(_.weight > 0).take(4), told = false))
+        query.batches.foreach(changes => run.fill(changes.filter(_.weight > 0).take(4), enumerate = false))
         run.forgetAll()
         run.tree.bytes
       }
@@ -58,13 +58,13 @@ class ForgettingSpec extends AnyFunSuite {
 
     def play(changes: Iterable[CaseChange]): Unit = {
       val before = oracle.result()
-      val told = fill(changes, told = true)
+      val emitted = fill(changes, enumerate = true)
       val after = oracle.result()
       for ((key, weight) <- after) {
         val more = weight - before.getOrElse(key, 0L)
-        assert(told.getOrElse(key, 0L) == more, s"a result that came $more times")
+        assert(emitted.getOrElse(key, 0L) == more, s"a result inserted $more times")
       }
-      assert(told.keys.forall(after.contains))
+      assert(emitted.keys.forall(after.contains))
       Invariants.check(tree)
       // about as many rows remain as a batch inserts
       random.shuffle(there.toVector).drop(random.nextInt(12)).foreach(take)
@@ -89,7 +89,7 @@ class ForgettingSpec extends AnyFunSuite {
       tree.arena(change.input).append(words, 0, words.length)
     }
 
-    def fill(changes: Iterable[CaseChange], told: Boolean): mutable.LongMap[Long] = {
+    def fill(changes: Iterable[CaseChange], enumerate: Boolean): mutable.LongMap[Long] = {
       val all = mutable.LongMap.empty[Long]
       val group = new RowGroup(tree, near = -1)
       val copies = changes.iterator.flatMap(c => Iterator.fill(c.weight.toInt)(c))
@@ -99,7 +99,7 @@ class ForgettingSpec extends AnyFunSuite {
           oracle.multiplicity(r)(change.row) += 1
           there += ((r, change.row, row))
           delta.insert(r, row)
-          while (told && delta.next()) {
+          while (enumerate && delta.next()) {
             val key = NaiveJoin.pack(query.relations.indices.map(i => stockRow(i, delta.rows(i))).toArray)
             all(key) = all.getOrElse(key, 0L) + 1
             results += 1
@@ -123,7 +123,7 @@ class ForgettingSpec extends AnyFunSuite {
       there -= entry
       forgotten += 1
       roles((input, row)) -= 1
-      if (roles((input, row)) == 0) GoneRows.free(tree, input, row)
+      if (roles((input, row)) == 0) DeletedRows.free(tree, input, row)
     }
 
     private def stockRow(relation: Int, row: Int): Int = {

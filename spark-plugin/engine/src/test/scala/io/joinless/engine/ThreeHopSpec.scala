@@ -3,7 +3,7 @@ package io.joinless.engine
 import io.joinless.engine.enumerate.{FullEnumeration, Membership}
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.engine.tuples.KeyField
-import io.joinless.engine.update.{ChangeBatch, DeltaEnumeration, GoneRows}
+import io.joinless.engine.update.{ChangeBatch, DeletedRows, DeltaEnumeration}
 import io.joinless.engine.view._
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.immutable.BitSet
@@ -67,7 +67,7 @@ class ThreeHopSpec extends AnyFunSuite {
       if (retract) {
         for (id <- new scala.util.Random(1).shuffle(ids.toSeq)) {
           for (r <- 0 until 3) { delta.delete(r, id); drain() }
-          GoneRows.free(tree, 0, id)
+          DeletedRows.free(tree, 0, id)
         }
         assert(result.isEmpty)
         assert(tree.isEmpty, s"${tree.rows} ${tree.keys} ${tree.counters.alive} ${tree.counters.marked}")

@@ -9,22 +9,22 @@ import scala.collection.mutable
 /** The touched keys that a tree reports equal the differences of its views before and after. */
 class TouchedKeysSpec extends AnyFunSuite {
 
-  test("oracle_: random batches, and the same taken back") {
+  test("oracle_: random batches, and the same rolled back") {
     var touches, shifts = 0
     for (seed <- 0L until 400L) {
       val run = new Run(seed, Generators.draw(seed))
-      for (changes <- run.query.batches) run.play(changes, takeBack = seed % 3 == 0)
-      touches += run.told.touches
-      shifts += run.told.shifts
+      for (changes <- run.query.batches) run.play(changes, rollBack = seed % 3 == 0)
+      touches += run.touched.touches
+      shifts += run.touched.shifts
     }
     info(s"$touches touches, $shifts of them without another number of alive tuples")
     assert(touches > 10000 && shifts > 100)
   }
 
-  test("oracle_: change by change, no key is told in which nothing differs") {
+  test("oracle_: change by change, no key is reported in which nothing differs") {
     for (seed <- 0L until 200L) {
       val run = new Run(seed, Generators.draw(seed))
-      for (change <- run.query.batches.flatten) run.play(IndexedSeq(change), takeBack = false, exact = true)
+      for (change <- run.query.batches.flatten) run.play(IndexedSeq(change), rollBack = false, exact = true)
     }
   }
 
@@ -32,11 +32,11 @@ class TouchedKeysSpec extends AnyFunSuite {
   private type Views = Map[(Int, Int), Map[Int, Long]]
 
   final private class Run(seed: Long, val query: Case) {
-    val told = new Told
-    private[this] val tree = new ViewTree(query.block, told)
-    private[this] val batch = new ChangeBatch(tree, IndexedSeq.empty, query.owe)
+    val touched = new Touched
+    private[this] val tree = new ViewTree(query.block, touched)
+    private[this] val batch = new ChangeBatch(tree, IndexedSeq.empty, query.negatives)
 
-    def play(changes: IndexedSeq[CaseChange], takeBack: Boolean, exact: Boolean = false): Unit = {
+    def play(changes: IndexedSeq[CaseChange], rollBack: Boolean, exact: Boolean = false): Unit = {
       send(changes)
       compare(exact) {
         try {
@@ -44,7 +44,7 @@ class TouchedKeysSpec extends AnyFunSuite {
           val reversal = new Reversal(tree)
           batch.note(reversal)
           while (batch.next()) {}
-          if (takeBack) { reversal.undo(); send(changes); batch.drain() }
+          if (rollBack) { reversal.undo(); send(changes); batch.drain() }
         } catch { case _: DeleteOfAbsentRow => }
       }
     }
@@ -57,16 +57,16 @@ class TouchedKeysSpec extends AnyFunSuite {
 
     private def compare(exact: Boolean)(update: => Unit): Unit = {
       val before = views
-      told.clear()
+      touched.clear()
       update
       val after = views
-      for (key <- before.keySet ++ after.keySet ++ told.keys) {
+      for (key <- before.keySet ++ after.keySet ++ touched.keys) {
         val (was, is) = (before.getOrElse(key, Map.empty), after.getOrElse(key, Map.empty))
-        told.of(key) match {
+        touched.of(key) match {
           case Some((first, last)) =>
             assert(first == was.size && last == is.size, s"seed $seed, key $key: $first to $last")
-            if (exact) assert(was != is, s"seed $seed, key $key is told and the same")
-          case None => assert(was == is, s"seed $seed, key $key is not told")
+            if (exact) assert(was != is, s"seed $seed, key $key is reported and the same")
+          case None => assert(was == is, s"seed $seed, key $key is not reported")
         }
       }
     }
@@ -82,7 +82,7 @@ class TouchedKeysSpec extends AnyFunSuite {
   }
 
   /** Keeps, per key, the number of alive tuples before its first touch and after its last. */
-  final private class Told extends TouchedKeys {
+  final private class Touched extends TouchedKeys {
     private[this] val ends = mutable.Map.empty[(Int, Int), (Int, Int)]
     var touches, shifts = 0
 

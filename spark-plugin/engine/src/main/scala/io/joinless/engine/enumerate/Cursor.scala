@@ -29,8 +29,8 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * the enumeration.
   *
   * After `next()` has returned true, `tuples(r)` is the row of relation r. `changed` has a bit for
-  * each relation whose row may differ from that of the previous result, and for each place of
-  * projected words ([[Places]]) that may differ. `weight` is the product of the rows'
+  * each relation whose row may differ from that of the previous result, and for each pointer to
+  * projected words ([[WordPointers]]) that may differ. `weight` is the product of the rows'
   * multiplicities and the base.
   */
 final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residual]) {
@@ -57,7 +57,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] var second: Level = null
 
   val tuples = new Array[Int](tree.nodes.length)
-  val places = new Places(tree.shown.places)
+  val pointers = new WordPointers(tree.locations.pointers)
   private[this] val ofStart: Array[Array[Long]] =
     tree.nodes.map(n => if (n.words == null) null else new Array[Long](n.words.width))
   private[this] val weights = new Array[Long](tree.nodes.length + 1)
@@ -73,7 +73,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     tuples(node.id) = tuple
     if (node.words != null) {
       node.words.copy(tuple, ofStart(node.id), 0)
-      places.set(node.id, ofStart(node.id), 0)
+      pointers.set(node.id, ofStart(node.id), 0)
     }
     val conditions = atStart(node.id)
     open(contexts(node.id), base)
@@ -88,7 +88,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     firstLoose = plan.firstLoose
     last = levels.length - 1
     weights(0) = base
-    weighted = tree.plural > 0
+    weighted = tree.repeated > 0
     active = true
     opened = false
     innermost = null
@@ -136,7 +136,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   /** Makes the current tuple of a level part of the next result. */
   private def bind(level: Level): Unit = {
     tuples(level.node) = level.tuple
-    level.tell(places)
+    level.setWords(pointers)
     changed |= level.relations
   }
 
@@ -146,7 +146,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   def take(run: Run, whole: Boolean): Unit =
     if (innermost == null || !whole) {
       val relation = java.lang.Long.numberOfTrailingZeros(changed)
-      run.set(relation, tuples(relation), places, if (ofStart(relation) == null) 0 else ofStart(relation).length)
+      run.set(relation, tuples(relation), pointers, if (ofStart(relation) == null) 0 else ofStart(relation).length)
     } else {
       innermost.take(run)
       counters.moves += run.size - 1
@@ -159,7 +159,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       opened = true
       if (last < 0) { active = false; counters.results += 1; true }
       else {
-        if (levels(last).isPlain && areEqual) settleInnermost()
+        if (levels(last).isPlain && areEqual) chooseInnermost()
         advance(0, fresh = true)
       }
     } else {
@@ -172,7 +172,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     */
   private def areEqual: Boolean = !weighted || {
     var l = math.min(firstLoose, last)
-    while (l <= last && levels(l).of.plural == 0) l += 1
+    while (l <= last && levels(l).of.repeated == 0) l += 1
     l > last
   }
 
@@ -211,9 +211,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   private def enter(level: Level): Boolean = {
     val key = keyOf(level)
-    if (level.shows != 0L) {
-      level.tellKey(key, places)
-      changed |= level.shows
+    if (level.setsOnEntry != 0L) {
+      level.setKeyWords(key, pointers)
+      changed |= level.setsOnEntry
     }
     level.enter(key)
   }
@@ -235,16 +235,16 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       levels(at) = level
       i += 1
     }
-    if (innermost != null) settleInnermost()
+    if (innermost != null) chooseInnermost()
   }
 
-  private def settleInnermost(): Unit = {
+  private def chooseInnermost(): Unit = {
     innermost = levels(last)
     second = if (last > 0 && !weighted && levels(last - 1).isPlain) levels(last - 1) else null
   }
 
   private def keyOf(level: Level): Int =
-    if (level.source != null) level.source.beside
+    if (level.source != null) level.source.inlinedKey
     else if (level.from < 0) 0
     else if (level.keys == null) tuples(level.from)
     else level.keys(tuples(level.from))

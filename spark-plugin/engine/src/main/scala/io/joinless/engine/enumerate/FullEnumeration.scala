@@ -12,7 +12,7 @@ final class FullEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ext
   cursor.startFull()
 
   val rows: Array[Int] = cursor.tuples
-  val places: Places = cursor.places
+  val pointers: WordPointers = cursor.pointers
 
   def next(): Boolean = cursor.next()
 

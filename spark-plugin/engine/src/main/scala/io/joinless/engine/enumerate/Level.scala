@@ -14,7 +14,7 @@ import io.joinless.engine.view.ViewNode
   * @param source the level that binds the tuple of `from`, if the key is also inlined with that
   *     tuple in its list; else null
   * @param edge the keys by which the level is entered, if some of their words are projected; else
-  *     null. Place `keyPlaces(i)` is the word `keyOffsets(i)` of a key.
+  *     null. Pointer `keyPointers(i)` is to the word `keyOffsets(i)` of a key.
   */
 final private[enumerate] class Level(
     val of: ViewNode,
@@ -23,7 +23,7 @@ final private[enumerate] class Level(
     val keys: NotedKeys,
     val source: Level,
     edge: KeyIndex,
-    keyPlaces: Array[Int],
+    keyPointers: Array[Int],
     keyOffsets: Array[Int],
     val residuals: Array[Residual]
 ) {
@@ -45,25 +45,25 @@ final private[enumerate] class Level(
   /** The candidates are a list, and all of them are part of results. */
   val isPlain: Boolean = lists != null && residuals == null
 
-  /** The places (bit set) that the level sets when it is entered. */
-  val shows: Long = keyPlaces.foldLeft(0L)((bits, p) => bits | 1L << p)
+  /** The pointers (bit set) that the level sets when it is entered. */
+  val setsOnEntry: Long = keyPointers.foldLeft(0L)((bits, p) => bits | 1L << p)
 
   /** The bound tuple. */
   def tuple: Int = RecordLists.tuple(page(at))
 
   /** The key inlined with the bound tuple in its list, from which the enumeration continues. */
-  def beside: Int = RecordLists.beside(page(at))
+  def inlinedKey: Int = RecordLists.inlinedKey(page(at))
 
-  /** Sets the places of the words inlined with the tuple, if there are any. */
-  def tell(places: Places): Unit = if (width > 1) places.set(node, page, at + 1)
+  /** Sets the pointer to the words inlined with the tuple, if there are any. */
+  def setWords(pointers: WordPointers): Unit = if (width > 1) pointers.set(node, page, at + 1)
 
-  /** Sets the places of the key's projected words. */
-  def tellKey(key: Int, places: Places): Unit = {
+  /** Sets the pointers to the key's projected words. */
+  def setKeyWords(key: Int, pointers: WordPointers): Unit = {
     val page = edge.page(key)
     val start = edge.start(key)
     var i = 0
-    while (i < keyPlaces.length) {
-      places.set(keyPlaces(i), page, start + keyOffsets(i))
+    while (i < keyPointers.length) {
+      pointers.set(keyPointers(i), page, start + keyOffsets(i))
       i += 1
     }
   }

@@ -93,20 +93,20 @@ private[enumerate] object Plan {
       ._1
 
   private def level(walk: Walk, before: collection.Seq[Level], residuals: Array[Residual]): Level = {
-    val source = before.find(l => l.node == walk.from && l.lists != null && l.lists.hasBeside(walk.keys)).orNull
-    // a place is set by the first level that can: it is entered least often
-    val told = before.foldLeft(0L)(_ | _.shows)
-    val tells = if (walk.below == null) Array.empty[Int]
-    else walk.below.keyPlaces.indices.filter(i => (told >>> walk.below.keyPlaces(i) & 1L) == 0).toArray
+    val source = before.find(l => l.node == walk.from && l.lists != null && l.lists.inlines(walk.keys)).orNull
+    // a pointer is set by the first level that can: it is entered least often
+    val alreadySet = before.foldLeft(0L)(_ | _.setsOnEntry)
+    val setHere = if (walk.below == null) Array.empty[Int]
+    else walk.below.keyPointers.indices.filter(i => (alreadySet >>> walk.below.keyPointers(i) & 1L) == 0).toArray
     new Level(
       walk.node,
       walk.from,
       walk.lists,
       walk.keys,
       source,
-      if (tells.isEmpty) null else walk.below.up,
-      tells.map(walk.below.keyPlaces(_)),
-      tells.map(walk.below.keyOffsets(_)),
+      if (setHere.isEmpty) null else walk.below.up,
+      setHere.map(walk.below.keyPointers(_)),
+      setHere.map(walk.below.keyOffsets(_)),
       residuals
     )
   }

@@ -17,9 +17,9 @@ trait Results {
   def rows: Array[Int]
 
   /** Pointers to the projected words; valid as long as `rows`. */
-  def places: Places
+  def pointers: WordPointers
 
-  /** The relations whose row, and the other places whose words, may differ from those of the
+  /** The relations whose row, and the other pointers whose words, may differ from those of the
     * previous result (bit set). For the first result, all.
     */
   def changed: Long

@@ -6,7 +6,7 @@ import io.joinless.engine.tuples.RecordLists
   * returned.
   *
   * Their rows lie in consecutive records of `width` words, from `from` on. A record is the row id,
-  * then the words inlined with it (`tuples.ShownWords`), if the relation has any. If results are
+  * then the words inlined with it (`tuples.InlinedWords`), if the relation has any. If results are
   * produced one by one, a run is one row: that of some relation that changed. A run is valid until
   * the next move of the cursor that returned it.
   */
@@ -38,12 +38,12 @@ final class Run {
   }
 
   /** Sets one result, with `words` words inlined with its row. */
-  private[enumerate] def set(relation: Int, row: Int, places: Places, words: Int): Unit = {
+  private[enumerate] def set(relation: Int, row: Int, pointers: WordPointers, words: Int): Unit = {
     if (own.length <= words) own = new Array[Long](1 + words)
     own(0) = row
     var i = 0
     while (i < words) {
-      own(1 + i) = places.pages(relation)(places.starts(relation) + i)
+      own(1 + i) = pointers.pages(relation)(pointers.starts(relation) + i)
       i += 1
     }
     set(relation, own, 0, 1, 1 + words)

@@ -13,15 +13,15 @@ import scala.collection.immutable.BitSet
 object FreeConnex {
 
   /** An existential component and the attributes it projects. */
-  final case class Component(relations: BitSet, shown: BitSet)
+  final case class Component(relations: BitSet, projected: BitSet)
 
   def components(graph: Hypergraph, output: BitSet): IndexedSeq[Component] =
     graph.components(graph.relations, output).map(c => Component(c, graph.attributesOf(c) & output))
 
   def isFreeConnex(graph: Hypergraph, output: BitSet): Boolean = {
     val reduced = components(graph, output)
-    reduced.forall(c => c.relations.exists(r => c.shown.subsetOf(graph.edges(r)))) &&
+    reduced.forall(c => c.relations.exists(r => c.projected.subsetOf(graph.edges(r)))) &&
     GyoReduction.isAcyclic(graph) &&
-    GyoReduction.isAcyclic(Hypergraph(reduced.map(_.shown)))
+    GyoReduction.isAcyclic(Hypergraph(reduced.map(_.projected)))
   }
 }

@@ -17,12 +17,12 @@ object QHierarchical {
   def isHierarchical(graph: Hypergraph): Boolean = isQHierarchical(graph, graph.attributes)
 
   def isQHierarchical(graph: Hypergraph, output: BitSet): Boolean = {
-    val places = graph.attributes.toIndexedSeq.map(x => (x, graph.at(x)))
-    places.forall { case (x, atX) =>
-      places.forall { case (z, atZ) =>
+    val occurrences = graph.attributes.toIndexedSeq.map(x => (x, graph.at(x)))
+    occurrences.forall { case (x, atX) =>
+      occurrences.forall { case (z, atZ) =>
         val nested = atX.subsetOf(atZ) || atZ.subsetOf(atX) || !atX.exists(atZ)
-        val shown = !output(x) || output(z) || !atX.subsetOf(atZ) || atX == atZ
-        nested && shown
+        val closed = !output(x) || output(z) || !atX.subsetOf(atZ) || atX == atZ
+        nested && closed
       }
     }
   }

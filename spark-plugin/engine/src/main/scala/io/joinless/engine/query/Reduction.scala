@@ -48,9 +48,9 @@ final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelatio
 
 /** An existential component, or several with the same projection, and the attributes it projects.
   *
-  * @param tree over its relations; the attributes of its root contain `shown`
+  * @param tree over its relations; the attributes of its root contain `projected`
   */
-final case class ReducedRelation(relations: BitSet, shown: BitSet, tree: JoinTree)
+final case class ReducedRelation(relations: BitSet, projected: BitSet, tree: JoinTree)
 
 object ReducedRelation {
 
@@ -59,15 +59,15 @@ object ReducedRelation {
     * the first component of each.
     */
   def together(components: IndexedSeq[ReducedRelation]): IndexedSeq[ReducedRelation] =
-    components.map(_.shown).distinct.flatMap { shown =>
-      val alike = components.filter(_.shown == shown)
-      if (alike.size == 1 || shown.isEmpty) alike
+    components.map(_.projected).distinct.flatMap { projected =>
+      val alike = components.filter(_.projected == projected)
+      if (alike.size == 1 || projected.isEmpty) alike
       else {
         val below = alike.map(_.tree).flatMap {
-          case GeneralizedNode(`shown`, children) => children
+          case GeneralizedNode(`projected`, children) => children
           case tree => IndexedSeq(tree)
         }
-        IndexedSeq(ReducedRelation(alike.map(_.relations).reduce(_ | _), shown, GeneralizedNode(shown, below)))
+        IndexedSeq(ReducedRelation(alike.map(_.relations).reduce(_ | _), projected, GeneralizedNode(projected, below)))
       }
     }
 
@@ -81,10 +81,10 @@ object ReducedRelation {
   @scala.annotation.tailrec
   def absorbed(components: IndexedSeq[ReducedRelation]): IndexedSeq[ReducedRelation] = {
     val pairs = for {
-      part <- components.iterator if part.shown.nonEmpty
-      whole <- components.iterator if part.shown != whole.shown && part.shown.subsetOf(whole.shown)
+      part <- components.iterator if part.projected.nonEmpty
+      whole <- components.iterator if part.projected != whole.projected && part.projected.subsetOf(whole.projected)
       tree <- below(whole.tree, part)
-    } yield (part, whole, ReducedRelation(whole.relations | part.relations, whole.shown, tree))
+    } yield (part, whole, ReducedRelation(whole.relations | part.relations, whole.projected, tree))
     pairs.nextOption() match {
       case None => components
       case Some((part, whole, both)) =>
@@ -96,7 +96,7 @@ object ReducedRelation {
   private def below(root: JoinTree, part: ReducedRelation): Option[JoinTree] = {
     val trees = part.tree match {
       case GeneralizedNode(attributes, children) =>
-        Option.when(attributes == part.shown && children.forall(_.isInstanceOf[RelationNode]))(children)
+        Option.when(attributes == part.projected && children.forall(_.isInstanceOf[RelationNode]))(children)
       case tree => Some(IndexedSeq(tree))
     }
     def hung(node: JoinTree, trees: IndexedSeq[JoinTree]): JoinTree = node match {
@@ -134,7 +134,7 @@ object Reduction {
         found.flatMap(of(graph, _, sizes, once)).toIndexedSeq
       }.collectFirst { case found if found.nonEmpty => found.minBy(r => (r.height, r.cost(sizes)))(order) }
         .orElse(of(graph, output ++ hidden, sizes, once))
-        .getOrElse(throw new IllegalStateException("an acyclic query that shows all join attributes is free-connex"))
+        .getOrElse(throw new IllegalStateException("an acyclic query that projects all join attributes is free-connex"))
     }
 
   def best(graph: Hypergraph, output: BitSet, once: Boolean = false): Either[CyclicCore, Reduction] =
@@ -143,12 +143,12 @@ object Reduction {
   /** The reduction with exactly this output; None if the search of trees exceeds its bound. */
   private def of(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double], once: Boolean): Option[Reduction] = {
     val trees = FreeConnex.components(graph, output).map { c =>
-      TreeSearch.over(graph, c.relations, c.shown, sizes).map(ReducedRelation(c.relations, c.shown, _))
+      TreeSearch.over(graph, c.relations, c.projected, sizes).map(ReducedRelation(c.relations, c.projected, _))
     }
     Option.when(trees.forall(_.isDefined))(trees.flatten).map { found =>
       val alike = ReducedRelation.together(found)
       val components = if (once) ReducedRelation.absorbed(alike) else alike
-      val reduced = Hypergraph(components.map(_.shown))
+      val reduced = Hypergraph(components.map(_.projected))
       val weights = components.map(_.relations.iterator.map(sizes).sum)
       val top = TreeSearch.best(reduced, weights, components.map(_.tree.height))
       Reduction(

@@ -41,18 +41,18 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
       records.reserve(key)
       val page = records.page(key)
       val touchedAt = at(key) + width
-      val place = page(touchedAt).toInt - 1
-      if (place < 0) {
+      val index = page(touchedAt).toInt - 1
+      if (index < 0) {
         touch(key, summand)
         page(touchedAt) = keys.size
-      } else ring.add(changes.page(place), changes.at(place), summand, 0)
+      } else ring.add(changes.page(index), changes.at(index), summand, 0)
     }
 
   private def touch(key: Int, summand: Array[Long]): Unit = {
-    val place = keys.size
+    val index = keys.size
     keys.push(key)
-    changes.reserve(place)
-    Words.copy(summand, 0, changes.page(place), changes.at(place), width)
+    changes.reserve(index)
+    Words.copy(summand, 0, changes.page(index), changes.at(index), width)
   }
 
   /** Reads the pending change of the i-th touched key. */
@@ -68,7 +68,7 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
   /** Reads the pending change of the i-th touched key into `into` and adds it to the key's element.
     * Returns the number of results before.
     */
-  def settle(i: Int, into: Array[Long]): Long = {
+  def applyChange(i: Int, into: Array[Long]): Long = {
     readChange(i, into)
     val key = keys(i)
     records.reserve(key)
@@ -82,7 +82,7 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
     before
   }
 
-  /** Resets the list of touched keys, after `settle` of each. */
+  /** Resets the list of touched keys, after `applyChange` of each. */
   def clear(): Unit = keys.clear()
 
   /** Heap held; shared records count once. */

@@ -16,7 +16,7 @@ import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
   * @throws io.joinless.engine.algebra.WeightOverflow from any call; the state must then be
   *     discarded
   */
-final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe: Boolean = false)
+final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], negatives: Boolean = false)
     extends NettedBatch(join) {
   private[this] val sums = SumChanges(join, residuals)
 
@@ -39,7 +39,7 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
   override protected def arrange(): DeleteOfAbsentRow = {
     var e = if (changes.onlyGrows) changes.size else 0
     while (e < changes.size) {
-      val refusal = changes.refusal(e, changes.before(e), changes.after(e), owe)
+      val refusal = changes.refusal(e, changes.before(e), changes.after(e), negatives)
       if (refusal != null) return refusal
       e += 1
     }
@@ -71,12 +71,12 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], owe
 
   override def next(): Boolean = {
     prepare()
-    sums.next() || { settle(); false }
+    sums.next() || { finish(); false }
   }
 
   override def drain(): Unit = {
     prepare()
     sums.drain()
-    settle()
+    finish()
   }
 }

@@ -29,16 +29,16 @@ final case class ReducedDef(
 }
 
 /** @param tree over relations of the base
-  * @param shown for each relation that meets the root (the root itself, or a relation with only
+  * @param projected for each relation that meets the root (the root itself, or a relation with only
   *     generalized nodes above it), the positions of the component's columns in its rows
   * @param distinct each projected row counts once, however many results project to it
   */
 final case class ComponentDef(
     tree: JoinTree,
-    shown: Map[Int, IndexedSeq[ProjectedField]],
+    projected: Map[Int, IndexedSeq[ProjectedField]],
     distinct: Boolean = false
 ) {
-  require(ComponentDef.atRoot(tree).forall(shown.contains), "the columns of each relation that meets the root")
+  require(ComponentDef.atRoot(tree).forall(projected.contains), "the columns of each relation that meets the root")
 }
 
 object ComponentDef {
@@ -54,8 +54,8 @@ object ComponentDef {
     *
     * @param ordinal of a relation's vertex
     */
-  def inOrder(tree: JoinTree, shown: BitSet)(ordinal: (Int, Int) => Int): IndexedSeq[Int] = {
+  def inOrder(tree: JoinTree, projected: BitSet)(ordinal: (Int, Int) => Int): IndexedSeq[Int] = {
     val root = atRoot(tree).head
-    shown.toIndexedSeq.sortBy(ordinal(root, _))
+    projected.toIndexedSeq.sortBy(ordinal(root, _))
   }
 }

@@ -38,20 +38,20 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private[this] val whole = new WholeRows(definition)
   private[reduce] val present = new PresentRows(this)
   private[this] val arenas: Array[TupleArena] = block.inputs.indices.map { i =>
-    whole.shownBy(i).fold(new TupleArena(block.inputs(i).fixedWords))(shown)
+    whole.projectedBy(i).fold(new TupleArena(block.inputs(i).fixedWords))(projectedRows)
   }.toArray
   private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
-    whole.shownBy(i).fold(new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true))(shownIdentity)
+    whole.projectedBy(i).fold(new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true))(projectedIdentity)
   }.toArray
 
-  private[this] val built = new SumTreeBuilder(definition, arenas, identities, whole, counters, shownIdentity)
+  private[this] val built = new SumTreeBuilder(definition, arenas, identities, whole, counters, projectedIdentity)
 
   /** The nodes of each component, children before parents: the last is the root. */
   private[reduce] val nodes: Array[Array[SumNode]] = built.nodes
 
   // projected rows of one component can be keys of nodes anywhere
-  for (node <- nodes.iterator.flatten; c <- definition.components.indices if node.up eq shownIdentity(c))
-    node.keysOfKeys = keysOfShown(c)
+  for (node <- nodes.iterator.flatten; c <- definition.components.indices if node.up eq projectedIdentity(c))
+    node.keysOfKeys = keysOfProjected(c)
 
   private[this] val relations: Array[RelationNode] = built.relations
 
@@ -68,17 +68,17 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private[reduce] def relation(r: Int): RelationNode = relations(r)
 
   /** The projected rows of a component. */
-  def shown(component: Int): TupleArena = if (top == null) onlyRows else top.arena(component)
+  def projectedRows(component: Int): TupleArena = if (top == null) onlyRows else top.arena(component)
 
-  private def shownIdentity(component: Int): KeyIndex = if (top == null) onlyIdentity else top.identity(component)
+  private def projectedIdentity(component: Int): KeyIndex = if (top == null) onlyIdentity else top.identity(component)
 
   override def arena(input: Int): TupleArena = arenas(input)
 
   override private[engine] def keysOfRows(input: Int): Array[TupleKeys] =
-    whole.shownBy(input).fold(Array.empty[TupleKeys])(keysOfShown)
+    whole.projectedBy(input).fold(Array.empty[TupleKeys])(keysOfProjected)
 
   /** The keys that the top has memoized for the projected rows of a component. */
-  private def keysOfShown(component: Int): Array[TupleKeys] =
+  private def keysOfProjected(component: Int): Array[TupleKeys] =
     if (top == null) Array.empty else top.keysOfRows(component)
 
   override def rowsOf(input: Int): Long = if (hasOtherKeys(input)) present.of(input) else super.rowsOf(input)
@@ -92,13 +92,13 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   override def liveTuples: Long = if (top == null) 0L else top.liveTuples
 
   override def bytes: Long =
-    block.inputs.indices.filter(whole.shownBy(_).isEmpty).map(i => arenas(i).bytes + identities(i).bytes).sum +
+    block.inputs.indices.filter(whole.projectedBy(_).isEmpty).map(i => arenas(i).bytes + identities(i).bytes).sum +
       built.keys.bytes + nodes.iterator.flatten.map(_.bytes).sum +
       (if (top == null) onlyRows.bytes + onlyIdentity.bytes else top.bytes)
 
   /** Whether nothing is stored, and nothing remains of earlier rows. */
   def isEmpty: Boolean =
-    (arenas ++ definition.components.indices.map(shown)).forall(_.live == 0) && rows == 0 && keys == 0 &&
+    (arenas ++ definition.components.indices.map(projectedRows)).forall(_.live == 0) && rows == 0 && keys == 0 &&
       (top == null || top.isEmpty)
 
   /** Fills the state, which must be empty, with rows and their counts. After its `finish`, either
@@ -116,7 +116,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     new Reversal(
       this,
       (_, _) => throw new IllegalStateException("all rows of a reduced join are counted"),
-      () => new ReducedBatch(this, IndexedSeq.empty, owe = true)
+      () => new ReducedBatch(this, IndexedSeq.empty, negatives = true)
     )
 }
 

@@ -4,8 +4,8 @@ import io.joinless.engine.enumerate.Residual
 
 /** Propagates the row changes collected at the nodes through the components, and emits the result
   * changes (algorithms A29). First each component is brought up to date, from the leaves to the
-  * root, each key once. With one component its projected rows are the results ([[ShownChanges]]),
-  * else a top joins the projected rows ([[TopChanges]]).
+  * root, each key once. With one component its projected rows are the results
+  * ([[ProjectedChanges]]), else a top joins the projected rows ([[TopChanges]]).
   *
   * Cost: one step per tuple whose element changes; then constant delay per result.
   */
@@ -26,8 +26,8 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
   /** The components whose row differs from that of the previous result (bit set); for the first
     * result, all.
     */
-  final def changed: Long = told
-  private[this] var told = 0L
+  final def changed: Long = changedComponents
+  private[this] var changedComponents = 0L
   final protected var unseen = 0L
 
   private[this] var started = false
@@ -39,7 +39,7 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
     start()
     seek() && {
       join.counters.results += 1
-      told = unseen
+      changedComponents = unseen
       unseen = 0L
       true
     }
@@ -74,7 +74,7 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
 
   final protected def end(): Unit = {
     roots.foreach(_.clear())
-    join.nodes.foreach(_.foreach(_.bury()))
+    join.nodes.foreach(_.foreach(_.deferredFree()))
     started = false
   }
 }
@@ -82,5 +82,5 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
 private[reduce] object SumChanges {
 
   def apply(join: ReducedJoin, residuals: IndexedSeq[Residual]): SumChanges =
-    if (join.top == null) new ShownChanges(join, residuals) else new TopChanges(join, residuals)
+    if (join.top == null) new ProjectedChanges(join, residuals) else new TopChanges(join, residuals)
 }

@@ -43,7 +43,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
 
   final protected val product = new Array[Long](ring.width)
   final private[this] val delta = new Array[Long](ring.width)
-  final private[this] val forgone = new IntStack
+  final private[this] val freedLater = new IntStack
 
   /** Propagates the batch's changes of the children: each touched key of each child, once. The
     * children must be finished with the batch.
@@ -55,7 +55,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
       var i = 0
       while (i < child.sums.touched) {
         val key = child.sums.key(i)
-        val before = child.sums.settle(i, delta)
+        val before = child.sums.applyChange(i, delta)
         val after = before + delta(0)
         if (child.distinct) ring.results(delta, SumNode.once(after) - SumNode.once(before))
         if (!SumNode.isZero(delta)) fromChild(c, key, before > 0, after > 0, delta)
@@ -96,17 +96,17 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   /** Releases a tuple's reference to its key. Freeing an unreferenced key is deferred to the end of
     * the batch, which may have touched it.
     */
-  final def release(key: Int): Unit = if (up.forgo(key)) forgone.push(key)
+  final def release(key: Int): Unit = if (up.freeLater(key)) freedLater.push(key)
 
   /** Ends the batch: frees the keys without a reference. A freed key that was a tuple of a
     * generalized node also releases that tuple's reference.
     */
-  final def bury(): Unit = while (!forgone.isEmpty) {
-    val key = forgone.pop()
-    if (up.bury(key)) {
+  final def deferredFree(): Unit = while (!freedLater.isEmpty) {
+    val key = freedLater.pop()
+    if (up.deferredFree(key)) {
       TupleKeys.forget(keysOfKeys, key)
       parent match {
-        case above: KeyNode if !above.isShown =>
+        case above: KeyNode if !above.isProjected =>
           val next = above.upKeys(key)
           above.upKeys(key) = 0
           above.release(next)
@@ -115,7 +115,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
     }
   }
 
-  def bytes: Long = upKeys.bytes + sums.bytes + forgone.bytes
+  def bytes: Long = upKeys.bytes + sums.bytes + freedLater.bytes
 }
 
 private[reduce] object SumNode {
@@ -132,15 +132,15 @@ private[reduce] object SumNode {
 
 /** A generalized node: a tuple is a key on which all its children join. It has no rows of its own.
   *
-  * @param isShown the tuples are the component's projected rows: each is its own key, and `domain`
-  *     is `up`
+  * @param isProjected the tuples are the component's projected rows: each is its own key, and
+  *     `domain` is `up`
   */
 final private[reduce] class KeyNode(
     ring: Ring,
     distinct: Boolean,
     counters: Counters,
     val domain: KeyIndex,
-    val isShown: Boolean
+    val isProjected: Boolean
 ) extends SumNode(ring, distinct, counters) {
 
   override protected def keyTo(c: Int, tuple: Int): Int = tuple
@@ -148,7 +148,7 @@ final private[reduce] class KeyNode(
   override protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit =
     if (othersSupport(c, key)) {
       Words.copy(delta, 0, product, 0, delta.length)
-      contribute(key, if (isShown) key else upKeys(key), c)
+      contribute(key, if (isProjected) key else upKeys(key), c)
     }
 
   private def othersSupport(c: Int, key: Int): Boolean = {
@@ -343,7 +343,7 @@ final private[reduce] class RelationNode(
     node.up.retain(key)
     node.upKeys(tuple) = key
     if (node.up.size > before) node.parent match {
-      case above: KeyNode if !above.isShown => linkUp(above, key, level + 1, row)
+      case above: KeyNode if !above.isProjected => linkUp(above, key, level + 1, row)
       case _ =>
     }
   }

@@ -10,7 +10,7 @@ import io.joinless.engine.view.{Counters, EdgeKeys}
 /** Builds the nodes of a [[ReducedJoin]].
   *
   * @param identities of the rows of inputs
-  * @param shown the identity of a component's projected rows
+  * @param projectedIdentity the identity of a component's projected rows
   */
 final private class SumTreeBuilder(
     definition: ReducedDef,
@@ -18,7 +18,7 @@ final private class SumTreeBuilder(
     identities: Array[KeyIndex],
     whole: WholeRows,
     counters: Counters,
-    shown: Int => KeyIndex
+    projectedIdentity: Int => KeyIndex
 ) {
   private[this] val block = definition.block
   val keys = new EdgeKeys(block, arenas)
@@ -26,12 +26,12 @@ final private class SumTreeBuilder(
   val nodes: Array[Array[SumNode]] = definition.components.zipWithIndex.map { case (component, c) =>
     val all = new ArrayBuffer[SumNode]
     val root = build(c, component.tree, isRoot = true, all)
-    root.up = shown(c)
+    root.up = projectedIdentity(c)
     root match {
-      case node: RelationNode => node.isKey = whole.isShown(c, node.relation)
+      case node: RelationNode => node.isKey = whole.isProjected(c, node.relation)
       case _ =>
     }
-    if (!isShown(root)) giveSums(IndexedSeq(root))
+    if (!isProjected(root)) giveSums(IndexedSeq(root))
     projections(component, root)
     all.toArray
   }.toArray
@@ -54,9 +54,9 @@ final private class SumTreeBuilder(
           definition.lifts(r)
         )
       case query.GeneralizedNode(attributes, _) =>
-        val isShown = isRoot && shows(component, attributes)
-        val domain = if (isShown) shown(c) else keys.index(attributes)
-        new KeyNode(definition.ring, component.distinct, counters, domain, isShown)
+        val isProjected = isRoot && projects(component, attributes)
+        val domain = if (isProjected) projectedIdentity(c) else keys.index(attributes)
+        new KeyNode(definition.ring, component.distinct, counters, domain, isProjected)
     }
     node.children = children.toArray
     for ((child, i) <- children.zipWithIndex) {
@@ -65,18 +65,18 @@ final private class SumTreeBuilder(
       (node, child) match {
         case (above: KeyNode, below: RelationNode) =>
           below.up = above.domain
-          below.isKey = above.isShown && whole.isShown(c, below.relation)
+          below.isKey = above.isProjected && whole.isProjected(c, below.relation)
         case (above: KeyNode, _) => child.up = above.domain
         case (_, below: RelationNode) if whole.isKey(below.relation, separator) =>
           below.up = identities(block.relations(below.relation).input)
           below.isKey = true
         case _ => child.up = keys.index(separator)
       }
-      if (!isShown(node)) readers(child, tree.children(i), separator)
+      if (!isProjected(node)) readers(child, tree.children(i), separator)
     }
     node match {
       case above: KeyNode =>
-        giveSums(children ++ Option.when(above.isShown)(above))
+        giveSums(children ++ Option.when(above.isProjected)(above))
       case r: RelationNode =>
         for (child <- children) giveSums(IndexedSeq(child))
         r.down = Array.fill(children.size)(new PagedInts)
@@ -91,29 +91,29 @@ final private class SumTreeBuilder(
     node
   }
 
-  private def isShown(node: SumNode): Boolean = node match {
-    case k: KeyNode => k.isShown
+  private def isProjected(node: SumNode): Boolean = node match {
+    case k: KeyNode => k.isProjected
     case _ => false
   }
 
   /** Whether a component projects exactly these attributes. */
-  private def shows(component: ComponentDef, attributes: BitSet): Boolean = {
+  private def projects(component: ComponentDef, attributes: BitSet): Boolean = {
     val r = ComponentDef.atRoot(component.tree).head
-    val columns = component.shown(r).map(_.ordinal)
+    val columns = component.projected(r).map(_.ordinal)
     columns.size == attributes.size &&
     columns.toSet == block.relations(r).keys.collect { case (x, field) if attributes(x) => field.ordinal }.toSet
   }
 
   /** Assigns sums to nodes; nodes with the same keys share the records of their sums. */
   private def giveSums(nodes: IndexedSeq[SumNode]): Unit = {
-    def isToldOnce(node: SumNode) = node match {
+    def isTouchedOnce(node: SumNode) = node match {
       case r: RelationNode => r.isKey && r.children.isEmpty
       case _ => false
     }
-    val words = nodes.map(node => KeySums.words(definition.ring, isToldOnce(node)))
+    val words = nodes.map(node => KeySums.words(definition.ring, isTouchedOnce(node)))
     val records = new PagedWords(words.sum)
     for ((node, offset) <- nodes.zip(words.scanLeft(0)(_ + _)))
-      node.sums = new KeySums(definition.ring, records, offset, isToldOnce(node))
+      node.sums = new KeySums(definition.ring, records, offset, isTouchedOnce(node))
   }
 
   /** Registers the key readers of `node`: relations with only generalized nodes between them and
@@ -127,7 +127,7 @@ final private class SumTreeBuilder(
 
   private def projections(component: ComponentDef, node: SumNode): Unit = node match {
     case r: RelationNode =>
-      r.projection = keys.projection(r.relation, component.shown(r.relation))
+      r.projection = keys.projection(r.relation, component.projected(r.relation))
     case k: KeyNode => k.children.foreach(projections(component, _))
   }
 }

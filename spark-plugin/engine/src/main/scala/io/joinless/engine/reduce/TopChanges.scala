@@ -21,18 +21,18 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   override val rows: Array[Int] = delta.rows
 
   // per phase and component, indexes into the root's touched keys
-  private[this] val phases = Array.fill(Come + 1, components.size)(new IntStack)
-  private[this] var phase = Go
+  private[this] val phases = Array.fill(Inserted + 1, components.size)(new IntStack)
+  private[this] var phase = Deleted
   private[this] var component = 0
   private[this] var at = 0 // index in the list of the phase
   private[this] var entry = 0 // the pending one
   private[this] var walking = false // `delta` has results of the pending entry
 
   override def readBefore(into: Array[Long]): Unit =
-    throw new IllegalStateException("results of several components are told in steps")
+    throw new IllegalStateException("results of several components are emitted in steps")
 
   override protected def begin(): Unit = {
-    phase = Go
+    phase = Deleted
     component = 0
     at = 0
     phases.foreach(_.foreach(_.clear()))
@@ -46,7 +46,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
           unseen |= delta.changed
           if (combine()) return true
         }
-        settle()
+        applyPending()
       }
       if (!advance()) return false
     }
@@ -55,7 +55,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
 
   override protected def skip(): Unit = while (walking || advance()) {
     delta.complete()
-    settle()
+    applyPending()
   }
 
   /** Sorts the touched keys of a component's root into the phases. A change without effect on
@@ -71,9 +71,9 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
       val after = before + change(0)
       val there = before > 0L
       val stays = there && after > 0L
-      val shows = if (stays) !distinct(c) && !SumNode.isZero(change) else there || after > 0L
-      if (distinct(c) || !shows) { val _ = sums.settle(e, change) }
-      if (shows) phases(if (stays) Stay else if (there) Go else Come)(c).push(e)
+      val emits = if (stays) !distinct(c) && !SumNode.isZero(change) else there || after > 0L
+      if (distinct(c) || !emits) { val _ = sums.applyChange(e, change) }
+      if (emits) phases(if (stays) Remaining else if (there) Deleted else Inserted)(c).push(e)
       e += 1
     }
   }
@@ -82,7 +82,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     * left.
     */
   private def advance(): Boolean = {
-    while (phase <= Come) {
+    while (phase <= Inserted) {
       while (component < roots.length) {
         val entries = phases(phase)(component)
         if (at < entries.size) {
@@ -102,11 +102,11 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
 
   private def startEntry(sums: KeySums): Unit = {
     val row = sums.key(entry)
-    if (distinct(component)) ring.results(factor, if (phase == Go) -1L else 1L)
+    if (distinct(component)) ring.results(factor, if (phase == Deleted) -1L else 1L)
     else sums.readChange(entry, factor)
     phase match {
-      case Go => delta.delete(component, row)
-      case Stay => delta.reweigh(component, row, 1L)
+      case Deleted => delta.delete(component, row)
+      case Remaining => delta.reweigh(component, row, 1L)
       case _ => delta.insert(component, row)
     }
     walking = true
@@ -129,8 +129,8 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   }
 
   /** Applies the pending change, whose results were emitted. */
-  private def settle(): Unit = {
-    if (!distinct(component)) { val _ = roots(component).settle(entry, change) }
+  private def applyPending(): Unit = {
+    if (!distinct(component)) { val _ = roots(component).applyChange(entry, change) }
     walking = false
     at += 1
   }
@@ -138,7 +138,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
 
 private object TopChanges {
   // order of the phases: deleted projected rows, rows that remain, inserted rows
-  final val Go = 0
-  final val Stay = 1
-  final val Come = 2
+  final val Deleted = 0
+  final val Remaining = 1
+  final val Inserted = 2
 }

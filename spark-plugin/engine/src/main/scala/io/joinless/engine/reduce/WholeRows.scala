@@ -28,21 +28,21 @@ final private class WholeRows(definition: ReducedDef) {
   private[this] val block = definition.block
 
   /** Per input, the component whose projected rows are the rows of the input. */
-  private[this] val showing: IndexedSeq[Option[Int]] = block.inputs.indices.map { input =>
+  private[this] val projecting: IndexedSeq[Option[Int]] = block.inputs.indices.map { input =>
     definition.components.indices.find { c =>
-      definition.components(c).shown.exists { case (r, shown) =>
-        block.relations(r).input == input && isWhole(r, shown)
+      definition.components(c).projected.exists { case (r, projected) =>
+        block.relations(r).input == input && isWhole(r, projected)
       }
     }
   }
 
   /** The component that projects the rows of an input unchanged. */
-  def shownBy(input: Int): Option[Int] = showing(input)
+  def projectedBy(input: Int): Option[Int] = projecting(input)
 
   /** Whether a row of the relation is a projected row of the component, under the same id. */
-  def isShown(component: Int, relation: Int): Boolean =
-    showing(block.relations(relation).input).contains(component) &&
-      definition.components(component).shown.get(relation).exists(isWhole(relation, _))
+  def isProjected(component: Int, relation: Int): Boolean =
+    projecting(block.relations(relation).input).contains(component) &&
+      definition.components(component).projected.get(relation).exists(isWhole(relation, _))
 
   /** Whether a row of the relation is its key on `attributes`, those of an edge to another
     * relation.
@@ -60,8 +60,8 @@ final private class WholeRows(definition: ReducedDef) {
     keys.projection(parent, order.map(x => ProjectedField(EdgeKeys.field(block, parent, x).ordinal, variable = false)))
   }
 
-  private def isWhole(relation: Int, shown: IndexedSeq[ProjectedField]): Boolean = {
+  private def isWhole(relation: Int, projected: IndexedSeq[ProjectedField]): Boolean = {
     val all = block.inputs(block.relations(relation).input).fields
-    all > 0 && shown.map(_.ordinal) == (0 until all) && shown.forall(_.dataWords == 0)
+    all > 0 && projected.map(_.ordinal) == (0 until all) && projected.forall(_.dataWords == 0)
   }
 }

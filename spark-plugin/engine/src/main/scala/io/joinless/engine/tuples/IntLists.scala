@@ -27,7 +27,7 @@ final class IntLists(removable: Boolean) extends KeyedLists {
   private[this] val chunks = new Chunks(lowest = 2)
   private[this] val heads = new PagedInts
   private[this] val pool = new PagedInts
-  private[this] val places = if (removable) new PagedInts else null // tuple -> its slot
+  private[this] val slotOf = if (removable) new PagedInts else null // tuple -> its slot
 
   def isEmpty(key: Int): Boolean = count(key) == 0
 
@@ -52,7 +52,7 @@ final class IntLists(removable: Boolean) extends KeyedLists {
       val at = Head * key + 1 + length
       heads(at - 1 - length) = length + 1
       heads(at) = tuple
-      if (places != null) places(tuple) = ~at
+      if (slotOf != null) slotOf(tuple) = ~at
     } else {
       val slot =
         if (length == Short) lengthen(key) + length + 1
@@ -69,17 +69,17 @@ final class IntLists(removable: Boolean) extends KeyedLists {
 
   def remove(key: Int, tuple: Int): Unit = {
     val end = first(key)
-    if (places != null) {
-      val slot = places(tuple)
+    if (slotOf != null) {
+      val slot = slotOf(tuple)
       if (end < 0) {
         heads(~slot) = heads(~end)
-        places(heads(~end)) = slot
+        slotOf(heads(~end)) = slot
       } else {
         val last = pool(end)
         pool(slot) = last
-        places(last) = slot
+        slotOf(last) = slot
       }
-      places(tuple) = 0
+      slotOf(tuple) = 0
     }
     val length = count(key) - 1
     if (length < Short) heads(Head * key) = length
@@ -106,7 +106,7 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     while (i <= Short) {
       val tuple = pool(header + i)
       heads(Head * key + i) = tuple
-      if (places != null) places(tuple) = ~(Head * key + i)
+      if (slotOf != null) slotOf(tuple) = ~(Head * key + i)
       i += 1
     }
     chunks.free(header, 0)
@@ -114,7 +114,7 @@ final class IntLists(removable: Boolean) extends KeyedLists {
 
   private def put(slot: Int, tuple: Int): Unit = {
     pool(slot) = tuple
-    if (places != null) places(tuple) = slot
+    if (slotOf != null) slotOf(tuple) = slot
   }
 
   private def set(key: Int, length: Int, end: Int): Unit = {
@@ -122,7 +122,7 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     heads(Head * key + 1) = end
   }
 
-  def bytes: Long = pool.bytes + heads.bytes + (if (places == null) 0 else places.bytes) + chunks.bytes
+  def bytes: Long = pool.bytes + heads.bytes + (if (slotOf == null) 0 else slotOf.bytes) + chunks.bytes
 }
 
 private object IntLists {

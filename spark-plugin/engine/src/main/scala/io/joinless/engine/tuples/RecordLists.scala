@@ -29,7 +29,7 @@ package io.joinless.engine.tuples
   *     enumeration does not continue from these tuples.
   * @param words the words to inline, if the tuples are rows; else null
   */
-final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: ShownWords = null)
+final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: InlinedWords = null)
     extends KeyedLists {
   import RecordLists._
 
@@ -39,7 +39,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
   private[this] val space = new ChunkSpace(Array.tabulate(Classes)(c => 1 + width * capacity(c)))
   private[this] val heads = new PagedWords(1 + width)
   private[this] val pool = new PagedWords(1)
-  private[this] val places =
+  private[this] val slotOf =
     if (removable) new PagedInts else null // tuple -> its slot, if its list has several
 
   def isEmpty(key: Int): Boolean = count(key) == 0
@@ -62,12 +62,12 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
     if (left == 0) 0 else if (isBorder(left)) pool.word(slot - 1, 0).toInt else slot - width
 
   /** Whether the keys inlined with the tuples are those of this array. */
-  def hasBeside(keys: NotedKeys): Boolean = keys != null && (keys eq this.keys)
+  def inlines(keys: NotedKeys): Boolean = keys != null && (keys eq this.keys)
 
   /** Whether the words inlined with the tuples of a list equal the array's keys and the rows'
     * fields. For checks.
     */
-  def besideIsRight(key: Int): Boolean = {
+  def areInlinedRight(key: Int): Boolean = {
     var left = count(key)
     var slot = first(key)
     while (slot != 0 && isRight(page(slot), at(slot))) {
@@ -79,7 +79,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
 
   private def isRight(page: Array[Long], at: Int): Boolean = {
     val tuple = page(at).toInt
-    beside(page(at)) == (if (keys == null) 0 else keys(tuple)) &&
+    inlinedKey(page(at)) == (if (keys == null) 0 else keys(tuple)) &&
     (words == null || words.are(tuple, page, at + 1))
   }
 
@@ -114,7 +114,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
         else if (isBorder(length)) allocate(classAt(length), below = end)
         else end + width
       write(pool.page(next), pool.at(next), tuple)
-      if (places != null) places(tuple) = next
+      if (slotOf != null) slotOf(tuple) = next
       page(at) = head(length + 1, next)
     }
   }
@@ -129,7 +129,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
     val at = heads.at(key)
     val left = page(at).toInt - 1
     val end = slot(page(at))
-    if (left > 0 && places != null) fill(places(tuple), end)
+    if (left > 0 && slotOf != null) fill(slotOf(tuple), end)
     if (left == 0) page(at) = 0L
     else if (left == 1) {
       page(at) = 1L
@@ -144,14 +144,14 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
   /** Moves the newest record, at `end`, into a gap. */
   private def fill(gap: Int, end: Int): Unit = if (gap != end) {
     Words.copy(pool.page(end), pool.at(end), pool.page(gap), pool.at(gap), width)
-    places(pool.word(gap, 0).toInt) = gap
+    slotOf(pool.word(gap, 0).toInt) = gap
   }
 
   /** Moves the record of a list of one to a chunk, and returns its slot there. */
   private def lengthen(page: Array[Long], at: Int): Int = {
     val slot = allocate(0, below = 0)
     Words.copy(page, at, pool.page(slot), pool.at(slot), width)
-    if (places != null) places(page(at).toInt) = slot
+    if (slotOf != null) slotOf(page(at).toInt) = slot
     slot
   }
 
@@ -170,9 +170,9 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
     Words.copy(pool.page(old), pool.at(old), pool.page(slot), pool.at(slot), width * length)
     space.free(old - 1, from)
     val last = slot + width * (length - 1)
-    if (places != null) {
+    if (slotOf != null) {
       var s = slot
-      while (s <= last) { places(pool.word(s, 0).toInt) = s; s += width }
+      while (s <= last) { slotOf(pool.word(s, 0).toInt) = s; s += width }
     }
     last
   }
@@ -185,7 +185,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Shown
     header + 1
   }
 
-  def bytes: Long = pool.bytes + heads.bytes + (if (places == null) 0 else places.bytes) + space.bytes
+  def bytes: Long = pool.bytes + heads.bytes + (if (slotOf == null) 0 else slotOf.bytes) + space.bytes
 }
 
 private[engine] object RecordLists {
@@ -210,12 +210,12 @@ private[engine] object RecordLists {
   private def classAt(border: Int): Int = math.min(Classes - 1, 30 - Integer.numberOfLeadingZeros(border))
 
   /** The first word of a record: a tuple, and the key inlined with it. */
-  private def record(tuple: Int, beside: Int): Long = beside.toLong << 32 | tuple
+  private def record(tuple: Int, key: Int): Long = key.toLong << 32 | tuple
 
   private def head(length: Int, slot: Int): Long = slot.toLong << 32 | length
   def length(head: Long): Int = head.toInt
   private def slot(head: Long): Int = (head >>> 32).toInt
 
   def tuple(record: Long): Int = record.toInt
-  def beside(record: Long): Int = (record >>> 32).toInt
+  def inlinedKey(record: Long): Int = (record >>> 32).toInt
 }

@@ -95,7 +95,7 @@ private object TupleArena {
 
   final class VaryingStore extends Store {
     // address = page * PageWords + start; an oversized row starts its own page at 0
-    private[this] val places = new PagedInts
+    private[this] val addresses = new PagedInts
     private[this] val sizes = new PagedInts // words + 1; 0 if the id is free
     private[this] var pages = new Array[Array[Long]](1)
     private[this] var last = -1
@@ -118,7 +118,7 @@ private object TupleArena {
         used = 0
       } else if (used + words > pages(last).length)
         pages(last) = Arrays.copyOf(pages(last), math.min(PageWords, math.max(used + words, 2 * pages(last).length)))
-      places(id) = last * PageWords + used
+      addresses(id) = last * PageWords + used
       sizes(id) = words + 1
       used = if (oversized) PageWords else used + words
     }
@@ -140,7 +140,7 @@ private object TupleArena {
       var id = 0
       while (id < limit) {
         if (sizes(id) != 0) {
-          val from = places(id)
+          val from = addresses(id)
           put(id, sizes(id) - 1)
           System.arraycopy(old(from >>> 15), from & (PageWords - 1), page(id), start(id), words(id))
         }
@@ -148,16 +148,16 @@ private object TupleArena {
       }
     }
 
-    def page(id: Int): Array[Long] = pages(places(id) >>> 15)
-    def start(id: Int): Int = places(id) & (PageWords - 1)
+    def page(id: Int): Array[Long] = pages(addresses(id) >>> 15)
+    def start(id: Int): Int = addresses(id) & (PageWords - 1)
     def words(id: Int): Int = sizes(id) - 1
 
     def clear(): Unit = {
       pages = new Array[Array[Long]](1)
       last = -1; used = PageWords; liveWords = 0; deadWords = 0
-      places.clear(); sizes.clear()
+      addresses.clear(); sizes.clear()
     }
 
-    def bytes: Long = { var n = places.bytes + sizes.bytes; for (p <- pages if p != null) n += 8L * p.length; n }
+    def bytes: Long = { var n = addresses.bytes + sizes.bytes; for (p <- pages if p != null) n += 8L * p.length; n }
   }
 }

@@ -28,12 +28,12 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   private[this] val reweighings = new IntStack
   private[this] val insertions = new IntStack
 
-  // the same by roles: insertions are under refilled keys (`coming`), or `fresh`; the deletions in
-  // `going` remove an alive tuple of a key, and some of these are replaced; `order` holds all of
+  // the same by roles: insertions are under refilled keys (`refilling`), or `fresh`; the deletions in
+  // `emptying` remove an alive tuple of a key, and some of these are replaced; `order` holds all of
   // them
-  private[this] val coming = new Steps
+  private[this] val refilling = new Steps
   private[this] val fresh = new Steps
-  private[this] val going = new Steps
+  private[this] val emptying = new Steps
   private[this] val replacedRows = new Steps
   private[this] val order = new Steps
   private[this] var increases = false
@@ -60,11 +60,11 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   /** The relations (bit set) with same-key replacements. */
   def refilled: Long = refilledIn
 
-  /** `Comes` or `Goes` if the step `at` is half of a same-key replacement, else `None`. */
+  /** `Inserted` or `Deleted` if the step `at` is half of a same-key replacement, else `None`. */
   def replaces(at: Int): Int =
     if (at < refillsFrom || at >= refilledUntil) Replacements.None
-    else if (at < refillsUntil) Replacements.Comes
-    else Replacements.Goes
+    else if (at < refillsUntil) Replacements.Inserted
+    else Replacements.Deleted
 
   /** Whether the result may both gain and lose rows in this batch. */
   def bothSigns: Boolean = (increases || changes.appends > 0) && decreases
@@ -74,16 +74,16 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   /** Classifies the net changes and puts them in order. Called once per batch, after `clear`.
     *
-    * @param owe absent rows may be deleted
+    * @param negatives absent rows may be deleted
     * @return the reason why the batch is refused; null if it is not
     */
-  def arrange(owe: Boolean): DeleteOfAbsentRow = {
+  def arrange(negatives: Boolean): DeleteOfAbsentRow = {
     var e = 0
     while (e < changes.size) {
       val before = changes.before(e)
       val change = changes.change(e)
       val after = Weight.add(before, change)
-      val refusal = changes.refusal(e, before, after, owe)
+      val refusal = changes.refusal(e, before, after, negatives)
       if (refusal != null) return refusal
       if (change != 0) classify(e, before, after)
       e += 1
@@ -106,11 +106,11 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   private def putInOrder(): Unit = {
     val mayRefill = deletions.size > 0 && insertions.size > 0
-    if (mayRefill) each(deletions)(e => going.push(e, those(e, changes.roles(e), goes)))
+    if (mayRefill) each(deletions)(e => emptying.push(e, those(e, changes.roles(e), emptiesKey)))
     each(insertions) { e =>
       val refill = if (mayRefill) those(e, changes.roles(e), refills) else 0L
       refilledIn |= refill
-      coming.push(e, refill)
+      refilling.push(e, refill)
       fresh.push(e, changes.roles(e) & ~refill)
     }
     each(deletions) { e =>
@@ -119,14 +119,14 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
       replacedRows.push(e, replaced)
     }
     refillsFrom = order.size
-    order.pushAll(coming)
+    order.pushAll(refilling)
     refillsUntil = order.size
     order.pushAll(replacedRows)
     refilledUntil = order.size
     each(reweighings)(e => order.push(e, changes.roles(e)))
     order.pushAll(fresh)
     var i = 0
-    while (i < going.size) { val _ = those(going.entry(i), going.roles(i), isForgotten); i += 1 }
+    while (i < emptying.size) { val _ = those(emptying.entry(i), emptying.roles(i), isForgotten); i += 1 }
   }
 
   /** The subset of an entry's relations (bit set) in which `holds` is true of its row. */
@@ -143,7 +143,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
 
   def clear(): Unit = {
     deletions.clear(); reweighings.clear(); insertions.clear(); absences.clear()
-    coming.clear(); fresh.clear(); going.clear(); replacedRows.clear(); order.clear()
+    refilling.clear(); fresh.clear(); emptying.clear(); replacedRows.clear(); order.clear()
     refilledIn = 0L
     refillsFrom = 0
     refillsUntil = 0
@@ -163,22 +163,23 @@ private object ApplyOrder {
   }
 
   /** The deletion removes an alive tuple of a key of V_p; counts it at the key. */
-  val goes: Question = (node, row) =>
+  val emptiesKey: Question = (node, row) =>
     canEmpty(node, row) && {
-      RefilledKeys.goes(node, node.key(row))
+      RefilledKeys.noteDeleted(node, node.key(row))
       true
     }
 
   /** The insertion is under a key whose alive tuples are all deleted by the batch; marks the key.
     */
-  val refills: Question = (node, row) => !node.isRoot && RefilledKeys.comes(node, node.toParent.findOrAdd(row, row))
+  val refills: Question =
+    (node, row) => !node.isRoot && RefilledKeys.noteInserted(node, node.toParent.findOrAdd(row, row))
 
   /** The deletion removes an alive tuple of a refilled key: all its alive tuples are deleted, and
     * others inserted.
     */
   val isReplaced: Question = (node, row) => canEmpty(node, row) && RefilledKeys.contains(node, node.key(row))
 
-  /** Resets the key of a deletion for which `goes` held. Always true. */
+  /** Resets the key of a deletion for which `emptiesKey` held. Always true. */
   val isForgotten: Question = (node, row) => {
     RefilledKeys.forget(node, node.key(row))
     true

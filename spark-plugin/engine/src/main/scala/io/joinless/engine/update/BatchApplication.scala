@@ -22,7 +22,7 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
   }
 
   /** The position of the step whose change was started last. */
-  def place: Int = position
+  def startedStep: Int = position
 
   /** Starts the next change; false if there is none left. */
   def startNext(): Boolean = {

@@ -41,7 +41,7 @@ final private[update] class BatchDeltas(
         unseen |= delta.changed
       }
       if (!application.startNext()) return false
-      opposite = oppositeOf(application.place)
+      opposite = oppositeOf(application.startedStep)
     }
     false
   }
@@ -55,8 +55,8 @@ final private[update] class BatchDeltas(
     if (replacements.isEmpty) Replacements.None
     else
       order.replaces(at) match {
-        case Replacements.Comes => Replacements.Goes
-        case Replacements.Goes => Replacements.Comes
+        case Replacements.Inserted => Replacements.Deleted
+        case Replacements.Deleted => Replacements.Inserted
         case _ => Replacements.None
       }
 

@@ -1,6 +1,6 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.enumerate.{Places, Residual, Results, Run}
+import io.joinless.engine.enumerate.{Residual, Results, Run, WordPointers}
 import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.ViewTree
 
@@ -25,8 +25,8 @@ import io.joinless.engine.view.ViewTree
   *
   * A row with count m has the multiplicity max(m, 0). A change between positive counts changes a
   * multiplicity; a change across zero inserts or deletes. Negative multiplicities (a delete before
-  * its insert) exist only with `owe`; without, a batch that deletes an absent row fails as a whole,
-  * before anything is applied.
+  * its insert) exist only with `negatives`; without, a batch that deletes an absent row fails as
+  * a whole, before anything is applied.
   *
   * ''Same-key replacement'' (algorithms A31): if deletions would remove the last alive tuples of a
   * key of V_p and insertions of the same relation restore it, those insertions are applied just
@@ -58,7 +58,7 @@ import io.joinless.engine.view.ViewTree
   *
   * @throws io.joinless.engine.algebra.WeightOverflow from any call; the tree must then be discarded
   */
-final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Boolean = false)
+final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negatives: Boolean = false)
     extends NettedBatch(tree) with Results {
   private[this] val delta = new DeltaEnumeration(tree, residuals)
   private[this] val order = new ApplyOrder(tree, changes)
@@ -66,7 +66,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
   private[this] val deltas = new BatchDeltas(changes, order, application, delta)
 
   val rows: Array[Int] = delta.rows
-  val places: Places = delta.places
+  val pointers: WordPointers = delta.pointers
   def changed: Long = deltas.changed
   def weight: Long = delta.weight
 
@@ -80,7 +80,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
 
   /** Classifies the net changes and puts them in order. */
   override protected def arrange(): DeleteOfAbsentRow = {
-    val refusal = order.arrange(owe)
+    val refusal = order.arrange(negatives)
     if (refusal != null) order.clear()
     refusal
   }
@@ -108,7 +108,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], owe: Bo
 
   private def complete(): Unit = {
     application.end()
-    settle()
+    finish()
     order.clear()
     deltas.end()
   }

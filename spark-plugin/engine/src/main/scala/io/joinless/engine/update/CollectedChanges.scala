@@ -11,7 +11,7 @@ import io.joinless.engine.view.RowStore
   *
   * Entries of the net batch are numbered in the order of their first change. Each pair (relation,
   * row) whose count is not 0 holds a reference to its row. So does each absent pair of the batch,
-  * until `settle` or `abandon`: so the ids of rows stay valid. Cost: one probe for the row per
+  * until `finish` or `abandon`: so the ids of rows stay valid. Cost: one probe for the row per
   * `add`.
   */
 final private[engine] class CollectedChanges(val store: RowStore) {
@@ -80,7 +80,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   def add(input: Int, roles: Long, weight: Long, words: Array[Long], count: Int): Unit = {
     if (store.identity(input) != null) lookups.add(input, roles, weight, words, count)
     else {
-      require(weight == 1L, "rows of an append-only input come one by one")
+      require(weight == 1L, "rows of an append-only input are inserted one by one")
       val row = store.arena(input).append(words, 0, count)
       var left = roles
       while (left != 0) {
@@ -125,10 +125,10 @@ final private[engine] class CollectedChanges(val store: RowStore) {
 
   /** The reason why a batch with this entry is refused; null if it is not.
     *
-    * @param owe absent rows may be deleted
+    * @param negatives absent rows may be deleted
     */
-  def refusal(entry: Int, before: Long, after: Long, owe: Boolean): DeleteOfAbsentRow =
-    if (after < 0 && change(entry) < 0 && !owe) absent(entry, before) else null
+  def refusal(entry: Int, before: Long, after: Long, negatives: Boolean): DeleteOfAbsentRow =
+    if (after < 0 && change(entry) < 0 && !negatives) absent(entry, before) else null
 
   private def absent(entry: Int, present: Long): DeleteOfAbsentRow = {
     val arena = store.arena(input(entry))
@@ -140,7 +140,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   /** Ends a batch that was applied: releases the references of pairs whose count is now 0. A pair
     * that had no reference before and has a count now keeps the batch's reference as its own.
     */
-  def settle(): Unit = {
+  def finish(): Unit = {
     var e = if (onlyGrows) net.size else 0 // inserted rows keep their reference
     while (e < net.size) {
       if (net.before(e) + net.change(e) == 0) release(e)
@@ -159,7 +159,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
       // the roles of a row are consecutive; rows of different inputs may have the same id
       def inputAt(i: Int) = store.block.relations(appendedRelations(i)).input
       val again = i > 0 && appendedRows(i) == appendedRows(i - 1) && inputAt(i) == inputAt(i - 1)
-      if (!again) GoneRows.free(store, inputAt(i), appendedRows(i))
+      if (!again) DeletedRows.free(store, inputAt(i), appendedRows(i))
       i += 1
     }
     var e = 0
@@ -175,5 +175,5 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   }
 
   private def release(entry: Int): Unit =
-    GoneRows.release(store, input(entry), net.row(entry), bitCount(net.roles(entry)))
+    DeletedRows.release(store, input(entry), net.row(entry), bitCount(net.roles(entry)))
 }

@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.enumerate.{Cursor, Places, Residual, Results, Run}
+import io.joinless.engine.enumerate.{Cursor, Residual, Results, Run, WordPointers}
 import io.joinless.engine.view.{RelationNode, ViewTree}
 
 /** The result deltas of one change of one relation, row by row with constant delay.
@@ -46,7 +46,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   private[this] var newWeight = 0L
 
   val rows: Array[Int] = cursor.tuples
-  val places: Places = cursor.places
+  val pointers: WordPointers = cursor.pointers
 
   def changed: Long = cursor.changed
   def weight: Long = cursor.weight
@@ -58,7 +58,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   def insert(relation: Int, row: Int, weight: Long): Unit = {
     begin(relation, row, 1L)
     if (node.multiplicity != null) node.multiplicity(row) = weight
-    if (weight > 1) addPlural(1)
+    if (weight > 1) addRepeated(1)
     propagation.insert(node, row)
     newWeight = weight
   }
@@ -68,11 +68,11 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
     */
   def delete(relation: Int, row: Int): Unit = delete(relation, row, 0L)
 
-  /** As `delete`; the row keeps the count `owed` <= 0. */
-  def delete(relation: Int, row: Int, owed: Long): Unit = {
+  /** As `delete`; the row's count becomes `after` <= 0. */
+  def delete(relation: Int, row: Int, after: Long): Unit = {
     begin(relation, row, -1L)
     propagation.delete(node, row)
-    newWeight = owed
+    newWeight = after
   }
 
   /** Changelog inputs: changes the multiplicity of a present row to `weight` > 0. Nothing
@@ -124,17 +124,17 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   }
 
   /** Adds to the number of the relation's rows with a multiplicity > 1. */
-  private def addPlural(change: Int): Unit = {
-    tree.plural += change
-    node.plural += change
+  private def addRepeated(change: Int): Unit = {
+    tree.repeated += change
+    node.repeated += change
   }
 
   /** Completes the pending change, whether enumerated or not. */
   private def finish(): Unit = {
     cursor.stop()
     if (sign <= 0L) {
-      if (node.weight(row) > 1) addPlural(-1)
-      if (newWeight > 1) addPlural(1)
+      if (node.weight(row) > 1) addRepeated(-1)
+      if (newWeight > 1) addRepeated(1)
     }
     if (sign == 0L) propagation.reweigh(node, row, newWeight)
     else propagation.finish()

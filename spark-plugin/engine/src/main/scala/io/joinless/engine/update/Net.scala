@@ -17,7 +17,7 @@ final private[update] class Net(inputs: Int) {
   import Net._
 
   // row -> 1 + the first entry of its chain
-  private[this] val places = Array.fill(inputs)(new PagedInts)
+  private[this] val firstEntries = Array.fill(inputs)(new PagedInts)
   private[this] var words =
     // per entry: next in the chain (1 + entry) and row, roles, count before, change
     new Array[Long](16 * Width)
@@ -30,7 +30,7 @@ final private[update] class Net(inputs: Int) {
   def change(entry: Int): Long = words(Width * entry + Change)
 
   /** The first entry of a row; −1 if the batch does not change it. */
-  def first(input: Int, row: Int): Int = places(input)(row) - 1
+  def first(input: Int, row: Int): Int = firstEntries(input)(row) - 1
 
   /** The row's next entry; −1 behind the last one. */
   def next(entry: Int): Int = (words(Width * entry) >>> 32).toInt - 1
@@ -61,8 +61,8 @@ final private[update] class Net(inputs: Int) {
 
   /** Opens an entry: the first change of these roles of a row, whose count is `before` in each. */
   def open(input: Int, row: Int, roles: Long, before: Long, weight: Long): Unit = {
-    append(places(input)(row), row, roles, before, weight)
-    places(input)(row) = entries
+    append(firstEntries(input)(row), row, roles, before, weight)
+    firstEntries(input)(row) = entries
   }
 
   /** Reduces an entry to `roles`, and moves its other roles to a new entry behind it. */
@@ -85,7 +85,7 @@ final private[update] class Net(inputs: Int) {
   /** @param inputOf the input of each relation */
   def clear(inputOf: Array[Int]): Unit = while (entries > 0) {
     entries -= 1
-    places(inputOf(java.lang.Long.numberOfTrailingZeros(roles(entries))))(row(entries)) = 0
+    firstEntries(inputOf(java.lang.Long.numberOfTrailingZeros(roles(entries))))(row(entries)) = 0
   }
 }
 

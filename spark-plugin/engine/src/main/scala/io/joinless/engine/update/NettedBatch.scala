@@ -59,8 +59,8 @@ abstract class NettedBatch private[engine] (store: RowStore) {
   def drain(): Unit
 
   /** Ends a batch that was applied. */
-  final protected def settle(): Unit = {
-    changes.settle()
+  final protected def finish(): Unit = {
+    changes.finish()
     isPrepared = false
   }
 
@@ -92,6 +92,6 @@ abstract class NettedBatch private[engine] (store: RowStore) {
       noteRow(reversal, e)
       each(changes.input(e), changes.row(e))
     }
-    for (i <- 0 until changes.appends) reversal.came(changes.appendedRelation(i), changes.appendedRow(i))
+    for (i <- 0 until changes.appends) reversal.inserted(changes.appendedRelation(i), changes.appendedRow(i))
   }
 }

@@ -86,12 +86,12 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isRoot) {
       node.vs.push(0, tuple)
       witness(node, tuple)
-      if (touched != null) tell(node, 0, 1)
+      if (touched != null) notifyTouched(node, 0, 1)
     } else {
       val key = node.key(tuple)
       val first = node.vs.isEmpty(key)
       node.vs.push(key, tuple)
-      if (touched != null) tell(node, key, 1)
+      if (touched != null) notifyTouched(node, key, 1)
       if (!first) { if (node.isLiveAbove(key)) witness(node, tuple) }
       else countAbove(node, key, up = true)
     }
@@ -169,10 +169,10 @@ final private[update] class Propagation(tree: ViewTree) {
   /** Sets the multiplicity of a row that is present and remains present. */
   def reweigh(node: RelationNode, row: Int, weight: Long): Unit = {
     if (node.multiplicity != null) node.multiplicity(row) = weight
-    if (touched != null && node.isAlive(row)) tell(node, node.key(row), 0)
+    if (touched != null && node.isAlive(row)) notifyTouched(node, node.key(row), 0)
   }
 
-  private def tell(node: ViewNode, key: Int, change: Int): Unit = {
+  private def notifyTouched(node: ViewNode, key: Int, change: Int): Unit = {
     val alive = node.vs.count(key)
     touched.touched(node.id, key, alive - change, alive)
   }
@@ -198,7 +198,7 @@ final private[update] class Propagation(tree: ViewTree) {
       val t = dyingTuples(i)
       if (n.isRoot) n.vs.remove(0, t)
       else { n.dying(n.key(t)) = 0; n.vs.remove(n.key(t), t) }
-      if (touched != null) tell(n, n.key(t), -1)
+      if (touched != null) notifyTouched(n, n.key(t), -1)
       counters.alive -= 1
       i += 1
     }

@@ -4,9 +4,10 @@ import io.joinless.engine.view.RelationNode
 
 /** The keys of V_p that a batch empties and refills: for same-key replacement (algorithms A31).
   *
-  * First every deletion of an alive tuple is registered (`goes`), then every insertion (`comes`). A
-  * key is refilled if all of its alive tuples are deleted and another one is inserted. No view
-  * changes in between. At the end every key registered by `goes` must be reset by `forget`.
+  * First every deletion of an alive tuple is registered (`noteDeleted`), then every insertion
+  * (`noteInserted`). A key is refilled if all of its alive tuples are deleted and another one is
+  * inserted. No view changes in between. At the end every key registered by `noteDeleted` must be
+  * reset by `forget`.
   *
   * The state of a key is a word of the node's `refills`: twice the number of its deleted alive
   * tuples, plus one if others are inserted. So a query costs one array read. The array is as long
@@ -15,10 +16,10 @@ import io.joinless.engine.view.RelationNode
 private[update] object RefilledKeys {
 
   /** Registers that the batch deletes an alive tuple of the key. */
-  def goes(node: RelationNode, key: Int): Unit = { val _ = node.refills.add(key, 2) }
+  def noteDeleted(node: RelationNode, key: Int): Unit = { val _ = node.refills.add(key, 2) }
 
   /** Registers that the batch inserts a tuple under the key; true if the key is refilled. */
-  def comes(node: RelationNode, key: Int): Boolean = {
+  def noteInserted(node: RelationNode, key: Int): Boolean = {
     val word = node.refills(key)
     word != 0 && word >>> 1 == node.vs.count(key) && { node.refills(key) = word | 1; true }
   }

@@ -44,6 +44,6 @@ final private[update] class Replacements(relations: Int) {
 
 private[update] object Replacements {
   final val None = 0
-  final val Comes = 1
-  final val Goes = 2
+  final val Inserted = 1
+  final val Deleted = 2
 }

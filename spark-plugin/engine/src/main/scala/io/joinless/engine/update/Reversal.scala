@@ -20,16 +20,16 @@ import io.joinless.engine.view.{RowStore, ViewTree}
 final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Unit, inverse: () => NettedBatch) {
 
   def this(tree: ViewTree) =
-    this(tree, new Forgetting(tree), () => new ChangeBatch(tree, IndexedSeq.empty, owe = true))
+    this(tree, new Forgetting(tree), () => new ChangeBatch(tree, IndexedSeq.empty, negatives = true))
 
   /** Copies of the rows whose counts change. A caller that records more about such a row right
     * afterwards shares its copy.
     */
   val copies = new RowCopies(store)
   private[this] val block = store.block
-  private[this] val cameRows = new IntStack
+  private[this] val insertedRows = new IntStack
   // bit sets: the lower 32 bits; with more relations, also the upper 32 bits
-  private[this] val cameRoles = new IntStack
+  private[this] val insertedRoles = new IntStack
   private[this] val wide = block.relations.size > 32
   private[this] val changedCopies = new IntStack
   private[this] val changedRoles = new PagedLongs
@@ -38,9 +38,9 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
   /** Records that a row of an append-only input was inserted into `relation`. The roles of a row
     * must be recorded consecutively.
     */
-  def came(relation: Int, row: Int): Unit = {
+  def inserted(relation: Int, row: Int): Unit = {
     val role = 1L << relation
-    if (cameRows.isEmpty || cameRows(cameRows.size - 1) != row) pushRow(row, role)
+    if (insertedRows.isEmpty || insertedRows(insertedRows.size - 1) != row) pushRow(row, role)
     else {
       val roles = popRoles()
       if (block.inputOf(roles) == block.relations(relation).input) pushRoles(roles | role)
@@ -49,18 +49,18 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
   }
 
   private def pushRow(row: Int, roles: Long): Unit = {
-    cameRows.push(row)
+    insertedRows.push(row)
     pushRoles(roles)
   }
 
   private def pushRoles(roles: Long): Unit = {
-    cameRoles.push(roles.toInt)
-    if (wide) cameRoles.push((roles >>> 32).toInt)
+    insertedRoles.push(roles.toInt)
+    if (wide) insertedRoles.push((roles >>> 32).toInt)
   }
 
   private def popRoles(): Long = {
-    val upper = if (wide) cameRoles.pop().toLong << 32 else 0L
-    upper | (cameRoles.pop() & 0xffffffffL)
+    val upper = if (wide) insertedRoles.pop().toLong << 32 else 0L
+    upper | (insertedRoles.pop() & 0xffffffffL)
   }
 
   /** Records that the count of a retractable input's row in some of its relations (bit set) changes
@@ -83,8 +83,8 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
   }
 
   private def removeRows(): Unit = {
-    while (!cameRows.isEmpty) {
-      val row = cameRows.pop()
+    while (!insertedRows.isEmpty) {
+      val row = insertedRows.pop()
       val roles = popRoles()
       var left = roles
       while (left != 0) {
@@ -92,7 +92,7 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
         remove(relation, row)
         left &= ~(1L << relation)
       }
-      GoneRows.free(store, block.inputOf(roles), row)
+      DeletedRows.free(store, block.inputOf(roles), row)
     }
   }
 
@@ -108,5 +108,5 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
   }
 
   def bytes: Long =
-    cameRoles.bytes + cameRows.bytes + changedRoles.bytes + changedCopies.bytes + changes.bytes + copies.bytes
+    insertedRoles.bytes + insertedRows.bytes + changedRoles.bytes + changedCopies.bytes + changes.bytes + copies.bytes
 }

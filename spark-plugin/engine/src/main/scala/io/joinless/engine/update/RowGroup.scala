@@ -78,7 +78,7 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
     */
   def free(from: Int): Unit = while (count > from) {
     count -= 1
-    GoneRows.free(store, store.block.inputOf(sets(count)), rows(count))
+    DeletedRows.free(store, store.block.inputOf(sets(count)), rows(count))
   }
 
   /** Looks up the keys of the rows, and prefetches the list heads of these. */

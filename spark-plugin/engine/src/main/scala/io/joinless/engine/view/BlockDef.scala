@@ -62,7 +62,11 @@ final case class AttributeDef(nullSafe: Boolean)
 
 /** One role of an input in the block; several relations may share an input (self-joins).
   *
-  * @param shown the projected fields, if all of them are of fixed width ([[ShownFields]]); none if
-  *     rows are read anyway
+  * @param projected the projected fields, if all of them are of fixed width
+  *     ([[FieldLocations]]); none if rows are read anyway
   */
-final case class RelationDef(input: Int, keys: IndexedSeq[(Int, KeyField)], shown: IndexedSeq[Int] = IndexedSeq.empty)
+final case class RelationDef(
+    input: Int,
+    keys: IndexedSeq[(Int, KeyField)],
+    projected: IndexedSeq[Int] = IndexedSeq.empty
+)

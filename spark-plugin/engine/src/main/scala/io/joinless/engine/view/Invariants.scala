@@ -30,9 +30,9 @@ object Invariants {
       val views = inViews.map(_._2).toSet
       ensure(views.size == inViews.size, "I2", node, -1, "a tuple stands twice in V_s")
       alive += views.size
-      var plural = 0L
+      var repeated = 0L
       for (tuple <- tuples(node, views)) {
-        if (node.weight(tuple) > 1) plural += 1
+        if (node.weight(tuple) > 1) repeated += 1
         val supported = (0 until node.childCount).count(c => !node.child(c).vs.isEmpty(node.keyTo(c, tuple)))
         ensure(
           node.support(tuple) == supported,
@@ -48,9 +48,9 @@ object Invariants {
           if (live) marked += 1
         }
       }
-      if (plural != node.plural)
-        throw new IllegalStateException(s"counted ${node.plural} rows that are there more than once, found $plural")
-      total += plural
+      if (repeated != node.repeated)
+        throw new IllegalStateException(s"counted ${node.repeated} repeated rows, found $repeated")
+      total += repeated
       checkLiveLists(node)
     }
     ensure(
@@ -60,8 +60,8 @@ object Invariants {
       -1,
       s"counted ${tree.counters.alive} alive tuples, found $alive"
     )
-    if (total != tree.plural)
-      throw new IllegalStateException(s"counted ${tree.plural} rows that are there more than once, found $total")
+    if (total != tree.repeated)
+      throw new IllegalStateException(s"counted ${tree.repeated} repeated rows, found $total")
     ensure(
       marked == tree.counters.marked,
       "I4",
@@ -102,8 +102,8 @@ object Invariants {
 
   private def members(lists: RecordLists, keys: Int): IndexedSeq[(Int, Int)] =
     (0 until keys).flatMap { key =>
-      if (!lists.besideIsRight(key))
-        throw new IllegalStateException(s"beside a tuple of key $key lies what is another one's")
+      if (!lists.areInlinedRight(key))
+        throw new IllegalStateException(s"the words inlined with a tuple of key $key are not its own")
       (lists.count(key) - 1 to 0 by -1).scanLeft(lists.first(key))(lists.next).init.map(slot =>
         (key, lists.tuple(slot))
       )

@@ -1,6 +1,7 @@
 package io.joinless.engine.view
 
 import io.joinless.engine.tuples.{
+  InlinedWords,
   IntLists,
   KeyIndex,
   KeyReader,
@@ -10,7 +11,6 @@ import io.joinless.engine.tuples.{
   PagedInts,
   PagedLongs,
   RecordLists,
-  ShownWords,
   TupleArena,
   TupleKeys
 }
@@ -49,10 +49,10 @@ sealed abstract class ViewNode(
   private[view] var childNodes: Array[ViewNode] = Array.empty
 
   /** The position among the parent's children. */
-  private[view] var place: Int = -1
+  private[view] var positionInParent: Int = -1
 
   def parent: ViewNode = parentNode
-  def position: Int = place
+  def position: Int = positionInParent
   def childCount: Int = childNodes.length
   def child(i: Int): ViewNode = childNodes(i)
   def isRoot: Boolean = parentNode == null
@@ -60,12 +60,12 @@ sealed abstract class ViewNode(
   /** The keys of the edge to the parent; null at the root. */
   private[engine] var up: KeyIndex = null
 
-  /** The places of the projected words of that edge's keys, and the offset of each in a key. */
-  private[engine] var keyPlaces: Array[Int] = Array.empty
+  /** The pointers to the projected words of that edge's keys, and the offset of each in a key. */
+  private[engine] var keyPointers: Array[Int] = Array.empty
   private[engine] var keyOffsets: Array[Int] = Array.empty
 
-  private[view] def shows(place: Int, offset: Int): Unit = {
-    keyPlaces :+= place
+  private[view] def addKeyPointer(pointer: Int, offset: Int): Unit = {
+    keyPointers :+= pointer
     keyOffsets :+= offset
   }
 
@@ -79,7 +79,7 @@ sealed abstract class ViewNode(
   private[engine] val dying = new PagedInts
 
   /** The words to inline with tuples in V_s and the live views; null if there are none. */
-  private[engine] def words: ShownWords = null
+  private[engine] def words: InlinedWords = null
 
   private[engine] var vs: RecordLists = null
   private[engine] var down: Array[NotedKeys] = Array.empty
@@ -92,7 +92,7 @@ sealed abstract class ViewNode(
   final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
 
   /** The number of its tuples with a multiplicity > 1. */
-  private[engine] var plural: Long = 0L
+  private[engine] var repeated: Long = 0L
 
   final def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
 
@@ -100,7 +100,7 @@ sealed abstract class ViewNode(
   final def keyTo(c: Int, tuple: Int): Int = if (down(c) == null) tuple else down(c)(tuple)
 
   /** Whether some live tuple of the parent has this key; always true at the root. */
-  final def isLiveAbove(key: Int): Boolean = parentNode == null || parentNode.isLiveFor(place, key)
+  final def isLiveAbove(key: Int): Boolean = parentNode == null || parentNode.isLiveFor(positionInParent, key)
 
   private def isLiveFor(c: Int, key: Int): Boolean = if (live(c) == null) isMarked(key) else !live(c).isEmpty(key)
 
@@ -141,8 +141,8 @@ final class RelationNode(
     */
   private[engine] var upReaders: Array[KeyReader] = Array.empty
 
-  private[view] var besideRows: ShownWords = null
-  override private[engine] def words: ShownWords = besideRows
+  private[view] var inlinedWords: InlinedWords = null
+  override private[engine] def words: InlinedWords = inlinedWords
 
   /** While a batch is arranged: its effect on each key to the parent (`update.RefilledKeys`). All 0
     * otherwise, and at the root.

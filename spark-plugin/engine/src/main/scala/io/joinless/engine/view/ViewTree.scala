@@ -1,6 +1,6 @@
 package io.joinless.engine.view
 
-import io.joinless.engine.tuples.{KeyIndex, NotedKeys, PagedLongs, ShownWords, TupleArena, TupleKeys}
+import io.joinless.engine.tuples.{InlinedWords, KeyIndex, NotedKeys, PagedLongs, TupleArena, TupleKeys}
 
 /** The semi-join and projection views of a join block, linear in its rows; never a join result
   * (algorithms A11 to A15).
@@ -23,8 +23,8 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
   }.toArray
 
   /** The locations of projected fields. */
-  private[engine] val shown = new ShownFields(block)
-  private[this] val built = new ViewTreeBuilder(block, shown, arenas)
+  private[engine] val locations = new FieldLocations(block)
+  private[this] val built = new ViewTreeBuilder(block, locations, arenas)
 
   /** All nodes: the relations' in their order, then the generalized ones. */
   private[engine] val nodes: Array[ViewNode] = built.nodes
@@ -34,18 +34,18 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   private[engine] def relation(r: Int): RelationNode = relations(r)
 
-  /** The place of a projected field and its offset in words ([[ShownFields]]); None if the row must
-    * be read.
+  /** The pointer to a projected field and its offset in words ([[FieldLocations]]); None if the row
+    * must be read.
     */
-  def place(relation: Int, field: Int): Option[(Int, Int)] = shown.find(relation, field)
+  def location(relation: Int, field: Int): Option[(Int, Int)] = locations.find(relation, field)
 
   /** The words inlined with a relation's rows; null if there are none. */
-  def words(relation: Int): ShownWords = relations(relation).words
+  def words(relation: Int): InlinedWords = relations(relation).words
 
   /** The number of rows with a multiplicity > 1, over all relations. While it is 0, weights of
     * results need no products.
     */
-  private[engine] var plural: Long = 0L
+  private[engine] var repeated: Long = 0L
 
   def arena(input: Int): TupleArena = arenas(input)
 

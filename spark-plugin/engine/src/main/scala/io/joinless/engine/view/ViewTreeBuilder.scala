@@ -5,19 +5,19 @@ import scala.collection.mutable.HashMap
 
 import io.joinless.engine.query
 import io.joinless.engine.tuples.{
+  InlinedWords,
   IntLists,
   KeyField,
   KeyIndex,
   KeyReader,
   NotedKeys,
   RecordLists,
-  ShownWords,
   TupleArena,
   TupleKeys
 }
 
 /** Builds nodes, edges and key readers of a [[ViewTree]]. */
-final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas: Array[TupleArena]) {
+final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, arenas: Array[TupleArena]) {
   private[this] val removable = block.removable
   val keys = new EdgeKeys(block, arenas)
   private[this] val all = new Array[ViewNode](block.tree.preorder.size)
@@ -54,13 +54,13 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
       case query.GeneralizedNode(attributes, _) => generalized(tree, attributes)
     }
     node.up = up
-    shown.inKeys(separator, node.shows(_, _))
+    locations.inKeys(separator, node.addKeyPointer(_, _))
     all(node.id) = node
     node.childNodes =
       tree.children.map(child => build(child, tree.separator(child), indexTo(child, node, tree))).toArray
     for ((child, i) <- node.childNodes.zipWithIndex) {
       child.parentNode = node
-      child.place = i
+      child.positionInParent = i
     }
     node match {
       case r: RelationNode => layOut(r, tree)
@@ -78,8 +78,8 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
     val input = block.relations(r).input
     val upKeys = if (up == null) null else keysOf(r, separator, up)
     val node = new RelationNode(r, r, input, arenas(input), block.inputs(input).counted, upKeys)
-    val beside = shown.beside(r).toArray
-    if (beside.nonEmpty) node.besideRows = new ShownWords(arenas(input), block.inputs(input).fields, beside)
+    val inlined = locations.inlined(r).toArray
+    if (inlined.nonEmpty) node.inlinedWords = new InlinedWords(arenas(input), block.inputs(input).fields, inlined)
     node
   }
 
@@ -115,7 +115,7 @@ final private class ViewTreeBuilder(block: BlockDef, shown: ShownFields, arenas:
     }
     // the row is also the source of the keys of all generalized nodes on the path above
     for (c <- r.childNodes.collect { case c: RelationNode => c })
-      c.upReaders = Array(keys.reader(c.relation, tree.separator(tree.children(c.place))))
+      c.upReaders = Array(keys.reader(c.relation, tree.separator(tree.children(c.positionInParent))))
   }
 
   /** The memoized keys of a relation's rows on some attributes; relations that read the same

@@ -37,9 +37,9 @@ object Mutant {
   private val plan = "enumerate/Plan.scala"
   private val lists = "tuples/IntLists.scala"
   private val records = "tuples/RecordLists.scala"
-  private val goneRows = "update/GoneRows.scala"
+  private val deletedRows = "update/DeletedRows.scala"
   private val tupleKeys = "tuples/TupleKeys.scala"
-  private val shownFields = "view/ShownFields.scala"
+  private val fieldLocations = "view/FieldLocations.scala"
   private val builder = "view/ViewTreeBuilder.scala"
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
@@ -119,16 +119,16 @@ object Mutant {
       "    order.pushAll(fresh)\n" -> "    order.pushAll(fresh)\n    if (refilled == 0L) each(deletions)(e => order.push(e, changes.roles(e)))\n"
     ),
     Mutant(
-      "results that replacements let pass handed out",
+      "transient results of replacements emitted",
       deltas,
       "bitCount(order.refilled) > 1" -> "bitCount(order.refilled) > 99"
     ),
     Mutant(
-      "passing results left out when they come only",
+      "transient results suppressed when they are inserted only",
       deltas,
-      "case Replacements.Goes => Replacements.Comes" -> "case Replacements.Goes => Replacements.None"
+      "case Replacements.Deleted => Replacements.Inserted" -> "case Replacements.Deleted => Replacements.None"
     ),
-    Mutant("rows changed in passing not announced", deltas, "delta.changed | unseen" -> "delta.changed"),
+    Mutant("rows changed in transient results not announced", deltas, "delta.changed | unseen" -> "delta.changed"),
     Mutant("counts that go up and down not reported", order, "reweighsDown && (reweighsUp || " -> "reweighsDown && ("),
     Mutant("equal rows appended not reported", order, "|| changes.appends > 0 || refilled" -> "|| refilled"),
     Mutant("replacements whose counts go down not reported", order, "> 0 || refilled != 0L)" -> "> 0)"),
@@ -144,24 +144,28 @@ object Mutant {
       "RefilledKeys.forget(node, node.key(row))" -> ""
     ),
     Mutant(
-      "counts of owed rows forgotten",
+      "negative counts forgotten",
       application,
       "counts(changes.row(e)) = counts(changes.row(e)) + changes.change(e)" -> "()"
     ),
     Mutant(
-      "owed rows paid back in full",
+      "negative counts of deleted rows dropped",
       application,
       "delta.delete(relation, row, after)" -> "delta.delete(relation, row)"
     ),
     Mutant(
-      "owed rows not subtracted",
+      "negative counts not subtracted",
       application,
       "delta.insert(relation, row, after)" -> "delta.insert(relation, row, after - before)"
     ),
-    Mutant("rows that were taken back stay stored", reversal, "GoneRows.free(store, block.inputOf(roles), row)" -> ""),
-    Mutant("changes taken back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
     Mutant(
-      "places of chunks that were taken back forgotten",
+      "rows that were rolled back stay stored",
+      reversal,
+      "DeletedRows.free(store, block.inputOf(roles), row)" -> ""
+    ),
+    Mutant("changes rolled back the wrong way", reversal, "Weight.subtract(0L, changes(e))" -> "changes(e)"),
+    Mutant(
+      "slots of chunks that were freed forgotten",
       records,
       "head(left, pool.word(end - 1, 0).toInt)" -> "head(left, end - width)"
     ),
@@ -172,7 +176,7 @@ object Mutant {
     ),
     Mutant("last restored rows are left out", restoration, "    insertGroup()\n  }\n" -> "  }\n"),
     Mutant(
-      "restored rows come once",
+      "restored rows are inserted once",
       restoration,
       "if (counts == null) 1L else counts(row)" -> "1L"
     ),
@@ -195,12 +199,12 @@ object Mutant {
     Mutant(
       "refused batch keeps appended rows",
       collected,
-      "if (!again) GoneRows.free" -> "if (again) GoneRows.free"
+      "if (!again) DeletedRows.free" -> "if (again) DeletedRows.free"
     ),
     Mutant("rows not retained", collected, "if (before == 0) store.identity" -> "if (false) store.identity"),
     Mutant("rows retained for one role", collected, ".retain(row, bitCount(equal))" -> ".retain(row)"),
     Mutant("deletions taken for growth", collected, "if (weight <= 0L) grows = false" -> ""),
-    Mutant("owed rows taken for growth", collected, "if (before < 0L) grows = false" -> ""),
+    Mutant("negative counts taken for growth", collected, "if (before < 0L) grows = false" -> ""),
     Mutant("rows not released", collected, "if (net.before(e) + net.change(e) == 0) release(e)" -> ""),
     Mutant(
       "new multiplicity in place of the difference",
@@ -223,11 +227,11 @@ object Mutant {
       cursor,
       "Weight.multiply(weights(l), level.weights(tuples(level.node)))" -> "weights(l)"
     ),
-    Mutant("rows that count twice not counted", delta, "if (weight > 1) addPlural(1)" -> ""),
-    Mutant("rows that come to count twice not counted", delta, "if (newWeight > 1) addPlural(1)" -> ""),
-    Mutant("runs of rows that count several times", cursor, "levels(l).of.plural == 0" -> "true"),
-    Mutant("innermost list not the last one", cursor, "if (innermost != null) settleInnermost()" -> ""),
-    Mutant("list before the innermost one not told", cursor, "      bind(second)\n" -> ""),
+    Mutant("rows that count twice not counted", delta, "if (weight > 1) addRepeated(1)" -> ""),
+    Mutant("rows that count twice after a change not counted", delta, "if (newWeight > 1) addRepeated(1)" -> ""),
+    Mutant("runs of rows that count several times", cursor, "levels(l).of.repeated == 0" -> "true"),
+    Mutant("innermost list not the last one", cursor, "if (innermost != null) chooseInnermost()" -> ""),
+    Mutant("words of the list before the innermost one not set", cursor, "      bind(second)\n" -> ""),
     Mutant("list before the innermost one with weights", cursor, "last > 0 && !weighted && " -> "last > 0 && "),
     Mutant(
       "list before the innermost one with conditions",
@@ -251,7 +255,7 @@ object Mutant {
       "at = end - width * (size - 1)" -> "at = end - width * (if (size > 1) size - 2 else 0)"
     ),
     Mutant("run beyond its chunk", level, "beyond -= size" -> ""),
-    Mutant("run with passing results", deltas, "whole = opposite == Replacements.None" -> "whole = true"),
+    Mutant("run with transient results", deltas, "whole = opposite == Replacements.None" -> "whole = true"),
     Mutant("changes not announced", cursor, "    changed |= level.relations\n" -> ""),
     Mutant(
       "residual of the witness ignored",
@@ -268,12 +272,12 @@ object Mutant {
     Mutant("keys of rows noted for ever", tupleKeys, "      noted.forget(tuple)\n" -> ""),
     Mutant(
       "keys of rows kept",
-      goneRows,
+      deletedRows,
       "if (store.identity(input).release(row, relations)) TupleKeys" -> "if (store.identity(input).release(row, relations) && false) TupleKeys"
     ),
     Mutant(
       "keys of appended rows kept",
-      goneRows,
+      deletedRows,
       "    TupleKeys.forget(store.keysOfRows(input), row)\n    store" -> "    store"
     ),
     Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) alive += 1" -> ""),
@@ -281,12 +285,12 @@ object Mutant {
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
     Mutant(
-      "record left in its place",
+      "record left at its slot",
       records,
       "    Words.copy(pool.page(end), pool.at(end), pool.page(gap), pool.at(gap), width)\n" -> ""
     ),
-    Mutant("gap in a list", lists, "        places(last) = slot\n" -> ""),
-    Mutant("gap in a list of records", records, "    places(pool.word(gap, 0).toInt) = gap\n" -> ""),
+    Mutant("gap in a list", lists, "        slotOf(last) = slot\n" -> ""),
+    Mutant("gap in a list of records", records, "    slotOf(pool.word(gap, 0).toInt) = gap\n" -> ""),
     Mutant(
       "words of a list that got longer forgotten",
       records,
@@ -298,12 +302,12 @@ object Mutant {
       "pool.at(slot), page, at, width)" -> "pool.at(slot), page, at, 1)"
     ),
     Mutant(
-      "place of a record moved to a chunk forgotten",
+      "slot of a record moved to a chunk forgotten",
       records,
-      "    if (places != null) places(page(at).toInt) = slot\n" -> ""
+      "    if (slotOf != null) slotOf(page(at).toInt) = slot\n" -> ""
     ),
     Mutant("record lost on the way to a larger chunk", records, "width * length)\n" -> "width * (length - 1))\n"),
-    Mutant("places of moved records forgotten", records, "while (s <= last)" -> "while (s < last)"),
+    Mutant("slots of moved records forgotten", records, "while (s <= last)" -> "while (s < last)"),
     Mutant(
       "chunk of records given back too early",
       records,
@@ -314,40 +318,40 @@ object Mutant {
       records,
       "space.free(old - 1, from)" -> "space.free(old - 1, to)"
     ),
-    Mutant("places of keys not told", cursor, "      level.tellKey(key, places)\n" -> ""),
-    Mutant("change of a key not announced", cursor, "      changed |= level.shows\n" -> ""),
+    Mutant("pointers to words of keys not set", cursor, "      level.setKeyWords(key, pointers)\n" -> ""),
+    Mutant("change of a key not announced", cursor, "      changed |= level.setsOnEntry\n" -> ""),
     Mutant(
       "words of keys that say what is NULL ignored",
-      shownFields,
+      fieldLocations,
       "KeyReader.nullWords(block.nullSafe(separator)) + " -> ""
     ),
-    Mutant("columns that can be NULL read from keys", shownFields, ".filterNot(block.attributes(_).nullSafe)" -> ""),
-    Mutant("another word of a key shown", shownFields, "separator.toIndexedSeq.indexOf(a)" -> "0"),
-    Mutant("keys of two indexes noted in one place", builder, "(index, block.relations" -> "(null, block.relations"),
+    Mutant("columns that can be NULL read from keys", fieldLocations, ".filterNot(block.attributes(_).nullSafe)" -> ""),
+    Mutant("another word of a key projected", fieldLocations, "separator.toIndexedSeq.indexOf(a)" -> "0"),
+    Mutant("keys of two indexes noted in one array", builder, "(index, block.relations" -> "(null, block.relations"),
     Mutant("keys of a node below another one shared", builder, "if (isRoot) keys.shared" -> "if (true) keys.shared"),
     Mutant(
-      "places of words not told",
+      "pointers to words not set",
       cursor,
-      "    level.tell(places)\n" -> ""
+      "    level.setWords(pointers)\n" -> ""
     ),
-    Mutant("gap in a short list", lists, "        places(heads(~end)) = slot\n" -> ""),
+    Mutant("gap in a short list", lists, "        slotOf(heads(~end)) = slot\n" -> ""),
     Mutant(
-      "place of a list that got short forgotten",
+      "slot of a list that got short forgotten",
       lists,
-      "if (places != null) places(tuple) = ~(Head * key + i)" -> ""
+      "if (slotOf != null) slotOf(tuple) = ~(Head * key + i)" -> ""
     ),
     Mutant(
       "chunk given back too early",
       lists,
       "if (chunks.isBorder(length)) {\n      set" -> "if (chunks.isBorder(length + 1)) {\n      set"
     ),
-    Mutant("sums: key told once per row", keySums, "        page(touchedAt) = keys.size\n" -> ""),
+    Mutant("sums: key touched once per row", keySums, "        page(touchedAt) = keys.size\n" -> ""),
     Mutant("sums: touched keys stay touched", keySums, "    if (!once) page(at + width) = 0L\n" -> ""),
     Mutant(
       "sums: change of an earlier batch kept",
       keySums,
-      "Words.copy(summand, 0, changes.page(place), changes.at(place), width)" ->
-        "ring.add(changes.page(place), changes.at(place), summand, 0)"
+      "Words.copy(summand, 0, changes.page(index), changes.at(index), width)" ->
+        "ring.add(changes.page(index), changes.at(index), summand, 0)"
     ),
     Mutant("sums: a distinct part counts as often as it is there", sumNode, "if (child.distinct) " -> "if (false) "),
     Mutant(
@@ -359,22 +363,22 @@ object Mutant {
     Mutant(
       "sums: a touched key is not kept",
       sumNode,
-      "if (up.forgo(key)) forgone.push(key)" -> "if (up.forgo(key)) { val _ = up.bury(key) }"
+      "if (up.freeLater(key)) freedLater.push(key)" -> "if (up.freeLater(key)) { val _ = up.deferredFree(key) }"
     ),
     Mutant(
       "sums: a key is kept for ever",
       sumNode,
-      "if (up.forgo(key)) forgone.push(key)" -> "{ val _ = up.forgo(key) }"
+      "if (up.freeLater(key)) freedLater.push(key)" -> "{ val _ = up.freeLater(key) }"
     ),
     Mutant(
-      "sums: a buried key is found",
+      "sums: a freed key is found",
       index,
       "references(id) == 0 && { vacate(id); " -> "references(id) == 0 && { "
     ),
     Mutant("sums: a generalized tuple stays", sumNode, "        above.release(next)\n" -> ""),
     Mutant("sums: rows count once", sumNode, "    ring.scale(product, multiplicity(row))\n" -> ""),
     Mutant("sums: rows do not lift", sumNode, "    if (lifted != null) lifted.multiply(product, arena, row)\n" -> ""),
-    Mutant("sums: owed rows count", sumNode, "math.max(countAfter, 0L)" -> "countAfter"),
+    Mutant("sums: negative counts count", sumNode, "math.max(countAfter, 0L)" -> "countAfter"),
     Mutant(
       "sums: new count in place of the difference",
       sumNode,
@@ -382,32 +386,32 @@ object Mutant {
     ),
     Mutant("sums: dead rows walked as alive", sumNode, "walk(c, 2 * key + 1, delta)" -> "walk(c, 2 * key, delta)"),
     Mutant(
-      "sums: support of dead rows not taken back",
+      "sums: support of dead rows not decremented",
       sumNode,
       "        support(row) = support(row) - 1\n        counters.steps += 1" -> "        counters.steps += 1"
     ),
     Mutant("sums: rows stay in their list", sumNode, "move(row, from = 1, to = 0)" -> "()"),
     Mutant("sums: new rows are without support", sumNode, "      support(row) = supported\n" -> ""),
     Mutant(
-      "sums: what is shown is not given back",
+      "sums: projected rows are not freed",
       sumChanges,
-      "join.nodes.foreach(_.foreach(_.bury()))" -> "()"
+      "join.nodes.foreach(_.foreach(_.deferredFree()))" -> "()"
     ),
     Mutant(
-      "sums: keys of what is no longer shown kept",
+      "sums: keys of freed projected rows kept",
       sumNode,
       "      TupleKeys.forget(keysOfKeys, key)\n" -> ""
     ),
     Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
     Mutant(
-      "sums: rows that come are told with those that stay",
+      "sums: inserted rows are emitted with the remaining ones",
       topChanges,
-      "case Stay => delta.reweigh" -> "case Stay => delta.insert"
+      "case Remaining => delta.reweigh" -> "case Remaining => delta.insert"
     ),
     Mutant(
       "sums: a row that is touched in vain stays touched",
       topChanges,
-      "if (distinct(c) || !shows)" -> "if (distinct(c) && shows)"
+      "if (distinct(c) || !emits)" -> "if (distinct(c) && emits)"
     ),
     Mutant("sums: each sum takes in the number", exactSums, "var i = starts(s)" -> "var i = 0"),
     Mutant(
@@ -424,10 +428,10 @@ object Mutant {
     Mutant(
       "sums: rows of different inputs are one",
       wholeRows,
-      "block.relations(r).input == input && isWhole(r, shown)" -> "isWhole(r, shown)"
+      "block.relations(r).input == input && isWhole(r, projected)" -> "isWhole(r, projected)"
     ),
     Mutant(
-      "sums: a row that is told several times is taken to be told once",
+      "sums: a key that is touched several times is taken to be touched once",
       sumTree,
       "r.isKey && r.children.isEmpty" -> "r.isKey"
     ),
@@ -440,9 +444,9 @@ object Mutant {
       "inputs.groupBy(store.identity)" -> "inputs.map(i => store.identity(i) -> IndexedSeq(i))"
     ),
     Mutant(
-      "reduction: a component goes below one that has a part of what it shows",
+      "reduction: a component goes below one that has a part of what it projects",
       reduction,
-      "part.shown.subsetOf(whole.shown)" -> "(part.shown & whole.shown).nonEmpty"
+      "part.projected.subsetOf(whole.projected)" -> "(part.projected & whole.projected).nonEmpty"
     ),
     Mutant("projection: NULL equals 0", projection, "buffer(f >>> 6) |= 1L << (f & 63)" -> "()"),
     Mutant(

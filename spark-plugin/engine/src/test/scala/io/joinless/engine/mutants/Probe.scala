@@ -25,7 +25,7 @@ object Probe {
   private def first(from: Long, until: Long)(failureOf: Long => Option[String]): String = {
     val search = new Search(from, until, failureOf)
     search.start()
-    if (search.comesToAnEnd()) search.failure else s"seed ${search.seed} does not come to an end"
+    if (search.ends()) search.failure else s"seed ${search.seed} does not end"
   }
 
   final private class Search(from: Long, until: Long, failureOf: Long => Option[String]) extends Thread {
@@ -42,7 +42,7 @@ object Probe {
       catch { case e: Throwable => failure = s"seed $seed, $e" }
 
     /** Waits for the thread, and stops it if one case takes too long. */
-    def comesToAnEnd(): Boolean = {
+    def ends(): Boolean = {
       val threads = ManagementFactory.getThreadMXBean
       var (at, since, patient) = (seed, 0L, true)
       while (isAlive && patient) {

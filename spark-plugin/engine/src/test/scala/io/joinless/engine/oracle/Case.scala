@@ -11,8 +11,8 @@ import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
 /** A query and batches of changes as plain data: drawn by a generator, run by [[EngineRun]], stored
   * in a regression file.
   *
-  * Rows are drawn from a fixed stock per input and named by their position there. With `owe`, rows
-  * may be deleted before they are inserted: their counts become negative.
+  * Rows are drawn from a fixed stock per input and named by their position there. With `negatives`,
+  * rows may be deleted before they are inserted: their counts become negative.
   */
 final case class Case(
     attributes: IndexedSeq[CaseAttribute],
@@ -21,7 +21,7 @@ final case class Case(
     tree: JoinTree,
     residuals: IndexedSeq[CaseResidual],
     batches: IndexedSeq[IndexedSeq[CaseChange]],
-    owe: Boolean = false
+    negatives: Boolean = false
 ) {
   def graph: Hypergraph = Hypergraph(relations.map(r => BitSet.fromSpecific(r.keys.map(_._1))))
 
@@ -32,14 +32,14 @@ final case class Case(
       RelationDef(
         r.input,
         r.keys.map { case (a, column) => a -> KeyField(column, attributes(a).variable) },
-        shown(i)
+        projected(i)
       )
     },
     tree
   )
 
   /** Up to four projected columns of fixed width, keys or not; none for some relations. */
-  private def shown(relation: Int): IndexedSeq[Int] = {
+  private def projected(relation: Int): IndexedSeq[Int] = {
     val columns = inputs(relations(relation).input).columns
     val fixed = columns.indices.filterNot(columns)
     val (first, rest) = fixed.splitAt(if (fixed.isEmpty) 0 else batches.size % fixed.size)

@@ -16,7 +16,7 @@ import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
   * relation INPUT ATTRIBUTE:COLUMN ...
   * tree relation 1 ( generalized 0,2 ( ... ) )       as nested lines of tokens
   * residual SALT RELATION ...
-  * owe                                               deletes may precede their inserts
+  * negatives                                         deletes may precede their inserts
   * batch
   * change INPUT ROW ROLES WEIGHT                     roles as a bit set
   * }}}
@@ -63,7 +63,7 @@ object CaseFile {
       "batch" +: changes.map(c => s"change ${c.input} ${c.row} ${c.roles} ${c.weight}")
     }
     attributes ++ inputs ++ rows ++ relations ++ Seq(s"tree ${render(query.tree)}") ++ residuals ++
-      (if (query.owe) Seq("owe") else Nil) ++ batches
+      (if (query.negatives) Seq("negatives") else Nil) ++ batches
   }
 
   def parse(text: Seq[String]): Case = {
@@ -89,7 +89,7 @@ object CaseFile {
       parseTree(all("tree").head.iterator.buffered, relations),
       all("residual").map(l => CaseResidual(l.tail.map(_.toInt), l.head.toInt)),
       batches,
-      lines.exists(_.head == "owe")
+      lines.exists(_.head == "negatives")
     )
   }
 

@@ -3,7 +3,7 @@ package io.joinless.engine.oracle
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.enumerate.{FullEnumeration, Membership, Places, Residual, Results, Run}
+import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual, Results, Run, WordPointers}
 import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal, RowGroup}
 import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
 
@@ -65,14 +65,14 @@ final class EngineRun(query: Case) {
   private def fresh(): Unit = {
     tree = new ViewTree(query.block)
     stepsRehearsed = 0L
-    batch = new ChangeBatch(tree, residuals, query.owe)
+    batch = new ChangeBatch(tree, residuals, query.negatives)
     delta = new DeltaEnumeration(tree, residuals)
   }
 
   private def play(changes: IndexedSeq[CaseChange]): Unit = {
     val before = oracle.multiplicity.map(_.clone())
     oracle(changes)
-    if (!query.owe && oracle.multiplicity.exists(_.exists(_ < 0))) {
+    if (!query.negatives && oracle.multiplicity.exists(_.exists(_ < 0))) {
       oracle.multiplicity.indices.foreach(r => before(r).copyToArray(oracle.multiplicity(r)))
       refused(changes)
     } else {
@@ -85,9 +85,9 @@ final class EngineRun(query: Case) {
       current = next
       val steps = tree.counters.steps
       appended += changes.count(c => !query.inputs(c.input).retractable)
-      val handedOut =
+      val emitted =
         if (appendOnly && random.nextBoolean()) insertOneByOne(changes, once) else playBatch(changes, once)
-      expectSame("delta", difference, handedOut)
+      expectSame("delta", difference, emitted)
       val taken = tree.counters.steps - steps
       expect(stepsOfRehearsal < 0 || taken == stepsOfRehearsal, s"$taken steps, rehearsed in $stepsOfRehearsal")
     }
@@ -118,14 +118,14 @@ final class EngineRun(query: Case) {
       val reversal = new Reversal(tree)
       inGroups(changes) { (r, row) =>
         delta.insert(r, row)
-        reversal.came(r, row)
+        reversal.inserted(r, row)
         while (!enough() && delta.next()) {}
         results >= 0
       }
       delta.complete()
       reversal.undo()
     } else {
-      val player = if (random.nextBoolean()) batch else new ChangeBatch(tree, residuals, query.owe)
+      val player = if (random.nextBoolean()) batch else new ChangeBatch(tree, residuals, query.negatives)
       changes.foreach(send(_, player))
       player.prepare()
       val reversal = new Reversal(tree)
@@ -136,8 +136,8 @@ final class EngineRun(query: Case) {
       reversal.undo()
     }
     Invariants.check(tree)
-    expect(tree.rows == rows, s"${tree.rows} rows after a batch was taken back, not $rows")
-    expectSame("full enumeration after a batch was taken back", current, fullResult())
+    expect(tree.rows == rows, s"${tree.rows} rows after a batch was rolled back, not $rows")
+    expectSame("full enumeration after a batch was rolled back", current, fullResult())
     rehearsals += 1
     stepsRehearsed += tree.counters.steps - steps
   }
@@ -165,8 +165,8 @@ final class EngineRun(query: Case) {
   private def checkSigns(changes: IndexedSeq[CaseChange]): Unit = {
     var gains = changes.exists(c => !query.inputs(c.input).retractable)
     var losses = false
-    val told = mutable.Set.empty[(Int, Int)]
-    batch.foreachChangedRow((input, row) => expect(told.add((input, row)), s"row $row is told twice"))
+    val visited = mutable.Set.empty[(Int, Int)]
+    batch.foreachChangedRow((input, row) => expect(visited.add((input, row)), s"row $row is visited twice"))
     val named = changes.filter(c => query.inputs(c.input).retractable).map { c =>
       val words = query.inputs(c.input).words(c.row)
       (c.input, tree.identity(c.input).find(words, words.length))
@@ -179,7 +179,7 @@ final class EngineRun(query: Case) {
       losses ||= before > math.max(after, 0)
       if (before != after) changed += ((input, row))
     }
-    expect(told == changed, s"rows $told are told, $changed change")
+    expect(visited == changed, s"rows $visited are visited, $changed change")
     expect(batch.bothSigns == (gains && losses), s"both signs: ${batch.bothSigns}")
   }
 
@@ -224,14 +224,14 @@ final class EngineRun(query: Case) {
   ): mutable.LongMap[Long] = {
     val announced = new Array[Int](relations)
     val run = new Run
-    val shown = new Shown
+    val projected = new Projected
     var first = true
     var last = 0 // of the last run
     def next(): Boolean =
       if (last + 1 < run.size) {
         last += 1
         announced(run.relation) = run.row(last)
-        shown.turn(run, last)
+        projected.turn(run, last)
         true
       } else if (random.nextBoolean()) { from.next() && { announce(); true } }
       else
@@ -239,12 +239,12 @@ final class EngineRun(query: Case) {
           announce()
           last = 0
           expect(announced(run.relation) == run.row(0), "a run does not begin with the next result")
-          shown.turn(run, 0)
+          projected.turn(run, 0)
           runs += (if (run.size > 1) 1 else 0)
           true
         }
     def announce(): Unit = {
-      shown.tell(from.changed, from.places, from.rows)
+      projected.read(from.changed, from.pointers, from.rows)
       for (r <- 0 until relations)
         if ((from.changed >>> r & 1L) != 0) announced(r) = from.rows(r)
         else expect(!first && announced(r) == from.rows(r), s"relation $r changed without notice")
@@ -261,9 +261,9 @@ final class EngineRun(query: Case) {
       for (r <- 0 until relations) rowsOfResult(r) = stockRow(r, announced(r))
       checkDelay(end = 0)
       val key = NaiveJoin.pack(rowsOfResult)
-      expect(!once || !into.contains(key), s"result ${NaiveJoin.unpack(key, relations)} handed out twice")
+      expect(!once || !into.contains(key), s"result ${NaiveJoin.unpack(key, relations)} emitted twice")
       expect(from.weight != 0, "a delta of weight 0")
-      expect(!oneSign || !into.contains(key) || into(key) > 0 == from.weight > 0, "a result comes with both signs")
+      expect(!oneSign || !into.contains(key) || into(key) > 0 == from.weight > 0, "a result is emitted with both signs")
       into(key) = into.getOrElse(key, 0L) + from.weight
       if (from.weight > 0) resultsGained += 1 else resultsLost += 1
       expect(into.size <= 200000, "results without end")
@@ -272,24 +272,27 @@ final class EngineRun(query: Case) {
     into.filterInPlace((_, w) => w != 0)
   }
 
-  /** Reads projected words from their places, and only if they are reported as possibly changed. */
-  final private class Shown {
+  /** Reads projected words through their pointers, and only if they are reported as possibly
+    * changed.
+    */
+  final private class Projected {
     private val fields = for {
       (relation, r) <- query.block.relations.zipWithIndex
-      field <- relation.shown
-      (place, offset) <- tree.place(r, field)
-    } yield (r, field, place, offset)
+      field <- relation.projected
+      (pointer, offset) <- tree.location(r, field)
+    } yield (r, field, pointer, offset)
     private val seen = mutable.HashMap.empty[(Int, Int), Long]
 
-    def tell(changed: Long, places: Places, rows: Array[Int]): Unit =
-      for ((r, field, place, offset) <- fields) {
-        if ((changed >>> place & 1L) != 0L) seen((r, field)) = places.pages(place)(places.starts(place) + offset)
+    def read(changed: Long, pointers: WordPointers, rows: Array[Int]): Unit =
+      for ((r, field, pointer, offset) <- fields) {
+        if ((changed >>> pointer & 1L) != 0L)
+          seen((r, field)) = pointers.pages(pointer)(pointers.starts(pointer) + offset)
         check(r, field, rows(r))
       }
 
     def turn(run: Run, i: Int): Unit =
-      for ((r, field, place, offset) <- fields if r == run.relation) {
-        if (place == r) seen((r, field)) = run.records(run.from + i * run.width + 1 + offset)
+      for ((r, field, pointer, offset) <- fields if r == run.relation) {
+        if (pointer == r) seen((r, field)) = run.records(run.from + i * run.width + 1 + offset)
         check(r, field, run.row(i))
       }
 
@@ -299,7 +302,7 @@ final class EngineRun(query: Case) {
       val word = arena.page(row)(arena.start(row) + (input.columns.size + 63) / 64 + field)
       val isNull = (arena.page(row)(arena.start(row) + (field >>> 6)) >>> (field & 63) & 1L) != 0L
       expect(
-        !isNull || tree.place(relation, field).exists(_._1 < relations),
+        !isNull || tree.location(relation, field).exists(_._1 < relations),
         s"a NULL of field $field is read from a key"
       )
       expect(seen.get((relation, field)).contains(word), s"field $field of relation $relation is another row's")

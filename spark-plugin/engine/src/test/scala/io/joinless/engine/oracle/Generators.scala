@@ -37,7 +37,8 @@ final private class Generators(random: Random, large: Boolean) {
     val residuals = IndexedSeq.fill(if (chance(0.2)) 1 + random.nextInt(2) else 0) {
       CaseResidual(random.shuffle(graph.edges.indices.toVector).take(1 + random.nextInt(3)).sorted, random.nextInt())
     }
-    val query = Case(attributes, inputs, relations, drawTree(graph), residuals, IndexedSeq.empty, owe = chance(0.3))
+    val query =
+      Case(attributes, inputs, relations, drawTree(graph), residuals, IndexedSeq.empty, negatives = chance(0.3))
     query.copy(batches = new BatchGenerator(random, query, large).draw())
   }
 
@@ -124,19 +125,19 @@ final private class BatchGenerator(random: Random, query: Case, large: Boolean) 
       if (random.nextInt(25) == 0) drain()
       else
         IndexedSeq.fill(size)(change()).flatten ++
-          (if (random.nextInt(if (query.owe) 5 else 40) == 0) absent() else None)
-    settle(before, batch)
+          (if (random.nextInt(if (query.negatives) 5 else 40) == 0) absent() else None)
+    applyIfLegal(before, batch)
     random.shuffle(batch)
   }
 
   /** Applies a batch to the expected counts. A batch that deletes an absent row does nothing at
     * all, unless multiplicities may be negative.
     */
-  private def settle(before: Array[Array[Long]], batch: IndexedSeq[CaseChange]): Unit = {
+  private def applyIfLegal(before: Array[Array[Long]], batch: IndexedSeq[CaseChange]): Unit = {
     val after = new NaiveJoin(query)
     for (r <- relations; row <- present(r).indices) after.multiplicity(r)(row) = before(r)(row)
     after(batch)
-    val legal = query.owe || after.multiplicity.forall(_.forall(_ >= 0))
+    val legal = query.negatives || after.multiplicity.forall(_.forall(_ >= 0))
     for (r <- relations; row <- present(r).indices)
       present(r)(row) = if (legal) after.multiplicity(r)(row) else before(r)(row)
   }

@@ -3,7 +3,7 @@ package io.joinless.engine.oracle
 import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.query.{Hypergraph, JoinTree, TreeSearch}
 import io.joinless.engine.tuples.KeyField
-import io.joinless.engine.update.{DeltaEnumeration, GoneRows}
+import io.joinless.engine.update.{DeletedRows, DeltaEnumeration}
 import io.joinless.engine.view._
 import scala.util.Random
 
@@ -84,7 +84,7 @@ final class Streams(
   private[this] val leaving = new scala.collection.mutable.ArrayBuffer[(Int, Int)]
 
   private def leave(): Unit = {
-    leaving.foreach { case (input, row) => GoneRows.free(tree, input, row) }
+    leaving.foreach { case (input, row) => DeletedRows.free(tree, input, row) }
     leaving.clear()
   }
 

@@ -22,7 +22,7 @@ object HypergraphGenerators {
   def drawAcyclic(random: Random, maxRelations: Int, attributes: Int): Hypergraph = {
     val relations = 1 + random.nextInt(maxRelations)
     val parent = IndexedSeq.tabulate(relations)(r => if (r == 0) -1 else random.nextInt(r))
-    val places = IndexedSeq.fill(random.nextInt(attributes + 1)) {
+    val occurrences = IndexedSeq.fill(random.nextInt(attributes + 1)) {
       val stop = random.nextDouble()
       var subtree = BitSet(random.nextInt(relations))
       while (subtree.size < relations && random.nextDouble() > stop) {
@@ -34,7 +34,7 @@ object HypergraphGenerators {
       subtree
     }
     val order = random.shuffle(IndexedSeq.range(0, relations))
-    Hypergraph(order.map(r => BitSet.fromSpecific(places.indices.filter(places(_)(r)))))
+    Hypergraph(order.map(r => BitSet.fromSpecific(occurrences.indices.filter(occurrences(_)(r)))))
   }
 
   /** A graph with output attributes: none, all or some. */

@@ -11,7 +11,9 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
   private def best(graph: Hypergraph, output: BitSet): Reduction =
     Reduction.best(graph, output).fold(core => fail(core.toString), identity)
 
-  test("a free-connex query shows what was asked, any other the fewest attributes more that make it free-connex") {
+  test(
+    "a free-connex query projects what was requested, any other the fewest attributes more that make it free-connex"
+  ) {
     var (more, several) = (0, 0)
     forAll(Random.withOutput(Random.acyclic(5, 6)), minSuccessful(3000)) { case (graph, output) =>
       val found = best(graph, output)
@@ -28,20 +30,24 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(more > 50 && several > 500)
   }
 
-  test("trees: each relation in one component, whose root has what the component shows; the top joins what they show") {
+  test(
+    "trees: each relation in one component, whose root has what the component projects; the top joins what they project"
+  ) {
     forAll(Random.withOutput(Random.acyclic(6, 6)), minSuccessful(3000)) { case (graph, output) =>
       val found = best(graph, output)
       assert(found.components.flatMap(_.relations).sorted === graph.edges.indices)
       for (c <- found.components) {
-        assert(c.shown.subsetOf(c.tree.attributes) && c.shown === (graph.attributesOf(c.relations) & found.output))
+        assert(
+          c.projected.subsetOf(c.tree.attributes) && c.projected === (graph.attributesOf(c.relations) & found.output)
+        )
         val relations = c.relations.toIndexedSeq
         assert(JoinTree.violations(renumbered(c.tree, relations), Hypergraph(relations.map(graph.edges))).isEmpty)
       }
-      assert(JoinTree.violations(found.top, Hypergraph(found.components.map(_.shown))).isEmpty)
+      assert(JoinTree.violations(found.top, Hypergraph(found.components.map(_.projected))).isEmpty)
     }
   }
 
-  test("what counts once: a component whose columns another one shows is below that one's root") {
+  test("what counts once: a component whose columns another one projects is below that one's root") {
     var absorbed = 0
     forAll(Random.withOutput(Random.acyclic(6, 6)), minSuccessful(3000)) { case (graph, output) =>
       val apart = best(graph, output)
@@ -50,12 +56,14 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
       assert(found.components.flatMap(_.relations).sorted === graph.edges.indices)
       for (c <- found.components) {
         val relations = c.relations.toIndexedSeq
-        assert(c.shown.subsetOf(c.tree.attributes) && c.shown === (graph.attributesOf(c.relations) & found.output))
+        assert(
+          c.projected.subsetOf(c.tree.attributes) && c.projected === (graph.attributesOf(c.relations) & found.output)
+        )
         assert(JoinTree.violations(renumbered(c.tree, relations), Hypergraph(relations.map(graph.edges))).isEmpty)
       }
-      assert(JoinTree.violations(found.top, Hypergraph(found.components.map(_.shown))).isEmpty)
-      for (part <- found.components if part.shown.nonEmpty; whole <- found.components)
-        assert(part.shown == whole.shown || !part.shown.subsetOf(whole.shown) || meetsInMore(part))
+      assert(JoinTree.violations(found.top, Hypergraph(found.components.map(_.projected))).isEmpty)
+      for (part <- found.components if part.projected.nonEmpty; whole <- found.components)
+        assert(part.projected == whole.projected || !part.projected.subsetOf(whole.projected) || meetsInMore(part))
     }
     assert(absorbed > 300)
   }
@@ -65,7 +73,7 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     */
   private def meetsInMore(component: ReducedRelation): Boolean = component.tree match {
     case GeneralizedNode(attributes, children) =>
-      attributes != component.shown || children.exists(_.isInstanceOf[GeneralizedNode])
+      attributes != component.projected || children.exists(_.isInstanceOf[GeneralizedNode])
     case _ => false
   }
 
@@ -77,17 +85,17 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("named queries: components and heights") {
     import ShapesOfQueries._
-    def shown(r: Reduction) = r.components.map(c => (c.relations, c.shown))
+    def projections(r: Reduction) = r.components.map(c => (c.relations, c.projected))
     val middle = best(line(3), BitSet(1))
     // two with the same projection
-    assert(shown(middle) === IndexedSeq((BitSet(0, 1, 2), BitSet(1))) && middle.height === 2)
+    assert(projections(middle) === IndexedSeq((BitSet(0, 1, 2), BitSet(1))) && middle.height === 2)
     assert(middle.components.head.tree.notation("e" + _, "x" + _) === "[x1]{e0, e1·e2}")
     val nested = best(Hypergraph.of(Seq(0, 1), Seq(0, 2), Seq(0, 3), Seq(3, 4)), BitSet(0, 4))
     assert(nested.components.exists(_.relations === BitSet(0, 1)) && nested.components.size === nested.components.map(
-      _.shown
+      _.projected
     ).distinct.size)
     val count = best(star(4), BitSet.empty)
-    assert(shown(count) === IndexedSeq((BitSet(0, 1, 2, 3), BitSet.empty)) && count.height === 1)
+    assert(projections(count) === IndexedSeq((BitSet(0, 1, 2, 3), BitSet.empty)) && count.height === 1)
     assert(best(star(4), BitSet(0)).height === 1)
     val ends = best(line(2), BitSet(0, 2)) // not free-connex: the middle is projected, too
     assert(ends.output === BitSet(0, 1, 2) && ends.components.size === 2 && ends.height === 1)
@@ -95,14 +103,14 @@ class ReducedQuerySpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     // not projected
     val gap = best(Hypergraph.of(Seq(0, 1), Seq(1, 2, 3), Seq(3, 4)), BitSet(0, 1, 3, 4))
     assert(gap.output === BitSet(0, 1, 3, 4) && gap.height === 2)
-    assert(gap.components.map(_.shown) === IndexedSeq(BitSet(0, 1), BitSet(1, 3), BitSet(3, 4)))
+    assert(gap.components.map(_.projected) === IndexedSeq(BitSet(0, 1), BitSet(1, 3), BitSet(3, 4)))
     // SNB4: tag=0 message=1 creator=2; name=3 and message are projected, so tag is, too
     val network = Hypergraph.of(Seq(0, 3), Seq(0, 1), Seq(1, 2), Seq(2))
     val pairs = Reduction.best(network, BitSet(1, 3), once = true).fold(core => fail(core.toString), identity)
-    assert(shown(pairs) === IndexedSeq((BitSet(0), BitSet(0, 3)), (BitSet(1, 2, 3), BitSet(0, 1))))
+    assert(projections(pairs) === IndexedSeq((BitSet(0), BitSet(0, 3)), (BitSet(1, 2, 3), BitSet(0, 1))))
     assert(pairs.components(1).tree.notation("e" + _, "x" + _) === "e1·e2·e3")
     // if results are counted, components stay separate
-    assert(shown(best(network, BitSet(1, 3))).size === 3)
+    assert(projections(best(network, BitSet(1, 3))).size === 3)
     assert(Reduction.best(cycle(3), BitSet(0)).isLeft)
   }
 

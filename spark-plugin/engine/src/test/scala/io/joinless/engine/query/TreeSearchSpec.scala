@@ -48,10 +48,10 @@ class TreeSearchSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(TreeSearch.best(lollipop).left.map(_.relations) === Left(BitSet(0, 1, 2)))
   }
 
-  test("sizes: what changes often comes near the root, what never changes sinks") {
-    assert(shown(line(3), IndexedSeq(1.0, 1.0, 5.0)) === "[C]{G2·G1, G3}")
-    assert(shown(line(3), IndexedSeq(5.0, 1.0, 1.0)) === "[B]{G1, G2·G3}")
-    assert(shown(line(5), IndexedSeq(0.0, 0.0, 1.0, 1.0, 1.0)) === "[D]{G3·G2·G1, G4·G5}")
+  test("sizes: what changes often is near the root, what never changes sinks") {
+    assert(rendered(line(3), IndexedSeq(1.0, 1.0, 5.0)) === "[C]{G2·G1, G3}")
+    assert(rendered(line(3), IndexedSeq(5.0, 1.0, 1.0)) === "[B]{G1, G2·G3}")
+    assert(rendered(line(5), IndexedSeq(0.0, 0.0, 1.0, 1.0, 1.0)) === "[D]{G3·G2·G1, G4·G5}")
   }
 
   test("oracle_optimal: no join tree is better") {
@@ -153,7 +153,7 @@ class TreeSearchSpec extends AnyFunSuite with ScalaCheckPropertyChecks {
     ()
   }
 
-  private def shown(graph: Hypergraph, sizes: IndexedSeq[Double]): String =
+  private def rendered(graph: Hypergraph, sizes: IndexedSeq[Double]): String =
     found(graph, sizes).notation(name, attribute)
 
   private def found(graph: Hypergraph): JoinTree = found(graph, IndexedSeq.fill(graph.size)(1.0))

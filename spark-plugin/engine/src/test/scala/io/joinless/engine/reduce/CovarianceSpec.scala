@@ -35,23 +35,23 @@ class CovarianceSpec extends AnyFunSuite {
     }
   }
 
-  for ((over, shown) <- Seq("all results" -> BitSet.empty, "each b" -> BitSet(B), "each a and b" -> BitSet(A, B)))
+  for ((over, projected) <- Seq("all results" -> BitSet.empty, "each b" -> BitSet(B), "each a and b" -> BitSet(A, B)))
     test(s"oracle_batches: count, sums and sums of products over $over, and the regression that they give") {
       val random = new Random(7)
-      val query = drawQuery(random, shown)
+      val query = drawQuery(random, projected)
       val (join, oracle) = (new ReducedJoin(definition(query)), new NaiveJoin(query.of))
       val batch = new ReducedBatch(join, IndexedSeq.empty)
       val kept = mutable.Map.empty[Key, Array[Long]]
-      var told, still, fits, emptied = 0
+      var emitted, still, fits, emptied = 0
       for (_ <- 0 until 400) {
         for (change <- drawBatch(random, query.of, oracle)) {
           val words = query.of.inputs(change.input).words(change.row)
           batch.add(change.input, change.roles, change.weight, words, words.length)
         }
         while (batch.next()) {
-          val key = query.reduction.components.indices.map(c => query.shown(join.shown(c), batch.rows(c)))
+          val key = query.reduction.components.indices.map(c => query.values(join.projectedRows(c), batch.rows(c)))
           kept(key) = plus(kept.getOrElse(key, new Array(ring.width)), batch.element)
-          told += 1
+          emitted += 1
           if (batch.weight == 0) still += 1
         }
         kept.filterInPlace((_, element) => element.exists(_ != 0L))
@@ -67,7 +67,7 @@ class CovarianceSpec extends AnyFunSuite {
         assert(oracle.multiplicity.exists(_.exists(_ > 0)) || join.isEmpty)
       }
       info(
-        s"$told elements told, $still of them with as many results as before; $fits regressions; $emptied times no result"
+        s"$emitted elements emitted, $still of them with as many results as before; $fits regressions; $emptied times no result"
       )
       assert(still > 10 && fits > 200 && emptied > 10)
     }
@@ -117,7 +117,7 @@ object CovarianceSpec {
 
   private val ring = new Covariance(keys.size)
 
-  private def queryOver(rows: IndexedSeq[IndexedSeq[IndexedSeq[Option[Long]]]], shown: BitSet): ReducedCase = {
+  private def queryOver(rows: IndexedSeq[IndexedSeq[IndexedSeq[Option[Long]]]], projected: BitSet): ReducedCase = {
     val graph = Hypergraph.of(keys: _*)
     val tree = TreeSearch.best(graph).fold(core => sys.error(core.toString), identity)
     val inputs = rows.zip(keys).map { case (stock, of) =>
@@ -126,17 +126,17 @@ object CovarianceSpec {
     val relations = keys.indices.map(r => CaseRelation(r, keys(r).zipWithIndex))
     val attributes = IndexedSeq.fill(3)(CaseAttribute(variable = false, nullSafe = false))
     val join = Case(attributes, inputs, relations, tree, IndexedSeq.empty, IndexedSeq.empty)
-    ReducedCase(join, shown, IndexedSeq.empty, IndexedSeq.fill(keys.size)(false))
+    ReducedCase(join, projected, IndexedSeq.empty, IndexedSeq.fill(keys.size)(false))
   }
 
   /** A query with few different keys, so that most rows have a match, and small values of both
     * signs.
     */
-  private def drawQuery(random: Random, shown: BitSet): ReducedCase = queryOver(
+  private def drawQuery(random: Random, projected: BitSet): ReducedCase = queryOver(
     keys.map { of =>
       IndexedSeq.fill(12)(of.map(_ => Option(random.nextInt(3).toLong)) :+ Option(random.nextInt(19) - 9L)).distinct
     },
-    shown
+    projected
   )
 
   private def definition(query: ReducedCase): ReducedDef = {

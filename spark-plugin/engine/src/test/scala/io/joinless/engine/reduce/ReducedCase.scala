@@ -16,10 +16,15 @@ import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
   * Vertices are the case's attributes and, behind them, the projected columns that are no key: one
   * per relation.
   *
-  * @param asked the requested vertices; the reduction may project more
+  * @param requested the requested vertices; the reduction may project more
   * @param distinct per component, whether its projected rows count once
   */
-final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, Int)], distinct: IndexedSeq[Boolean]) {
+final case class ReducedCase(
+    of: Case,
+    requested: BitSet,
+    columns: IndexedSeq[(Int, Int)],
+    distinct: IndexedSeq[Boolean]
+) {
 
   private val attributes = of.attributes.size
 
@@ -28,7 +33,7 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
   })
 
   val reduction: Reduction =
-    Reduction.best(graph, asked, once = distinct.forall(identity)).fold(core => sys.error(core.toString), identity)
+    Reduction.best(graph, requested, once = distinct.forall(identity)).fold(core => sys.error(core.toString), identity)
 
   /** The column of a vertex in a relation. */
   def column(relation: Int, vertex: Int): Int =
@@ -40,8 +45,8 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
     else { val (r, c) = columns(vertex - attributes); of.inputs(of.relations(r).input).columns(c) }
 
   /** The projected vertices in the order of the component's columns. */
-  def shown(component: Int): IndexedSeq[Int] =
-    ComponentDef.inOrder(reduction.components(component).tree, reduction.components(component).shown)(column)
+  def projected(component: Int): IndexedSeq[Int] =
+    ComponentDef.inOrder(reduction.components(component).tree, reduction.components(component).projected)(column)
 
   def definition(ring: Ring, lifts: Boolean): ReducedDef = {
     val components = reduction.components.indices.map { c =>
@@ -49,21 +54,25 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
       ComponentDef(
         tree,
         ComponentDef.atRoot(tree).map { r =>
-          r -> shown(c).map(x => ProjectedField(column(r, x), isVariable(x)))
+          r -> projected(c).map(x => ProjectedField(column(r, x), isVariable(x)))
         }.toMap,
         distinct(c)
       )
     }
     val top = BlockDef(
       reduction.components.indices.map { c =>
-        val variable = shown(c).exists(isVariable)
-        InputDef(shown(c).size, if (variable) 0 else RowProjection.fixedWords(shown(c).size), retractable = true)
+        val variable = projected(c).exists(isVariable)
+        InputDef(
+          projected(c).size,
+          if (variable) 0 else RowProjection.fixedWords(projected(c).size),
+          retractable = true
+        )
       },
       IndexedSeq.tabulate(graph.attributes.lastOption.fold(0)(_ + 1)) { x =>
         AttributeDef(x < attributes && of.attributes(x).nullSafe)
       },
       reduction.components.indices.map { c =>
-        RelationDef(c, shown(c).zipWithIndex.map { case (x, i) => x -> KeyField(i, isVariable(x)) })
+        RelationDef(c, projected(c).zipWithIndex.map { case (x, i) => x -> KeyField(i, isVariable(x)) })
       },
       reduction.top
     )
@@ -75,12 +84,12 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
     * its vertices.
     */
   def words(component: Int, values: Int => Option[Long]): IndexedSeq[Long] = {
-    val vertices = shown(component)
+    val vertices = projected(component)
     val words = Rows.encode(vertices.map(values), vertices.map(isVariable))
     if (words.isEmpty) IndexedSeq(0L) else words.toIndexedSeq
   }
 
-  def shown(arena: TupleArena, row: Int): IndexedSeq[Long] =
+  def values(arena: TupleArena, row: Int): IndexedSeq[Long] =
     (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
 
   /** The oracle: nested loops, from scratch. Maps each result, as the rows of all components, to
@@ -113,7 +122,7 @@ final case class ReducedCase(of: Case, asked: BitSet, columns: IndexedSeq[(Int, 
     val sums = mutable.Map.empty[Map[Int, Option[Long]], IndexedSeq[Long]]
     def join(i: Int, bound: Map[Int, Option[Long]], element: IndexedSeq[Long]): Unit =
       if (i == relations.size) {
-        val key = bound.filter { case (x, _) => reduction.components(component).shown(x) }
+        val key = bound.filter { case (x, _) => reduction.components(component).projected(x) }
         sums(key) = sums.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(element).map { case (a, b) => a + b }
       } else {
         val r = relations(i)
@@ -148,8 +157,8 @@ object ReducedCase {
       if !query.relations(r).keys.exists(_._2 == c) && random.nextDouble() < density / 2
     } yield (r, c)
     val attributes = query.graph.attributes.filter(_ => random.nextDouble() < density)
-    val asked = attributes ++ columns.indices.map(query.attributes.size + _)
-    val plain = ReducedCase(query, asked, columns, IndexedSeq.fill(query.relations.size)(false))
+    val requested = attributes ++ columns.indices.map(query.attributes.size + _)
+    val plain = ReducedCase(query, requested, columns, IndexedSeq.fill(query.relations.size)(false))
     val once = random.nextInt(5) == 0
     plain.copy(distinct = plain.distinct.map(_ => once || random.nextInt(4) == 0))
   }

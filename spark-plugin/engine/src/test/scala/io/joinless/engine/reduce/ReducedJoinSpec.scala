@@ -29,34 +29,38 @@ class ReducedJoinSpec extends AnyFunSuite {
       emptied += run.emptied
       if (query.reduction.components.size > 1) tops += 1
       if (query.reduction.components.exists(_.relations.size > 1)) summed += 1
-      if (query.reduction.output != query.asked) extended += 1
+      if (query.reduction.output != query.requested) extended += 1
       val definition = query.definition(ReducedCase.numbers, lifts = true)
       val (join, whole) = (new ReducedJoin(definition), new WholeRows(definition))
       val inputs = query.of.inputs.indices
       // if a component projects the rows of one relation only, the arena holds no keys of others
-      for (i <- inputs; c <- whole.shownBy(i) if !join.hasOtherKeys(i)) {
+      for (i <- inputs; c <- whole.projectedBy(i) if !join.hasOtherKeys(i)) {
         assert(join.root(c).isInstanceOf[RelationNode])
         alone += 1
       }
-      if (inputs.exists(i => join.hasOtherKeys(i) && whole.shownBy(i).isEmpty)) mixed += 1
-      if (query.reduction.components.size > 1 && inputs.exists(i => join.hasOtherKeys(i) && whole.shownBy(i).nonEmpty))
+      if (inputs.exists(i => join.hasOtherKeys(i) && whole.projectedBy(i).isEmpty)) mixed += 1
+      if (
+        query.reduction.components.size > 1 && inputs.exists(i => join.hasOtherKeys(i) && whole.projectedBy(i).nonEmpty)
+      )
         outlived += 1
-      if (inputs.flatMap(whole.shownBy(_)).diff(inputs.flatMap(whole.shownBy(_)).distinct).nonEmpty) shared += 1
-      if (query.distinct.forall(identity) && query.reduction != Reduction.best(query.graph, query.asked).toOption.get)
+      if (inputs.flatMap(whole.projectedBy(_)).diff(inputs.flatMap(whole.projectedBy(_)).distinct).nonEmpty) shared += 1
+      if (
+        query.distinct.forall(identity) && query.reduction != Reduction.best(query.graph, query.requested).toOption.get
+      )
         absorbed += 1
       seed += 1
     }
     info(
-      s"$seed queries ($tops with several components, $summed with one of several relations, $extended that show more than asked, $mixed with rows that are keys below, $outlived with such rows that a component shows beside others, $shared with inputs that share what is shown, " +
-        s"$alone that show one relation's rows, $absorbed with components below others), " +
-        s"$batches batches: $results results told, $refused refused, $rehearsals taken back, $rebuilds rebuilt, $emptied times empty"
+      s"$seed queries ($tops with several components, $summed with one of several relations, $extended that project more than requested, $mixed with rows that are keys below, $outlived with such rows that a component projects with others, $shared with inputs that share what is projected, " +
+        s"$alone that project one relation's rows, $absorbed with components below others), " +
+        s"$batches batches: $results results emitted, $refused refused, $rehearsals rolled back, $rebuilds rebuilt, $emptied times empty"
     )
     assert(tops > seed / 4 && summed > seed / 4 && extended > seed / 20 && rehearsals > batches / 8 && emptied > seed)
     assert(mixed > seed / 50 && alone > seed / 50 && shared > seed / 200 && absorbed > seed / 100)
   }
 
   test(
-    "a row that is shown whole, and a key elsewhere, goes when nobody has it as a key: what is noted of it goes, too"
+    "a row that is projected whole, and a key elsewhere, is freed when nobody has it as a key, with what is noted of it"
   ) {
     // X(s, d) r1 ⋈ P(s, d, w) on w = r1.s, and X r2 on P's s and d; grouped by row of r1
     val word = (i: Int) => KeyField(i, variable = false)
@@ -73,24 +77,27 @@ class ReducedJoinSpec extends AnyFunSuite {
     val graph = Hypergraph(IndexedSeq(BitSet(0, 1), BitSet(0, 2, 3), BitSet(2, 3)))
     val reduction = Reduction.best(graph, BitSet(0, 1)).toOption.get
     val components = reduction.components.map { c =>
-      def shownBy(r: Int) = c.shown.toIndexedSeq.map { x =>
+      def projectedBy(r: Int) = c.projected.toIndexedSeq.map { x =>
         ProjectedField(block.relations(r).keys.collectFirst { case (`x`, f) => f.ordinal }.get, variable = false)
       }
-      ComponentDef(c.tree, ComponentDef.atRoot(c.tree).map(r => r -> shownBy(r)).toMap, distinct = false)
+      ComponentDef(c.tree, ComponentDef.atRoot(c.tree).map(r => r -> projectedBy(r)).toMap, distinct = false)
     }
     val top = BlockDef(
       reduction.components.map(c =>
-        InputDef(c.shown.size, RowProjection.fixedWords(c.shown.size), retractable = true)
+        InputDef(c.projected.size, RowProjection.fixedWords(c.projected.size), retractable = true)
       ),
       block.attributes,
       reduction.components.indices.map { i =>
-        RelationDef(i, reduction.components(i).shown.toIndexedSeq.zipWithIndex.map { case (x, at) => x -> word(at) })
+        RelationDef(
+          i,
+          reduction.components(i).projected.toIndexedSeq.zipWithIndex.map { case (x, at) => x -> word(at) }
+        )
       },
       reduction.top
     )
     val definition = ReducedDef(block, components, top, Counts, block.relations.map(_ => None))
     val join = new ReducedJoin(definition)
-    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(definition).shownBy(0).nonEmpty)
+    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(definition).projectedBy(0).nonEmpty)
     val batch = new ReducedBatch(join, IndexedSeq.empty)
     def play(changes: (Int, Seq[Long], Long)*): Long = {
       for ((input, values, weight) <- changes)
@@ -102,7 +109,7 @@ class ReducedJoinSpec extends AnyFunSuite {
     assert(play((0, Seq(1, 2), 1), (1, Seq(1, 2, 1), 1), (1, Seq(8, 9, 5), 1), (0, Seq(8, 9), 1)) == 1)
     assert(play((0, Seq(1, 2), -1)) == -1)
     assert(play((1, Seq(1, 2, 1), -1)) == 0)
-    assert(play((0, Seq(5, 6), 1)) == 1, "joined by what was noted of a row that is gone")
+    assert(play((0, Seq(5, 6), 1)) == 1, "joined by what was noted of a row that is freed")
     assert(play((0, Seq(5, 6), -1), (0, Seq(8, 9), -1), (1, Seq(8, 9, 5), -1)) == -1)
     assert(join.isEmpty)
   }

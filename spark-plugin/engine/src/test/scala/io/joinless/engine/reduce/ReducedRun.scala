@@ -16,7 +16,7 @@ final class ReducedRun(query: ReducedCase) {
   private[this] val random = new Random(query.of.batches.size)
   private[this] val definition = query.definition(ReducedCase.numbers, lifts = true)
   private[this] var join = new ReducedJoin(definition)
-  private[this] var batch = new ReducedBatch(join, IndexedSeq.empty, query.of.owe)
+  private[this] var batch = new ReducedBatch(join, IndexedSeq.empty, query.of.negatives)
   private[this] var current = Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
 
   var batches, results, refused, rehearsals, rebuilds, emptied = 0
@@ -34,7 +34,7 @@ final class ReducedRun(query: ReducedCase) {
   private def play(changes: IndexedSeq[CaseChange]): Option[String] = {
     val before = oracle.multiplicity.map(_.clone())
     oracle(changes)
-    if (!query.of.owe && oracle.multiplicity.exists(_.exists(_ < 0))) {
+    if (!query.of.negatives && oracle.multiplicity.exists(_.exists(_ < 0))) {
       before.indices.foreach(r => before(r).copyToArray(oracle.multiplicity(r)))
       refused += 1
       send(changes)
@@ -43,21 +43,21 @@ final class ReducedRun(query: ReducedCase) {
     } else {
       if (random.nextInt(4) == 0) rehearse(changes)
       send(changes)
-      val told = mutable.Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
+      val emitted = mutable.Map.empty[IndexedSeq[IndexedSeq[Long]], IndexedSeq[Long]]
       val counted = new Array[Long](batch.element.length)
       var wrong = Option.empty[String]
       while (batch.next()) {
         results += 1
-        val key = query.reduction.components.indices.map(c => query.shown(join.shown(c), batch.rows(c)))
-        val sum = told.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(batch.element).map { case (a, b) => a + b }
+        val key = query.reduction.components.indices.map(c => query.values(join.projectedRows(c), batch.rows(c)))
+        val sum = emitted.getOrElse(key, IndexedSeq(0L, 0L, 0L)).zip(batch.element).map { case (a, b) => a + b }
         if (key.size == 1) { // one component
           batch.readBefore(counted)
           val right = current.getOrElse(key, IndexedSeq(0L, 0L, 0L))
-          if (told.contains(key)) wrong = Some(s"$key is told twice")
+          if (emitted.contains(key)) wrong = Some(s"$key is emitted twice")
           else if (counted.toIndexedSeq != right)
             wrong = Some(s"$key counted for ${counted.mkString(", ")}, not $right")
         }
-        told(key) = sum
+        emitted(key) = sum
       }
       val next = query.result(oracle.multiplicity)
       val zero = IndexedSeq(0L, 0L, 0L)
@@ -65,9 +65,9 @@ final class ReducedRun(query: ReducedCase) {
         key -> next.getOrElse(key, zero).zip(current.getOrElse(key, zero)).map { case (a, b) => a - b }
       }.filter(_._2 != zero).toMap
       current = next
-      val found = told.filter(_._2 != zero).toMap
+      val found = emitted.filter(_._2 != zero).toMap
       if (wrong.isDefined) wrong
-      else if (found != expected) Some(s"told ${found.take(5)}, expected ${expected.take(5)}")
+      else if (found != expected) Some(s"emitted ${found.take(5)}, expected ${expected.take(5)}")
       else {
         val empty = oracle.multiplicity.forall(_.forall(_ == 0L))
         if (empty) emptied += 1
@@ -125,6 +125,6 @@ final class ReducedRun(query: ReducedCase) {
     restoration.finish()
     next.restored()
     join = next
-    batch = new ReducedBatch(join, IndexedSeq.empty, query.of.owe)
+    batch = new ReducedBatch(join, IndexedSeq.empty, query.of.negatives)
   }
 }

@@ -15,8 +15,8 @@ class SumStepsSpec extends AnyFunSuite {
   import ShapesOfQueries._
 
   /** A query over rows of integers, one column per attribute. */
-  final private class Query(graph: Hypergraph, shown: BitSet, distinct: Boolean = false) {
-    val reduction: Reduction = Reduction.best(graph, shown).fold(core => fail(core.toString), identity)
+  final private class Query(graph: Hypergraph, projected: BitSet, distinct: Boolean = false) {
+    val reduction: Reduction = Reduction.best(graph, projected).fold(core => fail(core.toString), identity)
 
     private def keys(attributes: BitSet) = attributes.toIndexedSeq.zipWithIndex.map { case (x, i) =>
       x -> KeyField(i, variable = false)
@@ -31,7 +31,7 @@ class SumStepsSpec extends AnyFunSuite {
 
     private val components = reduction.components.map { c =>
       val columns = ComponentDef.atRoot(c.tree).map { r =>
-        r -> c.shown.toIndexedSeq.map(x => ProjectedField(graph.edges(r).toIndexedSeq.indexOf(x), variable = false))
+        r -> c.projected.toIndexedSeq.map(x => ProjectedField(graph.edges(r).toIndexedSeq.indexOf(x), variable = false))
       }
       ComponentDef(c.tree, columns.toMap, distinct)
     }
@@ -39,7 +39,7 @@ class SumStepsSpec extends AnyFunSuite {
     val join = new ReducedJoin(ReducedDef(
       block(graph.edges, reduction.components.head.tree),
       components,
-      block(reduction.components.map(_.shown), reduction.top),
+      block(reduction.components.map(_.projected), reduction.top),
       Counts,
       graph.edges.map(_ => None)
     ))
@@ -79,10 +79,10 @@ class SumStepsSpec extends AnyFunSuite {
     }
   }
 
-  for ((name, shown) <- Seq("the number of results" -> BitSet.empty, "results per centre" -> BitSet(0)))
+  for ((name, projected) <- Seq("the number of results" -> BitSet.empty, "results per centre" -> BitSet(0)))
     test(s"star, $name: a bounded number of steps per change, whatever the changes") {
       val random = new Random(1)
-      val query = new Query(star(4), shown)
+      val query = new Query(star(4), projected)
       val present = Array.fill(4)(new scala.collection.mutable.ArrayBuffer[(Long, Long)])
       for (_ <- 0 until 20000) {
         val r = random.nextInt(4)
@@ -102,8 +102,10 @@ class SumStepsSpec extends AnyFunSuite {
 
   test("insert only, counted once: at most a step per tuple and child, and one per row") {
     val random = new Random(7)
-    for ((graph, shown) <- Seq(line(3) -> BitSet(1), line(4) -> BitSet(2), snowflake -> BitSet(0), comb -> BitSet(1))) {
-      val query = new Query(graph, shown, distinct = true)
+    for (
+      (graph, projected) <- Seq(line(3) -> BitSet(1), line(4) -> BitSet(2), snowflake -> BitSet(0), comb -> BitSet(1))
+    ) {
+      val query = new Query(graph, projected, distinct = true)
       val rows = scala.collection.mutable.HashSet.empty[(Int, Seq[Long])]
       for (_ <- 0 until 20000) {
         val r = random.nextInt(graph.size)

@@ -9,15 +9,15 @@ import scala.util.Random
   */
 class StorageSpec extends AnyFunSuite {
 
-  test("a key that is forgone stays until it is buried, and for good if somebody retains it") {
+  test("a key to be freed later stays until its deferred free, and for good if somebody retains it") {
     val keys = new TupleArena(1)
     val index = new KeyIndex(keys, 1, counted = true)
     def add(key: Long): Int = { val id = index.findOrAdd(key); index.retain(id); id }
-    val (used, gone) = (add(7L), add(8L))
-    assert(index.forgo(used) && index.forgo(gone) && index.find(7L) == used && index.find(8L) == gone)
+    val (used, unused) = (add(7L), add(8L))
+    assert(index.freeLater(used) && index.freeLater(unused) && index.find(7L) == used && index.find(8L) == unused)
     assert(add(7L) == used)
-    assert(!index.bury(used) && index.find(7L) == used && index.bury(gone) && index.find(8L) == -1)
-    assert(index.size == 1 && add(9L) == gone && index.find(7L) == used)
+    assert(!index.deferredFree(used) && index.find(7L) == used && index.deferredFree(unused) && index.find(8L) == -1)
+    assert(index.size == 1 && add(9L) == unused && index.find(7L) == used)
   }
 
   for (fixed <- Seq(1, 3, 40000, 0)) test(s"oracle_arena: rows stay what they are (fixed words: $fixed)") {
@@ -51,7 +51,7 @@ class StorageSpec extends AnyFunSuite {
     assert(arena.limit === 0)
   }
 
-  test("arena: rows of varying length that come and go take no more room than they need") {
+  test("arena: rows of varying length that are added and freed take no more room than they need") {
     val random = new Random(4)
     val arena = new TupleArena(0)
     val ids = mutable.Queue.empty[Int]
@@ -185,7 +185,7 @@ class StorageSpec extends AnyFunSuite {
     if (withKeys) (0 until Tuples).foreach(t => keys.note(t, 7 * t + 1))
     private val arena = new TupleArena(4)
     for (t <- 0 until Tuples) arena.append(Array(0L, t.toLong, -t.toLong, t * 1000003L), 0, 4)
-    private val words = if (fields == 0) null else new ShownWords(arena, 3, Array(2, 0, 1).take(fields))
+    private val words = if (fields == 0) null else new InlinedWords(arena, 3, Array(2, 0, 1).take(fields))
     private val lists = new RecordLists(removable, if (withKeys) keys else null, words)
     def push(key: Int, tuple: Int): Unit = lists.push(key, tuple)
     def remove(key: Int, tuple: Int): Unit = lists.remove(key, tuple)
@@ -194,7 +194,7 @@ class StorageSpec extends AnyFunSuite {
       val slots = (lists.count(key) - 1 to 0 by -1).scanLeft(lists.first(key))(lists.next)
       assert(slots.last == 0)
       val found = slots.init.map(lists.tuple)
-      assert(lists.isEmpty(key) == found.isEmpty && byRuns(key) == found && lists.besideIsRight(key))
+      assert(lists.isEmpty(key) == found.isEmpty && byRuns(key) == found && lists.areInlinedRight(key))
       found
     }
 
@@ -205,7 +205,7 @@ class StorageSpec extends AnyFunSuite {
         val size = lists.inLastRun(left)
         for (i <- 0 until size) {
           val record = lists.page(slot)(lists.at(slot) - i * lists.width)
-          if (withKeys) assert(RecordLists.beside(record) == keys(RecordLists.tuple(record)))
+          if (withKeys) assert(RecordLists.inlinedKey(record) == keys(RecordLists.tuple(record)))
           found += RecordLists.tuple(record)
         }
         left -= size
@@ -217,10 +217,10 @@ class StorageSpec extends AnyFunSuite {
 
   private val kinds: Seq[(String, Boolean => Lists)] = Seq(
     "plain" -> plain,
-    "with nothing beside" -> (records(_, withKeys = false, 0)),
-    "with a key beside" -> (records(_, withKeys = true, 0)),
-    "with a word beside" -> (records(_, withKeys = false, 1)),
-    "with a key and three words beside" -> (records(_, withKeys = true, 3))
+    "with nothing inlined" -> (records(_, withKeys = false, 0)),
+    "with a key inlined" -> (records(_, withKeys = true, 0)),
+    "with a word inlined" -> (records(_, withKeys = false, 1)),
+    "with a key and three words inlined" -> (records(_, withKeys = true, 3))
   )
 
   for (removable <- Seq(true, false); (kind, create) <- kinds)
@@ -251,10 +251,10 @@ class StorageSpec extends AnyFunSuite {
       }
     }
 
-  test("words beside rows say whether one of them is NULL") {
+  test("words inlined with rows say whether one of them is NULL") {
     val arena = new TupleArena(4)
     for (nulls <- Seq(0L, 2L, 1L)) arena.append(Array(nulls, 5, 6, 7), 0, 4)
-    val words = new ShownWords(arena, 3, Array(2, 0))
+    val words = new InlinedWords(arena, 3, Array(2, 0))
     val copied = new Array[Long](2)
     for ((row, anyNull) <- Seq(0 -> false, 1 -> false, 2 -> true, 0 -> true)) {
       words.copy(row, copied, 0)

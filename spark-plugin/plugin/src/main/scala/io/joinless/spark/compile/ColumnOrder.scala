@@ -1,8 +1,16 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.plans.StreamRef
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.expressions.NamedExpression
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  Filter,
+  Join,
+  LogicalPlan,
+  Project,
+  Window,
+  WindowGroupLimit
+}
 
 /** The columns of an optimized query in the order of its checkpoint, where a source has reordered
   * its columns since.
@@ -51,18 +59,23 @@ private[compile] object ColumnOrder {
     val columns = Option.when(isOrdered(plan))(recorded.next())
     val below = plan match {
       case _ if isStream(plan) => plan
-      case _: Project | _: Filter | _: Join | _: Aggregate => plan.mapChildren(inAnyOrder(_, recorded))
+      case _: Project | _: Filter | _: Join | _: Aggregate | _: Window | _: WindowGroupLimit | _: FirstRows =>
+        plan.mapChildren(inAnyOrder(_, recorded))
       case _ => plan.mapChildren(inOrder(_, recorded))
     }
     columns.fold(below)(ordered(below, _))
   }
 
-  private def ordered(plan: LogicalPlan, columns: IndexedSeq[String]): LogicalPlan = plan match {
-    case Project(list, child) if columns.distinct.size == columns.size =>
-      Project(columns.map(name => list(list.indexWhere(_.name == name))), child)
-    case Filter(condition, child) => Filter(condition, ordered(child, columns))
-    case other => other
-  }
+  private def ordered(plan: LogicalPlan, columns: IndexedSeq[String]): LogicalPlan =
+    if (names(plan) == columns || columns.distinct.size < columns.size) plan
+    else {
+      def inOrder(list: Seq[NamedExpression]) = columns.map(name => list(list.indexWhere(_.name == name)))
+      plan match {
+        case Project(list, child) => Project(inOrder(list), child)
+        case Filter(condition, child) => Filter(condition, ordered(child, columns))
+        case stream => Project(inOrder(stream.output), stream)
+      }
+    }
 
   private def isOrdered(plan: LogicalPlan): Boolean = plan.isInstanceOf[Project] || isStream(plan)
 
@@ -73,7 +86,7 @@ private[compile] object ColumnOrder {
     case _ => false
   }
 
-  private def names(plan: LogicalPlan): IndexedSeq[String] = plan.output.map((a: Attribute) => a.name).toIndexedSeq
+  private def names(plan: LogicalPlan): IndexedSeq[String] = plan.output.map(_.name).toIndexedSeq
 
   private def ids(plan: LogicalPlan) = plan.output.map(_.exprId)
 }

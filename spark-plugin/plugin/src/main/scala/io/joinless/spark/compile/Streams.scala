@@ -287,7 +287,9 @@ final private[compile] class Streams(val emission: Emission) {
     val refs = expand.collect { case ref: StreamRef if !isDerived(ref) => ref }
     if (late.isEmpty || refs.isEmpty) rows
     else
-      rows.copy(plan = InTime(late.map(rows.plan.output), refs.map(ref => Streams.lag(source(ref).rows)).max, rows.plan))
+      rows.copy(plan =
+        InTime(late.map(rows.plan.output), refs.map(ref => Streams.lag(source(ref).rows)).max, rows.plan)
+      )
   }
 
   private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()

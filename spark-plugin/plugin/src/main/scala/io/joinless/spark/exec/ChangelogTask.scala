@@ -39,7 +39,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
 
   override protected val batch =
     new ChangeBatch(start.tree, ResidualPredicates.compile(spec, residuals, arenaOf), negatives)
-  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, start.tree.words, start.tree.place)
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, start.tree.words, start.tree.location)
   private[this] var net: NetRows = null
 
   override protected def advance(): Boolean = batch.next(output.run)

@@ -1,7 +1,7 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.enumerate.{Places, Results, Run}
-import io.joinless.engine.tuples.{ShownWords, TupleArena}
+import io.joinless.engine.enumerate.{Results, Run, WordPointers}
+import io.joinless.engine.tuples.{InlinedWords, TupleArena}
 import io.joinless.spark.spec.{BlockSpec, ColumnRef, RowCodec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.DecimalType
@@ -19,15 +19,15 @@ import org.apache.spark.unsafe.Platform
   *
   * @param arena arena of each relation's rows
   * @param words words inlined with each relation's rows in lists, null if there are none
-  * @param place of a relation's column: its position in results (`ViewTree.place`); None if it is
-  *   read from the row
+  * @param place of a relation's column: its position in results (`ViewTree.location`); None if it
+  *   is read from the row
   * @param numbers number of columns that follow, the last of them the weight of the change
   */
 final class OutputRow(
     spec: BlockSpec,
     arena: Int => TupleArena,
     numbers: Int = 0,
-    words: Int => ShownWords = _ => null,
+    words: Int => InlinedWords = _ => null,
     place: (Int, Int) => Option[(Int, Int)] = (_, _) => None
 ) {
   import OutputRow._
@@ -90,7 +90,7 @@ final class OutputRow(
   private[this] var inlinedOnly = false // all columns that change are in the records, without a NULL
 
   def update(results: Results): UnsafeRow = {
-    val first = update(results.rows, results.changed, results.places)
+    val first = update(results.rows, results.changed, results.pointers)
     turns = math.max(0, run.size - 1)
     if (turns > 0) {
       at = run.from
@@ -134,14 +134,14 @@ final class OutputRow(
     }
 
   /** As `update`, for rows without inlined words. */
-  def update(rows: Array[Int], changed: Long): UnsafeRow = update(rows, changed, null: Places)
+  def update(rows: Array[Int], changed: Long): UnsafeRow = update(rows, changed, null: WordPointers)
 
   /** @param rows row id per relation
     * @param changed relations whose row may differ from the one of the update before; all of them
     *   the first time
     * @param places positions of the words inlined with the rows; null if there are none
     */
-  private def update(rows: Array[Int], changed: Long, places: Places): UnsafeRow = {
+  private def update(rows: Array[Int], changed: Long, places: WordPointers): UnsafeRow = {
     var s = 0
     while (s < sources.length) {
       val source = sources(s)
@@ -197,7 +197,7 @@ final class OutputRow(
     }
   }
 
-  private def writeKeys(changed: Long, places: Places): Unit = {
+  private def writeKeys(changed: Long, places: WordPointers): Unit = {
     val base = Platform.BYTE_ARRAY_OFFSET + 8L * nullWords
     var k = 0
     while (k < keys.length) {
@@ -274,7 +274,7 @@ private object OutputRow {
   final class Source(
       val relation: Int,
       arena: TupleArena,
-      words: ShownWords,
+      words: InlinedWords,
       nullWords: Int,
       val ordinals: Array[Int],
       val places: Array[Int],

@@ -22,7 +22,7 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
   private[this] val sums = start.views.asInstanceOf[ReducedJoin]
 
   override protected val batch =
-    new ReducedBatch(sums, ResidualPredicates.compile(block.top, residuals, sums.shown), negatives)
+    new ReducedBatch(sums, ResidualPredicates.compile(block.top, residuals, sums.projectedRows), negatives)
   private[this] val output = new ReducedOutput(spec, sums)
 
   override protected def begin(): Unit = {
@@ -42,7 +42,7 @@ final private class ReducedTask(context: CellContext, start: CellState, input: I
 final private[spark] class ReducedOutput(spec: BlockSpec, sums: ReducedJoin) {
   private[this] val reduction = spec.shape.reduction.get
   private[this] val block = ReducedBlock(spec.shape, reduction)
-  private[this] val output = new OutputRow(block.top, sums.shown, numbers = block.failures.start)
+  private[this] val output = new OutputRow(block.top, sums.projectedRows, numbers = block.failures.start)
 
   /** Returns the same row object each time. */
   def update(rows: Array[Int], changed: Long, element: Array[Long]): UnsafeRow = {

@@ -19,7 +19,7 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
 
   final protected val tree: ViewTree = start.tree
   private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
-  private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0, tree.words, tree.place)
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0, tree.words, tree.location)
   private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
   private[this] val group = new RowGroup(tree)
@@ -77,7 +77,7 @@ abstract private class RowByRowTask(context: CellContext, start: CellState, inpu
     left &= left - 1
     val row = group.row(position)
     metrics.propagate.begin()
-    if (reversal != null) reversal.came(role, row)
+    if (reversal != null) reversal.inserted(role, row)
     delta.insert(role, row)
     metrics.propagate.end()
     enumerating = true

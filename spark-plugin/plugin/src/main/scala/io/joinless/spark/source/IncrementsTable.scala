@@ -85,7 +85,7 @@ final private class IncrementsReader(scan: IncrementsReaderFactory, cell: Int) e
     val keep = if (scan.conditions.isEmpty) ChangeLogReader.All else new PushedFilters(scan.spec, scan.conditions)
     val sums = tree.sums(keep)
     val block = ReducedBlock(scan.spec.shape, scan.spec.shape.reduction.get)
-    results = new RestoredResults(sums, ResidualPredicates.compile(block.top, scan.residuals, sums.shown))
+    results = new RestoredResults(sums, ResidualPredicates.compile(block.top, scan.residuals, sums.projectedRows))
     output = new ReducedOutput(scan.spec, sums)
   }
 

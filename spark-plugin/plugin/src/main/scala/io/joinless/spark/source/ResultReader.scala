@@ -49,7 +49,7 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
     private[this] val arenaOf: Int => TupleArena = r => arenas(spec.relations(r).input)
     private[this] val enumeration =
       new FullEnumeration(tree, ResidualPredicates.compile(spec, scan.residuals, arenaOf))
-    private[this] val output = new OutputRow(spec, arenaOf, words = tree.words, place = tree.place)
+    private[this] val output = new OutputRow(spec, arenaOf, words = tree.words, place = tree.location)
     private[this] val filter = scan.filters.reduceOption(And(_, _)).map { condition =>
       val predicate = Predicate.create(condition)
       predicate.initialize(cell)

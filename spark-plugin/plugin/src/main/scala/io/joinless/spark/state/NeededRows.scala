@@ -1,7 +1,7 @@
 package io.joinless.spark.state
 
 import io.joinless.engine.tuples.{IntStack, PagedBytes}
-import io.joinless.engine.update.GoneRows
+import io.joinless.engine.update.DeletedRows
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
 
@@ -45,7 +45,7 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     times.eachInserted { (relation, row, until) =>
       if (until <= watermark) forget(relation, row) else times.put(relation, row, until)
     }
-    each(evictedRows)(i => GoneRows.free(views, evictedInputs(i), evictedRows(i)))
+    each(evictedRows)(i => DeletedRows.free(views, evictedInputs(i), evictedRows(i)))
     clear()
   }
 

@@ -70,7 +70,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
         if (drawn.inputs.exists(_.retractable)) drawn.inputs else drawn.inputs.map(_.copy(retractable = true))
     )
     private val spec = specOf(query, random, Seq(1, 4, 6)(random.nextInt(3)))
-    private val cluster = new CellCluster(spec, query.owe)
+    private val cluster = new CellCluster(spec, query.negatives)
     private val oracle = new NaiveJoin(query)
     private var current = Map.empty[UnsafeRow, Long]
     private val types = spec.output.map(c => spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).dataType)
@@ -114,7 +114,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
     def run(): Unit = for (b <- query.batches.indices) {
       val before = oracle.multiplicity.map(_.clone())
       oracle(query.batches(b))
-      if (!query.owe && oracle.multiplicity.exists(_.exists(_ < 0))) {
+      if (!query.negatives && oracle.multiplicity.exists(_.exists(_ < 0))) {
         before.indices.foreach(r => before(r).copyToArray(oracle.multiplicity(r)))
         val e = intercept[Throwable](cluster.batch(scans(b)))
         assert(e.asInstanceOf[SparkThrowable].getCondition == "JOINLESS_DELETE_OF_ABSENT_ROW", s"seed $seed")

@@ -2,8 +2,8 @@ package io.joinless.spark.exec
 
 import scala.util.Random
 
-import io.joinless.engine.enumerate.{Places, Results, Run}
-import io.joinless.engine.tuples.{ShownWords, TupleArena}
+import io.joinless.engine.enumerate.{Results, Run, WordPointers}
+import io.joinless.engine.tuples.{InlinedWords, TupleArena}
 import io.joinless.spark.Blocks._
 import io.joinless.spark.spec.{BlockSpec, ColumnRef, RowCodec}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -50,13 +50,14 @@ class OutputRowSpec extends AnyFunSuite {
       else IndexedSeq.empty
     }
     val words = (0 until 3).map { r =>
-      if (inlined(r).isEmpty) null else new ShownWords(arenas(spec.relations(r).input), types.size, inlined(r).toArray)
+      if (inlined(r).isEmpty) null
+      else new InlinedWords(arenas(spec.relations(r).input), types.size, inlined(r).toArray)
     }
     def place(relation: Int, ordinal: Int) =
       if (narrow && ordinal == 0) Some((3 + relation, 0))
       else Option.when(inlined(relation).contains(ordinal))((relation, inlined(relation).indexOf(ordinal)))
     val out = new OutputRow(spec, arenas, words = words, place = place)
-    val places = new Places(6)
+    val places = new WordPointers(6)
     val current = new Array[Int](3)
     def choose(relation: Int, calm: Boolean): Int = {
       val without = stored(relation).indices.filterNot(stored(relation)(_)._2.contains(null))
@@ -138,7 +139,7 @@ class OutputRowSpec extends AnyFunSuite {
 private object OutputRowSpec {
 
   /** One result. */
-  final class OneResult(val rows: Array[Int], val changed: Long, val places: Places) extends Results {
+  final class OneResult(val rows: Array[Int], val changed: Long, val pointers: WordPointers) extends Results {
     def weight: Long = 1L
     def next(): Boolean = false
     def next(run: Run): Boolean = false

@@ -12,7 +12,7 @@ from support.grouping import columns_of
 from support.values import FAMILY
 
 
-def asking_for_partners(case: Case, seed: int) -> Case:
+def with_match_join(case: Case, seed: int) -> Case:
     """The case with its rows joined to one of its tables by such a join; the case itself if no
     columns can be compared.
     """
@@ -31,16 +31,16 @@ def asking_for_partners(case: Case, seed: int) -> Case:
             f"SELECT q.* FROM {rows} WHERE NOT EXISTS (SELECT 1 FROM {right} WHERE {match})",
             f"SELECT q.* FROM {rows} WHERE q.{column.name} IN (SELECT r.{other.name} FROM {right})",
             f"SELECT q.* FROM {rows} WHERE q.{column.name} NOT IN (SELECT r.{other.name} FROM {right})",
-            f"SELECT q.*, r.{other.name} AS partner FROM {rows} LEFT JOIN {right} ON {match}",
-            f"SELECT q.*, r.{other.name} AS partner FROM {rows} FULL JOIN {right} ON {match}",
-            f"SELECT q.*, (SELECT COUNT(*) FROM {right} WHERE {match}) AS partners FROM {rows}",
+            f"SELECT q.*, r.{other.name} AS match_value FROM {rows} LEFT JOIN {right} ON {match}",
+            f"SELECT q.*, r.{other.name} AS match_value FROM {rows} FULL JOIN {right} ON {match}",
+            f"SELECT q.*, (SELECT COUNT(*) FROM {right} WHERE {match}) AS match_count FROM {rows}",
             f"SELECT q.* FROM {rows} WHERE (SELECT COUNT(*) FROM {right}) > 4 "
             f"OR EXISTS (SELECT 1 FROM {right} WHERE {match})",
             f"SELECT q.{column.name} FROM {rows} EXCEPT SELECT r.{other.name} FROM {right}",
             f"SELECT q.{column.name} FROM {rows} INTERSECT SELECT r.{other.name} FROM {right}",
         )
     )
-    return replace(case, name=f"partners-{case.name}", sql=sql)
+    return replace(case, name=f"matches-{case.name}", sql=sql)
 
 
 def _further(rng: Random, pairs: list[tuple[Column, object, Column]]) -> str:

@@ -10,7 +10,7 @@ package io.joinless.engine.tuples
   * @param rowFields fields of every row (format: [[KeyReader]])
   * @param fields ordinals, of fixed width
   */
-final class ShownWords(arena: TupleArena, rowFields: Int, fields: Array[Int]) {
+final class InlinedWords(arena: TupleArena, rowFields: Int, fields: Array[Int]) {
   private[this] val nullWords = (rowFields + 63) / 64
   private[this] var nulls = false
 

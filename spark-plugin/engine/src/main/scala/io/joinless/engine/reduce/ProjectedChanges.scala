@@ -5,10 +5,11 @@ import io.joinless.engine.enumerate.Residual
 /** The result changes of a join with one component: each projected row is a result, and is emitted
   * once.
   */
-final private[reduce] class ShownChanges(join: ReducedJoin, residuals: IndexedSeq[Residual]) extends SumChanges(join) {
+final private[reduce] class ProjectedChanges(join: ReducedJoin, residuals: IndexedSeq[Residual])
+    extends SumChanges(join) {
   private[this] val sums = roots(0)
   private[this] val once = distinct(0)
-  private[this] val settled = new Array[Long](ring.width)
+  private[this] val change = new Array[Long](ring.width)
 
   override val rows: Array[Int] = new Array[Int](1)
 
@@ -23,7 +24,7 @@ final private[reduce] class ShownChanges(join: ReducedJoin, residuals: IndexedSe
   override protected def begin(): Unit = entry = 0
 
   override protected def seek(): Boolean = {
-    if (pending) settle()
+    if (pending) applyPending()
     while (entry < sums.touched) {
       rows(0) = sums.key(entry)
       val before = sums.count(rows(0))
@@ -36,19 +37,19 @@ final private[reduce] class ShownChanges(join: ReducedJoin, residuals: IndexedSe
         pending = true
         return true
       }
-      settle()
+      applyPending()
     }
     end()
     false
   }
 
   override protected def skip(): Unit = {
-    while (entry < sums.touched) settle()
+    while (entry < sums.touched) applyPending()
     end()
   }
 
-  private def settle(): Unit = {
-    val _ = sums.settle(entry, settled)
+  private def applyPending(): Unit = {
+    val _ = sums.applyChange(entry, change)
     pending = false
     entry += 1
   }

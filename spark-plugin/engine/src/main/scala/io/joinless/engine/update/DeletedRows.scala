@@ -4,9 +4,10 @@ import io.joinless.engine.tuples.TupleKeys
 import io.joinless.engine.view.RowStore
 
 /** Frees rows that no relation has any more, and with them their memoized keys. (Rows of a reduced
-  * join that are also keys can outlive that; they are freed as keys, by `reduce.SumNode.bury`.)
+  * join that are also keys can outlive that; they are freed as keys, by
+  * `reduce.SumNode.deferredFree`.)
   */
-object GoneRows {
+object DeletedRows {
 
   /** Frees a deleted row of an append-only input. */
   def free(store: RowStore, input: Int, row: Int): Unit = {
