@@ -230,7 +230,7 @@ def tpch_counts(counted: dict[str, Any], enumerated: dict[str, Any]) -> str:
     """A row per query of which a join is counted: what explain says of it, and times and memory
     compared with enumerating.
     """
-    heads = ("query", "class", "told of the results", "first batch s", "enumerated", "a later one s", "enumerated")
+    heads = ("query", "class", "emitted of the results", "first batch s", "enumerated", "a later one s", "enumerated")
     lines = ["| " + " | ".join((*heads, "state MB", "enumerated")) + " |", "|---" * 9 + "|"]
     for number, text in counted["explained"].items():
         said = re.findall(r"Join-free counts over .*?(?=\n\n|\Z)", text, re.DOTALL)
@@ -238,9 +238,7 @@ def tpch_counts(counted: dict[str, Any], enumerated: dict[str, Any]) -> str:
             continue
         parts = []
         for block in said:
-            told = "; ".join(
-                re.findall(r"^ +(?:told of its results|added up over results): (.*)$", block, re.MULTILINE)
-            )
+            told = "; ".join(re.findall(r"^ +(?:\w+ of its results|added up over results): (.*)$", block, re.MULTILINE))
             parts.append((re.findall(r"^ +class (.*)$", block, re.MULTILINE)[0], told))
         cells = ["<br>".join(kind for kind, _ in parts), "<br>".join(told for _, told in parts)]
         pair = (counted["queries"][number], enumerated["queries"][number])
