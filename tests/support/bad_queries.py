@@ -95,7 +95,7 @@ QUERIES = [
         "a table in a union",
         "STATIC_PART_OF_UNION",
         "SELECT id FROM orders UNION ALL SELECT customer FROM classes",
-        "in which batch they",
+        "in which batch they are inserted",
     ),
     unemitted("a sample", "UNSUPPORTED_OPERATOR", "SELECT id FROM orders TABLESAMPLE (10 PERCENT)"),
     unemitted(
