@@ -128,7 +128,7 @@ ADVICE: dict[str, Callable[[World], object]] = {
     "no weight": lambda w: w.changes("1,1,2", weight=True),
     "one delete too many": lambda w: [
         w.changes("2,1,2", "-2,1,2", weight=True),
-        w.at(deleteOfAbsentRow="owe") and w.changes("2,1,2", "-3,1,2", weight=True),
+        w.at(deleteOfAbsentRow="negative") and w.changes("2,1,2", "-3,1,2", weight=True),
     ],
     "weights beyond 64 bits": lambda w: w.changes("5,1,2", "1,1,2", weight=True),
     "changelog: both": lambda w: [

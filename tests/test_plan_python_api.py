@@ -88,7 +88,7 @@ def test_a_view_over_changelogs_is_shown_as_if_its_changes_were_requested(edges:
     joinless.changelog(changes).createOrReplaceTempView("f")
     view = edges.sql("SELECT a.src, b.dst FROM f a JOIN f b ON a.dst = b.src")
     (reason,) = joinless.why_not(view)
-    assert reason.code == "CHANGES_NOT_ASKED"
+    assert reason.code == "CHANGES_NOT_REQUESTED"
     assert "incrementalEnumerate()" in reason.advice
     explanation = joinless.explain(view)
     assert explanation.text.startswith("Join-free join of a, b")

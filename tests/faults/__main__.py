@@ -189,7 +189,7 @@ def run(folder: Path, kind: str, kills: int, seed: int) -> Counter[str]:
         figures["batches"] += 1
         for operator in progress["stateOperators"]:
             figures["rebuilds"] += operator["customMetrics"].get("rebuilds", 0)
-            figures["batches rolled back"] += operator["customMetrics"].get("batchesTakenBack", 0)
+            figures["batches rolled back"] += operator["customMetrics"].get("batchesRolledBack", 0)
     figures["rows wrong"], figures["rows right"] = rows_wrong(folder, kind, source.present)
     figures["files"] = source.files
     return figures

@@ -54,7 +54,7 @@ CHANGES = [
         "a delete of what is not there",
         "JOINLESS_DELETE_OF_ABSENT_ROW",
         "22000",
-        "deleteOfAbsentRow=owe",
+        "deleteOfAbsentRow=negative",
         lambda w: w.changes("insert,1,2", "delete,1,3"),
     ),
     Bad(

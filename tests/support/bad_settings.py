@@ -18,7 +18,7 @@ SETTINGS = [
         for value, message in ((f"a.x={2**63}", f"numbers from 1 to {2**63 - 1}"), ("a.x=1,a.x=2", "each name once"))
     ],
     setting("cache.maxBytes", "-1", "not be negative"),
-    setting("deleteOfAbsentRow", "ignore", "fail, owe"),
+    setting("deleteOfAbsentRow", "ignore", "fail, negative"),
     setting("enabled", "perhaps", "boolean"),
     setting("crossProducts.enabled", "2", "boolean"),
     Bad(

@@ -105,7 +105,7 @@ def why_not(df: DataFrame) -> Reasons:
 
     As the last line of a notebook cell the list is shown as a table. A DataFrame over changelogs
     without `incrementalEnumerate` is checked as if it had it, and also gets the reason
-    ``CHANGES_NOT_ASKED``.
+    ``CHANGES_NOT_REQUESTED``.
 
     Raises:
         ExtensionNotInstalledError: the session runs without Joinless.

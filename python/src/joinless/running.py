@@ -67,7 +67,7 @@ class Progress:
         results_enumerated: results found, without those that residual conditions reject.
         stored_rows: rows stored after the batch, each once per cell, whatever its roles; rows with
             a negative multiplicity included.
-        rows_owed: rows of changelogs with a negative multiplicity: deleted before they were
+        negative_rows: rows of changelogs with a negative multiplicity: deleted before they were
             inserted.
         log_rows: entries in the log.
         live_tuples: tuples of inner nodes that are part of a result.
@@ -80,7 +80,7 @@ class Progress:
         next_end: the watermark at which the next stored row is evicted, in UTC; None if no row has
             an end.
         cache_hits: cells whose view tree was in the executor's cache.
-        batches_taken_back: cached view trees rolled back by one batch, which is computed again.
+        batches_rolled_back: cached view trees rolled back by one batch, which is computed again.
         rebuilds: cells whose view tree was rebuilt from the log.
         propagate_ms, enumerate_ms, commit_ms, rebuild_ms: task time in milliseconds.
         total: sums over all batches of this run that Spark remembers
@@ -114,13 +114,13 @@ class Progress:
     cursor_moves: int
     results_enumerated: int
     stored_rows: int
-    rows_owed: int
+    negative_rows: int
     log_rows: int
     live_tuples: int
     keys: int
     arena_bytes: int
     cache_hits: int
-    batches_taken_back: int
+    batches_rolled_back: int
     rebuilds: int
     propagate_ms: int
     enumerate_ms: int

@@ -78,7 +78,7 @@ final class JoinlessConf(conf: SQLConf) {
     }
   }
 
-  def negativesAllowed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "owe"
+  def negativesAllowed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "negative"
 }
 
 /** Every conf of Joinless, documented where it is defined: `SET -v` and the docs page list these
@@ -239,13 +239,13 @@ object JoinlessConf {
   val DELETE_OF_ABSENT_ROW = SQLConf
     .buildConf("spark.joinless.deleteOfAbsentRow")
     .doc(
-      "A delete of a row that a changelog input does not hold. `fail`: the batch fails and nothing is lost. `owe`: the " +
-        "row keeps a negative count, is absent while that is not positive, and the metric rowsOwed counts it."
+      "A delete of a row that a changelog input does not hold. `fail`: the batch fails and nothing is lost. `negative`: the " +
+        "row keeps a negative count, is absent while that is not positive, and the metric negativeRows counts it."
     )
     .version("0.1.0")
     .stringConf
     .transform(_.toLowerCase(Locale.ROOT))
-    .checkValues(Set("fail", "owe"))
+    .checkValues(Set("fail", "negative"))
     .createWithDefault("fail")
 
   private val STATIC_TIMES = Set("asSpark", "atArrival")

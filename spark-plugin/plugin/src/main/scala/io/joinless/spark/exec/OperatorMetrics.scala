@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
   * by those columns ([[LateRows]]); and by `anyAge.<time>` if results can be late for operators
   * above.
   *
-  * Counts are of this batch, of all actions on it; `storedRows`, `rowsOwed`, `logRows`,
+  * Counts are of this batch, of all actions on it; `storedRows`, `negativeRows`, `logRows`,
   * `liveTuples`, `keys` and `arenaBytes` are sizes of the state after it, and `nextEnd` is of it
   * ([[CellSizes]]). Times are task times in milliseconds; those of propagating and enumerating are
   * estimated from samples.
@@ -25,7 +25,7 @@ object OperatorMetrics {
   final val CursorMoves = "cursorMoves"
   final val ResultsEnumerated = "resultsEnumerated"
   final val StoredRows = "storedRows"
-  final val NegativeRows = "rowsOwed"
+  final val NegativeRows = "negativeRows"
   final val LogRows = "logRows"
   final val LiveTuples = "liveTuples"
   final val Keys = "keys"
@@ -33,7 +33,7 @@ object OperatorMetrics {
   final val NextEnd = "nextEnd"
   final val StepsSaved = "stepsSaved"
   final val CacheHits = "cacheHits"
-  final val BatchesRolledBack = "batchesTakenBack"
+  final val BatchesRolledBack = "batchesRolledBack"
   final val Rebuilds = "rebuilds"
   final val PropagateMs = "propagateMs"
   final val EnumerateMs = "enumerateMs"

@@ -181,7 +181,7 @@ object Reason {
     "<advice>"
   )
   val ChangesNotRequested: Code = Code(
-    "CHANGES_NOT_ASKED",
+    "CHANGES_NOT_REQUESTED",
     "The query reads a changelog or rows that expire, so rows of its result can disappear, and it does not request the changes.",
     "Call incrementalEnumerate() on it; then it runs as explain shows it."
   )

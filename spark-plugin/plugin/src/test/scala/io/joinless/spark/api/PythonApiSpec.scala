@@ -50,10 +50,10 @@ class PythonApiSpec extends AnyFunSuite with SharedSpark {
       case JArray(reasons) => reasons.map(_ \ "code")
       case other => fail(other.toString)
     }
-    val notRequested = JString("CHANGES_NOT_ASKED")
+    val notRequested = JString("CHANGES_NOT_REQUESTED")
     val pairs = "SELECT a.src, b.dst FROM e a JOIN e b ON a.dst = b.src"
     val text = PythonApi.explainText(rows(pairs))
-    assert(text.startsWith("Join-free join of a, b\n") && text.contains("As it stands: [CHANGES_NOT_ASKED]"), text)
+    assert(text.startsWith("Join-free join of a, b\n") && text.contains("As it stands: [CHANGES_NOT_REQUESTED]"), text)
     assert(text.contains("incrementalEnumerate()"), text)
     assert(codes(rows(pairs)) == List(notRequested))
     assert(codes(rows(pairs).incrementalEnumerate()).isEmpty)

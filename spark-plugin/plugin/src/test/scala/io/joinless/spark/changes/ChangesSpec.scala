@@ -211,7 +211,7 @@ class ChangesSpec extends AnyFunSuite with SharedSpark {
       assert(s.next().size == 1)
       s.orders.addData(("insert", 2, 10), ("delete", 7, 10))
       assert(s.failure() == "JOINLESS_DELETE_OF_ABSENT_ROW")
-      withConf("spark.joinless.deleteOfAbsentRow" -> "owe") {
+      withConf("spark.joinless.deleteOfAbsentRow" -> "negative") {
         s.restart()
         assert(s.next() == Seq("[2,10,100,insert]"))
         s.orders.addData(("insert", 7, 10))

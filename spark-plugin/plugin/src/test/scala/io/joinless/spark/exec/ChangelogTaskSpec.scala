@@ -192,7 +192,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
       "present" -> "1",
       "change" -> "-3"
     ))
-    assert(e.asInstanceOf[Exception].getMessage.contains("spark.joinless.deleteOfAbsentRow=owe"))
+    assert(e.asInstanceOf[Exception].getMessage.contains("spark.joinless.deleteOfAbsentRow=negative"))
     val out = cluster.batch(Seq(Seq(0) -> Seq(change(-1, 1L, 7L))))
     assert(out == IndexedSeq(Seq((row(Seq.fill(4)(LongType), 1L, 7L, 1L, null), -1L))))
   }

@@ -93,7 +93,7 @@ class ChangelogRecoverySpec extends AnyFunSuite with SharedSpark {
               .map(_.stateOperators.head.customMetrics.get("logRows").longValue)
             // the changes of another action are rolled back; at most the task that failed before
             // its commit lost its tree
-            if (cache) assert(metric(query, "rebuilds").tail.sum <= 1 && metric(query, "batchesTakenBack").sum >= 12)
+            if (cache) assert(metric(query, "rebuilds").tail.sum <= 1 && metric(query, "batchesRolledBack").sum >= 12)
           } finally query.stop()
         }
         // 60 facts in 3 cells and 12 rows of the dimension, once each

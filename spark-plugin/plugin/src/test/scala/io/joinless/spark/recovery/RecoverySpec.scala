@@ -34,7 +34,7 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
         assert(metric(first, "cacheHits") == (if (cache) Seq(0, 3, 4, 4) else Seq(0, 0, 0, 0)))
         assert(metric(first, "rebuilds") == (if (cache) Seq(0, 1, 0, 0) else Seq(0, 4, 4, 4)))
         // the task that failed after its commit finds the tree a batch ahead
-        assert(metric(first, "batchesTakenBack") == (if (cache) Seq(0, 0, 1, 0) else Seq(0, 0, 0, 0)))
+        assert(metric(first, "batchesRolledBack") == (if (cache) Seq(0, 0, 1, 0) else Seq(0, 0, 0, 0)))
         exact()
 
         (4 until 6).foreach(addRandom(files, _))
@@ -55,8 +55,8 @@ class RecoverySpec extends AnyFunSuite with SharedSpark {
           exact()
           if (cache) {
             assert(metric(run, "rebuilds") == Seq(4, 0))
-            assert(metric(run, "batchesTakenBack").distinct == metric(run, "batchesTakenBack").take(1))
-            assert(metric(run, "batchesTakenBack").head >= 4)
+            assert(metric(run, "batchesRolledBack").distinct == metric(run, "batchesRolledBack").take(1))
+            assert(metric(run, "batchesRolledBack").head >= 4)
           }
         }
         // an action that reads only one row leaves the others unread

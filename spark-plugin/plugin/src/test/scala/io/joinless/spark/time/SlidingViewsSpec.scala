@@ -91,7 +91,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
 
     def play(): Unit = withConf(
       "spark.sql.shuffle.partitions" -> "2",
-      "spark.joinless.deleteOfAbsentRow" -> (if (negatives) "owe" else "fail"),
+      "spark.joinless.deleteOfAbsentRow" -> (if (negatives) "negative" else "fail"),
       "spark.sql.streaming.multipleWatermarkPolicy" -> (if (random.nextInt(3) == 0) "max" else "min")
     ) {
       var running = start()
@@ -220,7 +220,7 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       val more = sum("rowsExpired")
       expired += more
       val waited = waiting
-      waiting = sum("rowsOwed")
+      waiting = sum("negativeRows")
       if (arrived.forall(_.isEmpty) && batches > 1) {
         emptyBatches += 1
         // deletes that wait for their insert expire, too
