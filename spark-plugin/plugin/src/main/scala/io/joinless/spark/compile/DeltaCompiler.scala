@@ -135,17 +135,16 @@ final class DeltaCompiler(
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
       val emission = Emission.of(form)
-      val streams = new Streams(emission)
-      val template = templateOf(query, streams)
+      val unread = new Streams(emission)
+      val template = templateOf(query, unread)
       RelationNames.note(template)
       for {
-        _ <- DeltaCompiler.sessions(query).orElse(streams.refused).toLeft(())
+        _ <- DeltaCompiler.sessions(query).orElse(unread.refused).toLeft(())
         whole = ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders))
-        _ = streams.order = ColumnOrder.of(whole)
-        ordered <- new OrderedRows(streams.isChangelog, emission).grouped(emission.literals(whole, streams.isChangelog))
-        _ = streams.timesRead = emission.timesRead(ordered)
-        inner <- new MatchJoins(emission, streams.random).inner(emission.nested(ordered))
-        _ = streams.readSeveralTimes = emission.readsSeveralTimes(inner)
+        ordered <- new OrderedRows(unread.isChangelog, emission).grouped(emission.literals(whole, unread.isChangelog))
+        inner <- new MatchJoins(emission, unread.random).inner(emission.nested(ordered))
+        reads = Reads(ColumnOrder.of(whole), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
+        streams = unread.of(reads)
         plan <- inputs(inner, streams)
         rows <- rows(plan, streams, Consumer.Result)
       } yield {
@@ -219,7 +218,7 @@ final class DeltaCompiler(
     closes <- streams.emission.closes(grouping, rows, streams, purpose)
   } yield {
     val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose.map(_.text))
-    val known = groups.copy(shape = groups.shape.copy(order = streams.order))
+    val known = groups.copy(shape = groups.shape.copy(order = streams.reads.order))
     Project(grouping.results, streams.addGroups(known, grouping.output))
   }
 
@@ -312,7 +311,7 @@ final class DeltaCompiler(
   } yield {
     val forms =
       new BlockForms(conf, texts, layoutOf(_, streams), tree, _.leaves.forall(leaf => Streams.isLinear(leaf.plan)))
-    streams.unboundedMatches = streams.unboundedMatches.orElse(streams.emission.unboundedMatches(layout, streams))
+    streams.noteUnbounded(streams.emission.unboundedMatches(layout, streams))
     // counts would keep all rows
     val form = consumer.demand.filterNot(_ => streams.emission.isFinal).fold(forms.enumerated(layout)) { demand =>
       // a plain query counts equal results in update mode; a query whose changes are requested need
@@ -325,7 +324,7 @@ final class DeltaCompiler(
       Scan(if (layout.changelogs(i) || form.counts) streams.weighted(scan) else streams.appended(scan), Seq(i))
     }
     val origins = template.zipWithIndex.map { case (scan, i) => streams.origin(scan, form.layout.keysOf(i)) }
-    val shape = form.shape.copy(origins = Some(origins), order = streams.order)
+    val shape = form.shape.copy(origins = Some(origins), order = streams.reads.order)
     val zone = template.map(streams.zonesOfChangelogs).reduce(TimeZones.both)
     val before = shape.filteredBefore(template.map(streams.filtersOfChangelogs))
     val filtered = before.copy(meaning = before.meaning.map { m =>

@@ -49,27 +49,27 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Expand, 
   * it.
   *
   * @param emission when rows that the query derives are emitted
+  * @param reads how its operators read them
   */
-final private[compile] class Streams(val emission: Emission) {
-  private val all = new ArrayBuffer[Source]
+final private[compile] class Streams private (val emission: Emission, all: ArrayBuffer[Source], val reads: Reads) {
   private var refusal: Option[Reason] = None
+  private var unbounded: Option[UnboundedMatches] = None
 
-  /** Several operators read one stream, and may wait for different times. */
-  var readSeveralTimes: Boolean = false
+  def this(emission: Emission) = this(emission, new ArrayBuffer[Source], Reads.Unknown)
 
-  /** The order in which the query passes on its columns ([[ColumnOrder]]). */
-  var order: IndexedSeq[IndexedSeq[String]] = IndexedSeq.empty
+  /** The same streams for operators that are known. */
+  def of(reads: Reads): Streams = new Streams(emission, all, reads)
 
-  /** The times by which rows of a stream are late then ([[TimesRead]]). */
-  var timesRead: Map[Int, Seq[Expression]] = Map.empty
+  /** Why a stream of the query cannot be read. */
+  def refused: Option[Reason] = refusal
 
   /** A relation of one of its blocks whose rows have a time and whose matches are unbounded, if
     * there is one.
     */
-  var unboundedMatches: Option[UnboundedMatches] = None
+  def unboundedMatches: Option[UnboundedMatches] = unbounded
 
-  /** Why a stream of the query cannot be read. */
-  def refused: Option[Reason] = refusal
+  /** Notes such a relation of a block; the first one counts. */
+  def noteUnbounded(matches: Option[UnboundedMatches]): Unit = unbounded = unbounded.orElse(matches)
 
   def isChangelog(ref: StreamRef): Boolean = source(ref).weight.isDefined
 
@@ -211,7 +211,7 @@ final private[compile] class Streams(val emission: Emission) {
     val source = LeafSource(scan)
     val storesTime = scan.output.exists(a => Conditions.isEventTime(a) && source.resolve(a).isInstanceOf[Attribute])
     val mixed = scan.exists { case ref: StreamRef => isDerived(ref); case _ => false }
-    if (!mixed && (storesTime || !readSeveralTimes)) restored(scan)
+    if (!mixed && (storesTime || !reads.severalTimes)) restored(scan)
     else scan.transform { case ref: StreamRef =>
       sameName(ref, Project(columns(ref), inTime(ref)))
     }
@@ -260,7 +260,7 @@ final private[compile] class Streams(val emission: Emission) {
   def weighted(plan: LogicalPlan): LogicalPlan = plan match {
     case ref: StreamRef =>
       val stream = source(ref)
-      val rows = if (stream.weight.isEmpty && readSeveralTimes) inTime(ref) else stream.rows
+      val rows = if (stream.weight.isEmpty && reads.severalTimes) inTime(ref) else stream.rows
       sameName(ref, Project(columns(ref) :+ named(stream.weight.getOrElse(Literal(1L))), rows))
     case Project(list, child) =>
       val below = weighted(child)
@@ -275,7 +275,7 @@ final private[compile] class Streams(val emission: Emission) {
     val stream = source(ref).rows
     if (isDerived(ref) || !stream.output.exists(Conditions.isEventTime)) stream
     else {
-      val read = timesRead.getOrElse(ref.number, Nil)
+      val read = reads.times.getOrElse(ref.number, Nil)
       val times = read.map(_.transform { case BoundReference(column, _, _) => stream.output(column) })
       InTime(times, Streams.lag(stream), stream)
     }
@@ -283,7 +283,7 @@ final private[compile] class Streams(val emission: Emission) {
 
   /** Rows with overlapping windows, without those whose own window has ended. */
   def windowsInTime(rows: WeightedRows, expand: Expand): WeightedRows = {
-    val late = if (readSeveralTimes) TimesRead.varying(expand) else Nil
+    val late = if (reads.severalTimes) TimesRead.varying(expand) else Nil
     val refs = expand.collect { case ref: StreamRef if !isDerived(ref) => ref }
     if (late.isEmpty || refs.isEmpty) rows
     else
@@ -298,6 +298,22 @@ final private[compile] class Streams(val emission: Emission) {
 
   private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[NamedExpression] =
     from.zip(to).map { case (f, t) => InPlaceOf(t, f) }
+}
+
+/** How the operators of a query read its streams.
+  *
+  * @param order the order in which it passes on its columns ([[ColumnOrder]])
+  * @param times the times by which rows of a stream are late ([[TimesRead]])
+  * @param severalTimes several operators read one stream, and may wait for different times
+  */
+final private[compile] case class Reads(
+    order: IndexedSeq[IndexedSeq[String]],
+    times: Map[Int, Seq[Expression]],
+    severalTimes: Boolean
+)
+
+private[compile] object Reads {
+  val Unknown: Reads = Reads(IndexedSeq.empty, Map.empty, severalTimes = false)
 }
 
 private[compile] object Streams {
