@@ -31,7 +31,8 @@ final private[spark] class BlockForms(
 )(implicit statics: StaticSides) {
 
   /** The form of a block. Its results are enumerated if it is a single leaf, which joins nothing,
-    * if its rows cannot carry weights, and, where nothing is continued, if counting is disabled.
+    * or if its rows cannot carry weights; and, where nothing is continued, if counting is disabled
+    * or saves no work.
     *
     * @param demands what is needed of the results; where nothing is recorded, the first demand that
     *   can be met is met
