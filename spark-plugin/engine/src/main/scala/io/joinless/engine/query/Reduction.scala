@@ -56,13 +56,14 @@ object ReducedRelation {
 
   /** Merges components that project the same attributes into one, whose trees join on them. The
     * product of their sums is then known once per key and need not be joined. The order is that of
-    * the first component of each.
+    * the first component of each. Components that project nothing join on nothing and stay apart.
     */
   def together(components: IndexedSeq[ReducedRelation]): IndexedSeq[ReducedRelation] =
     components.map(_.projected).distinct.flatMap { projected =>
       val alike = components.filter(_.projected == projected)
       if (alike.size == 1 || projected.isEmpty) alike
       else {
+        // a component that joins on just these attributes at its root gives its children
         val below = alike.map(_.tree).flatMap {
           case GeneralizedNode(`projected`, children) => children
           case tree => IndexedSeq(tree)

@@ -124,21 +124,31 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
     if (words != null) words.copy(tuple, page, at + 1)
   }
 
+  /** Removes a tuple from the list of its key. The newest record fills the gap; then the list is
+    * cut by one at its newest end. If `left` tuples remain, that end is
+    * {{{
+    * left    0          in the head, which is emptied
+    *         1          in a chunk of 2: the other record moves to the head
+    *         2, 4       in a chunk of 4 or 8: the others move to a chunk of half the size
+    *         a border   alone in the newest chunk: the list goes on where its header points to
+    *         others     not the first of its chunk: the record before it becomes the newest
+    * }}}
+    */
   def remove(key: Int, tuple: Int): Unit = {
     val page = heads.page(key)
     val at = heads.at(key)
     val left = page(at).toInt - 1
-    val end = slot(page(at))
-    if (left > 0 && slotOf != null) fill(slotOf(tuple), end)
+    val newest = slot(page(at)) // 0 in a list of one
+    if (left > 0 && slotOf != null) fill(slotOf(tuple), newest)
     if (left == 0) page(at) = 0L
     else if (left == 1) {
       page(at) = 1L
-      shorten(page, at + 1, end - width)
-    } else if (left == 2 || left == 4) page(at) = head(left, move(end - width, left, (left >> 2) + 1, left >> 2))
+      shorten(page, at + 1, newest - width)
+    } else if (left == 2 || left == 4) page(at) = head(left, move(newest - width, left, (left >> 2) + 1, left >> 2))
     else if (isBorder(left)) {
-      page(at) = head(left, pool.word(end - 1, 0).toInt)
-      space.free(end - 1, classAt(left))
-    } else page(at) = head(left, end - width)
+      page(at) = head(left, pool.word(newest - 1, 0).toInt)
+      space.free(newest - 1, classAt(left))
+    } else page(at) = head(left, newest - width)
   }
 
   /** Moves the newest record, at `end`, into a gap. */
@@ -163,6 +173,9 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
 
   /** Moves a list of `length` records, the newest at `end`, to a chunk of another class, and
     * returns the newest one's new slot.
+    *
+    * @param from the class of the chunk they are in
+    * @param to the class of the other
     */
   private def move(end: Int, length: Int, from: Int, to: Int): Int = {
     val old = end - width * (length - 1)
@@ -193,7 +206,7 @@ private[engine] object RecordLists {
   final private val Largest = 64
   final private val OneChunk = 8 // the largest list that is one chunk, and moved as it grows
 
-  /** Records of a chunk. */
+  /** Records of a chunk: 2, 4, 8, 16, 32 or 64. */
   private def capacity(chunkClass: Int): Int = 2 << chunkClass
 
   /** Whether another chunk of the chain begins at this length. */

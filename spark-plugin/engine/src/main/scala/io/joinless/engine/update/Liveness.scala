@@ -9,6 +9,9 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * If a tuple becomes live, then for each of its keys that had no live tuple before, the alive
   * tuples below become live; and the reverse. Cost: O(1) per mark set or cleared, plus O(1) per
   * child. Work lists replace recursion.
+  *
+  * Tuples of leaves have no mark. Where a node's `live(c)` is null, a tuple is itself its key
+  * towards c: no other tuple has that key, so it always is the key's first and last live tuple.
   */
 final private[update] class Liveness(tree: ViewTree) {
   private[this] val pendingNodes = new IntStack
@@ -34,7 +37,10 @@ final private[update] class Liveness(tree: ViewTree) {
     }
   }
 
-  /** Unmarks `tuple`, which was live and is no longer. V_s must still contain it. */
+  /** Unmarks `tuple`, which was live and is no longer, and all tuples below that are live through
+    * it alone. Tuples that have lost their mark already are skipped. V_s (`node.vs`) must still
+    * contain the tuple.
+    */
   def unmark(node: ViewNode, tuple: Int): Unit = {
     if (node.isMarked(tuple)) push(node, tuple)
     while (!pendingNodes.isEmpty) {

@@ -11,7 +11,7 @@ import io.joinless.engine.view.{RelationNode, RowStore, ViewTree}
   * rows.add(roles, row) // which lies in the arena of its input; until `isFull`
   * rows.ready()
   * for (i <- 0 until rows.size) insert(rows.roles(i), rows.row(i))
-  * rows.clear() // `drain` is these three
+  * rows.clear() // `drain` is these three, with a call of `insert` for each role
   * }}}
   * `ready` makes several passes over the group for each set of join columns: over the slots of
   * keys; over the keys, which are thereby memoized (`tuples.TupleKeys`); and over the head of each
@@ -30,7 +30,7 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
   private[engine] def this(tree: ViewTree, near: Int) = this(tree, RowGroup.joinedColumns(tree), near)
 
   private[this] val rows = new Array[Int](Size)
-  private[this] val sets = new Array[Long](Size)
+  private[this] val roleSets = new Array[Long](Size)
   private[this] var count = 0
 
   // of the current join columns: the rows that join on them
@@ -46,27 +46,27 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
   def row(i: Int): Int = rows(i)
 
   /** The relations (bit set), all of one input, into which the row is inserted. */
-  def roles(i: Int): Long = sets(i)
+  def roles(i: Int): Long = roleSets(i)
 
   def add(roles: Long, row: Int): Unit = {
     rows(count) = row
-    sets(count) = roles
+    roleSets(count) = roles
     count += 1
   }
 
   def clear(): Unit = count = 0
 
-  /** Prefetches the rows, passes each with each of its relations to `insert`, and leaves the group
-    * empty.
+  /** Prefetches the rows, calls `insert(relation, row)` once for each role of each row, and leaves
+    * the group empty.
     */
   def drain(insert: (Int, Int) => Unit): Unit = {
     ready()
     var i = 0
     while (i < count) {
-      var left = sets(i)
-      while (left != 0L) {
-        insert(java.lang.Long.numberOfTrailingZeros(left), rows(i))
-        left &= left - 1
+      var rolesLeft = roleSets(i)
+      while (rolesLeft != 0L) {
+        insert(java.lang.Long.numberOfTrailingZeros(rolesLeft), rows(i))
+        rolesLeft &= rolesLeft - 1
       }
       i += 1
     }
@@ -78,7 +78,7 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
     */
   def free(from: Int): Unit = while (count > from) {
     count -= 1
-    DeletedRows.free(store, store.block.inputOf(sets(count)), rows(count))
+    DeletedRows.free(store, store.block.inputOf(roleSets(count)), rows(count))
   }
 
   /** Looks up the keys of the rows, and prefetches the list heads of these. */
@@ -99,7 +99,7 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
     var n = 0
     var i = 0
     while (i < count) {
-      if ((sets(i) & columns.roles) != 0L) {
+      if ((roleSets(i) & columns.roles) != 0L) {
         chosen(n) = rows(i)
         n += 1
       }

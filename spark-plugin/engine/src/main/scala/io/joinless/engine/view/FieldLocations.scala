@@ -25,6 +25,9 @@ final private[engine] class FieldLocations(block: BlockDef) {
 
   private[this] val relations = block.relations.size
   private[this] val edges: IndexedSeq[BitSet] = block.tree.edges.map { case (parent, child) => parent.separator(child) }
+
+  // attributes with a word of their own in some key; rows that are read anyway need no pointers to
+  // these
   private[this] val keyed: Set[Int] = edges.flatMap(inKeys).toSet
 
   private[this] val attributes: IndexedSeq[Int] = block.relations.indices
@@ -33,20 +36,23 @@ final private[engine] class FieldLocations(block: BlockDef) {
     .distinct
     .take(MaxPointers - relations)
 
-  private[this] val read: Set[Int] = attributes.toSet // from keys
+  // the attributes that are read from keys: the keyed ones, as far as there are pointers
+  private[this] val fromKeys: Set[Int] = attributes.toSet
 
   /** The number of pointers of an enumeration. */
   val pointers: Int = relations + attributes.size
 
   /** The fields of a relation that are inlined with its rows. */
-  def inlined(relation: Int): IndexedSeq[Int] = others(relation, read).getOrElse(IndexedSeq.empty)
+  def inlined(relation: Int): IndexedSeq[Int] = others(relation, fromKeys).getOrElse(IndexedSeq.empty)
 
-  /** The pointer to a projected field and its offset in words; None if the row must be read. */
+  /** (pointer, offset in words) of a projected field: the pointer is to a key's attribute, or to
+    * the words inlined with the row. None if the row must be read, or the field is not projected.
+    */
   def find(relation: Int, field: Int): Option[(Int, Int)] =
-    others(relation, read).filter(_ => block.relations(relation).projected.contains(field)).map { others =>
-      attribute(relation, field, read) match {
+    others(relation, fromKeys).filter(_ => block.relations(relation).projected.contains(field)).map { inlinedFields =>
+      attribute(relation, field, fromKeys) match {
         case Some(a) => (relations + attributes.indexOf(a), 0)
-        case None => (relation, others.indexOf(field))
+        case None => (relation, inlinedFields.indexOf(field))
       }
     }
 
@@ -54,7 +60,7 @@ final private[engine] class FieldLocations(block: BlockDef) {
     * its word in the key.
     */
   def inKeys(separator: BitSet, visit: (Int, Int) => Unit): Unit =
-    for (a <- inKeys(separator) if read(a))
+    for (a <- inKeys(separator) if fromKeys(a))
       visit(
         relations + attributes.indexOf(a),
         KeyReader.nullWords(block.nullSafe(separator)) + separator.toIndexedSeq.indexOf(a)
@@ -64,6 +70,7 @@ final private[engine] class FieldLocations(block: BlockDef) {
   private def inKeys(separator: BitSet): Set[Int] =
     if (separator.exists(block.isVariable)) Set.empty else separator.filterNot(block.attributes(_).nullSafe)
 
+  /** The attribute, one of `among`, whose value a field is. */
   private def attribute(relation: Int, field: Int, among: Set[Int]): Option[Int] =
     block.relations(relation).keys.collectFirst { case (a, f) if f.ordinal == field && among(a) => a }
 
@@ -72,8 +79,8 @@ final private[engine] class FieldLocations(block: BlockDef) {
     */
   private def others(relation: Int, keyed: Set[Int]): Option[IndexedSeq[Int]] = {
     val projected = block.relations(relation).projected
-    val others = projected.filter(attribute(relation, _, keyed).isEmpty)
-    if (projected.isEmpty || relations == 1 || others.size > most(relation)) None else Some(others)
+    val fields = projected.filter(attribute(relation, _, keyed).isEmpty)
+    if (projected.isEmpty || relations == 1 || fields.size > most(relation)) None else Some(fields)
   }
 
   /** The maximum number of inlined fields. A relation at an end of the tree has its rows in one

@@ -167,7 +167,7 @@ object Mutant {
     Mutant(
       "slots of chunks that were freed forgotten",
       records,
-      "head(left, pool.word(end - 1, 0).toInt)" -> "head(left, end - width)"
+      "head(left, pool.word(newest - 1, 0).toInt)" -> "head(left, newest - width)"
     ),
     Mutant(
       "restored rows not retained",
@@ -180,7 +180,7 @@ object Mutant {
       restoration,
       "if (counts == null) 1L else counts(row)" -> "1L"
     ),
-    Mutant("group: other inputs' keys are looked up", rowGroup, "(sets(i) & columns.roles) != 0L" -> "true"),
+    Mutant("group: other inputs' keys are looked up", rowGroup, "(roleSets(i) & columns.roles) != 0L" -> "true"),
     Mutant(
       "group: all have the key of the first",
       rowGroup,

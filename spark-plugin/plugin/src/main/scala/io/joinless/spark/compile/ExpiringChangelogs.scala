@@ -26,17 +26,22 @@ private[compile] object ExpiringChangelogs {
 
   private def marked(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Changelog])
 
-  /** The changes of a plan above a changelog, their weight as the last column. */
+  /** The changes of a plan above a changelog, their weight as the last column. Refused are other
+    * operators between, and a changelog whose own rows expire.
+    */
   private def weighted(plan: LogicalPlan): Either[Reason, LogicalPlan] = plan match {
     case Changelog(changes, weight, _, None, _) =>
       Right(Project(plan.output :+ Alias(weight, DeltaForm.Weight.column)(), changes))
     case Project(list, child) =>
-      below(plan, child).map(changes => Project(list :+ changes.output.last, changes))
+      weightedBelow(plan, child).map(changes => Project(list :+ changes.output.last, changes))
     case unary @ (_: Filter | _: EventTimeWatermark | _: SubqueryAlias | _: View) =>
-      below(unary, unary.children.head).map(changes => unary.withNewChildren(Seq(changes)))
+      weightedBelow(unary, unary.children.head).map(changes => unary.withNewChildren(Seq(changes)))
     case other => Left(Reason.of(Reason.UnsupportedOperator, "operator" -> Names.called(other)))
   }
 
-  private def below(plan: LogicalPlan, child: LogicalPlan): Either[Reason, LogicalPlan] =
+  /** The changes of the child of `plan`, or why an expression of `plan` cannot treat a delete as
+    * its insert.
+    */
+  private def weightedBelow(plan: LogicalPlan, child: LogicalPlan): Either[Reason, LogicalPlan] =
     DeltaScope.changing(plan.expressions.map(DeltaCompiler.deferred)).toLeft(child).flatMap(weighted)
 }

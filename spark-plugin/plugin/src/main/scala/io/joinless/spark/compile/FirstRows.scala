@@ -35,7 +35,7 @@ private[compile] object FirstRows {
   private def in(plan: LogicalPlan, ordered: Boolean): LogicalPlan = plan match {
     case static if !static.isStreaming => static
     case _: GlobalLimit | _: LocalLimit | _: Offset =>
-      val cut = of(plan)
+      val cut = cutOf(plan)
       val first = FirstRows(cut.order, cut.skip, cut.most, in(cut.rows))
       inSubqueries(cut.lists.foldRight(if (first.isAll) first.child else first)(Project(_, _)))
     case Sort(order, true, child, _) if ordered => FirstRows(order, 0L, None, in(child))
@@ -49,8 +49,11 @@ private[compile] object FirstRows {
     case s: SubqueryExpression if !s.isCorrelated && !s.isInstanceOf[LateralSubquery] => s.withNewPlan(in(s.plan))
   }
 
-  /** The rows that a plan returns.
+  /** The rows that a plan returns: `rows` in the order, without the first `skip`, and of the others
+    * at most `most`. An operator above counts in these: OFFSET adds to `skip` what it takes from
+    * `most`.
     *
+    * @param rows below all limits, offsets and orders
     * @param lists the projections above them, from the last one on
     */
   final private case class Cut(
@@ -61,21 +64,22 @@ private[compile] object FirstRows {
       lists: List[Seq[NamedExpression]] = Nil
   )
 
-  /** Limits, offsets and projections can stand in any sequence above the rows, or above their
+  /** Reads a plan from its top down to the rows, and applies each operator to what is below it.
+    * Limits, offsets and projections can stand in any sequence above the rows, or above their
     * order. Spark uses local limits where they do not decide which rows are returned.
     */
-  private def of(plan: LogicalPlan): Cut = plan match {
+  private def cutOf(plan: LogicalPlan): Cut = plan match {
     case GlobalLimit(Number(n), child) =>
-      val below = of(child)
+      val below = cutOf(child)
       below.copy(most = Some(below.most.fold(n)(_.min(n))))
-    case LocalLimit(_, child) => of(child)
+    case LocalLimit(_, child) => cutOf(child)
     case Offset(Number(n), child) =>
-      val below = of(child)
+      val below = cutOf(child)
       below.copy(skip = below.skip + n, most = below.most.map(m => (m - n).max(0L)))
     case Project(list, child) if isOrdered(child) =>
-      val below = of(child)
+      val below = cutOf(child)
       below.copy(lists = list :: below.lists)
-    case SubqueryAlias(_, child) if isOrdered(child) => of(child)
+    case SubqueryAlias(_, child) if isOrdered(child) => cutOf(child)
     case Sort(order, true, child, _) => Cut(child, order)
     case rows => Cut(rows)
   }

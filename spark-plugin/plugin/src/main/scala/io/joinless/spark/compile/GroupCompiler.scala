@@ -152,7 +152,7 @@ private[compile] object GroupCompiler {
       function(f, at).copy(sum = sum.map(_.map(_.part)))
     }
     val specs = grouping.functions.zip(arguments).map { case (f, argument) =>
-      spec(f, argument, rows.text, rows.retractable)
+      functionSpec(f, argument, rows.text, rows.retractable)
     }
     val output = keys.zip(grouping.keys).map { case ((text, _), key) => column(text, key.dataType) } ++
       specs.zip(grouping.functions).map { case (spec, f) => column(spec.text, f.dataType) } :+
@@ -192,14 +192,18 @@ private[compile] object GroupCompiler {
       GroupFunction(bound.asInstanceOf[AggregateFunction], at)
   }
 
-  /** @param retractable rows can be deleted */
-  private def spec(
+  /** The state of a function; BOOLEAN is the type where it has no argument.
+    *
+    * @param retractable rows can be deleted
+    */
+  private def functionSpec(
       f: AggregateExpression,
       argument: Option[Expression],
       text: Expression => String,
       retractable: Boolean
   ): FunctionSpec = {
-    val (kind, leaves) = f.aggregateFunction match {
+    // values: the group stores each distinct value with its number
+    val (kind, values) = f.aggregateFunction match {
       case _: Count | _: AnyOf => (FunctionKind.Counted, f.isDistinct)
       case _: Min => (FunctionKind.Least, retractable)
       case _: Max => (FunctionKind.Greatest, retractable)
@@ -207,6 +211,6 @@ private[compile] object GroupCompiler {
       case best: BestRows => (FunctionKind.Best, retractable || best.limit.isEmpty)
       case _ => (FunctionKind.Summed, f.isDistinct)
     }
-    FunctionSpec(text(f), kind, argument.fold[DataType](BooleanType)(a => KeyBytes.storedType(a.dataType)), leaves)
+    FunctionSpec(text(f), kind, argument.fold[DataType](BooleanType)(a => KeyBytes.storedType(a.dataType)), values)
   }
 }

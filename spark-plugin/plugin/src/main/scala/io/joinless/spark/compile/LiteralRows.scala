@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.util.GenericArrayData
-import org.apache.spark.sql.types.{ArrayType, BooleanType, StructType}
+import org.apache.spark.sql.types.{ArrayType, BooleanType, StructField, StructType}
 
 /** Literals in a UNION with streams, or joined to a changelog: rows that are present from the first
   * batch on, and are never deleted.
@@ -27,7 +27,7 @@ final private[compile] class LiteralRows(isChangelog: StreamRef => Boolean) {
     case join: Join if join.exists(changes) => join.withNewChildren(join.children.map(replacedIn))
   }
 
-  private def replacedIn(plan: LogicalPlan): LogicalPlan = if (isLiteral(plan)) once(plan) else plan
+  private def replacedIn(plan: LogicalPlan): LogicalPlan = if (isLiteral(plan)) emittedOnce(plan) else plan
 
   /** Nodes that `replaced` puts into the plan emit changes, too. */
   private def changes(plan: LogicalPlan): Boolean = plan match {
@@ -46,15 +46,19 @@ private object LiteralRows {
     case _ => false
   }
 
-  private def once(plan: LogicalPlan): LogicalPlan = plan match {
+  /** The same rows, with a group over no rows in place of each leaf: it is inserted in the first
+    * batch, and its only row generates the leaf's.
+    */
+  private def emittedOnce(plan: LogicalPlan): LogicalPlan = plan match {
     case LocalRelation(output, rows, _, _) =>
-      val struct = StructType(output.map(a => StructType(Nil).add(a.name, a.dataType, a.nullable).head))
+      val struct = StructType(output.map(a => StructField(a.name, a.dataType, a.nullable)))
       val all = Literal(new GenericArrayData(rows.toArray[Any]), ArrayType(struct, containsNull = false))
-      Generate(Inline(all), Seq(0), outer = false, qualifier = None, output, oneRow)
+      Generate(Inline(all), unrequiredChildIndex = Seq(0), outer = false, qualifier = None, output, oneRow)
     case _: OneRowRelation => Project(Nil, oneRow)
-    case other => other.withNewChildren(other.children.map(once))
+    case other => other.withNewChildren(other.children.map(emittedOnce))
   }
 
+  /** `SELECT COUNT(*) FROM nothing`; its column is not read. */
   private def oneRow: Aggregate = {
     val none = LocalRelation(Seq(AttributeReference("nothing", BooleanType)()), Nil, isStreaming = true)
     val one = Aggregate(Nil, Seq(Alias(Count(Literal(1)).toAggregateExpression(), "rows")()), none)

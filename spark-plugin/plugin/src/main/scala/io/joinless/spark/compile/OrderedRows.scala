@@ -126,7 +126,10 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     }
   }
 
-  /** Ordered rows as plain rows, and the order over their columns. */
+  /** The rows below an ORDER BY, unordered, and its order over their columns; None if the plan is
+    * not ordered. (`FirstRows` without offset and limit is an ORDER BY alone.) A projection above
+    * it keeps the columns of the order, after its own.
+    */
   private def ordered(plan: LogicalPlan): Option[(LogicalPlan, Seq[SortOrder])] = plan match {
     case FirstRows(order, 0L, None, child) => Some((child, order))
     case Filter(condition, child) => ordered(child).map { case (rows, order) => (Filter(condition, rows), order) }

@@ -111,22 +111,24 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   def hasWatermark(ref: StreamRef): Boolean = source(ref).rows.exists(_.isInstanceOf[EventTimeWatermark])
 
   /** Adds the changes of groups as a stream; its columns are `output`. Event times among them no
-    * longer bound anything. Where groups are emitted once, their rows are only inserted.
+    * longer bound anything. Where groups are emitted once, their rows are only inserted. The
+    * stream is a relation of blocks above; checkpoints record the name that it gets here.
     */
   def addGroups(groups: Groups, output: Seq[Attribute]): StreamRef = {
     all += emission.source(groups)
     val functions = groups.functions.map(_.function)
-    val columns = output.zip(groups.output).zipWithIndex.map { case ((a, named), i) =>
+    val columns = output.zip(groups.output).zipWithIndex.map { case ((a, ofGroups), i) =>
+      // the grouping columns come first, then a column per function
       val name = functions.lift(i - groups.shape.columns.size) match {
         case Some(_: BestRows) => "rows"
-        case _ => MeaningTexts.asName(named.name)
+        case _ => MeaningTexts.asName(ofGroups.name)
       }
       AttributeReference(name, a.dataType)(a.exprId)
     }
-    val called = if (functions.exists(_.isInstanceOf[BestRows])) "rows"
+    val relationName = if (functions.exists(_.isInstanceOf[BestRows])) "rows"
     else if (groups.purpose.contains(LiteralRows.Purpose.text)) "literals"
     else if (groups.purpose.isDefined) "partners" else if (groups.shape.columns.isEmpty) "total" else "groups"
-    named(StreamRef(all.size - 1, columns), called)
+    named(StreamRef(all.size - 1, columns), relationName)
   }
 
   /** An empty set of rows with these columns, read from the first stream of the query. */

@@ -16,7 +16,7 @@ private[compile] object UnionParts {
     * plan's own columns. Only the plan itself where it is no such union, or has too many parts.
     */
   def apply(plan: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = {
-    val parts = all(plan)
+    val parts = partsOf(plan)
     if (parts.size <= Most) parts else Seq(plan)
   }
 
@@ -36,12 +36,15 @@ private[compile] object UnionParts {
 
   final private val Most = 8
 
-  private def all(plan: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = plan match {
-    case union: Union if holdsJoins(union) => union.children.flatMap(all(_))
+  /** All parts, however many: unions, and the projections and conditions above them, are taken
+    * apart; everything else is one part.
+    */
+  private def partsOf(plan: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = plan match {
+    case union: Union if holdsJoins(union) => union.children.flatMap(partsOf(_))
     case Project(list, child) if list.forall(_.deterministic) && holdsJoins(child) =>
-      all(child).map(part => Project(list.map(column(_, over(child, part))), part))
+      partsOf(child).map(part => Project(list.map(column(_, over(child, part))), part))
     case Filter(condition, child) if condition.deterministic && holdsJoins(child) =>
-      all(child).map(part => Filter(over(child, part)(condition), part))
+      partsOf(child).map(part => Filter(over(child, part)(condition), part))
     case other => Seq(other)
   }
 
@@ -51,6 +54,7 @@ private[compile] object UnionParts {
     e.transform { case a: Attribute => columns.getOrElse(a.exprId, a) }
   }
 
+  /** A column of a projection, with `over` applied to what it computes; it keeps its id. */
   private def column(column: NamedExpression, over: Expression => Expression): NamedExpression = column match {
     case alias: Alias => alias.withNewChildren(Seq(over(alias.child))).asInstanceOf[Alias]
     case other => over(other).asInstanceOf[NamedExpression]

@@ -31,7 +31,8 @@ final private class ForgettingTask(context: CellContext, start: CellState, input
   override protected def close(): (CellState, Undo) = {
     checkSize(start.bytes)
     needed.advance(watermark)
-    log.close(tree.rows - needed.evicted, needed.evicted)
+    // the tree holds evicted rows until `settle`, at the start of the next batch
+    log.close(rows = tree.rows - needed.evicted, forgotten = needed.evicted)
     metrics.rowsForgotten = needed.evicted
     metrics.rowsRemoved = needed.evicted
     metrics.logRows = log.blocks.entries

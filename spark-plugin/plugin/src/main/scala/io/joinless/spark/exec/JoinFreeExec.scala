@@ -259,7 +259,8 @@ final case class JoinFreeExec(
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
 
   /** Reports figures. The store counts blocks and its own memory; users count rows, and the memory
-    * of the operator.
+    * of the operator. `addStoreMetrics` adds the store's figures to these metrics: its blocks are
+    * replaced by rows there, and the memory of the views is added to the store's.
     */
   private def report(store: CellStore, cell: Int, views: RowStore, bytes: Long, measured: TaskMetrics): Unit = {
     measured.report(views, longMetric)
@@ -268,11 +269,11 @@ final case class JoinFreeExec(
     longMetric("numRemovedStateRows") += measured.rowsRemoved
     longMetric("allUpdatesTimeMs") += (measured.propagate.nanos + measured.enumerate.nanos) / 1000000
     longMetric("commitTimeMs") += measured.commitNanos / 1000000
-    val (entries, storeBytes) = addStoreMetrics(store)
+    val (blocks, storeBytes) = addStoreMetrics(store)
     val sizes = CellSizes(cell, views, bytes, storeBytes, measured)
     commits.add(sizes)
     CellSizes.figures(Seq(sizes)).foreach { case (name, size) => longMetric(name) += size }
-    longMetric("numTotalStateRows") += sizes.rows - entries
+    longMetric("numTotalStateRows") += sizes.rows - blocks
     longMetric("stateMemory") += bytes
     setOperatorMetrics()
   }

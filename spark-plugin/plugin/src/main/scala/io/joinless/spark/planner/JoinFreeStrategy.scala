@@ -57,13 +57,12 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
 
   private def planned(join: JoinFreeJoin): SparkPlan = {
     val batch = StreamContext.current(session)
-    val drawn = batch.map(_.nextStateInfo())
-    val spec =
-      drawn.fold(ChosenShares(join.shape, partitions, ExecutorCores.known(session), JoinlessConf.active))(completed(
-        join.shape,
-        _
-      ))
-    val watermarks = for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info)
+    val stateInfo = batch.map(_.nextStateInfo())
+    val spec = stateInfo match {
+      case Some(info) => completed(join.shape, info)
+      case None => ChosenShares(join.shape, partitions, ExecutorCores.known(session), JoinlessConf.active)
+    }
+    val watermarks = for (planning <- batch; info <- stateInfo) yield Watermarks.of(planning, info)
     val sent = join.scans.zip(join.rolesOfScan).map { case (scan, roles) =>
       val output = RolesAndCellsExec.newOutput(spec)
       // all operators of a query see the same rows of a stream; rows of its other operators are
@@ -80,7 +79,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       spec,
       join.residuals,
       join.output,
-      drawn.map(_.copy(numPartitions = spec.cells)),
+      stateInfo.map(_.copy(numPartitions = spec.cells)),
       CellExchange(rows, spec.cells),
       join.deltas,
       watermarks,
@@ -107,31 +106,32 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case other => other.isInstanceOf[Groups] || other.children.exists(isOfQuery)
   }
 
+  /** The operator of groups. What the checkpoint has recorded of them is compared first. */
   private def planned(groups: Groups): SparkPlan = {
     val batch = StreamContext.current(session)
-    val drawn = batch.map(_.nextStateInfo())
-    drawn.foreach(info => StreamContext.checkGroups(session, info.operatorId, groups.shape))
+    val stateInfo = batch.map(_.nextStateInfo()) // counts this operator: once for each one planned
+    stateInfo.foreach(info => StreamContext.checkGroups(session, info.operatorId, groups.shape))
     GroupsExec.over(
       planLater(groups.child),
       groups.functions,
       groups.shape,
       groups.output,
-      drawn.fold(partitions)(_.numPartitions),
-      drawn,
-      for (planning <- batch; info <- drawn) yield Watermarks.of(planning, info),
+      stateInfo.fold(partitions)(_.numPartitions),
+      stateInfo,
+      for (planning <- batch; info <- stateInfo) yield Watermarks.of(planning, info),
       groups.lag
     )
   }
 
   /** The block with its shares. The shares of every batch of a run are those of its first one. */
-  private def completed(planned: BlockShape, drawn: StateInfo): BlockSpec = {
+  private def completed(planned: BlockShape, stateInfo: StateInfo): BlockSpec = {
     val spec = StreamContext.recorded(session, planned.id) match {
-      case Some(recorded) => continued(recorded, planned, drawn)
+      case Some(recorded) => continued(recorded, planned, stateInfo)
       case None =>
         StreamContext.completed(session, planned.id) match {
           case Some(before) => SpecComparison.continued(before, planned)
           case None =>
-            ChosenShares(planned, drawn.numPartitions, ExecutorCores.settled(session), JoinlessConf.active)
+            ChosenShares(planned, stateInfo.numPartitions, ExecutorCores.settled(session), JoinlessConf.active)
         }
     }
     StreamContext.complete(session, spec)
@@ -141,22 +141,23 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
   private def continued(
       recorded: Recorded,
       planned: BlockShape,
-      drawn: StateInfo
+      stateInfo: StateInfo
   ): BlockSpec = {
     def refuse(kind: Mismatch, what: String) =
       throw JoinlessErrors.stateMismatch(kind, StreamContext.checkpoint(session), what)
     SpecComparison.difference(recorded.spec.shape, planned).foreach { case (kind, what) => refuse(kind, what) }
-    if (recorded.operator != drawn.operatorId)
+    if (recorded.operator != stateInfo.operatorId)
       refuse(
         Mismatch.Query,
-        s"The join of ${planned.relations.map(_.name).mkString(", ")} is stateful operator ${drawn.operatorId} of the " +
-          s"query, and was operator ${recorded.operator}."
+        s"The join of ${planned.relations.map(_.name).mkString(", ")} is stateful operator ${stateInfo.operatorId} " +
+          s"of the query, and was operator ${recorded.operator}."
       )
     val cells = recorded.spec.cells
-    if (recorded.partitions != cells || cells > drawn.numPartitions)
+    if (recorded.partitions != cells || cells > stateInfo.numPartitions)
       refuse(
         Mismatch.Cells,
-        s"Its join was placed in $cells cells; it has ${recorded.partitions} stores and ${drawn.numPartitions} partitions."
+        s"Its join was placed in $cells cells; it has ${recorded.partitions} stores and " +
+          s"${stateInfo.numPartitions} partitions."
       )
     SpecComparison.continued(recorded.spec, planned)
   }

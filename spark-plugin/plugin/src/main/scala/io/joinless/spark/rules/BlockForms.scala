@@ -30,16 +30,20 @@ final private[spark] class BlockForms(
     canCount: JoinBlock => Boolean
 )(implicit statics: StaticSides) {
 
-  /** @param demands what is needed of the results; where nothing is recorded, the first demand that
+  /** The form of a block. Its results are enumerated if it is a single leaf, which joins nothing,
+    * or if its rows cannot carry weights; and, where nothing is continued, if counting is disabled
+    * or saves no work.
+    *
+    * @param demands what is needed of the results; where nothing is recorded, the first demand that
     *   can be met is met
     * @param recorded the blocks of the query's checkpoint; read only where there may be a choice
     */
   def of(layout: BlockLayout, demands: Seq[Demand], recorded: => Seq[BlockShape]): BlockForm =
     if (layout.block.leaves.size == 1 || !canCount(layout.block)) enumerated(layout)
     else {
-      val all = LazyList.from(demands).flatMap(ways(layout, _))
-      begun(layout, all, recorded).getOrElse {
-        if (conf.aggregatesEnabled) all.flatMap(_.best).headOption.getOrElse(enumerated(layout))
+      val possible = LazyList.from(demands).flatMap(ways(layout, _))
+      continued(layout, possible, recorded).getOrElse {
+        if (conf.aggregatesEnabled) possible.flatMap(_.best).headOption.getOrElse(enumerated(layout))
         else enumerated(layout)
       }
     }
@@ -47,7 +51,7 @@ final private[spark] class BlockForms(
   def enumerated(layout: BlockLayout): BlockForm = BlockForm(layout, shape(layout))
 
   /** The way of an existing checkpoint: its trees are continued, so none is searched. */
-  private def begun(layout: BlockLayout, ways: LazyList[Way], recorded: Seq[BlockShape]): Option[BlockForm] = {
+  private def continued(layout: BlockLayout, ways: LazyList[Way], recorded: Seq[BlockShape]): Option[BlockForm] = {
     // the trees of another block of the query need not be trees of this one
     def goesOn(form: BlockForm, was: BlockShape) = Option.when(SpecComparison.storesSame(was, form.shape))(form)
     if (recorded.isEmpty) None

@@ -79,12 +79,15 @@ private[rules] object LateResults {
       "time" -> s"${matches.relation}.${matches.time}",
       "by" -> matches.by,
       "relation" -> matches.relation,
-      "operator" -> called(operator),
+      "operator" -> nameForUsers(operator),
       "advice" -> matches.advice
     )
   }
 
-  private def called(operator: LogicalPlan): String = operator match {
+  /** What a user calls an operator, to begin a sentence with. An aggregate without functions is a
+    * DISTINCT.
+    */
+  private def nameForUsers(operator: LogicalPlan): String = operator match {
     case Aggregate(_, results, _, _) => if (results.forall(_.isInstanceOf[Attribute])) "DISTINCT" else "GROUP BY"
     case _: Deduplicate => "dropDuplicates"
     case _: DeduplicateWithinWatermark => "dropDuplicatesWithinWatermark"

@@ -89,6 +89,9 @@ final class RewriteStreamingJoins(
       case _ => ofJoins(root, id, run)
     }
 
+  /** The decision on a block of plain joins: whether it is ours, and if so, whether its results are
+    * counted. What the checkpoint has recorded of the block is continued.
+    */
   private def ofJoins(root: BlockRoot, id: NodeId, run: RunState)(implicit statics: StaticSides): Decision = {
     val recorded = run.blocks.get(id)
     val found = for {
@@ -96,18 +99,22 @@ final class RewriteStreamingJoins(
       layout = layoutOf(recorded)(block)
       tree <- new Eligibility(conf(), recorded)(layout)
     } yield {
-      // counts would keep all rows; a checkpoint that was begun with counts continues with them
-      val bounded = layout.lifetimes.exists(_.isRight) && !recorded.exists(_.reduction.isDefined)
-      val groups = if (bounded) None else root.groups.flatMap(CountedGroups(_))
+      // a counted block keeps all rows: results are not counted where rows can be evicted, unless
+      // the checkpoint was begun with counts
+      val evicts = layout.lifetimes.exists(_.isRight) && !recorded.exists(_.reduction.isDefined)
+      val groups = if (evicts) None else root.groups.flatMap(CountedGroups(_))
       groups.flatMap(counted(_, layout, tree, recorded)).fold[Decision] {
         val rewrite = new RewriteBlock(layout.copy(forgets = true))
         Rewrite(rewrite, rewrite.shape(id, tree, texts))
       } { case (groups, form) => RewriteCounted(groups, form.rewrite, form.shape.copy(id = id)) }
     }
-    lazy val feed = if (run.isInstanceOf[RunState.Decided]) None else query().flatMap(ChangeFeeds.unmarked)
+    // a run that was decided before is not refused later
+    lazy val readsFeed = if (run.isInstanceOf[RunState.Decided]) None else query().flatMap(ChangeFeeds.unmarked)
     (found, run) match {
       case (Left(reason), _) => Keep(reason)
-      case _ if feed.isDefined => Keep(feed.get)
+      case _ if readsFeed.isDefined => Keep(readsFeed.get)
+      // not recorded: an earlier batch left the join to Spark. While the first batch is not done
+      // (`some`), that is certain only if the checkpoint has stateful operators of Spark's
       case (Right(_), decided: RunState.Decided) if recorded.isEmpty && (!decided.some || decided.sparkOperators) =>
         Keep(Reason(Reason.ExistingSparkState))
       case (Right(rewrite), _) => rewrite

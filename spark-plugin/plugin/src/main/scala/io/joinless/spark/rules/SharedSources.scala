@@ -61,22 +61,26 @@ object SharedSources {
     walk(plan)
   }
 
-  /** The scans of a plan that are read by our join blocks only, by position.
+  /** The scans of a plan that are read by our join blocks only, by position: the
+    * optimized plan reads each of them once, in a block, and so it reads all other scans for which
+    * Spark opens the same source. A scan is recognized in the optimized plan by the id of its first
+    * column; one without columns counts as read elsewhere.
     *
     * @param optimize the plan as its first batch would have it
     */
   def inBlocksOnly(plan: LogicalPlan, optimize: LogicalPlan => LogicalPlan): Int => Boolean = {
     val separate = SeparateScans.everywhere(plan)
-    val where = whereRead(optimize(separate), inBlock = false).groupMap(_._1)(_._2)
-    val alone = places(separate).map(_.output.headOption.exists(a => where.get(a.exprId).contains(Seq(true))))
-    val natively = apart(plan)
-    val shared = natively.zip(alone).groupMap(_._1)(_._2).collect { case (n, all) if all.forall(identity) => n }.toSet
-    i => shared(natively(i))
+    val readsOf = readsInBlocks(optimize(separate), inBlock = false).groupMap(_._1)(_._2)
+    val onceInBlock = places(separate).map(_.output.headOption.exists(a => readsOf.get(a.exprId).contains(Seq(true))))
+    val source = apart(plan)
+    val ours = source.zip(onceInBlock).groupMap(_._1)(_._2).collect { case (n, all) if all.forall(identity) => n }.toSet
+    i => ours(source(i))
   }
 
-  private def whereRead(plan: LogicalPlan, inBlock: Boolean): Seq[(ExprId, Boolean)] =
+  /** The first column of each scan, and whether the scan is read in a block. */
+  private def readsInBlocks(plan: LogicalPlan, inBlock: Boolean): Seq[(ExprId, Boolean)] =
     if (isPlace(plan)) plan.output.headOption.map(_.exprId -> inBlock).toSeq
-    else plan.children.flatMap(whereRead(_, inBlock || plan.isInstanceOf[JoinFreeJoin]))
+    else plan.children.flatMap(readsInBlocks(_, inBlock || plan.isInstanceOf[JoinFreeJoin]))
 
   /** The scans of streams in the plan, in preorder. */
   def places(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect { case place if isPlace(place) => place }

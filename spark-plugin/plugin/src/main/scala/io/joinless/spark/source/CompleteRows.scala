@@ -124,17 +124,18 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
   }
 
   /** Refuses a query with further conditions on rows, if the stored columns do not decide these
-    * conditions.
+    * conditions. If rows can be deleted, stored rows are not filtered again (see `conditions`), so
+    * every further condition is refused.
     */
   private def checkFilters(recorded: BlockShape, join: JoinFreeJoin): Unit =
     for {
-      (was, is) <- recorded.origins.zip(join.shape.origins)
-      relation <- was.indices
+      (before, now) <- recorded.origins.zip(join.shape.origins) // each by relation
+      relation <- before.indices
     } {
       val undecided =
-        if (join.shape.rowsLeave) is(relation).filters
+        if (join.shape.rowsLeave) now(relation).filters
         else StoredRows.undecided(join.scans(relation), columns(join, relation))
-      val added = undecided.diff(was(relation).filters)
+      val added = undecided.diff(before(relation).filters)
       if (added.nonEmpty) throw JoinlessErrors.stateMismatch(
         Mismatch.Filter,
         state.checkpoint,

@@ -72,13 +72,19 @@ final private class FullResult(session: SparkSession, committed: => CommittedSta
     }
   }
 
+  /** The result of a compiled query from the state of the checkpoint, under the query's own
+    * columns. It is refused where the checkpoint has groups that close: those that have closed are
+    * stored no longer.
+    *
+    * @param compiled as [[DeltaCompilation]] returns it: [[DeltaRows]] at the top
+    */
   private def enumerated(compiled: LogicalPlan): LogicalPlan =
     compiled match {
       case DeltaRows(changes, _, _, output, _) =>
         if (committed.operators.groups.exists(_.shape.isClosing))
           throw JoinlessErrors.groupsForgotten(committed.checkpoint)
         val rows = new CompleteRows(changes, committed, operator).rows
-        Project(rows.output.zip(output).map { case (value, column) => renamed(value, column) }, rows)
+        Project(rows.output.zip(output).map { case (stored, column) => renamed(stored, column) }, rows)
       case other => throw new IllegalStateException(s"not the changes of a query: ${other.nodeName}")
     }
 

@@ -43,14 +43,15 @@ final private case class IncrementsTable(
 
 private object IncrementsTable {
 
-  /** The block of a compiled query, which the snapshot's fits, as a plan with the columns of
-    * `join`.
+  /** The table of a snapshot, as a plan with the columns of `join`.
+    *
+    * @param join a block of the compiled query; the snapshot is of the same block, as it was stored
     */
   def relation(snapshot: Snapshot, join: JoinFreeJoin, conditions: Seq[RelationFilter]): LogicalPlan = {
     val spec = SpecComparison.continued(snapshot.spec, join.shape)
     val names = ResultTable.distinct(join.output.map(_.name).toIndexedSeq)
-    val schema = names.zip(join.output).foldLeft(new StructType) { case (schema, (name, a)) =>
-      schema.add(name, a.dataType, a.nullable)
+    val schema = names.zip(join.output).foldLeft(new StructType) { case (schema, (name, column)) =>
+      schema.add(name, column.dataType, column.nullable)
     }
     val table = IncrementsTable(snapshot, spec, join.residuals, schema, conditions)
     WholeTable.relation(table, join.output)

@@ -205,6 +205,9 @@ final private[spark] class CountLog(
     first <= newest && newest <= last
   }
 
+  /** Removes all blocks, as no row is left. A merged block replaces several numbers, so each block
+    * is read for the number where the next one begins.
+    */
   private def removeAll(): Unit = {
     writer.discard()
     while (extent.oldest < writer.nextSequence) {
