@@ -46,6 +46,9 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], neg
     null
   }
 
+  /** Passes the net changes to the nodes of their relations. An entry without a net change also
+    * counts for `present`: it may be the first one of a row that changes in another relation.
+    */
   override protected def begin(): Unit = {
     var e = 0
     while (e < changes.size) {

@@ -106,16 +106,16 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   private def open(row: Int, roles: Long, weight: Long): Long = {
     val first = numberOfTrailingZeros(roles)
     val before = counts(first)(row)
-    var equal = roles
+    var sameCount = roles
     var others = roles & roles - 1
     while (others != 0L) {
-      if (counts(numberOfTrailingZeros(others))(row) != before) equal &= ~lowestOneBit(others)
+      if (counts(numberOfTrailingZeros(others))(row) != before) sameCount &= ~lowestOneBit(others)
       others &= others - 1
     }
-    net.open(inputs(first), row, equal, before, weight)
-    if (before == 0) store.identity(inputs(first)).retain(row, bitCount(equal))
+    net.open(inputs(first), row, sameCount, before, weight)
+    if (before == 0) store.identity(inputs(first)).retain(row, bitCount(sameCount))
     if (before < 0L) grows = false
-    roles & ~equal
+    roles & ~sameCount
   }
 
   /** Whether each changed row has a larger count than before, and had no negative count: no change
@@ -128,13 +128,14 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     * @param negatives absent rows may be deleted
     */
   def refusal(entry: Int, before: Long, after: Long, negatives: Boolean): DeleteOfAbsentRow =
-    if (after < 0 && change(entry) < 0 && !negatives) absent(entry, before) else null
+    if (after < 0 && change(entry) < 0 && !negatives) deleteOfAbsentRow(entry, before) else null
 
-  private def absent(entry: Int, present: Long): DeleteOfAbsentRow = {
+  /** The refusal of an entry, with its lowest relation and the words of its row. */
+  private def deleteOfAbsentRow(entry: Int, countBefore: Long): DeleteOfAbsentRow = {
     val arena = store.arena(input(entry))
     val row = net.row(entry)
     val words = (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
-    new DeleteOfAbsentRow(numberOfTrailingZeros(roles(entry)), words, present, net.change(entry))
+    new DeleteOfAbsentRow(numberOfTrailingZeros(roles(entry)), words, countBefore, net.change(entry))
   }
 
   /** Ends a batch that was applied: releases the references of pairs whose count is now 0. A pair

@@ -35,15 +35,16 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
 final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) extends Results {
   private[this] val propagation = new Propagation(tree)
   private[this] val cursor = new Cursor(tree, residuals)
+  // else all rows count once, and weights have no sign: they are 1 also for a deletion
   private[this] val weighted = tree.block.inputs.exists(_.counted)
 
   // the pending change
   private[this] var pending = false
-  private[this] var witness = 0
-  private[this] var sign = 1L
+  private[this] var witness = 0 // the position of the next witness
+  private[this] var sign = 1L // 1: insert, −1: delete, 0: reweigh
   private[this] var node: RelationNode = null
   private[this] var row = 0
-  private[this] var newWeight = 0L
+  private[this] var newWeight = 0L // the row's count after the change
 
   val rows: Array[Int] = cursor.tuples
   val pointers: WordPointers = cursor.pointers
@@ -129,7 +130,9 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
     node.repeated += change
   }
 
-  /** Completes the pending change, whether enumerated or not. */
+  /** Completes the pending change, whether enumerated or not. `insert` has set the row's count
+    * already; those of a deleted or reweighed row are set here, since results read the old ones.
+    */
   private def finish(): Unit = {
     cursor.stop()
     if (sign <= 0L) {

@@ -54,6 +54,9 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
     waiting = 0
   }
 
+  /** The first two passes: reads the slot of each waiting row, then the most likely row and its
+    * count. Wrong guesses cost time only: `complete` compares the rows.
+    */
   private def readAhead(): Unit = {
     var i = 0
     while (i < waiting) {

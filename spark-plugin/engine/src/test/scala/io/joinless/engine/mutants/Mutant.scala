@@ -189,7 +189,7 @@ object Mutant {
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
     Mutant("batch not netted", net, "Weight.add(change(e), weight)" -> "weight"),
     Mutant("change of some roles taken for all", net, "if (named != this.roles(e)) split(e, named)" -> ""),
-    Mutant("change of a role taken twice", net, "        left &= ~named\n" -> ""),
+    Mutant("change of a role taken twice", net, "        rolesLeft &= ~named\n" -> ""),
     Mutant(
       "one count taken for that of all roles",
       collected,
@@ -202,7 +202,7 @@ object Mutant {
       "if (!again) DeletedRows.free" -> "if (again) DeletedRows.free"
     ),
     Mutant("rows not retained", collected, "if (before == 0) store.identity" -> "if (false) store.identity"),
-    Mutant("rows retained for one role", collected, ".retain(row, bitCount(equal))" -> ".retain(row)"),
+    Mutant("rows retained for one role", collected, ".retain(row, bitCount(sameCount))" -> ".retain(row)"),
     Mutant("deletions taken for growth", collected, "if (weight <= 0L) grows = false" -> ""),
     Mutant("negative counts taken for growth", collected, "if (before < 0L) grows = false" -> ""),
     Mutant("rows not released", collected, "if (net.before(e) + net.change(e) == 0) release(e)" -> ""),
@@ -375,7 +375,7 @@ object Mutant {
       index,
       "references(id) == 0 && { vacate(id); " -> "references(id) == 0 && { "
     ),
-    Mutant("sums: a generalized tuple stays", sumNode, "        above.release(next)\n" -> ""),
+    Mutant("sums: a generalized tuple stays", sumNode, "        above.release(keyAbove)\n" -> ""),
     Mutant("sums: rows count once", sumNode, "    ring.scale(product, multiplicity(row))\n" -> ""),
     Mutant("sums: rows do not lift", sumNode, "    if (lifted != null) lifted.multiply(product, arena, row)\n" -> ""),
     Mutant("sums: negative counts count", sumNode, "math.max(countAfter, 0L)" -> "countAfter"),
