@@ -114,9 +114,11 @@ final class ExactSum {
     if (large == null && exponent == 0 && isExact(small) && isExact(number)) small.toDouble / number.toDouble
     else {
       val divisor = BigInteger.valueOf(number).abs
+      // the quotient gets 62 digits at least, more than a double has; of the remainder it matters
+      // only whether it is 0
       val shift = math.max(0, 62 - mantissa.abs.bitLength + divisor.bitLength)
-      val parts = mantissa.abs.shiftLeft(shift).divideAndRemainder(divisor)
-      val nearest = signed(ExactSum.nearest(parts(0), parts(1).signum != 0, exponent - shift))
+      val quotientAndRest = mantissa.abs.shiftLeft(shift).divideAndRemainder(divisor)
+      val nearest = signed(ExactSum.nearest(quotientAndRest(0), quotientAndRest(1).signum != 0, exponent - shift))
       if (number < 0) -nearest else nearest
     }
 

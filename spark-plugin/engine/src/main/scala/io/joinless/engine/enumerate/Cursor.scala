@@ -43,8 +43,8 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] var levels: Array[Level] = full.levels
   private[this] var last = -1
   private[this] var firstLoose = 0 // index into `levels`; the levels from here on are loose
-  private[this] var active = false
-  private[this] var opened = false
+  private[this] var active = false // there may be further results
+  private[this] var entered = false // the first level was entered, by the first call of `next`
 
   /** The last level, if its list alone determines the results: its rows count once, and no residual
     * is evaluated there. Else null.
@@ -83,6 +83,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   /** Starts the enumeration of all results. */
   def startFull(): Unit = open(full, 1L)
 
+  /** Prepares the enumeration by a plan; the first `next` enters its levels. */
   private def open(plan: Plan, base: Long): Unit = {
     levels = plan.levels
     firstLoose = plan.firstLoose
@@ -90,7 +91,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     weights(0) = base
     weighted = tree.repeated > 0
     active = true
-    opened = false
+    entered = false
     innermost = null
     changed = -1L
   }
@@ -101,6 +102,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     innermost = null
   }
 
+  /** Moves to the next result; false if there is none left. */
   def next(): Boolean = {
     val level = innermost
     if (level == null) nextOfAny()
@@ -153,10 +155,13 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       counters.results += run.size - 1
     }
 
+  /** As `next`, for a plan whose innermost list does not alone determine the results, or whose
+    * levels are not entered yet.
+    */
   private def nextOfAny(): Boolean =
     if (!active) false
-    else if (!opened) {
-      opened = true
+    else if (!entered) {
+      entered = true
       if (last < 0) { active = false; counters.results += 1; true }
       else {
         if (levels(last).isPlain && areEqual) chooseInnermost()
@@ -176,20 +181,24 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     l > last
   }
 
+  /** Finds the next result: goes on at level `from`, where it enters the list if `fresh`, and else
+    * moves to the list's next tuple. From a tuple that is accepted it enters the next level. At the
+    * end of a list it goes back one level. False if the first level's list has ended.
+    */
   private def advance(from: Int, fresh: Boolean): Boolean = {
     var l = from
-    var enter = fresh
+    var entering = fresh
     var moves = 0L
     while (l >= 0) {
-      if (enter && l == firstLoose && l < last) arrange()
+      if (entering && l == firstLoose && l < last) arrange()
       val level = levels(l)
       moves += 1
-      if (!(if (enter) this.enter(level) else level.turn())) {
+      if (!(if (entering) enter(level) else level.turn())) {
         l -= 1
-        enter = false
+        entering = false
       } else {
         bind(level)
-        if (level.residuals != null && !accepts(level.residuals)) enter = false
+        if (level.residuals != null && !accepts(level.residuals)) entering = false
         else {
           if (weighted)
             weights(l + 1) = if (level.weights == null) weights(l)
@@ -200,7 +209,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
             return true
           }
           l += 1
-          enter = true
+          entering = true
         }
       }
     }
@@ -209,6 +218,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     false
   }
 
+  /** Enters the level's list under the key that the bound tuples have for it. False if the list is
+    * empty.
+    */
   private def enter(level: Level): Boolean = {
     val key = keyOf(level)
     if (level.setsOnEntry != 0L) {
@@ -243,6 +255,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     second = if (last > 0 && !weighted && levels(last - 1).isPlain) levels(last - 1) else null
   }
 
+  /** The key of the level's list: inlined with the tuple of an earlier level, read from its
+    * memoized keys, or that tuple itself. 0 for the root, whose list has no key.
+    */
   private def keyOf(level: Level): Int =
     if (level.source != null) level.source.inlinedKey
     else if (level.from < 0) 0

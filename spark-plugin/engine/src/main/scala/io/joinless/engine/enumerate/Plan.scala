@@ -50,7 +50,11 @@ private[enumerate] object Plan {
   /** The same walks without generalized parents that lead only to their other children. A tuple of
     * such a parent is the key of the tuple below it, and the children are found under this key
     * directly. A generalized parent that leads to its own parent stays, since its tuple's key is
-    * needed.
+    * needed. From a tuple of S under [B]{R, S·T}:
+    * {{{
+    * walks     [B] from S by S's key, R from [B] by its tuple
+    * direct    R from S by S's key
+    * }}}
     */
   private def direct(walks: Vector[Walk]): Vector[Walk] = {
     val skipped = walks
@@ -58,7 +62,7 @@ private[enumerate] object Plan {
       .map(w => w.node.id -> w)
       .toMap
     walks.filterNot(w => skipped.contains(w.node.id)).map { w =>
-      skipped.get(w.from).fold(w)(key => w.copy(from = key.from, keys = key.keys))
+      skipped.get(w.from).fold(w)(parent => w.copy(from = parent.from, keys = parent.keys))
     }
   }
 

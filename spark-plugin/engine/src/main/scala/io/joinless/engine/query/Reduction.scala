@@ -84,7 +84,7 @@ object ReducedRelation {
     val pairs = for {
       part <- components.iterator if part.projected.nonEmpty
       whole <- components.iterator if part.projected != whole.projected && part.projected.subsetOf(whole.projected)
-      tree <- below(whole.tree, part)
+      tree <- attached(part, whole.tree)
     } yield (part, whole, ReducedRelation(whole.relations | part.relations, whole.projected, tree))
     pairs.nextOption() match {
       case None => components
@@ -93,8 +93,12 @@ object ReducedRelation {
     }
   }
 
-  /** Attaches a component below the first relation that meets the root. */
-  private def below(root: JoinTree, part: ReducedRelation): Option[JoinTree] = {
+  /** The tree `root` with a component attached below the first relation that meets its root. A
+    * relation has only relations below it. So a component whose root is generalized is attached by
+    * that root's children. None if these are not all relations, or join on more attributes than the
+    * component projects.
+    */
+  private def attached(part: ReducedRelation, root: JoinTree): Option[JoinTree] = {
     val trees = part.tree match {
       case GeneralizedNode(attributes, children) =>
         Option.when(attributes == part.projected && children.forall(_.isInstanceOf[RelationNode]))(children)

@@ -96,7 +96,9 @@ final private class SumTreeBuilder(
     case _ => false
   }
 
-  /** Whether a component projects exactly these attributes. */
+  /** Whether a component projects exactly these attributes. All relations that meet its root have
+    * its columns, so the first one decides.
+    */
   private def projects(component: ComponentDef, attributes: BitSet): Boolean = {
     val r = ComponentDef.atRoot(component.tree).head
     val columns = component.projected(r).map(_.ordinal)
@@ -106,6 +108,7 @@ final private class SumTreeBuilder(
 
   /** Assigns sums to nodes; nodes with the same keys share the records of their sums. */
   private def giveSums(nodes: IndexedSeq[SumNode]): Unit = {
+    // a leaf whose rows are the keys: a batch changes each row once
     def isTouchedOnce(node: SumNode) = node match {
       case r: RelationNode => r.isKey && r.children.isEmpty
       case _ => false
@@ -125,6 +128,7 @@ final private class SumTreeBuilder(
       for ((child, below) <- k.children.zip(tree.children)) readers(child, below, attributes)
   }
 
+  /** Gives the relations that meet a component's root the projection of their rows. */
   private def projections(component: ComponentDef, node: SumNode): Unit = node match {
     case r: RelationNode =>
       r.projection = keys.projection(r.relation, component.projected(r.relation))

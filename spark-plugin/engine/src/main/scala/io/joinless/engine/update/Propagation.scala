@@ -172,6 +172,7 @@ final private[update] class Propagation(tree: ViewTree) {
     if (touched != null && node.isAlive(row)) notifyTouched(node, node.key(row), 0)
   }
 
+  /** Notifies that the key has `change` more alive tuples than before. Called after the change. */
   private def notifyTouched(node: ViewNode, key: Int, change: Int): Unit = {
     val alive = node.vs.count(key)
     touched.touched(node.id, key, alive - change, alive)
@@ -191,6 +192,7 @@ final private[update] class Propagation(tree: ViewTree) {
     witnessTuples.clear()
   }
 
+  /** Applies the simulated deletion, after `unmark`, which reads V_s with the dying tuples. */
   private def applyDeletion(): Unit = {
     var i = 0
     while (i < dyingNodes.size) {

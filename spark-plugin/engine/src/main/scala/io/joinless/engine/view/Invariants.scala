@@ -86,13 +86,15 @@ object Invariants {
       )
     }
 
+  /** All tuples of a node, alive or not; of a leaf only those in V_s, which are `views`. */
   private def tuples(node: ViewNode, views: Set[Int]): Iterable[Int] =
     if (node.childCount == 0) views
     else if (node.idx(0) == null) 0 until node.child(0).up.limit
     else members(node.idx(0), node.child(0).up.limit).map(_._2)
 
-  private def members(lists: IntLists, keys: Int): IndexedSeq[(Int, Int)] =
-    (0 until keys).flatMap { key =>
+  /** The tuples of all lists, each with its list's key; the keys are below `keyLimit`. */
+  private def members(lists: IntLists, keyLimit: Int): IndexedSeq[(Int, Int)] =
+    (0 until keyLimit).flatMap { key =>
       val tuples = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(s => (key, lists.tuple(s)))
         .toIndexedSeq
       if (tuples.size != lists.count(key))
@@ -100,8 +102,9 @@ object Invariants {
       tuples
     }
 
-  private def members(lists: RecordLists, keys: Int): IndexedSeq[(Int, Int)] =
-    (0 until keys).flatMap { key =>
+  /** The same; `next` needs the number of older tuples, and behind the oldest one returns 0. */
+  private def members(lists: RecordLists, keyLimit: Int): IndexedSeq[(Int, Int)] =
+    (0 until keyLimit).flatMap { key =>
       if (!lists.areInlinedRight(key))
         throw new IllegalStateException(s"the words inlined with a tuple of key $key are not its own")
       (lists.count(key) - 1 to 0 by -1).scanLeft(lists.first(key))(lists.next).init.map(slot =>

@@ -21,7 +21,7 @@ final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, 
   private[this] val removable = block.removable
   val keys = new EdgeKeys(block, arenas)
   private[this] val all = new Array[ViewNode](block.tree.preorder.size)
-  private[this] var nextGeneralized = block.relations.size
+  private[this] var nextGeneralized = block.relations.size // id of the next generalized node
 
   /** Memoized keys by row, for the columns of an input in an index. */
   private[this] val keysOfRows = new HashMap[(KeyIndex, Int, IndexedSeq[KeyField]), NotedKeys]
@@ -74,6 +74,9 @@ final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, 
     node
   }
 
+  /** Builds the node of a relation, whose id is the relation's number; those of generalized nodes
+    * follow.
+    */
   private def relation(r: Int, separator: BitSet, up: KeyIndex): RelationNode = {
     val input = block.relations(r).input
     val upKeys = if (up == null) null else keysOf(r, separator, up)

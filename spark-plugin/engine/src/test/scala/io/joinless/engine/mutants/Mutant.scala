@@ -184,7 +184,7 @@ object Mutant {
     Mutant(
       "group: all have the key of the first",
       rowGroup,
-      "of.findOrAdd(chosen(i), chosen(i))" -> "of.findOrAdd(chosen(i), chosen(0))"
+      "joinKeys.findOrAdd(chosen(i), chosen(i))" -> "joinKeys.findOrAdd(chosen(i), chosen(0))"
     ),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
     Mutant("batch not netted", net, "Weight.add(change(e), weight)" -> "weight"),
