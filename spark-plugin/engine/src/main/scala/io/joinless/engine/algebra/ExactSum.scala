@@ -41,26 +41,29 @@ final class ExactSum {
   private def addTo(sum: ExactSum): Unit =
     if (large == null) sum.add(small, exponent, 1L) else sum.addLarge(large, exponent)
 
-  private def add(digits: Long, at: Int, weight: Long): Unit = if (digits != 0L && weight != 0L) {
+  /** Adds `digits · 2^power · weight`. */
+  private def add(digits: Long, power: Int, weight: Long): Unit = if (digits != 0L && weight != 0L) {
     val high = Math.multiplyHigh(digits, weight)
     val low = digits * weight
-    if (high == low >> 63) addSmall(low, at)
-    else addLarge(BigInteger.valueOf(digits).multiply(BigInteger.valueOf(weight)), at)
+    if (high == low >> 63) addSmall(low, power)
+    else addLarge(BigInteger.valueOf(digits).multiply(BigInteger.valueOf(weight)), power)
   }
 
-  private def addSmall(digits: Long, at: Int): Unit =
-    if (isZero) { small = digits; exponent = at }
+  /** Adds `digits · 2^power`, with longs if all digits of the sum fit one. */
+  private def addSmall(digits: Long, power: Int): Unit =
+    if (isZero) { small = digits; exponent = power }
     else {
-      val shift = at - exponent
-      val sum = if (shift >= 0) shifted(digits, shift) else digits
+      val shift = power - exponent
+      val added = if (shift >= 0) shifted(digits, shift) else digits
       val own = if (shift >= 0) small else shifted(small, -shift)
-      val total = own + sum
-      // a shift that loses digits returns 0, and neither operand is 0
-      if (large != null || sum == 0L || own == 0L || ((own ^ total) & (sum ^ total)) < 0L)
-        addLarge(BigInteger.valueOf(digits), at)
+      val total = own + added
+      // a shift that loses digits returns 0, and neither operand is 0; an addition overflows if the
+      // total has another sign than both operands
+      if (large != null || added == 0L || own == 0L || ((own ^ total) & (added ^ total)) < 0L)
+        addLarge(BigInteger.valueOf(digits), power)
       else {
         small = total
-        exponent = math.min(exponent, at)
+        exponent = math.min(exponent, power)
         normalize()
       }
     }
@@ -69,13 +72,14 @@ final class ExactSum {
   private def shifted(digits: Long, shift: Int): Long =
     if (shift < 64 && (digits << shift) >> shift == digits) digits << shift else 0L
 
-  private def addLarge(digits: BigInteger, at: Int): Unit = {
+  /** Adds `digits · 2^power`. */
+  private def addLarge(digits: BigInteger, power: Int): Unit = {
     val own = mantissa
-    if (own.signum == 0) { large = digits; exponent = at }
+    if (own.signum == 0) { large = digits; exponent = power }
     else {
-      val shift = at - exponent
+      val shift = power - exponent
       large = if (shift >= 0) own.add(digits.shiftLeft(shift)) else own.shiftLeft(-shift).add(digits)
-      exponent = math.min(exponent, at)
+      exponent = math.min(exponent, power)
     }
     normalize()
   }
@@ -129,6 +133,7 @@ final class ExactSum {
 
   private def mantissa: BigInteger = if (large == null) BigInteger.valueOf(small) else large
 
+  /** Serializes the sum: the exponent, the mantissa's length in bytes (0: a long), the mantissa. */
   def write(out: DataOutput): Unit = {
     out.writeShort(exponent)
     if (large == null) { out.writeShort(0); out.writeLong(small) }

@@ -38,7 +38,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] var weighted = false // some row has a multiplicity > 1, so weights are products
   private[this] val contexts = new Array[Plan](tree.nodes.length)
   private[this] val full = Plan.full(tree, residuals)
-  private[this] val atStart: Array[Array[Residual]] =
+
+  /** Per node, the residuals that read only what its tuple binds: evaluated once, by `start`. */
+  private[this] val startResiduals: Array[Array[Residual]] =
     tree.nodes.map(n => residuals.filter(_.relations.forall(r => (n.relations >>> r & 1L) != 0)).toArray)
   private[this] var levels: Array[Level] = full.levels
   private[this] var last = -1
@@ -58,7 +60,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   val tuples = new Array[Int](tree.nodes.length)
   val pointers = new WordPointers(tree.locations.pointers)
-  private[this] val ofStart: Array[Array[Long]] =
+
+  /** Per node, the projected words of the tuple that `start` binds, which is in no level's list. */
+  private[this] val startWords: Array[Array[Long]] =
     tree.nodes.map(n => if (n.words == null) null else new Array[Long](n.words.width))
   private[this] val weights = new Array[Long](tree.nodes.length + 1)
   var changed: Long = 0L
@@ -72,10 +76,10 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     if (contexts(node.id) == null) contexts(node.id) = Plan.context(node, residuals)
     tuples(node.id) = tuple
     if (node.words != null) {
-      node.words.copy(tuple, ofStart(node.id), 0)
-      pointers.set(node.id, ofStart(node.id), 0)
+      node.words.copy(tuple, startWords(node.id), 0)
+      pointers.set(node.id, startWords(node.id), 0)
     }
-    val conditions = atStart(node.id)
+    val conditions = startResiduals(node.id)
     open(contexts(node.id), base)
     if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) stop()
   }
@@ -148,7 +152,8 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   def take(run: Run, whole: Boolean): Unit =
     if (innermost == null || !whole) {
       val relation = java.lang.Long.numberOfTrailingZeros(changed)
-      run.set(relation, tuples(relation), pointers, if (ofStart(relation) == null) 0 else ofStart(relation).length)
+      val words = startWords(relation)
+      run.set(relation, tuples(relation), pointers, if (words == null) 0 else words.length)
     } else {
       innermost.take(run)
       counters.moves += run.size - 1
@@ -239,12 +244,12 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     while (i <= last) {
       val level = levels(i)
       val length = level.length(keyOf(level))
-      var at = i
-      while (at > firstLoose && levels(at - 1).length(keyOf(levels(at - 1))) > length) {
-        levels(at) = levels(at - 1)
-        at -= 1
+      var free = i // the free position, moved down
+      while (free > firstLoose && levels(free - 1).length(keyOf(levels(free - 1))) > length) {
+        levels(free) = levels(free - 1)
+        free -= 1
       }
-      levels(at) = level
+      levels(free) = level
       i += 1
     }
     if (innermost != null) chooseInnermost()

@@ -66,7 +66,11 @@ private[enumerate] object Plan {
     }
   }
 
-  /** @param walks in an order in which each follows the one it starts from
+  /** Orders walks for early residuals: takes the walks towards the waiting residual that needs
+    * fewest of them, and so on; then the remaining ones. A residual is evaluated at the first level
+    * with which all of its relations are bound.
+    *
+    * @param walks in an order in which each follows the one it starts from
     * @param bound the relations (bit set) that are bound already
     */
   private def ordered(walks: Vector[Walk], bound: Long, residuals: IndexedSeq[Residual]): Plan = {
@@ -87,7 +91,7 @@ private[enumerate] object Plan {
     new Plan(levels.toArray)
   }
 
-  /** The walks that lead to `relations`, in their order. */
+  /** The walks that bind `relations`, and those from which these start, in the order of `walks`. */
   private def towards(walks: Vector[Walk], relations: Long): Vector[Walk] =
     walks
       .foldRight((Vector.empty[Walk], Set.empty[Int])) { case (walk, (taken, needed)) =>
@@ -96,6 +100,7 @@ private[enumerate] object Plan {
       }
       ._1
 
+  /** The level of a walk, after the levels `before`; it evaluates `residuals` (null: none). */
   private def level(walk: Walk, before: collection.Seq[Level], residuals: Array[Residual]): Level = {
     val source = before.find(l => l.node == walk.from && l.lists != null && l.lists.inlines(walk.keys)).orNull
     // a pointer is set by the first level that can: it is entered least often

@@ -132,13 +132,14 @@ object Reduction {
       once: Boolean
   ): Either[CyclicCore, Reduction] =
     GyoReduction.reduce(graph).map { _ =>
+      // only join attributes can help: one of a single relation connects no relations
       val hidden = graph.attributes.filter(x => !output(x) && graph.at(x).size > 1).toIndexedSeq
       val tried = if (hidden.size > MostTried) Iterator.empty else (0 to hidden.size).iterator
-      tried.map { more =>
-        val found = hidden.combinations(more).map(output ++ _).filter(FreeConnex.isFreeConnex(graph, _))
-        found.flatMap(of(graph, _, sizes, once)).toIndexedSeq
+      tried.map { additional =>
+        val found = hidden.combinations(additional).map(output ++ _).filter(FreeConnex.isFreeConnex(graph, _))
+        found.flatMap(projecting(graph, _, sizes, once)).toIndexedSeq
       }.collectFirst { case found if found.nonEmpty => found.minBy(r => (r.height, r.cost(sizes)))(order) }
-        .orElse(of(graph, output ++ hidden, sizes, once))
+        .orElse(projecting(graph, output ++ hidden, sizes, once))
         .getOrElse(throw new IllegalStateException("an acyclic query that projects all join attributes is free-connex"))
     }
 
@@ -146,7 +147,12 @@ object Reduction {
     best(graph, output, IndexedSeq.fill(graph.size)(1.0), once)
 
   /** The reduction with exactly this output; None if the search of trees exceeds its bound. */
-  private def of(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double], once: Boolean): Option[Reduction] = {
+  private def projecting(
+      graph: Hypergraph,
+      output: BitSet,
+      sizes: IndexedSeq[Double],
+      once: Boolean
+  ): Option[Reduction] = {
     val trees = FreeConnex.components(graph, output).map { c =>
       TreeSearch.over(graph, c.relations, c.projected, sizes).map(ReducedRelation(c.relations, c.projected, _))
     }

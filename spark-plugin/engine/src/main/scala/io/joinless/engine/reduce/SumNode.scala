@@ -340,6 +340,9 @@ final private[reduce] class RelationNode(
   private def listOf(c: Int, row: Int): Int =
     if (!several) down(c)(row) else 2 * down(c)(row) + (if (support(row) == children.length) 1 else 0)
 
+  /** Adds a row to the lists of its keys to the children, with a reference to each key, and
+    * assigns its key to the parent.
+    */
   private def link(row: Int): Unit = {
     var supported = 0
     var c = 0
@@ -375,6 +378,7 @@ final private[reduce] class RelationNode(
     }
   }
 
+  /** The reverse of `link`. The lists come first, since `listOf` reads the keys and the support. */
   private def unlink(row: Int): Unit = {
     var c = 0
     while (c < children.length) { lists(c).remove(listOf(c, row), row); c += 1 }

@@ -24,8 +24,8 @@ final private class SumTreeBuilder(
   val keys = new EdgeKeys(block, arenas)
 
   val nodes: Array[Array[SumNode]] = definition.components.zipWithIndex.map { case (component, c) =>
-    val all = new ArrayBuffer[SumNode]
-    val root = build(c, component.tree, isRoot = true, all)
+    val built = new ArrayBuffer[SumNode]
+    val root = build(c, component.tree, isRoot = true, built)
     root.up = projectedIdentity(c)
     root match {
       case node: RelationNode => node.isKey = whole.isProjected(c, node.relation)
@@ -33,16 +33,27 @@ final private class SumTreeBuilder(
     }
     if (!isProjected(root)) giveSums(IndexedSeq(root))
     projections(component, root)
-    all.toArray
+    built.toArray
   }.toArray
 
   /** The node of each relation. */
   val relations: Array[RelationNode] =
     nodes.flatten.collect { case node: RelationNode => node }.sortBy(_.relation)
 
-  private def build(c: Int, tree: query.JoinTree, isRoot: Boolean, all: ArrayBuffer[SumNode]): SumNode = {
+  /** Builds a node of component `c` and all below it, and adds them to `built`, children first. The
+    * keys `up` of a child's tuples, and whether its rows are these keys:
+    * {{{
+    * parent        child                     up                        isKey
+    * generalized   relation                  the parent's `domain`     if they are its rows
+    *               generalized               the parent's `domain`
+    * relation      relation of whole rows    the identity of its rows  yes
+    *               others                    an index of the edge      no
+    * }}}
+    * The root's `up` is set by the caller.
+    */
+  private def build(c: Int, tree: query.JoinTree, isRoot: Boolean, built: ArrayBuffer[SumNode]): SumNode = {
     val component = definition.components(c)
-    val children = tree.children.map(build(c, _, isRoot = false, all))
+    val children = tree.children.map(build(c, _, isRoot = false, built))
     val node: SumNode = tree match {
       case query.RelationNode(r, _, _) =>
         new RelationNode(
@@ -87,7 +98,7 @@ final private class SumTreeBuilder(
           case (child, _) => keys.reader(r.relation, tree.separator(child))
         }.toArray
     }
-    all += node
+    built += node
     node
   }
 

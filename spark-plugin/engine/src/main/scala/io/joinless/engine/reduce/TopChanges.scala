@@ -69,11 +69,11 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
       val before = sums.count(sums.key(e))
       sums.readChange(e, change)
       val after = before + change(0)
-      val there = before > 0L
-      val stays = there && after > 0L
-      val emits = if (stays) !distinct(c) && !SumNode.isZero(change) else there || after > 0L
+      val wasThere = before > 0L
+      val stays = wasThere && after > 0L
+      val emits = if (stays) !distinct(c) && !SumNode.isZero(change) else wasThere || after > 0L
       if (distinct(c) || !emits) { val _ = sums.applyChange(e, change) }
-      if (emits) phases(if (stays) Remaining else if (there) Deleted else Inserted)(c).push(e)
+      if (emits) phases(if (stays) Remaining else if (wasThere) Deleted else Inserted)(c).push(e)
       e += 1
     }
   }

@@ -115,6 +115,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   /** Completes the pending change without its remaining results. */
   def complete(): Unit = if (pending) finish()
 
+  /** Makes a change the pending one. The one before is completed, if it was not drained. */
   private def begin(relation: Int, row: Int, sign: Long): Unit = {
     complete()
     this.node = tree.relation(relation)

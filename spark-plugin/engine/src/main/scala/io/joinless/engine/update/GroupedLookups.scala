@@ -25,6 +25,9 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
   // the sum of prefetched words, so that the reads are not optimized away
   private[this] var read = 0L
 
+  /** Adds the look-up of a row of `count` words. `look` gets the rows in the order of `add`, when
+    * the group is full or complete.
+    */
   def add(input: Int, roles: Long, weight: Long, row: Array[Long], count: Int): Unit =
     if (count > LongRow) {
       complete()

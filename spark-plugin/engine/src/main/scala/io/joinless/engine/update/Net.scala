@@ -72,6 +72,7 @@ final private[update] class Net(inputs: Int) {
     words(Width * entry + Roles) = roles
   }
 
+  /** Appends an entry; `next` is 1 + the next entry of its row, or 0. */
   private def append(next: Int, row: Int, roles: Long, before: Long, change: Long): Unit = {
     val at = Width * entries
     if (at == words.length) words = Arrays.copyOf(words, 2 * at)

@@ -103,6 +103,7 @@ final private[update] class Propagation(tree: ViewTree) {
   private def countAbove(node: ViewNode, key: Int, up: Boolean): Unit = {
     val parent = node.parent
     val list = parent.idx(node.position)
+    // without a list, the key is itself the only tuple of the parent that has it
     if (list == null) { if (up) countUp(parent, key) else noteFalling(parent, key) }
     else {
       var slot = list.first(key)

@@ -280,7 +280,7 @@ object Mutant {
       deletedRows,
       "    TupleKeys.forget(store.keysOfRows(input), row)\n    store" -> "    store"
     ),
-    Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) alive += 1" -> ""),
+    Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) supporting += 1" -> ""),
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
