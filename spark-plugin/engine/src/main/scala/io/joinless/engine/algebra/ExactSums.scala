@@ -98,12 +98,12 @@ final class ExactSums(words: Array[Int]) extends Ring {
             val low = left(i) * right(j)
             val high = ExactSums.high(left(i), right(j))
             // the product's lower half + carry + the word so far; both additions can carry
-            val first = low + carry
-            val one = if (java.lang.Long.compareUnsigned(first, low) < 0) 1L else 0L
-            val second = into(at + i + j) + first
-            val other = if (java.lang.Long.compareUnsigned(second, first) < 0) 1L else 0L
-            into(at + i + j) = second
-            carry = high + one + other
+            val plusCarry = low + carry
+            val carryOne = if (java.lang.Long.compareUnsigned(plusCarry, low) < 0) 1L else 0L
+            val plusWord = into(at + i + j) + plusCarry
+            val carryTwo = if (java.lang.Long.compareUnsigned(plusWord, plusCarry) < 0) 1L else 0L
+            into(at + i + j) = plusWord
+            carry = high + carryOne + carryTwo
             j += 1
           }
           i += 1

@@ -35,12 +35,12 @@ final class Membership(tree: ViewTree) {
         if (tuple >= 0 && r.weight(tuple) > 0 && r.isAlive(tuple) && (r.isRoot || r.key(tuple) == key))
           count = r.weight(tuple)
       } else {
-        var left = r.vs.count(key)
+        var olderLeft = r.vs.count(key)
         var slot = r.vs.first(key)
         while (slot != 0) {
           if (r.arena.sameWords(r.vs.tuple(slot), words, 0, words.length)) { count += 1; tuple = r.vs.tuple(slot) }
-          left -= 1
-          slot = r.vs.next(slot, left)
+          olderLeft -= 1
+          slot = r.vs.next(slot, olderLeft)
         }
       }
       if (count == 0) 0L else product(r, tuple, count, rows)

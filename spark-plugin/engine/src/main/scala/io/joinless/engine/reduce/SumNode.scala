@@ -362,8 +362,8 @@ final private[reduce] class RelationNode(
     if (!isKey) linkUp(this, row, 0, row)
   }
 
-  /** Assigns `tuple` of `node` its key above. A new key is itself a new tuple of the generalized
-    * parent.
+  /** Assigns `tuple` of `node`, which is `level` edges above the row's relation, its key above. A
+    * new key is itself a new tuple of the generalized parent.
     */
   @scala.annotation.tailrec
   private def linkUp(node: SumNode, tuple: Int, level: Int, row: Int): Unit = {

@@ -68,11 +68,11 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
     * fields. For checks.
     */
   def areInlinedRight(key: Int): Boolean = {
-    var left = count(key)
+    var olderLeft = count(key)
     var slot = first(key)
     while (slot != 0 && isRight(page(slot), at(slot))) {
-      left -= 1
-      slot = next(slot, left)
+      olderLeft -= 1
+      slot = next(slot, olderLeft)
     }
     slot == 0
   }

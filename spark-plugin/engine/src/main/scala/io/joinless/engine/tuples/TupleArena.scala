@@ -57,7 +57,7 @@ final class TupleArena(fixedWords: Int) {
 }
 
 private object TupleArena {
-  final val PageWords = 32768
+  final val PageWords = 32768 // 2^15
 
   sealed abstract class Store {
     def place(id: Int, words: Int, limit: Int): Unit
@@ -74,7 +74,7 @@ private object TupleArena {
     private[this] val mask = (1 << shift) - 1
     private[this] var pages = new Array[Array[Long]](1)
 
-    /** Makes room for a row: the first page grows by doubling, others start with their full size. */
+    /** Makes room for a row: the first page grows by doubling, others start at their full size. */
     def place(id: Int, words: Int, limit: Int): Unit = {
       require(words == rowWords, s"a row of $words words in an arena of rows of $rowWords")
       val p = id >>> shift

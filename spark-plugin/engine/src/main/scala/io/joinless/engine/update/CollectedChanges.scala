@@ -82,11 +82,11 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     else {
       require(weight == 1L, "rows of an append-only input are inserted one by one")
       val row = store.arena(input).append(words, 0, count)
-      var left = roles
-      while (left != 0) {
-        appendedRelations.push(numberOfTrailingZeros(left))
+      var rolesLeft = roles
+      while (rolesLeft != 0) {
+        appendedRelations.push(numberOfTrailingZeros(rolesLeft))
         appendedRows.push(row)
-        left &= left - 1
+        rolesLeft &= rolesLeft - 1
       }
     }
   }
@@ -94,10 +94,11 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   /** Completes the batch after all changes were added. */
   def complete(): Unit = lookups.complete()
 
+  /** Adds a change of a stored row. Roles that have no entry yet get one for each count. */
   private def change(row: Int, roles: Long, weight: Long): Unit = {
     if (weight <= 0L) grows = false
-    var left = net.add(inputs(numberOfTrailingZeros(roles)), row, roles, weight)
-    while (left != 0L) left = open(row, left, weight)
+    var rolesLeft = net.add(inputs(numberOfTrailingZeros(roles)), row, roles, weight)
+    while (rolesLeft != 0L) rolesLeft = open(row, rolesLeft, weight)
   }
 
   /** Opens an entry for the roles that have the same count as the first one. Returns the other
@@ -175,6 +176,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     appendedRows.clear()
   }
 
+  /** Releases the references of an entry's pairs to their row. */
   private def release(entry: Int): Unit =
     DeletedRows.release(store, input(entry), net.row(entry), bitCount(net.roles(entry)))
 }

@@ -41,9 +41,10 @@ object Invariants {
           tuple,
           s"count ${node.support(tuple)}, supported by $supported"
         )
-        ensure(aliveTuples(tuple) == (supported == node.childCount), "I2", node, tuple, s"in V_s: ${aliveTuples(tuple)}")
+        val isInView = aliveTuples(tuple)
+        ensure(isInView == (supported == node.childCount), "I2", node, tuple, s"in V_s: $isInView")
         if (node.childCount > 0) {
-          val live = aliveTuples(tuple) && (node.isRoot || node.isLiveAbove(node.key(tuple)))
+          val live = isInView && (node.isRoot || node.isLiveAbove(node.key(tuple)))
           ensure(node.isMarked(tuple) == live, "I4", node, tuple, s"marked ${node.isMarked(tuple)}, live $live")
           if (live) marked += 1
         }
