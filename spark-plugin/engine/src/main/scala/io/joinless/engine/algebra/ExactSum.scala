@@ -28,6 +28,7 @@ final class ExactSum {
   def add(value: Double, weight: Long): Unit = {
     val bits = java.lang.Double.doubleToRawLongBits(value)
     val (field, fraction) = ((bits >>> 52).toInt & 0x7ff, bits & 0xfffffffffffffL)
+    // the magnitude is digits · 2^(max(field, 1) − 1075); a subnormal number has field 0
     val digits = if (field == 0) fraction else fraction | 1L << 52
     if (digits != 0L) {
       val zeros = java.lang.Long.numberOfTrailingZeros(digits)

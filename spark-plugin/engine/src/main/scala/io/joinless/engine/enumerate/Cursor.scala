@@ -169,7 +169,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
       entered = true
       if (last < 0) { active = false; counters.results += 1; true }
       else {
-        if (levels(last).isPlain && areEqual) chooseInnermost()
+        if (levels(last).isPlain && lastRowsCountOnce) chooseInnermost()
         advance(0, fresh = true)
       }
     } else {
@@ -180,7 +180,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   /** Whether the rows of every level that can become the last one count once. Then results that
     * differ only in the last level's row have the same weight.
     */
-  private def areEqual: Boolean = !weighted || {
+  private def lastRowsCountOnce: Boolean = !weighted || {
     var l = math.min(firstLoose, last)
     while (l <= last && levels(l).of.repeated == 0) l += 1
     l > last

@@ -42,6 +42,7 @@ private[enumerate] object Plan {
     */
   final private case class Walk(node: ViewNode, from: Int, lists: RecordLists, keys: NotedKeys, below: ViewNode)
 
+  /** The walks from `node` to all nodes below it, except to children that are `bound` already. */
   private def down(node: ViewNode, bound: Seq[ViewNode]): Vector[Walk] =
     (0 until node.childCount).toVector.filterNot(i => bound.contains(node.child(i))).flatMap { i =>
       Walk(node.child(i), node.id, node.child(i).vs, node.down(i), node.child(i)) +: down(node.child(i), Nil)
@@ -76,17 +77,18 @@ private[enumerate] object Plan {
   private def ordered(walks: Vector[Walk], bound: Long, residuals: IndexedSeq[Residual]): Plan = {
     val levels = new ArrayBuffer[Level]
     var present = bound
-    var rest = walks
+    var walksLeft = walks
     var waiting = residuals.map(r => bits(r.relations)).zip(residuals).filter(_._1.&(~bound) != 0)
-    while (rest.nonEmpty) {
-      val next = waiting.map { case (relations, _) => towards(rest, relations) }.minByOption(_.size).getOrElse(rest)
-      for (walk <- next) {
+    while (walksLeft.nonEmpty) {
+      val towardsWaiting = waiting.map { case (relations, _) => towards(walksLeft, relations) }
+      val nextWalks = towardsWaiting.minByOption(_.size).getOrElse(walksLeft)
+      for (walk <- nextWalks) {
         present |= walk.node.relations
         val (ready, later) = waiting.partition(_._1.&(~present) == 0)
         waiting = later
         levels += level(walk, levels, if (ready.isEmpty) null else ready.map(_._2).toArray)
       }
-      rest = rest.filterNot(next.contains)
+      walksLeft = walksLeft.filterNot(nextWalks.contains)
     }
     new Plan(levels.toArray)
   }

@@ -32,10 +32,10 @@ sealed trait JoinTree {
   def generalizedNodes: Int = preorder.count(_.isInstanceOf[GeneralizedNode])
 
   def height: Int = {
-    val below = if (children.isEmpty) 0 else children.map(_.height).max
+    val heightBelow = if (children.isEmpty) 0 else children.map(_.height).max
     this match {
-      case _: RelationNode => 1 + below
-      case _: GeneralizedNode => below
+      case _: RelationNode => 1 + heightBelow
+      case _: GeneralizedNode => heightBelow
     }
   }
 

@@ -30,10 +30,10 @@ final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelatio
     */
   def height: Int = {
     def heightOf(node: JoinTree): Int = {
-      val below = node.children.map(heightOf).maxOption.getOrElse(0)
+      val heightBelow = node.children.map(heightOf).maxOption.getOrElse(0)
       node match {
-        case RelationNode(c, _, _) => math.max(components(c).tree.height, 1 + below)
-        case _: GeneralizedNode => below
+        case RelationNode(c, _, _) => math.max(components(c).tree.height, 1 + heightBelow)
+        case _: GeneralizedNode => heightBelow
       }
     }
     heightOf(top)

@@ -82,8 +82,8 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
     var other = 0
     while (other < children.length) {
       if (other != c && !children(other).distinct) {
-        val below = keyTo(other, tuple)
-        ring.multiply(product, children(other).sums.page(below), children(other).sums.at(below))
+        val keyBelow = keyTo(other, tuple)
+        ring.multiply(product, children(other).sums.page(keyBelow), children(other).sums.at(keyBelow))
       }
       other += 1
     }

@@ -118,9 +118,9 @@ final class TimingWheel {
     else {
       val level = levelOf(time ^ last)
       if (levels(level) == null) levels(level) = new Array[Slot](Digits)
-      val at = digit(time, level)
-      if (levels(level)(at) == null) levels(level)(at) = new Slot
-      levels(level)(at).add(time, id)
+      val slot = digit(time, level)
+      if (levels(level)(slot) == null) levels(level)(slot) = new Slot
+      levels(level)(slot).add(time, id)
     }
 }
 

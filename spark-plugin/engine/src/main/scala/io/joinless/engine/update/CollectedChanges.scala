@@ -160,8 +160,8 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     while (i < appendedRows.size) {
       // the roles of a row are consecutive; rows of different inputs may have the same id
       def inputAt(i: Int) = store.block.relations(appendedRelations(i)).input
-      val again = i > 0 && appendedRows(i) == appendedRows(i - 1) && inputAt(i) == inputAt(i - 1)
-      if (!again) DeletedRows.free(store, inputAt(i), appendedRows(i))
+      val alreadyFreed = i > 0 && appendedRows(i) == appendedRows(i - 1) && inputAt(i) == inputAt(i - 1)
+      if (!alreadyFreed) DeletedRows.free(store, inputAt(i), appendedRows(i))
       i += 1
     }
     var e = 0

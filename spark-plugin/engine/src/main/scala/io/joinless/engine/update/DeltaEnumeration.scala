@@ -35,7 +35,7 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
 final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) extends Results {
   private[this] val propagation = new Propagation(tree)
   private[this] val cursor = new Cursor(tree, residuals)
-  // else all rows count once, and weights have no sign: they are 1 also for a deletion
+  // whether weights are computed; else each row counts once, and weights are 1, also of a deletion
   private[this] val weighted = tree.block.inputs.exists(_.counted)
 
   // the pending change

@@ -199,7 +199,7 @@ object Mutant {
     Mutant(
       "refused batch keeps appended rows",
       collected,
-      "if (!again) DeletedRows.free" -> "if (again) DeletedRows.free"
+      "if (!alreadyFreed) DeletedRows.free" -> "if (alreadyFreed) DeletedRows.free"
     ),
     Mutant("rows not retained", collected, "if (before == 0) store.identity" -> "if (false) store.identity"),
     Mutant("rows retained for one role", collected, ".retain(row, bitCount(sameCount))" -> ".retain(row)"),
@@ -423,7 +423,7 @@ object Mutant {
     Mutant(
       "sums: a part of a row is taken for all of it",
       wholeRows,
-      " && fields.map(_.ordinal).sorted == (0 until all)" -> ""
+      " && fields.map(_.ordinal).sorted == (0 until columns)" -> ""
     ),
     Mutant(
       "sums: rows of different inputs are one",
