@@ -28,6 +28,7 @@ final class ExactSum {
   def add(value: Double, weight: Long): Unit = {
     val bits = java.lang.Double.doubleToRawLongBits(value)
     val (field, fraction) = ((bits >>> 52).toInt & 0x7ff, bits & 0xfffffffffffffL)
+    // the magnitude is digits · 2^(max(field, 1) − 1075); a subnormal number has field 0
     val digits = if (field == 0) fraction else fraction | 1L << 52
     if (digits != 0L) {
       val zeros = java.lang.Long.numberOfTrailingZeros(digits)
@@ -41,26 +42,29 @@ final class ExactSum {
   private def addTo(sum: ExactSum): Unit =
     if (large == null) sum.add(small, exponent, 1L) else sum.addLarge(large, exponent)
 
-  private def add(digits: Long, at: Int, weight: Long): Unit = if (digits != 0L && weight != 0L) {
+  /** Adds `digits · 2^power · weight`. */
+  private def add(digits: Long, power: Int, weight: Long): Unit = if (digits != 0L && weight != 0L) {
     val high = Math.multiplyHigh(digits, weight)
     val low = digits * weight
-    if (high == low >> 63) addSmall(low, at)
-    else addLarge(BigInteger.valueOf(digits).multiply(BigInteger.valueOf(weight)), at)
+    if (high == low >> 63) addSmall(low, power)
+    else addLarge(BigInteger.valueOf(digits).multiply(BigInteger.valueOf(weight)), power)
   }
 
-  private def addSmall(digits: Long, at: Int): Unit =
-    if (isZero) { small = digits; exponent = at }
+  /** Adds `digits · 2^power`, with longs if all digits of the sum fit one. */
+  private def addSmall(digits: Long, power: Int): Unit =
+    if (isZero) { small = digits; exponent = power }
     else {
-      val shift = at - exponent
-      val sum = if (shift >= 0) shifted(digits, shift) else digits
+      val shift = power - exponent
+      val added = if (shift >= 0) shifted(digits, shift) else digits
       val own = if (shift >= 0) small else shifted(small, -shift)
-      val total = own + sum
-      // a shift that loses digits returns 0, and neither operand is 0
-      if (large != null || sum == 0L || own == 0L || ((own ^ total) & (sum ^ total)) < 0L)
-        addLarge(BigInteger.valueOf(digits), at)
+      val total = own + added
+      // a shift that loses digits returns 0, and neither operand is 0; an addition overflows if the
+      // total has another sign than both operands
+      if (large != null || added == 0L || own == 0L || ((own ^ total) & (added ^ total)) < 0L)
+        addLarge(BigInteger.valueOf(digits), power)
       else {
         small = total
-        exponent = math.min(exponent, at)
+        exponent = math.min(exponent, power)
         normalize()
       }
     }
@@ -69,13 +73,14 @@ final class ExactSum {
   private def shifted(digits: Long, shift: Int): Long =
     if (shift < 64 && (digits << shift) >> shift == digits) digits << shift else 0L
 
-  private def addLarge(digits: BigInteger, at: Int): Unit = {
+  /** Adds `digits · 2^power`. */
+  private def addLarge(digits: BigInteger, power: Int): Unit = {
     val own = mantissa
-    if (own.signum == 0) { large = digits; exponent = at }
+    if (own.signum == 0) { large = digits; exponent = power }
     else {
-      val shift = at - exponent
+      val shift = power - exponent
       large = if (shift >= 0) own.add(digits.shiftLeft(shift)) else own.shiftLeft(-shift).add(digits)
-      exponent = math.min(exponent, at)
+      exponent = math.min(exponent, power)
     }
     normalize()
   }
@@ -114,9 +119,11 @@ final class ExactSum {
     if (large == null && exponent == 0 && isExact(small) && isExact(number)) small.toDouble / number.toDouble
     else {
       val divisor = BigInteger.valueOf(number).abs
+      // the quotient gets 62 digits at least, more than a double has; of the remainder it matters
+      // only whether it is 0
       val shift = math.max(0, 62 - mantissa.abs.bitLength + divisor.bitLength)
-      val parts = mantissa.abs.shiftLeft(shift).divideAndRemainder(divisor)
-      val nearest = signed(ExactSum.nearest(parts(0), parts(1).signum != 0, exponent - shift))
+      val quotientAndRest = mantissa.abs.shiftLeft(shift).divideAndRemainder(divisor)
+      val nearest = signed(ExactSum.nearest(quotientAndRest(0), quotientAndRest(1).signum != 0, exponent - shift))
       if (number < 0) -nearest else nearest
     }
 
@@ -127,6 +134,7 @@ final class ExactSum {
 
   private def mantissa: BigInteger = if (large == null) BigInteger.valueOf(small) else large
 
+  /** Serializes the sum: the exponent, the mantissa's length in bytes (0: a long), the mantissa. */
   def write(out: DataOutput): Unit = {
     out.writeShort(exponent)
     if (large == null) { out.writeShort(0); out.writeLong(small) }

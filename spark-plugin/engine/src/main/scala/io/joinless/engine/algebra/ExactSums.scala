@@ -65,7 +65,9 @@ final class ExactSums(words: Array[Int]) extends Ring {
     while (s < words.length) { multiplySum(into, s, times, times >> 63); s += 1 }
   }
 
-  /** Multiplies one sum of an element by a 128-bit number. */
+  /** Multiplies one sum of an element by the signed number `high · 2^64 + low`, `low` unsigned. For
+    * a sum of one word, which is kept modulo 2^64, `low` is enough.
+    */
   def multiplySum(into: Array[Long], sum: Int, low: Long, high: Long): Unit = {
     right(0) = low
     var i = 1
@@ -73,6 +75,9 @@ final class ExactSums(words: Array[Int]) extends Ring {
     multiplyRight(into, sum)
   }
 
+  /** Multiplies one sum of an element by the number in `right`, which has as many words: modulo
+    * 2^(64 · words), where signs need no special case.
+    */
   private def multiplyRight(into: Array[Long], sum: Int): Unit = {
     val at = starts(sum)
     words(sum) match {
@@ -92,12 +97,13 @@ final class ExactSums(words: Array[Int]) extends Ring {
           while (i + j < n) {
             val low = left(i) * right(j)
             val high = ExactSums.high(left(i), right(j))
-            val first = low + carry
-            val one = if (java.lang.Long.compareUnsigned(first, low) < 0) 1L else 0L
-            val second = into(at + i + j) + first
-            val other = if (java.lang.Long.compareUnsigned(second, first) < 0) 1L else 0L
-            into(at + i + j) = second
-            carry = high + one + other
+            // the product's lower half + carry + the word so far; both additions can carry
+            val plusCarry = low + carry
+            val carryOne = if (java.lang.Long.compareUnsigned(plusCarry, low) < 0) 1L else 0L
+            val plusWord = into(at + i + j) + plusCarry
+            val carryTwo = if (java.lang.Long.compareUnsigned(plusWord, plusCarry) < 0) 1L else 0L
+            into(at + i + j) = plusWord
+            carry = high + carryOne + carryTwo
             j += 1
           }
           i += 1

@@ -38,13 +38,15 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   private[this] var weighted = false // some row has a multiplicity > 1, so weights are products
   private[this] val contexts = new Array[Plan](tree.nodes.length)
   private[this] val full = Plan.full(tree, residuals)
-  private[this] val atStart: Array[Array[Residual]] =
+
+  /** Per node, the residuals that read only what its tuple binds: evaluated once, by `start`. */
+  private[this] val startResiduals: Array[Array[Residual]] =
     tree.nodes.map(n => residuals.filter(_.relations.forall(r => (n.relations >>> r & 1L) != 0)).toArray)
   private[this] var levels: Array[Level] = full.levels
   private[this] var last = -1
   private[this] var firstLoose = 0 // index into `levels`; the levels from here on are loose
-  private[this] var active = false
-  private[this] var opened = false
+  private[this] var active = false // there may be further results
+  private[this] var entered = false // the first level was entered, by the first call of `next`
 
   /** The last level, if its list alone determines the results: its rows count once, and no residual
     * is evaluated there. Else null.
@@ -58,7 +60,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
 
   val tuples = new Array[Int](tree.nodes.length)
   val pointers = new WordPointers(tree.locations.pointers)
-  private[this] val ofStart: Array[Array[Long]] =
+
+  /** Per node, the projected words of the tuple that `start` binds, which is in no level's list. */
+  private[this] val startWords: Array[Array[Long]] =
     tree.nodes.map(n => if (n.words == null) null else new Array[Long](n.words.width))
   private[this] val weights = new Array[Long](tree.nodes.length + 1)
   var changed: Long = 0L
@@ -72,10 +76,10 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     if (contexts(node.id) == null) contexts(node.id) = Plan.context(node, residuals)
     tuples(node.id) = tuple
     if (node.words != null) {
-      node.words.copy(tuple, ofStart(node.id), 0)
-      pointers.set(node.id, ofStart(node.id), 0)
+      node.words.copy(tuple, startWords(node.id), 0)
+      pointers.set(node.id, startWords(node.id), 0)
     }
-    val conditions = atStart(node.id)
+    val conditions = startResiduals(node.id)
     open(contexts(node.id), base)
     if (conditions.length > 0 && !conditions.forall(_.accept(tuples))) stop()
   }
@@ -83,6 +87,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   /** Starts the enumeration of all results. */
   def startFull(): Unit = open(full, 1L)
 
+  /** Prepares the enumeration by a plan; the first `next` enters its levels. */
   private def open(plan: Plan, base: Long): Unit = {
     levels = plan.levels
     firstLoose = plan.firstLoose
@@ -90,7 +95,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     weights(0) = base
     weighted = tree.repeated > 0
     active = true
-    opened = false
+    entered = false
     innermost = null
     changed = -1L
   }
@@ -101,6 +106,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     innermost = null
   }
 
+  /** Moves to the next result; false if there is none left. */
   def next(): Boolean = {
     val level = innermost
     if (level == null) nextOfAny()
@@ -146,20 +152,24 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   def take(run: Run, whole: Boolean): Unit =
     if (innermost == null || !whole) {
       val relation = java.lang.Long.numberOfTrailingZeros(changed)
-      run.set(relation, tuples(relation), pointers, if (ofStart(relation) == null) 0 else ofStart(relation).length)
+      val words = startWords(relation)
+      run.set(relation, tuples(relation), pointers, if (words == null) 0 else words.length)
     } else {
       innermost.take(run)
       counters.moves += run.size - 1
       counters.results += run.size - 1
     }
 
+  /** As `next`, for a plan whose innermost list does not alone determine the results, or whose
+    * levels are not entered yet.
+    */
   private def nextOfAny(): Boolean =
     if (!active) false
-    else if (!opened) {
-      opened = true
+    else if (!entered) {
+      entered = true
       if (last < 0) { active = false; counters.results += 1; true }
       else {
-        if (levels(last).isPlain && areEqual) chooseInnermost()
+        if (levels(last).isPlain && lastRowsCountOnce) chooseInnermost()
         advance(0, fresh = true)
       }
     } else {
@@ -170,26 +180,30 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
   /** Whether the rows of every level that can become the last one count once. Then results that
     * differ only in the last level's row have the same weight.
     */
-  private def areEqual: Boolean = !weighted || {
+  private def lastRowsCountOnce: Boolean = !weighted || {
     var l = math.min(firstLoose, last)
     while (l <= last && levels(l).of.repeated == 0) l += 1
     l > last
   }
 
+  /** Finds the next result: goes on at level `from`, where it enters the list if `fresh`, and else
+    * moves to the list's next tuple. From a tuple that is accepted it enters the next level. At the
+    * end of a list it goes back one level. False if the first level's list has ended.
+    */
   private def advance(from: Int, fresh: Boolean): Boolean = {
     var l = from
-    var enter = fresh
+    var entering = fresh
     var moves = 0L
     while (l >= 0) {
-      if (enter && l == firstLoose && l < last) arrange()
+      if (entering && l == firstLoose && l < last) arrange()
       val level = levels(l)
       moves += 1
-      if (!(if (enter) this.enter(level) else level.turn())) {
+      if (!(if (entering) enter(level) else level.turn())) {
         l -= 1
-        enter = false
+        entering = false
       } else {
         bind(level)
-        if (level.residuals != null && !accepts(level.residuals)) enter = false
+        if (level.residuals != null && !accepts(level.residuals)) entering = false
         else {
           if (weighted)
             weights(l + 1) = if (level.weights == null) weights(l)
@@ -200,7 +214,7 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
             return true
           }
           l += 1
-          enter = true
+          entering = true
         }
       }
     }
@@ -209,6 +223,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     false
   }
 
+  /** Enters the level's list under the key that the bound tuples have for it. False if the list is
+    * empty.
+    */
   private def enter(level: Level): Boolean = {
     val key = keyOf(level)
     if (level.setsOnEntry != 0L) {
@@ -227,12 +244,12 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     while (i <= last) {
       val level = levels(i)
       val length = level.length(keyOf(level))
-      var at = i
-      while (at > firstLoose && levels(at - 1).length(keyOf(levels(at - 1))) > length) {
-        levels(at) = levels(at - 1)
-        at -= 1
+      var free = i // the free position, moved down
+      while (free > firstLoose && levels(free - 1).length(keyOf(levels(free - 1))) > length) {
+        levels(free) = levels(free - 1)
+        free -= 1
       }
-      levels(at) = level
+      levels(free) = level
       i += 1
     }
     if (innermost != null) chooseInnermost()
@@ -243,6 +260,9 @@ final private[engine] class Cursor(tree: ViewTree, residuals: IndexedSeq[Residua
     second = if (last > 0 && !weighted && levels(last - 1).isPlain) levels(last - 1) else null
   }
 
+  /** The key of the level's list: inlined with the tuple of an earlier level, read from its
+    * memoized keys, or that tuple itself. 0 for the root, whose list has no key.
+    */
   private def keyOf(level: Level): Int =
     if (level.source != null) level.source.inlinedKey
     else if (level.from < 0) 0

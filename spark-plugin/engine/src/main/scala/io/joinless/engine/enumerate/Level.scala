@@ -104,6 +104,9 @@ final private[enumerate] class Level(
     at = end
   }
 
+  /** Binds the first candidate of the run whose newest record is at `slot`; `beyond` still counts
+    * its records.
+    */
   private def open(slot: Int): Unit = {
     val size = lists.inLastRun(beyond)
     beyond -= size

@@ -14,10 +14,13 @@ final class Membership(tree: ViewTree) {
   /** @param rows per relation the words of its row
     * @return the weight of the given combination in the full join; 0 if it is no result
     */
-  def weight(rows: IndexedSeq[Array[Long]]): Long = below(tree.root, 0, rows)
+  def weight(rows: IndexedSeq[Array[Long]]): Long = weightFrom(tree.root, 0, rows)
 
-  /** The product over the subtree of `node`, given the key towards its parent. */
-  private def below(node: ViewNode, key: Int, rows: IndexedSeq[Array[Long]]): Long = node match {
+  /** The weight of the rows of `node` and its subtree, given the key towards its parent; 0 if the
+    * node's row is not present under this key, or a row below is not. Equal rows of an append-only
+    * input have the same keys: one of them is followed, and multiplied by their number.
+    */
+  private def weightFrom(node: ViewNode, key: Int, rows: IndexedSeq[Array[Long]]): Long = node match {
     case g: GeneralizedNode =>
       val tuple = keyOf(g, rows)
       if (tuple < 0 || !g.isAlive(tuple) || (!g.isRoot && g.key(tuple) != key)) 0L
@@ -32,12 +35,12 @@ final class Membership(tree: ViewTree) {
         if (tuple >= 0 && r.weight(tuple) > 0 && r.isAlive(tuple) && (r.isRoot || r.key(tuple) == key))
           count = r.weight(tuple)
       } else {
-        var left = r.vs.count(key)
+        var olderLeft = r.vs.count(key)
         var slot = r.vs.first(key)
         while (slot != 0) {
           if (r.arena.sameWords(r.vs.tuple(slot), words, 0, words.length)) { count += 1; tuple = r.vs.tuple(slot) }
-          left -= 1
-          slot = r.vs.next(slot, left)
+          olderLeft -= 1
+          slot = r.vs.next(slot, olderLeft)
         }
       }
       if (count == 0) 0L else product(r, tuple, count, rows)
@@ -53,11 +56,12 @@ final class Membership(tree: ViewTree) {
     find(node, 0)
   }
 
+  /** `own` times the weights of the subtrees below a tuple. */
   private def product(node: ViewNode, tuple: Int, own: Long, rows: IndexedSeq[Array[Long]]): Long = {
     var result = own
     var c = 0
     while (c < node.childCount && result != 0) {
-      result = Weight.multiply(result, below(node.child(c), node.keyTo(c, tuple), rows))
+      result = Weight.multiply(result, weightFrom(node.child(c), node.keyTo(c, tuple), rows))
       c += 1
     }
     result

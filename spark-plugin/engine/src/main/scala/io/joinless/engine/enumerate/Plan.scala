@@ -42,6 +42,7 @@ private[enumerate] object Plan {
     */
   final private case class Walk(node: ViewNode, from: Int, lists: RecordLists, keys: NotedKeys, below: ViewNode)
 
+  /** The walks from `node` to all nodes below it, except to children that are `bound` already. */
   private def down(node: ViewNode, bound: Seq[ViewNode]): Vector[Walk] =
     (0 until node.childCount).toVector.filterNot(i => bound.contains(node.child(i))).flatMap { i =>
       Walk(node.child(i), node.id, node.child(i).vs, node.down(i), node.child(i)) +: down(node.child(i), Nil)
@@ -50,7 +51,11 @@ private[enumerate] object Plan {
   /** The same walks without generalized parents that lead only to their other children. A tuple of
     * such a parent is the key of the tuple below it, and the children are found under this key
     * directly. A generalized parent that leads to its own parent stays, since its tuple's key is
-    * needed.
+    * needed. From a tuple of S under [B]{R, S·T}:
+    * {{{
+    * walks     [B] from S by S's key, R from [B] by its tuple
+    * direct    R from S by S's key
+    * }}}
     */
   private def direct(walks: Vector[Walk]): Vector[Walk] = {
     val skipped = walks
@@ -58,32 +63,37 @@ private[enumerate] object Plan {
       .map(w => w.node.id -> w)
       .toMap
     walks.filterNot(w => skipped.contains(w.node.id)).map { w =>
-      skipped.get(w.from).fold(w)(key => w.copy(from = key.from, keys = key.keys))
+      skipped.get(w.from).fold(w)(parent => w.copy(from = parent.from, keys = parent.keys))
     }
   }
 
-  /** @param walks in an order in which each follows the one it starts from
+  /** Orders walks for early residuals: takes the walks towards the waiting residual that needs
+    * fewest of them, and so on; then the remaining ones. A residual is evaluated at the first level
+    * with which all of its relations are bound.
+    *
+    * @param walks in an order in which each follows the one it starts from
     * @param bound the relations (bit set) that are bound already
     */
   private def ordered(walks: Vector[Walk], bound: Long, residuals: IndexedSeq[Residual]): Plan = {
     val levels = new ArrayBuffer[Level]
     var present = bound
-    var rest = walks
+    var walksLeft = walks
     var waiting = residuals.map(r => bits(r.relations)).zip(residuals).filter(_._1.&(~bound) != 0)
-    while (rest.nonEmpty) {
-      val next = waiting.map { case (relations, _) => towards(rest, relations) }.minByOption(_.size).getOrElse(rest)
-      for (walk <- next) {
+    while (walksLeft.nonEmpty) {
+      val towardsWaiting = waiting.map { case (relations, _) => towards(walksLeft, relations) }
+      val nextWalks = towardsWaiting.minByOption(_.size).getOrElse(walksLeft)
+      for (walk <- nextWalks) {
         present |= walk.node.relations
         val (ready, later) = waiting.partition(_._1.&(~present) == 0)
         waiting = later
         levels += level(walk, levels, if (ready.isEmpty) null else ready.map(_._2).toArray)
       }
-      rest = rest.filterNot(next.contains)
+      walksLeft = walksLeft.filterNot(nextWalks.contains)
     }
     new Plan(levels.toArray)
   }
 
-  /** The walks that lead to `relations`, in their order. */
+  /** The walks that bind `relations`, and those from which these start, in the order of `walks`. */
   private def towards(walks: Vector[Walk], relations: Long): Vector[Walk] =
     walks
       .foldRight((Vector.empty[Walk], Set.empty[Int])) { case (walk, (taken, needed)) =>
@@ -92,6 +102,7 @@ private[enumerate] object Plan {
       }
       ._1
 
+  /** The level of a walk, after the levels `before`; it evaluates `residuals` (null: none). */
   private def level(walk: Walk, before: collection.Seq[Level], residuals: Array[Residual]): Level = {
     val source = before.find(l => l.node == walk.from && l.lists != null && l.lists.inlines(walk.keys)).orNull
     // a pointer is set by the first level that can: it is entered least often

@@ -11,14 +11,14 @@ import io.joinless.engine.tuples.RecordLists
   * the next move of the cursor that returned it.
   */
 final class Run {
-  private[this] var of = 0
+  private[this] var varying = 0 // the relation whose rows the run has
   private[this] var page: Array[Long] = null
   private[this] var first = 0
   private[this] var count = 0
   private[this] var stride = 1
-  private[this] var own = new Array[Long](1)
+  private[this] var single = new Array[Long](1) // the record of a run of one result
 
-  def relation: Int = of
+  def relation: Int = varying
   def size: Int = count
 
   /** The row of result `i`. */
@@ -30,7 +30,7 @@ final class Run {
   def width: Int = stride
 
   private[enumerate] def set(relation: Int, records: Array[Long], from: Int, size: Int, width: Int): Unit = {
-    of = relation
+    varying = relation
     page = records
     first = from
     count = size
@@ -39,13 +39,13 @@ final class Run {
 
   /** Sets one result, with `words` words inlined with its row. */
   private[enumerate] def set(relation: Int, row: Int, pointers: WordPointers, words: Int): Unit = {
-    if (own.length <= words) own = new Array[Long](1 + words)
-    own(0) = row
+    if (single.length <= words) single = new Array[Long](1 + words)
+    single(0) = row
     var i = 0
     while (i < words) {
-      own(1 + i) = pointers.pages(relation)(pointers.starts(relation) + i)
+      single(1 + i) = pointers.pages(relation)(pointers.starts(relation) + i)
       i += 1
     }
-    set(relation, own, 0, 1, 1 + words)
+    set(relation, single, 0, 1, 1 + words)
   }
 }

@@ -23,11 +23,12 @@ object GyoReduction {
     var alive = graph.relations
     val neighbours = IndexedSeq.newBuilder[(Int, Int)]
 
+    /** Drops the attributes that only one remaining relation has. */
     def dropLonelyAttributes(): Unit = {
-      val (_, repeated) = alive.foldLeft((BitSet.empty, BitSet.empty)) { case ((seen, twice), r) =>
-        (seen | remaining(r), twice | (seen & remaining(r)))
+      val (_, shared) = alive.foldLeft((BitSet.empty, BitSet.empty)) { case ((seen, seenTwice), r) =>
+        (seen | remaining(r), seenTwice | (seen & remaining(r)))
       }
-      alive.foreach(r => remaining(r) = remaining(r) & repeated)
+      alive.foreach(r => remaining(r) = remaining(r) & shared)
     }
 
     /** The highest relation contained in another one, with the lowest that contains it. */

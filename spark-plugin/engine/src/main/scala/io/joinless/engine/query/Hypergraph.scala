@@ -41,13 +41,14 @@ final case class Hypergraph(edges: IndexedSeq[BitSet]) {
   /** The connected components of the whole graph. */
   def components: IndexedSeq[BitSet] = components(relations, BitSet.empty)
 
+  /** The component of `start` among `some` relations: see `components`. */
   private def componentOf(start: Int, some: BitSet, cut: BitSet): BitSet = {
     var component = BitSet(start)
     var reached = edges(start) &~ cut
-    var grown = true
-    while (grown) {
+    var grows = true
+    while (grows) {
       val linked = (some &~ component).filter(r => edges(r).exists(reached))
-      grown = linked.nonEmpty
+      grows = linked.nonEmpty
       component = component | linked
       reached = reached | (attributesOf(linked) &~ cut)
     }

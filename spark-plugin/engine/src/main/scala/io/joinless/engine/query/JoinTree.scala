@@ -32,10 +32,10 @@ sealed trait JoinTree {
   def generalizedNodes: Int = preorder.count(_.isInstanceOf[GeneralizedNode])
 
   def height: Int = {
-    val below = if (children.isEmpty) 0 else children.map(_.height).max
+    val heightBelow = if (children.isEmpty) 0 else children.map(_.height).max
     this match {
-      case _: RelationNode => 1 + below
-      case _: GeneralizedNode => below
+      case _: RelationNode => 1 + heightBelow
+      case _: GeneralizedNode => heightBelow
     }
   }
 
@@ -90,10 +90,11 @@ object JoinTree {
     val idle = nodes.collect {
       case node: GeneralizedNode if node.children.size < 2 => s"Fewer than two children meet in ${node.attributes}."
     }
-    val starts = tree.attributes.toIndexedSeq ++ edges.flatMap { case (p, c) =>
-      (c.attributes &~ p.attributes).toIndexedSeq
+    // an attribute once for each node that has it below a parent without it: more than once if torn
+    val topmost = tree.attributes.toIndexedSeq ++ edges.flatMap { case (parent, child) =>
+      (child.attributes &~ parent.attributes).toIndexedSeq
     }
-    val torn = starts.diff(starts.distinct).distinct.map(x => s"The nodes with attribute $x are not connected.")
+    val torn = topmost.diff(topmost.distinct).distinct.map(x => s"The nodes with attribute $x are not connected.")
     wrongRelations ++ wrongAttributes ++ unguarded ++ misplaced ++ idle ++ torn
   }
 }

@@ -22,6 +22,7 @@ private[query] object Candidate {
 
   /** A relation over the best trees of its subtrees, which all move one level down.
     *
+    * @param below the relations of the subtrees
     * @param height of the relation's own tree, if it represents several relations; that tree is at
     *     the same level
     */
@@ -77,6 +78,7 @@ private[query] object ParetoFront {
     */
   def combined(fronts: IndexedSeq[ParetoFront])(node: IndexedSeq[Candidate] => Candidate): ParetoFront = {
     val heights = fronts.flatMap(_.candidates.map(_.height)).distinct.sorted
+    // in a front the order falls as the height rises: the last one that is low enough is the first
     val choices =
       if (fronts.isEmpty) IndexedSeq(IndexedSeq.empty)
       else heights.map(limit => fronts.flatMap(_.candidates.findLast(_.height <= limit))).filter(_.size == fronts.size)

@@ -30,10 +30,10 @@ final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelatio
     */
   def height: Int = {
     def heightOf(node: JoinTree): Int = {
-      val below = node.children.map(heightOf).maxOption.getOrElse(0)
+      val heightBelow = node.children.map(heightOf).maxOption.getOrElse(0)
       node match {
-        case RelationNode(c, _, _) => math.max(components(c).tree.height, 1 + below)
-        case _: GeneralizedNode => below
+        case RelationNode(c, _, _) => math.max(components(c).tree.height, 1 + heightBelow)
+        case _: GeneralizedNode => heightBelow
       }
     }
     heightOf(top)
@@ -84,7 +84,7 @@ object ReducedRelation {
     val pairs = for {
       part <- components.iterator if part.projected.nonEmpty
       whole <- components.iterator if part.projected != whole.projected && part.projected.subsetOf(whole.projected)
-      tree <- below(whole.tree, part)
+      tree <- attached(part, whole.tree)
     } yield (part, whole, ReducedRelation(whole.relations | part.relations, whole.projected, tree))
     pairs.nextOption() match {
       case None => components
@@ -93,8 +93,12 @@ object ReducedRelation {
     }
   }
 
-  /** Attaches a component below the first relation that meets the root. */
-  private def below(root: JoinTree, part: ReducedRelation): Option[JoinTree] = {
+  /** The tree `root` with a component attached below the first relation that meets its root. A
+    * relation has only relations below it. So a component whose root is generalized is attached by
+    * that root's children. None if these are not all relations, or join on more attributes than the
+    * component projects.
+    */
+  private def attached(part: ReducedRelation, root: JoinTree): Option[JoinTree] = {
     val trees = part.tree match {
       case GeneralizedNode(attributes, children) =>
         Option.when(attributes == part.projected && children.forall(_.isInstanceOf[RelationNode]))(children)
@@ -128,13 +132,14 @@ object Reduction {
       once: Boolean
   ): Either[CyclicCore, Reduction] =
     GyoReduction.reduce(graph).map { _ =>
+      // only join attributes can help: one of a single relation connects no relations
       val hidden = graph.attributes.filter(x => !output(x) && graph.at(x).size > 1).toIndexedSeq
       val tried = if (hidden.size > MostTried) Iterator.empty else (0 to hidden.size).iterator
-      tried.map { more =>
-        val found = hidden.combinations(more).map(output ++ _).filter(FreeConnex.isFreeConnex(graph, _))
-        found.flatMap(of(graph, _, sizes, once)).toIndexedSeq
+      tried.map { additional =>
+        val found = hidden.combinations(additional).map(output ++ _).filter(FreeConnex.isFreeConnex(graph, _))
+        found.flatMap(projecting(graph, _, sizes, once)).toIndexedSeq
       }.collectFirst { case found if found.nonEmpty => found.minBy(r => (r.height, r.cost(sizes)))(order) }
-        .orElse(of(graph, output ++ hidden, sizes, once))
+        .orElse(projecting(graph, output ++ hidden, sizes, once))
         .getOrElse(throw new IllegalStateException("an acyclic query that projects all join attributes is free-connex"))
     }
 
@@ -142,7 +147,12 @@ object Reduction {
     best(graph, output, IndexedSeq.fill(graph.size)(1.0), once)
 
   /** The reduction with exactly this output; None if the search of trees exceeds its bound. */
-  private def of(graph: Hypergraph, output: BitSet, sizes: IndexedSeq[Double], once: Boolean): Option[Reduction] = {
+  private def projecting(
+      graph: Hypergraph,
+      output: BitSet,
+      sizes: IndexedSeq[Double],
+      once: Boolean
+  ): Option[Reduction] = {
     val trees = FreeConnex.components(graph, output).map { c =>
       TreeSearch.over(graph, c.relations, c.projected, sizes).map(ReducedRelation(c.relations, c.projected, _))
     }

@@ -123,6 +123,7 @@ final private class TreeSearch(
       if groups.size >= 2
     } yield meeting(meet, groups.updated(0, homeless.foldLeft(groups.head)(_ | _)))
 
+  /** Trees with the generalized root `meet`, on which the trees over `parts` join. */
   private def meeting(meet: BitSet, parts: IndexedSeq[BitSet]): ParetoFront =
     ParetoFront.combined(parts.map(under(_, meet))) { below =>
       Candidate.generalized(GeneralizedNode(meet, below.map(_.tree)), below)
@@ -133,6 +134,7 @@ final private class TreeSearch(
     relationRoot.getOrElse(
       (root, some), {
         val edge = graph.edges(root)
+        // each component hangs under one of its relations that contain its separator
         val fronts = components(some - root, edge).map { part =>
           val separator = graph.attributesOf(part) & edge
           val heads = part.toIndexedSeq.filter(r => separator.subsetOf(graph.edges(r)))
@@ -147,6 +149,7 @@ final private class TreeSearch(
       }
     )
 
+  /** As `Hypergraph.components`; each call is one subproblem of the work bound. */
   private def components(some: BitSet, cut: BitSet): IndexedSeq[BitSet] = {
     work += 1
     if (work > workBound) throw TreeSearch.OutOfWork

@@ -48,6 +48,7 @@ final private[reduce] class KeySums(ring: Ring, records: PagedWords, offset: Int
       } else ring.add(changes.page(index), changes.at(index), summand, 0)
     }
 
+  /** Appends a key to the touched ones, with its first change. */
   private def touch(key: Int, summand: Array[Long]): Unit = {
     val index = keys.size
     keys.push(key)

@@ -11,18 +11,20 @@ final private class PresentRows(join: ReducedJoin) {
   private[this] val block = join.block
   private[this] var rows = new Array[Long](block.inputs.size)
 
-  def of(input: Int): Long = { known(); rows(input) }
+  def of(input: Int): Long = { countIfUnknown(); rows(input) }
 
   /** Resets the counts: the state is about to be restored. */
   def forget(): Unit = rows = null
 
-  /** Updates the counts: a prepared batch is about to be applied. */
+  /** Updates the counts: a prepared batch is about to be applied. Called for each entry; the first
+    * one of a row decides for all its relations.
+    */
   def change(changes: CollectedChanges, entry: Int): Unit = {
-    known()
+    countIfUnknown()
     val row = changes.row(entry)
     val relations = block.relationsOf(changes.input(entry))
     if (changes.isRowsFirst(entry)) {
-      var before, after = 0
+      var before, after = 0 // 1 if the row is present in some relation
       var i = 0
       while (i < relations.length) {
         if (changes.before(relations(i), row) != 0L) before = 1
@@ -33,7 +35,8 @@ final private class PresentRows(join: ReducedJoin) {
     }
   }
 
-  private def known(): Unit = if (rows == null) {
+  /** Counts the rows if a restore has reset the counts. */
+  private def countIfUnknown(): Unit = if (rows == null) {
     rows = Array.tabulate(block.inputs.size) { input =>
       (0 until join.arena(input).limit).count(join.isThere(input, _)).toLong
     }

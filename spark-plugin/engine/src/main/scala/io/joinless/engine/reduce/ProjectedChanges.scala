@@ -31,6 +31,7 @@ final private[reduce] class ProjectedChanges(join: ReducedJoin, residuals: Index
       sums.readChange(entry, element)
       val after = before + element(0)
       if (once) ring.results(element, SumNode.once(after) - SumNode.once(before))
+      // the change of a key without results can be a rounding residue, which is not emitted
       val isThere = before > 0L || after > 0L
       if (isThere && !SumNode.isZero(element) && (residuals.isEmpty || residuals.forall(_.accept(rows)))) {
         unseen = 1L

@@ -37,7 +37,7 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], neg
   def changed: Long = sums.changed
 
   override protected def arrange(): DeleteOfAbsentRow = {
-    var e = if (changes.onlyGrows) changes.size else 0
+    var e = if (changes.onlyGrows) changes.size else 0 // a batch that only grows is not refused
     while (e < changes.size) {
       val refusal = changes.refusal(e, changes.before(e), changes.after(e), negatives)
       if (refusal != null) return refusal
@@ -46,6 +46,9 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], neg
     null
   }
 
+  /** Passes the net changes to the nodes of their relations. An entry without a net change also
+    * counts for `present`: it may be the first one of a row that changes in another relation.
+    */
   override protected def begin(): Unit = {
     var e = 0
     while (e < changes.size) {

@@ -28,6 +28,10 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
     */
   final def changed: Long = changedComponents
   private[this] var changedComponents = 0L
+
+  /** The components whose row changed since the last result that `next` returned (bit set), also
+    * by results that `seek` passed over because their element does not change.
+    */
   final protected var unseen = 0L
 
   private[this] var started = false

@@ -76,14 +76,14 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   protected def updateRows(): Unit
 
   /** Adds the change of `tuple` to its key `key`: `product` times the elements of all children
-    * except `c`.
+    * except `c` (−1: of all). `product` is overwritten.
     */
   final protected def contribute(tuple: Int, key: Int, c: Int): Unit = {
     var other = 0
     while (other < children.length) {
       if (other != c && !children(other).distinct) {
-        val below = keyTo(other, tuple)
-        ring.multiply(product, children(other).sums.page(below), children(other).sums.at(below))
+        val keyBelow = keyTo(other, tuple)
+        ring.multiply(product, children(other).sums.page(keyBelow), children(other).sums.at(keyBelow))
       }
       other += 1
     }
@@ -91,6 +91,7 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
     if (!SumNode.isZero(product)) sums.add(key, product)
   }
 
+  /** The key of `tuple` on which it joins child `c`. */
   protected def keyTo(c: Int, tuple: Int): Int
 
   /** Releases a tuple's reference to its key. Freeing an unreferenced key is deferred to the end of
@@ -99,7 +100,8 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
   final def release(key: Int): Unit = if (up.freeLater(key)) freedLater.push(key)
 
   /** Ends the batch: frees the keys without a reference. A freed key that was a tuple of a
-    * generalized node also releases that tuple's reference.
+    * generalized node also releases that tuple's reference to its own key. So it is called for
+    * children before their parent.
     */
   final def deferredFree(): Unit = while (!freedLater.isEmpty) {
     val key = freedLater.pop()
@@ -107,9 +109,9 @@ sealed abstract private[reduce] class SumNode(ring: Ring, val distinct: Boolean,
       TupleKeys.forget(keysOfKeys, key)
       parent match {
         case above: KeyNode if !above.isProjected =>
-          val next = above.upKeys(key)
+          val keyAbove = above.upKeys(key)
           above.upKeys(key) = 0
-          above.release(next)
+          above.release(keyAbove)
         case _ =>
       }
     }
@@ -197,7 +199,13 @@ final private[reduce] class RelationNode(
   private[reduce] var projection: RowProjection = null
 
   private[this] val lifted: Lift = lift.orNull // read once per step
+
+  /** With several children: row → the number of its children with results for its key. */
   private[this] val support = new PagedBytes
+
+  /** Rows to be moved between lists: collected first, since a list must not change while it is
+    * walked.
+    */
   private[this] val moving = new IntStack
 
   // the pending batch: rows, and their counts before and after
@@ -208,7 +216,7 @@ final private[reduce] class RelationNode(
     * after their children are up to date.
     */
   def change(row: Int, before: Long, after: Long): Unit =
-    if (children.length == 0) apply(row, before, after)
+    if (children.length == 0) setCount(row, before, after)
     else {
       counts(2 * changedRows.size) = before
       counts(2 * changedRows.size + 1) = after
@@ -220,13 +228,17 @@ final private[reduce] class RelationNode(
   override protected def updateRows(): Unit = {
     var i = 0
     while (i < changedRows.size) {
-      apply(changedRows(i), counts(2 * i), counts(2 * i + 1))
+      setCount(changedRows(i), counts(2 * i), counts(2 * i + 1))
       i += 1
     }
     changedRows.clear()
   }
 
-  private def apply(row: Int, countBefore: Long, countAfter: Long): Unit = {
+  /** Changes a row's count, and adds the change of its multiplicity, which is 0 for a negative
+    * count, to its key. The row is linked before its first contribution and unlinked after its last
+    * one, since `contributeRow` reads its keys.
+    */
+  private def setCount(row: Int, countBefore: Long, countAfter: Long): Unit = {
     val before = math.max(countBefore, 0L)
     val after = math.max(countAfter, 0L)
     if (before == 0L && after > 0L) link(row)
@@ -240,6 +252,7 @@ final private[reduce] class RelationNode(
 
   private def several: Boolean = children.length > 1
 
+  /** As `contribute`, for a row: `product` is first multiplied by the row's own factors. */
   private def contributeRow(row: Int, c: Int): Unit = {
     if (lifted != null) lifted.multiply(product, arena, row)
     contribute(row, if (isKey) row else upKeys(row), c)
@@ -249,11 +262,20 @@ final private[reduce] class RelationNode(
     if (several) support(row) == children.length
     else children.length == 0 || children(0).sums.count(down(0)(row)) > 0L
 
+  /** With a single child, its key's rows are in one list and all contribute. With several:
+    * {{{
+    * before  after    alive rows: list 2 · key + 1      other rows: list 2 · key
+    * true    true     contribute                        no change
+    * false   true     there are none                    gain support; alive now: contribute
+    * true    false    contribute, become not alive      lose support
+    * }}}
+    * A key without results before and after has no change.
+    */
   override protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit =
     if (!several) walk(c, key, delta)
     else if (before && after) walk(c, 2 * key + 1, delta)
     else if (after) {
-      take(c, 2 * key)
+      collectMoving(c, 2 * key)
       while (!moving.isEmpty) {
         val row = moving.pop()
         support(row) = support(row) + 1
@@ -264,13 +286,13 @@ final private[reduce] class RelationNode(
         }
       }
     } else {
-      take(c, 2 * key)
+      collectMoving(c, 2 * key)
       while (!moving.isEmpty) {
         val row = moving.pop()
         support(row) = support(row) - 1
         counters.steps += 1
       }
-      take(c, 2 * key + 1)
+      collectMoving(c, 2 * key + 1)
       while (!moving.isEmpty) {
         val row = moving.pop()
         changeRow(row, c, delta)
@@ -279,6 +301,7 @@ final private[reduce] class RelationNode(
       }
     }
 
+  /** Adds the change of all rows of a list of child `c`. */
   private def walk(c: Int, list: Int, delta: Array[Long]): Unit = {
     var slot = lists(c).first(list)
     while (slot != 0) {
@@ -287,13 +310,15 @@ final private[reduce] class RelationNode(
     }
   }
 
+  /** Adds the change of `row` that follows from the change `delta` of its key to child `c`. */
   private def changeRow(row: Int, c: Int, delta: Array[Long]): Unit = {
     Words.copy(delta, 0, product, 0, delta.length)
     ring.scale(product, multiplicity(row))
     contributeRow(row, c)
   }
 
-  private def take(c: Int, list: Int): Unit = {
+  /** Pushes the rows of a list of child `c` to `moving`. */
+  private def collectMoving(c: Int, list: Int): Unit = {
     var slot = lists(c).first(list)
     while (slot != 0) {
       moving.push(lists(c).tuple(slot))
@@ -301,6 +326,7 @@ final private[reduce] class RelationNode(
     }
   }
 
+  /** Moves a row between the lists of others (0) and of alive rows (1), for each child. */
   private def move(row: Int, from: Int, to: Int): Unit = {
     var c = 0
     while (c < children.length) {
@@ -310,9 +336,13 @@ final private[reduce] class RelationNode(
     }
   }
 
+  /** The list of child `c` in which the row is. */
   private def listOf(c: Int, row: Int): Int =
     if (!several) down(c)(row) else 2 * down(c)(row) + (if (support(row) == children.length) 1 else 0)
 
+  /** Adds a row to the lists of its keys to the children, with a reference to each key, and
+    * assigns its key to the parent.
+    */
   private def link(row: Int): Unit = {
     var supported = 0
     var c = 0
@@ -332,8 +362,8 @@ final private[reduce] class RelationNode(
     if (!isKey) linkUp(this, row, 0, row)
   }
 
-  /** Assigns `tuple` of `node` its key above. A new key is itself a new tuple of the generalized
-    * parent.
+  /** Assigns `tuple` of `node`, which is `level` edges above the row's relation, its key above. A
+    * new key is itself a new tuple of the generalized parent.
     */
   @scala.annotation.tailrec
   private def linkUp(node: SumNode, tuple: Int, level: Int, row: Int): Unit = {
@@ -348,6 +378,7 @@ final private[reduce] class RelationNode(
     }
   }
 
+  /** The reverse of `link`. The lists come first, since `listOf` reads the keys and the support. */
   private def unlink(row: Int): Unit = {
     var c = 0
     while (c < children.length) { lists(c).remove(listOf(c, row), row); c += 1 }

@@ -24,8 +24,8 @@ final private class SumTreeBuilder(
   val keys = new EdgeKeys(block, arenas)
 
   val nodes: Array[Array[SumNode]] = definition.components.zipWithIndex.map { case (component, c) =>
-    val all = new ArrayBuffer[SumNode]
-    val root = build(c, component.tree, isRoot = true, all)
+    val built = new ArrayBuffer[SumNode]
+    val root = build(c, component.tree, isRoot = true, built)
     root.up = projectedIdentity(c)
     root match {
       case node: RelationNode => node.isKey = whole.isProjected(c, node.relation)
@@ -33,16 +33,27 @@ final private class SumTreeBuilder(
     }
     if (!isProjected(root)) giveSums(IndexedSeq(root))
     projections(component, root)
-    all.toArray
+    built.toArray
   }.toArray
 
   /** The node of each relation. */
   val relations: Array[RelationNode] =
     nodes.flatten.collect { case node: RelationNode => node }.sortBy(_.relation)
 
-  private def build(c: Int, tree: query.JoinTree, isRoot: Boolean, all: ArrayBuffer[SumNode]): SumNode = {
+  /** Builds a node of component `c` and all below it, and adds them to `built`, children first. The
+    * keys `up` of a child's tuples, and whether its rows are these keys:
+    * {{{
+    * parent        child                     up                        isKey
+    * generalized   relation                  the parent's `domain`     if they are its rows
+    *               generalized               the parent's `domain`
+    * relation      relation of whole rows    the identity of its rows  yes
+    *               others                    an index of the edge      no
+    * }}}
+    * The root's `up` is set by the caller.
+    */
+  private def build(c: Int, tree: query.JoinTree, isRoot: Boolean, built: ArrayBuffer[SumNode]): SumNode = {
     val component = definition.components(c)
-    val children = tree.children.map(build(c, _, isRoot = false, all))
+    val children = tree.children.map(build(c, _, isRoot = false, built))
     val node: SumNode = tree match {
       case query.RelationNode(r, _, _) =>
         new RelationNode(
@@ -87,7 +98,7 @@ final private class SumTreeBuilder(
           case (child, _) => keys.reader(r.relation, tree.separator(child))
         }.toArray
     }
-    all += node
+    built += node
     node
   }
 
@@ -96,7 +107,9 @@ final private class SumTreeBuilder(
     case _ => false
   }
 
-  /** Whether a component projects exactly these attributes. */
+  /** Whether a component projects exactly these attributes. All relations that meet its root have
+    * its columns, so the first one decides.
+    */
   private def projects(component: ComponentDef, attributes: BitSet): Boolean = {
     val r = ComponentDef.atRoot(component.tree).head
     val columns = component.projected(r).map(_.ordinal)
@@ -106,6 +119,7 @@ final private class SumTreeBuilder(
 
   /** Assigns sums to nodes; nodes with the same keys share the records of their sums. */
   private def giveSums(nodes: IndexedSeq[SumNode]): Unit = {
+    // a leaf whose rows are the keys: a batch changes each row once
     def isTouchedOnce(node: SumNode) = node match {
       case r: RelationNode => r.isKey && r.children.isEmpty
       case _ => false
@@ -125,6 +139,7 @@ final private class SumTreeBuilder(
       for ((child, below) <- k.children.zip(tree.children)) readers(child, below, attributes)
   }
 
+  /** Gives the relations that meet a component's root the projection of their rows. */
   private def projections(component: ComponentDef, node: SumNode): Unit = node match {
     case r: RelationNode =>
       r.projection = keys.projection(r.relation, component.projected(r.relation))

@@ -15,8 +15,8 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   import TopChanges._
 
   private[this] val delta = new DeltaEnumeration(join.top, residuals)
-  private[this] val factor = new Array[Long](ring.width)
-  private[this] val change = new Array[Long](ring.width)
+  private[this] val factor = new Array[Long](ring.width) // the change of the pending row's element
+  private[this] val change = new Array[Long](ring.width) // scratch: the change of a touched key
 
   override val rows: Array[Int] = delta.rows
 
@@ -24,8 +24,8 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   private[this] val phases = Array.fill(Inserted + 1, components.size)(new IntStack)
   private[this] var phase = Deleted
   private[this] var component = 0
-  private[this] var at = 0 // index in the list of the phase
-  private[this] var entry = 0 // the pending one
+  private[this] var position = 0 // index in the list of the phase
+  private[this] var entry = 0 // the pending one, an index into its root's touched keys
   private[this] var walking = false // `delta` has results of the pending entry
 
   override def readBefore(into: Array[Long]): Unit =
@@ -34,7 +34,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   override protected def begin(): Unit = {
     phase = Deleted
     component = 0
-    at = 0
+    position = 0
     phases.foreach(_.foreach(_.clear()))
     components.indices.foreach(classify)
   }
@@ -69,11 +69,11 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
       val before = sums.count(sums.key(e))
       sums.readChange(e, change)
       val after = before + change(0)
-      val there = before > 0L
-      val stays = there && after > 0L
-      val emits = if (stays) !distinct(c) && !SumNode.isZero(change) else there || after > 0L
+      val wasThere = before > 0L
+      val stays = wasThere && after > 0L
+      val emits = if (stays) !distinct(c) && !SumNode.isZero(change) else wasThere || after > 0L
       if (distinct(c) || !emits) { val _ = sums.applyChange(e, change) }
-      if (emits) phases(if (stays) Remaining else if (there) Deleted else Inserted)(c).push(e)
+      if (emits) phases(if (stays) Remaining else if (wasThere) Deleted else Inserted)(c).push(e)
       e += 1
     }
   }
@@ -85,13 +85,13 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     while (phase <= Inserted) {
       while (component < roots.length) {
         val entries = phases(phase)(component)
-        if (at < entries.size) {
-          entry = entries(at)
+        if (position < entries.size) {
+          entry = entries(position)
           startEntry(roots(component))
           return true
         }
         component += 1
-        at = 0
+        position = 0
       }
       component = 0
       phase += 1
@@ -100,6 +100,9 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     false
   }
 
+  /** Starts the results of the pending entry. In the top each row counts once. So `reweigh` to 1
+    * changes no view: it only walks the row's results.
+    */
   private def startEntry(sums: KeySums): Unit = {
     val row = sums.key(entry)
     if (distinct(component)) ring.results(factor, if (phase == Deleted) -1L else 1L)
@@ -132,7 +135,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   private def applyPending(): Unit = {
     if (!distinct(component)) { val _ = roots(component).applyChange(entry, change) }
     walking = false
-    at += 1
+    position += 1
   }
 }
 

@@ -49,8 +49,8 @@ final private class WholeRows(definition: ReducedDef) {
     */
   def isKey(relation: Int, attributes: BitSet): Boolean = {
     val fields = EdgeKeys.fields(block, relation, attributes)
-    val all = block.inputs(block.relations(relation).input).fields
-    all > 0 && fields.forall(!_.variable) && fields.map(_.ordinal).sorted == (0 until all)
+    val columns = block.inputs(block.relations(relation).input).fields
+    columns > 0 && fields.forall(!_.variable) && fields.map(_.ordinal).sorted == (0 until columns)
   }
 
   /** A reader that finds the rows of `child`, which are keys on `attributes`, by rows of `parent`.
@@ -61,7 +61,7 @@ final private class WholeRows(definition: ReducedDef) {
   }
 
   private def isWhole(relation: Int, projected: IndexedSeq[ProjectedField]): Boolean = {
-    val all = block.inputs(block.relations(relation).input).fields
-    all > 0 && projected.map(_.ordinal) == (0 until all) && projected.forall(_.dataWords == 0)
+    val columns = block.inputs(block.relations(relation).input).fields
+    columns > 0 && projected.map(_.ordinal) == (0 until columns) && projected.forall(_.dataWords == 0)
   }
 }

@@ -13,6 +13,7 @@ final private[tuples] class ChunkSpace(sizes: Array[Int]) {
     if (freed != null && !freed(chunkClass).isEmpty) freed(chunkClass).pop()
     else {
       val size = sizes(chunkClass)
+      // a chunk that would straddle a page begins at the next one
       if (PagedInts.at(end) + size > PagedInts.PageSize) end = (end | PagedInts.PageSize - 1) + 1
       val chunk = end
       end += size

@@ -46,11 +46,14 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     else if ((~slot & Head - 1) > 1) slot + 1
     else 0
 
+  /** Adds a tuple to the list of its key. A list that is no longer short moves to a first chunk; a
+    * list that fills its chunks gets another one.
+    */
   def push(key: Int, tuple: Int): Unit = {
     val length = count(key)
     if (length < Short) {
       val at = Head * key + 1 + length
-      heads(at - 1 - length) = length + 1
+      heads(Head * key) = length + 1
       heads(at) = tuple
       if (slotOf != null) slotOf(tuple) = ~at
     } else {
@@ -67,6 +70,9 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     }
   }
 
+  /** Removes a tuple from the list of its key. The last tuple fills the gap; then the list is cut
+    * by one at its end. A list that gets short moves to the head; a chunk that gets empty is freed.
+    */
   def remove(key: Int, tuple: Int): Unit = {
     val end = first(key)
     if (slotOf != null) {

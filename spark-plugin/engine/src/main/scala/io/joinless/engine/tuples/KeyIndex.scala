@@ -139,6 +139,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     page(start) == first && page(start + 1) == second
   }
 
+  /** Stores a new key's id in the free slot `at`; at least three eighths of all slots stay free. */
   private def occupy(at: Int, hash: Int, id: Int): Int = {
     slots(at) = hash.toLong << 32 | id + 1
     if (8 * keys.live > 5 * slots.length) grow()
@@ -170,6 +171,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     while (slots(hole).toInt != id + 1) hole = (hole + 1) & mask
     var s = (hole + 1) & mask
     while (slots(s) != 0L) {
+      // an id whose home is not behind the hole would be found no longer: it fills the hole
       if (((s - home(slots(s))) & mask) >= ((s - hole) & mask)) { slots(hole) = slots(s); hole = s }
       s = (s + 1) & mask
     }

@@ -57,6 +57,9 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
   private def word(page: Array[Long], start: Int, ordinal: Int): Long =
     if ((page(start + (ordinal >>> 6)) >>> (ordinal & 63) & 1L) != 0L) 0L else page(start + nullWords + ordinal)
 
+  /** Writes the key of the row that begins at `start` of `page` to the beginning of `buffer`, and
+    * returns its number of words. A variable NULL has the size 0 and no data.
+    */
   private def fill(page: Array[Long], start: Int): Int = {
     var n = 0
     while (n < keyNullWords) { buffer(n) = 0L; n += 1 }
@@ -69,6 +72,7 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
       if (fields(f).variable) {
         val size = word.toInt
         val dataWords = (size + 7) >>> 3
+        // room for this field, and more than enough for the words of all others
         if (n + 1 + dataWords + 2 * fields.length > buffer.length)
           buffer = Arrays.copyOf(buffer, 2 * (n + 1 + dataWords + 2 * fields.length))
         buffer(n) = size.toLong

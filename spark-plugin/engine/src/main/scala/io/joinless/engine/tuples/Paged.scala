@@ -23,17 +23,17 @@ sealed abstract class Paged(elementBytes: Int) {
 
   protected[this] def dropPages(): Unit
 
-  /** Grows the array to hold element `i`. */
+  /** Grows the array to hold element `i`. All pages before its own get their full size. */
   final protected[this] def grow(i: Int): Unit = {
-    val last = i >>> Shift
+    val lastPage = i >>> Shift
     var p = capacity >>> Shift
-    while (p < last) { resizePage(p, PageSize); p += 1 }
+    while (p < lastPage) { resizePage(p, PageSize); p += 1 }
     val at = i & Mask
     val size =
-      if (last > 0 && at < PageSize / 2) PageSize / 2
+      if (lastPage > 0 && at < PageSize / 2) PageSize / 2
       else math.max(16, Integer.highestOneBit(at) << 1)
-    resizePage(last, size)
-    capacity = (last << Shift) + size
+    resizePage(lastPage, size)
+    capacity = (lastPage << Shift) + size
   }
 
   final def clear(): Unit = { dropPages(); capacity = 0 }

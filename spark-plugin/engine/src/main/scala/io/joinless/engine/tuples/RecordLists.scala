@@ -68,11 +68,11 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
     * fields. For checks.
     */
   def areInlinedRight(key: Int): Boolean = {
-    var left = count(key)
+    var olderLeft = count(key)
     var slot = first(key)
     while (slot != 0 && isRight(page(slot), at(slot))) {
-      left -= 1
-      slot = next(slot, left)
+      olderLeft -= 1
+      slot = next(slot, olderLeft)
     }
     slot == 0
   }
@@ -98,6 +98,15 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
 
   def at(slot: Int): Int = if (slot > 0) pool.at(slot) else heads.at(~slot) + 1
 
+  /** Adds a tuple to the list of its key. If the list has `length` tuples, the new record goes
+    * {{{
+    * length  0          to the head
+    *         1          to a chunk of 2, behind the record of the head, which moves there
+    *         2, 4       to a chunk of 4 or 8, behind the others, which move there
+    *         a border   to a new chunk, whose header points to the newest record so far
+    *         others     behind the newest record
+    * }}}
+    */
   def push(key: Int, tuple: Int): Unit = {
     heads.reserve(key)
     val page = heads.page(key)
@@ -107,15 +116,15 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
       page(at) = 1L
       write(page, at + 1, tuple)
     } else {
-      val end = slot(page(at))
-      val next =
+      val newest = slot(page(at)) // 0 in a list of one
+      val added =
         if (length == 1) lengthen(page, at + 1) + width
-        else if (length == 2 || length == 4) move(end, length, length >> 2, (length >> 2) + 1) + width
-        else if (isBorder(length)) allocate(classAt(length), below = end)
-        else end + width
-      write(pool.page(next), pool.at(next), tuple)
-      if (slotOf != null) slotOf(tuple) = next
-      page(at) = head(length + 1, next)
+        else if (length == 2 || length == 4) move(newest, length, length >> 2, (length >> 2) + 1) + width
+        else if (isBorder(length)) allocate(classAt(length), below = newest)
+        else newest + width
+      write(pool.page(added), pool.at(added), tuple)
+      if (slotOf != null) slotOf(tuple) = added
+      page(at) = head(length + 1, added)
     }
   }
 

@@ -24,6 +24,9 @@ final class RowProjection(arena: TupleArena, rowFields: Int, fields: Array[Proje
     if (fields.length == 0) index.findOrAdd(0L) else index.findOrAdd(buffer, words)
   }
 
+  /** Writes the projection of the row that begins at `start` of `page` to `buffer`, and returns its
+    * number of words. Data of variable fields is packed behind the fixed words.
+    */
   private def fill(page: Array[Long], start: Int): Int = {
     Arrays.fill(buffer, 0, fixedWords, 0L)
     var end = fixedWords

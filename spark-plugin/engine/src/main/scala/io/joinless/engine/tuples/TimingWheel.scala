@@ -65,11 +65,13 @@ final class TimingWheel {
     */
   def next(isWanted: (Long, Int) => Boolean): Long = {
     val slots = Iterator.single(due) ++ levels.iterator.filter(_ != null).flatMap(_.iterator).filter(_ != null)
-    slots.find(firstOf(_, isWanted)).fold(Long.MaxValue)(slot => unsigned(slot.least))
+    slots.find(wantedRemain(_, isWanted)).fold(Long.MaxValue)(slot => unsigned(slot.least))
   }
 
-  /** Whether the slot has ids; its first id is then a wanted one. */
-  private def firstOf(slot: Slot, isWanted: (Long, Int) => Boolean): Boolean = {
+  /** Drops the unwanted ids of a slot if its first id (the one with the least time) is unwanted.
+    * Returns whether ids remain; the first one is then wanted.
+    */
+  private def wantedRemain(slot: Slot, isWanted: (Long, Int) => Boolean): Boolean = {
     if (slot.size > 0 && !isWanted(unsigned(slot.least), slot.id(slot.leastAt))) {
       val (size, times, ids) = (slot.size, slot.times, slot.ids)
       slot.clear()
@@ -82,6 +84,10 @@ final class TimingWheel {
 
   def bytes: Long = due.bytes + levels.iterator.filter(_ != null).flatMap(_.iterator).filter(_ != null).map(_.bytes).sum
 
+  /** Sets the time to the later one `to`, and moves the ids that become due or change their level:
+    * those of all slots that are passed, and of the slot of `to` at the highest level whose digit
+    * changes.
+    */
   private def turn(to: Long): Unit = {
     val top = levelOf(to ^ last)
     last = to
@@ -106,14 +112,15 @@ final class TimingWheel {
     while (i < size) { place(times(i), ids(i)); i += 1 }
   }
 
+  /** Adds an id to its slot; `time` is in unsigned order. */
   private def place(time: Long, id: Int): Unit =
     if (java.lang.Long.compareUnsigned(time, last) <= 0) due.add(time, id)
     else {
       val level = levelOf(time ^ last)
       if (levels(level) == null) levels(level) = new Array[Slot](Digits)
-      val at = digit(time, level)
-      if (levels(level)(at) == null) levels(level)(at) = new Slot
-      levels(level)(at).add(time, id)
+      val slot = digit(time, level)
+      if (levels(level)(slot) == null) levels(level)(slot) = new Slot
+      levels(level)(slot).add(time, id)
     }
 }
 

@@ -57,7 +57,7 @@ final class TupleArena(fixedWords: Int) {
 }
 
 private object TupleArena {
-  final val PageWords = 32768
+  final val PageWords = 32768 // 2^15
 
   sealed abstract class Store {
     def place(id: Int, words: Int, limit: Int): Unit
@@ -74,6 +74,7 @@ private object TupleArena {
     private[this] val mask = (1 << shift) - 1
     private[this] var pages = new Array[Array[Long]](1)
 
+    /** Makes room for a row: the first page grows by doubling, others start at their full size. */
     def place(id: Int, words: Int, limit: Int): Unit = {
       require(words == rowWords, s"a row of $words words in an arena of rows of $rowWords")
       val p = id >>> shift
@@ -98,8 +99,8 @@ private object TupleArena {
     private[this] val addresses = new PagedInts
     private[this] val sizes = new PagedInts // words + 1; 0 if the id is free
     private[this] var pages = new Array[Array[Long]](1)
-    private[this] var last = -1
-    private[this] var used = PageWords
+    private[this] var last = -1 // the page that is being filled; −1 if there is none
+    private[this] var used = PageWords // words of that page; PageWords if it takes no further row
     private[this] var liveWords = 0L
     private[this] var deadWords = 0L
 
@@ -108,6 +109,9 @@ private object TupleArena {
       liveWords += words
     }
 
+    /** Assigns a row the words behind the last row, or a new page if the last one has no room for
+      * it. The first page starts small and grows; an oversized row's page takes no other row.
+      */
     private def put(id: Int, words: Int): Unit = {
       val oversized = words > PageWords
       if (oversized || last < 0 || used == PageWords || used + words > PageWords) {
@@ -131,6 +135,7 @@ private object TupleArena {
       if (deadWords > liveWords + PageWords) compact(limit)
     }
 
+    /** Copies the rows that are not free to new pages, in the order of their ids. */
     private def compact(limit: Int): Unit = {
       val old = pages
       pages = new Array[Array[Long]](1)

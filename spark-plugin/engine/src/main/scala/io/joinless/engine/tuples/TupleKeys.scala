@@ -21,12 +21,13 @@ final class TupleKeys(index: KeyIndex, reader: KeyReader, val noted: NotedKeys, 
     if (key >= 0) key else add(tuple, row)
   }
 
+  /** Looks up the tuple's key and memoizes it, with one reference. */
   private def add(tuple: Int, row: Int): Int = {
-    val keys = index.size
+    val keysBefore = index.size
     val key = reader.findOrAdd(index, row)
     index.retain(key)
     noted.note(tuple, key)
-    if (above != null && index.size > keys) { val _ = above.findOrAdd(key, row) }
+    if (above != null && index.size > keysBefore) { val _ = above.findOrAdd(key, row) }
     key
   }
 

@@ -28,9 +28,12 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
   private[this] val reweighings = new IntStack
   private[this] val insertions = new IntStack
 
-  // the same by roles: insertions are under refilled keys (`refilling`), or `fresh`; the deletions in
-  // `emptying` remove an alive tuple of a key, and some of these are replaced; `order` holds all of
-  // them
+  // the same with the relations in which
+  //   refilling      an insertion is under a refilled key
+  //   fresh          an insertion is not
+  //   emptying       a deletion removes an alive tuple of a key
+  //   replacedRows   a deletion is under a refilled key
+  //   order          an entry is changed by one step; all steps, in their order
   private[this] val refilling = new Steps
   private[this] val fresh = new Steps
   private[this] val emptying = new Steps
@@ -92,6 +95,9 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     null
   }
 
+  /** Files an entry under its kind of change. A row with a count of 0 or less is absent: it has the
+    * multiplicity 0.
+    */
   private def classify(entry: Int, before: Long, after: Long): Unit = {
     if (before <= 0 && after <= 0) absences.push(entry)
     else if (before <= 0) insertions.push(entry)
@@ -104,17 +110,21 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     else if (before > math.max(after, 0)) decreases = true
   }
 
+  /** Fills `order`. Which keys are refilled is known only after three passes over the entries:
+    * deletions are counted at their keys, then insertions mark keys that are emptied, then
+    * deletions read the marks. At the end the keys are reset.
+    */
   private def putInOrder(): Unit = {
     val mayRefill = deletions.size > 0 && insertions.size > 0
-    if (mayRefill) each(deletions)(e => emptying.push(e, those(e, changes.roles(e), emptiesKey)))
+    if (mayRefill) each(deletions)(e => emptying.push(e, rolesWhere(e, changes.roles(e), emptiesKey)))
     each(insertions) { e =>
-      val refill = if (mayRefill) those(e, changes.roles(e), refills) else 0L
+      val refill = if (mayRefill) rolesWhere(e, changes.roles(e), refills) else 0L
       refilledIn |= refill
       refilling.push(e, refill)
       fresh.push(e, changes.roles(e) & ~refill)
     }
     each(deletions) { e =>
-      val replaced = if (refilled == 0L) 0L else those(e, changes.roles(e), isReplaced)
+      val replaced = if (refilled == 0L) 0L else rolesWhere(e, changes.roles(e), isReplaced)
       order.push(e, changes.roles(e) & ~replaced)
       replacedRows.push(e, replaced)
     }
@@ -126,17 +136,17 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     each(reweighings)(e => order.push(e, changes.roles(e)))
     order.pushAll(fresh)
     var i = 0
-    while (i < emptying.size) { val _ = those(emptying.entry(i), emptying.roles(i), isForgotten); i += 1 }
+    while (i < emptying.size) { val _ = rolesWhere(emptying.entry(i), emptying.roles(i), isForgotten); i += 1 }
   }
 
   /** The subset of an entry's relations (bit set) in which `holds` is true of its row. */
-  private def those(entry: Int, roles: Long, holds: Question): Long = {
+  private def rolesWhere(entry: Int, roles: Long, holds: Question): Long = {
     val row = changes.row(entry)
-    var left = roles
+    var rolesLeft = roles
     var found = 0L
-    while (left != 0L) {
-      if (holds(tree.relation(numberOfTrailingZeros(left)), row)) found |= lowestOneBit(left)
-      left &= left - 1
+    while (rolesLeft != 0L) {
+      if (holds(tree.relation(numberOfTrailingZeros(rolesLeft)), row)) found |= lowestOneBit(rolesLeft)
+      rolesLeft &= rolesLeft - 1
     }
     found
   }

@@ -14,11 +14,11 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
     * appended rows.
     */
   private[this] var position = -1
-  private[this] var left = 0L
+  private[this] var rolesLeft = 0L
 
   def begin(): Unit = {
     position = -1
-    left = 0L
+    rolesLeft = 0L
   }
 
   /** The position of the step whose change was started last. */
@@ -26,11 +26,11 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
 
   /** Starts the next change; false if there is none left. */
   def startNext(): Boolean = {
-    if (left == 0L) position += 1
+    if (rolesLeft == 0L) position += 1
     if (position < order.size) {
-      if (left == 0L) left = order.roles(position)
-      start(order.entry(position), numberOfTrailingZeros(left))
-      left &= left - 1
+      if (rolesLeft == 0L) rolesLeft = order.roles(position)
+      start(order.entry(position), numberOfTrailingZeros(rolesLeft))
+      rolesLeft &= rolesLeft - 1
       true
     } else {
       val i = position - order.size

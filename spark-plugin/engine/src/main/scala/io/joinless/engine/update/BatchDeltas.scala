@@ -33,6 +33,9 @@ final private[update] class BatchDeltas(
         replacements.mark(order.roles(at), changes.row(order.entry(at)), order.replaces(at))
   }
 
+  /** Moves to the next result that is not transient, and applies the changes before it; false after
+    * the last one, when all are applied.
+    */
   def next(): Boolean = {
     unseen = 0L
     while (true) {
@@ -51,6 +54,9 @@ final private[update] class BatchDeltas(
     */
   def next(run: Run): Boolean = next() && { delta.take(run, whole = opposite == Replacements.None); true }
 
+  /** The mark of rows that make a result of step `at` transient: if it inserts, those that are
+    * deleted, and the reverse.
+    */
   private def oppositeOf(at: Int): Int =
     if (replacements.isEmpty) Replacements.None
     else

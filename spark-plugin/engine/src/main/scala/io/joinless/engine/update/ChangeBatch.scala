@@ -106,6 +106,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
     complete()
   }
 
+  /** Ends the batch after its last change was applied. */
   private def complete(): Unit = {
     application.end()
     finish()

@@ -82,11 +82,11 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     else {
       require(weight == 1L, "rows of an append-only input are inserted one by one")
       val row = store.arena(input).append(words, 0, count)
-      var left = roles
-      while (left != 0) {
-        appendedRelations.push(numberOfTrailingZeros(left))
+      var rolesLeft = roles
+      while (rolesLeft != 0) {
+        appendedRelations.push(numberOfTrailingZeros(rolesLeft))
         appendedRows.push(row)
-        left &= left - 1
+        rolesLeft &= rolesLeft - 1
       }
     }
   }
@@ -94,10 +94,11 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   /** Completes the batch after all changes were added. */
   def complete(): Unit = lookups.complete()
 
+  /** Adds a change of a stored row. Roles that have no entry yet get one for each count. */
   private def change(row: Int, roles: Long, weight: Long): Unit = {
     if (weight <= 0L) grows = false
-    var left = net.add(inputs(numberOfTrailingZeros(roles)), row, roles, weight)
-    while (left != 0L) left = open(row, left, weight)
+    var rolesLeft = net.add(inputs(numberOfTrailingZeros(roles)), row, roles, weight)
+    while (rolesLeft != 0L) rolesLeft = open(row, rolesLeft, weight)
   }
 
   /** Opens an entry for the roles that have the same count as the first one. Returns the other
@@ -106,16 +107,16 @@ final private[engine] class CollectedChanges(val store: RowStore) {
   private def open(row: Int, roles: Long, weight: Long): Long = {
     val first = numberOfTrailingZeros(roles)
     val before = counts(first)(row)
-    var equal = roles
+    var sameCount = roles
     var others = roles & roles - 1
     while (others != 0L) {
-      if (counts(numberOfTrailingZeros(others))(row) != before) equal &= ~lowestOneBit(others)
+      if (counts(numberOfTrailingZeros(others))(row) != before) sameCount &= ~lowestOneBit(others)
       others &= others - 1
     }
-    net.open(inputs(first), row, equal, before, weight)
-    if (before == 0) store.identity(inputs(first)).retain(row, bitCount(equal))
+    net.open(inputs(first), row, sameCount, before, weight)
+    if (before == 0) store.identity(inputs(first)).retain(row, bitCount(sameCount))
     if (before < 0L) grows = false
-    roles & ~equal
+    roles & ~sameCount
   }
 
   /** Whether each changed row has a larger count than before, and had no negative count: no change
@@ -128,13 +129,14 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     * @param negatives absent rows may be deleted
     */
   def refusal(entry: Int, before: Long, after: Long, negatives: Boolean): DeleteOfAbsentRow =
-    if (after < 0 && change(entry) < 0 && !negatives) absent(entry, before) else null
+    if (after < 0 && change(entry) < 0 && !negatives) deleteOfAbsentRow(entry, before) else null
 
-  private def absent(entry: Int, present: Long): DeleteOfAbsentRow = {
+  /** The refusal of an entry, with its lowest relation and the words of its row. */
+  private def deleteOfAbsentRow(entry: Int, countBefore: Long): DeleteOfAbsentRow = {
     val arena = store.arena(input(entry))
     val row = net.row(entry)
     val words = (0 until arena.words(row)).map(i => arena.page(row)(arena.start(row) + i))
-    new DeleteOfAbsentRow(numberOfTrailingZeros(roles(entry)), words, present, net.change(entry))
+    new DeleteOfAbsentRow(numberOfTrailingZeros(roles(entry)), words, countBefore, net.change(entry))
   }
 
   /** Ends a batch that was applied: releases the references of pairs whose count is now 0. A pair
@@ -158,8 +160,8 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     while (i < appendedRows.size) {
       // the roles of a row are consecutive; rows of different inputs may have the same id
       def inputAt(i: Int) = store.block.relations(appendedRelations(i)).input
-      val again = i > 0 && appendedRows(i) == appendedRows(i - 1) && inputAt(i) == inputAt(i - 1)
-      if (!again) DeletedRows.free(store, inputAt(i), appendedRows(i))
+      val alreadyFreed = i > 0 && appendedRows(i) == appendedRows(i - 1) && inputAt(i) == inputAt(i - 1)
+      if (!alreadyFreed) DeletedRows.free(store, inputAt(i), appendedRows(i))
       i += 1
     }
     var e = 0
@@ -174,6 +176,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     appendedRows.clear()
   }
 
+  /** Releases the references of an entry's pairs to their row. */
   private def release(entry: Int): Unit =
     DeletedRows.release(store, input(entry), net.row(entry), bitCount(net.roles(entry)))
 }

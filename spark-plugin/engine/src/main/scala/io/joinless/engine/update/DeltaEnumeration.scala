@@ -35,15 +35,16 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
 final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) extends Results {
   private[this] val propagation = new Propagation(tree)
   private[this] val cursor = new Cursor(tree, residuals)
+  // whether weights are computed; else each row counts once, and weights are 1, also of a deletion
   private[this] val weighted = tree.block.inputs.exists(_.counted)
 
   // the pending change
   private[this] var pending = false
-  private[this] var witness = 0
-  private[this] var sign = 1L
+  private[this] var witness = 0 // the position of the next witness
+  private[this] var sign = 1L // 1: insert, −1: delete, 0: reweigh
   private[this] var node: RelationNode = null
   private[this] var row = 0
-  private[this] var newWeight = 0L
+  private[this] var newWeight = 0L // the row's count after the change
 
   val rows: Array[Int] = cursor.tuples
   val pointers: WordPointers = cursor.pointers
@@ -114,6 +115,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   /** Completes the pending change without its remaining results. */
   def complete(): Unit = if (pending) finish()
 
+  /** Makes a change the pending one. The one before is completed, if it was not drained. */
   private def begin(relation: Int, row: Int, sign: Long): Unit = {
     complete()
     this.node = tree.relation(relation)
@@ -129,7 +131,9 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
     node.repeated += change
   }
 
-  /** Completes the pending change, whether enumerated or not. */
+  /** Completes the pending change, whether enumerated or not. `insert` has set the row's count
+    * already; those of a deleted or reweighed row are set here, since results read the old ones.
+    */
   private def finish(): Unit = {
     cursor.stop()
     if (sign <= 0L) {

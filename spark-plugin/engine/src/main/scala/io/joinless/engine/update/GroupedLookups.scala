@@ -25,6 +25,9 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
   // the sum of prefetched words, so that the reads are not optimized away
   private[this] var read = 0L
 
+  /** Adds the look-up of a row of `count` words. `look` gets the rows in the order of `add`, when
+    * the group is full or complete.
+    */
   def add(input: Int, roles: Long, weight: Long, row: Array[Long], count: Int): Unit =
     if (count > LongRow) {
       complete()
@@ -54,6 +57,9 @@ final private[update] class GroupedLookups(store: RowStore, look: GroupedLookups
     waiting = 0
   }
 
+  /** The first two passes: reads the slot of each waiting row, then the most likely row and its
+    * count. Wrong guesses cost time only: `complete` compares the rows.
+    */
   private def readAhead(): Unit = {
     var i = 0
     while (i < waiting) {

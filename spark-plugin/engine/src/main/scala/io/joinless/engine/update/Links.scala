@@ -15,15 +15,15 @@ private[update] object Links {
   def link(node: RelationNode, row: Int): Unit = {
     if (!node.isRoot) { val _ = node.toParent.findOrAdd(row, row) }
     if (node.childCount > 0) {
-      var alive = 0
+      var supporting = 0 // children
       var c = 0
       while (c < node.childCount) {
         val key = node.toChildren(c).findOrAdd(row, row)
         node.idx(c).push(key, row)
-        if (!node.child(c).vs.isEmpty(key)) alive += 1
+        if (!node.child(c).vs.isEmpty(key)) supporting += 1
         c += 1
       }
-      node.state(row) = alive
+      node.state(row) = supporting
     }
   }
 

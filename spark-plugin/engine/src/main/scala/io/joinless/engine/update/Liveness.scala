@@ -61,13 +61,15 @@ final private[update] class Liveness(tree: ViewTree) {
     }
   }
 
+  /** Puts a tuple on the work list, unless its node is a leaf: tuples of leaves have no mark. */
   private def push(node: ViewNode, tuple: Int): Unit =
     if (node.childCount > 0) { pendingNodes.push(node.id); pendingTuples.push(tuple) }
 
+  /** Puts the alive tuples of a key on the work list. */
   private def pushAll(node: ViewNode, key: Int): Unit =
     if (node.childCount > 0) {
-      var left = node.vs.count(key)
+      var olderLeft = node.vs.count(key)
       var slot = node.vs.first(key)
-      while (slot != 0) { push(node, node.vs.tuple(slot)); left -= 1; slot = node.vs.next(slot, left) }
+      while (slot != 0) { push(node, node.vs.tuple(slot)); olderLeft -= 1; slot = node.vs.next(slot, olderLeft) }
     }
 }

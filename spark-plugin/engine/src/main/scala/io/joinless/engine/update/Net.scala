@@ -45,18 +45,18 @@ final private[update] class Net(inputs: Int) {
   /** Adds a further change of these roles of a row. Returns those of them that have no entry yet.
     */
   def add(input: Int, row: Int, roles: Long, weight: Long): Long = {
-    var left = roles
+    var rolesLeft = roles
     var e = first(input, row)
-    while (e >= 0 && left != 0L) {
-      val named = this.roles(e) & left
+    while (e >= 0 && rolesLeft != 0L) {
+      val named = this.roles(e) & rolesLeft
       if (named != 0L) {
         if (named != this.roles(e)) split(e, named)
         words(Width * e + Change) = Weight.add(change(e), weight)
-        left &= ~named
+        rolesLeft &= ~named
       }
       e = next(e)
     }
-    left
+    rolesLeft
   }
 
   /** Opens an entry: the first change of these roles of a row, whose count is `before` in each. */
@@ -72,6 +72,7 @@ final private[update] class Net(inputs: Int) {
     words(Width * entry + Roles) = roles
   }
 
+  /** Appends an entry; `next` is 1 + the next entry of its row, or 0. */
   private def append(next: Int, row: Int, roles: Long, before: Long, change: Long): Unit = {
     val at = Width * entries
     if (at == words.length) words = Arrays.copyOf(words, 2 * at)

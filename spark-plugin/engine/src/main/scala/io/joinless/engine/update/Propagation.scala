@@ -103,6 +103,7 @@ final private[update] class Propagation(tree: ViewTree) {
   private def countAbove(node: ViewNode, key: Int, up: Boolean): Unit = {
     val parent = node.parent
     val list = parent.idx(node.position)
+    // without a list, the key is itself the only tuple of the parent that has it
     if (list == null) { if (up) countUp(parent, key) else noteFalling(parent, key) }
     else {
       var slot = list.first(key)
@@ -172,6 +173,7 @@ final private[update] class Propagation(tree: ViewTree) {
     if (touched != null && node.isAlive(row)) notifyTouched(node, node.key(row), 0)
   }
 
+  /** Notifies that the key has `change` more alive tuples than before. Called after the change. */
   private def notifyTouched(node: ViewNode, key: Int, change: Int): Unit = {
     val alive = node.vs.count(key)
     touched.touched(node.id, key, alive - change, alive)
@@ -191,6 +193,7 @@ final private[update] class Propagation(tree: ViewTree) {
     witnessTuples.clear()
   }
 
+  /** Applies the simulated deletion, after `unmark`, which reads V_s with the dying tuples. */
   private def applyDeletion(): Unit = {
     var i = 0
     while (i < dyingNodes.size) {

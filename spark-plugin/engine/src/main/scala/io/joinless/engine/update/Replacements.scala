@@ -11,27 +11,27 @@ final private[update] class Replacements(relations: Int) {
 
   def isEmpty: Boolean = marked.isEmpty
 
-  /** @param among the relations (bit set) in which the row is replaced */
+  /** Marks a row in the relations `among` (bit set) as `what`: `Inserted` or `Deleted`. */
   def mark(among: Long, row: Int, what: Int): Unit = {
-    var left = among
-    while (left != 0L) {
-      val relation = java.lang.Long.numberOfTrailingZeros(left)
+    var relationsLeft = among
+    while (relationsLeft != 0L) {
+      val relation = java.lang.Long.numberOfTrailingZeros(relationsLeft)
       if (marks(relation) == null) marks(relation) = new PagedBytes
       marks(relation)(row) = what
       marked.push(relation)
       marked.push(row)
-      left &= left - 1
+      relationsLeft &= relationsLeft - 1
     }
   }
 
   /** Whether some row of the combination `rows` is marked `what`. Only `among` (bit set) has marks.
     */
   def meet(what: Int, among: Long, rows: Array[Int]): Boolean = {
-    var left = among
-    while (left != 0) {
-      val r = java.lang.Long.numberOfTrailingZeros(left)
+    var relationsLeft = among
+    while (relationsLeft != 0) {
+      val r = java.lang.Long.numberOfTrailingZeros(relationsLeft)
       if (marks(r)(rows(r)) == what) return true
-      left &= left - 1
+      relationsLeft &= relationsLeft - 1
     }
     false
   }

@@ -43,14 +43,18 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
     row
   }
 
+  /** Sets the count of a row that was found, in the relations `roles` (bit set). */
   def set(roles: Long, row: Int, count: Long): Unit = {
-    var left = roles
-    while (left != 0L) {
-      store.multiplicities(java.lang.Long.numberOfTrailingZeros(left))(row) = count
-      left &= left - 1
+    var rolesLeft = roles
+    while (rolesLeft != 0L) {
+      store.multiplicities(java.lang.Long.numberOfTrailingZeros(rolesLeft))(row) = count
+      rolesLeft &= rolesLeft - 1
     }
   }
 
+  /** Loads the rows of retractable inputs. Until now each has one reference, from `find`; it gives
+    * way to one for each relation in which the count is not 0.
+    */
   def finish(): Unit = {
     val inputs = store.block.inputs.indices.filter(store.identity(_) != null)
     // inputs can share one identity

@@ -43,6 +43,7 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     if (insertedRows.isEmpty || insertedRows(insertedRows.size - 1) != row) pushRow(row, role)
     else {
       val roles = popRoles()
+      // rows of different inputs may have the same id
       if (block.inputOf(roles) == block.relations(relation).input) pushRoles(roles | role)
       else { pushRoles(roles); pushRow(row, role) }
     }
@@ -82,20 +83,22 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     if (changedCopies.size > 0) invertChanges()
   }
 
+  /** Deletes the inserted rows, the last one first, each from its highest relation first. */
   private def removeRows(): Unit = {
     while (!insertedRows.isEmpty) {
       val row = insertedRows.pop()
       val roles = popRoles()
-      var left = roles
-      while (left != 0) {
-        val relation = 63 - java.lang.Long.numberOfLeadingZeros(left)
+      var rolesLeft = roles
+      while (rolesLeft != 0) {
+        val relation = 63 - java.lang.Long.numberOfLeadingZeros(rolesLeft)
         remove(relation, row)
-        left &= ~(1L << relation)
+        rolesLeft &= ~(1L << relation)
       }
       DeletedRows.free(store, block.inputOf(roles), row)
     }
   }
 
+  /** Applies the opposite of all changed counts, as one batch. */
   private def invertChanges(): Unit = {
     val batch = inverse()
     for (e <- 0 until changedCopies.size) {

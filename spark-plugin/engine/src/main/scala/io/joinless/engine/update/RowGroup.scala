@@ -108,17 +108,21 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
     n
   }
 
-  private def lookUp(of: TupleKeys, n: Int): Unit = {
+  /** Looks up the keys of the `n` chosen rows in three passes, each of which needs what the one
+    * before has read: hashes, the slots of likely keys, keys. The keys are memoized.
+    */
+  private def lookUp(joinKeys: TupleKeys, n: Int): Unit = {
     var seen = 0L
     var i = 0
-    while (i < n) { hashes(i) = of.hash(chosen(i)); i += 1 }
+    while (i < n) { hashes(i) = joinKeys.hash(chosen(i)); i += 1 }
     i = 0
-    while (i < n) { seen += of.likely(hashes(i)); i += 1 }
+    while (i < n) { seen += joinKeys.likely(hashes(i)); i += 1 }
     i = 0
-    while (i < n) { keys(i) = of.findOrAdd(chosen(i), chosen(i)); i += 1 }
+    while (i < n) { keys(i) = joinKeys.findOrAdd(chosen(i), chosen(i)); i += 1 }
     read += seen
   }
 
+  /** Reads the heads of all lists under the keys that `lookUp` found. */
   private def readHeads(columns: Joined, n: Int): Unit = {
     var seen = 0L
     var l = 0
@@ -148,13 +152,16 @@ object RowGroup {
   /** A group of rows that are not prefetched. */
   private[engine] def unread(store: RowStore): RowGroup = new RowGroup(store, Array.empty[Joined], Near)
 
+  /** One set of join columns for each array of memoized keys of an input's rows, with the relations
+    * that read their key to the parent or to a child from it.
+    */
   private def joinedColumns(tree: ViewTree): Array[Joined] =
     for {
       input <- tree.block.inputs.indices.toArray
       keys <- tree.keysOfRows(input)
     } yield {
-      val nodes = tree.block.relationsOf(input).map(tree.relation(_)).filter { n =>
-        (n.upKeys eq keys.noted) || n.down.exists(_ eq keys.noted)
+      val nodes = tree.block.relationsOf(input).map(tree.relation(_)).filter { node =>
+        (node.upKeys eq keys.noted) || node.down.exists(_ eq keys.noted)
       }
       new Joined(keys, nodes.foldLeft(0L)(_ | _.relations), nodes.flatMap(lists(_, keys.noted)).distinct)
     }

@@ -36,7 +36,8 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
     *
     * Edges share an index if their keys are read from the same columns of an input, for example
     * those of a path over one stream. Then a value is looked up in one index and stored once,
-    * however many edges use it.
+    * however many edges use it. If the columns of several relations have an index already, this
+    * edge uses that of the first one; the others keep theirs.
     */
   def shared(attributes: BitSet, relations: Seq[Int]): KeyIndex = {
     val columns = relations.map { r =>
@@ -47,7 +48,7 @@ final private[engine] class EdgeKeys(block: BlockDef, arenas: Array[TupleArena])
       )
     }
     val index = columns.collectFirst(Function.unlift(indexOf.get(_))).getOrElse(this.index(attributes))
-    for (c <- columns) { val _ = indexOf.getOrElseUpdate(c, index) }
+    for (ofRelation <- columns) { val _ = indexOf.getOrElseUpdate(ofRelation, index) }
     index
   }
 

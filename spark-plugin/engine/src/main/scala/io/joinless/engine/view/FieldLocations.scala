@@ -23,36 +23,37 @@ import io.joinless.engine.tuples.KeyReader
 final private[engine] class FieldLocations(block: BlockDef) {
   import FieldLocations._
 
-  private[this] val relations = block.relations.size
+  private[this] val relationCount = block.relations.size
   private[this] val edges: IndexedSeq[BitSet] = block.tree.edges.map { case (parent, child) => parent.separator(child) }
 
-  // attributes with a word of their own in some key; rows that are read anyway need no pointers to
-  // these
+  // attributes with a word of their own in some key
   private[this] val keyed: Set[Int] = edges.flatMap(inKeys).toSet
 
+  // the keyed attributes that are projected of a relation whose rows need not be read, as far as
+  // there are pointers
   private[this] val attributes: IndexedSeq[Int] = block.relations.indices
-    .filter(others(_, keyed).isDefined)
+    .filter(inlinable(_, keyed).isDefined)
     .flatMap(r => block.relations(r).projected.flatMap(attribute(r, _, keyed)))
     .distinct
-    .take(MaxPointers - relations)
+    .take(MaxPointers - relationCount)
 
-  // the attributes that are read from keys: the keyed ones, as far as there are pointers
+  // these as a set: the attributes that are read from keys
   private[this] val fromKeys: Set[Int] = attributes.toSet
 
   /** The number of pointers of an enumeration. */
-  val pointers: Int = relations + attributes.size
+  val pointers: Int = relationCount + attributes.size
 
   /** The fields of a relation that are inlined with its rows. */
-  def inlined(relation: Int): IndexedSeq[Int] = others(relation, fromKeys).getOrElse(IndexedSeq.empty)
+  def inlined(relation: Int): IndexedSeq[Int] = inlinable(relation, fromKeys).getOrElse(IndexedSeq.empty)
 
   /** (pointer, offset in words) of a projected field: the pointer is to a key's attribute, or to
     * the words inlined with the row. None if the row must be read, or the field is not projected.
     */
   def find(relation: Int, field: Int): Option[(Int, Int)] =
-    others(relation, fromKeys).filter(_ => block.relations(relation).projected.contains(field)).map { inlinedFields =>
+    inlinable(relation, fromKeys).filter(_ => block.relations(relation).projected.contains(field)).map { fields =>
       attribute(relation, field, fromKeys) match {
-        case Some(a) => (relations + attributes.indexOf(a), 0)
-        case None => (relation, inlinedFields.indexOf(field))
+        case Some(a) => (relationCount + attributes.indexOf(a), 0)
+        case None => (relation, fields.indexOf(field))
       }
     }
 
@@ -62,7 +63,7 @@ final private[engine] class FieldLocations(block: BlockDef) {
   def inKeys(separator: BitSet, visit: (Int, Int) => Unit): Unit =
     for (a <- inKeys(separator) if fromKeys(a))
       visit(
-        relations + attributes.indexOf(a),
+        relationCount + attributes.indexOf(a),
         KeyReader.nullWords(block.nullSafe(separator)) + separator.toIndexedSeq.indexOf(a)
       )
 
@@ -77,26 +78,27 @@ final private[engine] class FieldLocations(block: BlockDef) {
   /** The projected fields that are none of these attributes; None if they are so many that the row
     * is read.
     */
-  private def others(relation: Int, keyed: Set[Int]): Option[IndexedSeq[Int]] = {
+  private def inlinable(relation: Int, excluded: Set[Int]): Option[IndexedSeq[Int]] = {
     val projected = block.relations(relation).projected
-    val fields = projected.filter(attribute(relation, _, keyed).isEmpty)
-    if (projected.isEmpty || relations == 1 || fields.size > most(relation)) None else Some(fields)
+    val fields = projected.filter(attribute(relation, _, excluded).isEmpty)
+    if (projected.isEmpty || relationCount == 1 || fields.size > maxInlined(relation)) None else Some(fields)
   }
 
   /** The maximum number of inlined fields. A relation at an end of the tree has its rows in one
     * list, and runs are of such relations; others have their rows in one list per neighbour.
     */
-  private def most(relation: Int): Int = if (FieldLocations.neighbours(block.tree, relation) > 1) 1 else 2
+  private def maxInlined(relation: Int): Int = if (FieldLocations.neighbours(block.tree, relation) > 1) 1 else 2
 }
 
 private object FieldLocations {
   final val MaxPointers = 64 // sets of pointers are bits of a long
 
+  /** The number of nodes next to a relation's node. */
   def neighbours(tree: JoinTree, relation: Int): Int = {
-    def is(node: JoinTree) = node match {
+    def isItsNode(node: JoinTree) = node match {
       case TreeRelation(r, _, _) => r == relation
       case _ => false
     }
-    tree.edges.count { case (parent, child) => is(parent) || is(child) }
+    tree.edges.count { case (parent, child) => isItsNode(parent) || isItsNode(child) }
   }
 }

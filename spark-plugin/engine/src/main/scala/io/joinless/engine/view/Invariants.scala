@@ -27,11 +27,11 @@ object Invariants {
       val inViews = members(node.vs, if (node.isRoot) 1 else node.up.limit)
       for ((key, tuple) <- inViews)
         ensure(node.isRoot || node.key(tuple) == key, "I2", node, tuple, "stands in V_s under another key")
-      val views = inViews.map(_._2).toSet
-      ensure(views.size == inViews.size, "I2", node, -1, "a tuple stands twice in V_s")
-      alive += views.size
+      val aliveTuples = inViews.map(_._2).toSet
+      ensure(aliveTuples.size == inViews.size, "I2", node, -1, "a tuple stands twice in V_s")
+      alive += aliveTuples.size
       var repeated = 0L
-      for (tuple <- tuples(node, views)) {
+      for (tuple <- tuples(node, aliveTuples)) {
         if (node.weight(tuple) > 1) repeated += 1
         val supported = (0 until node.childCount).count(c => !node.child(c).vs.isEmpty(node.keyTo(c, tuple)))
         ensure(
@@ -41,9 +41,10 @@ object Invariants {
           tuple,
           s"count ${node.support(tuple)}, supported by $supported"
         )
-        ensure(views(tuple) == (supported == node.childCount), "I2", node, tuple, s"in V_s: ${views(tuple)}")
+        val isInView = aliveTuples(tuple)
+        ensure(isInView == (supported == node.childCount), "I2", node, tuple, s"in V_s: $isInView")
         if (node.childCount > 0) {
-          val live = views(tuple) && (node.isRoot || node.isLiveAbove(node.key(tuple)))
+          val live = isInView && (node.isRoot || node.isLiveAbove(node.key(tuple)))
           ensure(node.isMarked(tuple) == live, "I4", node, tuple, s"marked ${node.isMarked(tuple)}, live $live")
           if (live) marked += 1
         }
@@ -73,12 +74,13 @@ object Invariants {
 
   private def checkLiveLists(node: ViewNode): Unit =
     for (c <- 0 until node.childCount if node.live(c) != null) {
-      val all = members(node.idx(c), node.child(c).up.limit)
+      val indexed = members(node.idx(c), node.child(c).up.limit)
       val live = members(node.live(c), node.child(c).up.limit)
-      for ((key, tuple) <- all) ensure(node.keyTo(c, tuple) == key, "I3", node, tuple, "is indexed under another key")
+      for ((key, tuple) <- indexed)
+        ensure(node.keyTo(c, tuple) == key, "I3", node, tuple, "is indexed under another key")
       ensure(live.size == live.toSet.size, "I3", node, -1, "a live list holds a tuple twice")
       ensure(
-        live.toSet == all.filter { case (_, t) => node.isMarked(t) }.toSet,
+        live.toSet == indexed.filter { case (_, t) => node.isMarked(t) }.toSet,
         "I3",
         node,
         -1,
@@ -86,13 +88,15 @@ object Invariants {
       )
     }
 
-  private def tuples(node: ViewNode, views: Set[Int]): Iterable[Int] =
-    if (node.childCount == 0) views
+  /** All tuples of a node, alive or not; of a leaf only those in V_s, which are `aliveTuples`. */
+  private def tuples(node: ViewNode, aliveTuples: Set[Int]): Iterable[Int] =
+    if (node.childCount == 0) aliveTuples
     else if (node.idx(0) == null) 0 until node.child(0).up.limit
     else members(node.idx(0), node.child(0).up.limit).map(_._2)
 
-  private def members(lists: IntLists, keys: Int): IndexedSeq[(Int, Int)] =
-    (0 until keys).flatMap { key =>
+  /** The tuples of all lists, each with its list's key; the keys are below `keyLimit`. */
+  private def members(lists: IntLists, keyLimit: Int): IndexedSeq[(Int, Int)] =
+    (0 until keyLimit).flatMap { key =>
       val tuples = Iterator.iterate(lists.first(key))(lists.next).takeWhile(_ != 0).map(s => (key, lists.tuple(s)))
         .toIndexedSeq
       if (tuples.size != lists.count(key))
@@ -100,8 +104,9 @@ object Invariants {
       tuples
     }
 
-  private def members(lists: RecordLists, keys: Int): IndexedSeq[(Int, Int)] =
-    (0 until keys).flatMap { key =>
+  /** The same; `next` needs the number of older tuples, and behind the oldest one returns 0. */
+  private def members(lists: RecordLists, keyLimit: Int): IndexedSeq[(Int, Int)] =
+    (0 until keyLimit).flatMap { key =>
       if (!lists.areInlinedRight(key))
         throw new IllegalStateException(s"the words inlined with a tuple of key $key are not its own")
       (lists.count(key) - 1 to 0 by -1).scanLeft(lists.first(key))(lists.next).init.map(slot =>

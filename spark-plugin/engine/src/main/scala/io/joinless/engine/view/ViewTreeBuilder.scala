@@ -20,18 +20,18 @@ import io.joinless.engine.tuples.{
 final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, arenas: Array[TupleArena]) {
   private[this] val removable = block.removable
   val keys = new EdgeKeys(block, arenas)
-  private[this] val all = new Array[ViewNode](block.tree.preorder.size)
-  private[this] var nextGeneralized = block.relations.size
+  private[this] val nodesById = new Array[ViewNode](block.tree.preorder.size)
+  private[this] var nextGeneralized = block.relations.size // id of the next generalized node
 
   /** Memoized keys by row, for the columns of an input in an index. */
   private[this] val keysOfRows = new HashMap[(KeyIndex, Int, IndexedSeq[KeyField]), NotedKeys]
 
   val root: ViewNode = build(block.tree, BitSet.empty, null)
 
-  def nodes: Array[ViewNode] = all
+  def nodes: Array[ViewNode] = nodesById
 
   /** The node of each relation. */
-  val relations: Array[RelationNode] = all.collect { case r: RelationNode => r }.sortBy(_.relation)
+  val relations: Array[RelationNode] = nodesById.collect { case r: RelationNode => r }.sortBy(_.relation)
   for (r <- relations if !r.isRoot) r.toParent = toParent(r, r.upReaders, 0)
 
   /** The keys of a node's tuples; with a key that is a tuple of the generalized node above, also
@@ -45,8 +45,9 @@ final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, 
       if (level + 1 < readers.length) toParent(node.parent, readers, level + 1) else null
     )
 
-  /** Builds the node and all below it; `separator` and `up` are the attributes and the index of the
-    * edge to its parent.
+  /** Builds the node and all below it. A relation's lists refer to its children, and V_s to its
+    * keys, so they are created in this order. `separator` and `up` are the attributes and the index
+    * of the edge to its parent.
     */
   private def build(tree: query.JoinTree, separator: BitSet, up: KeyIndex): ViewNode = {
     val node = tree match {
@@ -55,7 +56,7 @@ final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, 
     }
     node.up = up
     locations.inKeys(separator, node.addKeyPointer(_, _))
-    all(node.id) = node
+    nodesById(node.id) = node
     node.childNodes =
       tree.children.map(child => build(child, tree.separator(child), indexTo(child, node, tree))).toArray
     for ((child, i) <- node.childNodes.zipWithIndex) {
@@ -74,6 +75,9 @@ final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, 
     node
   }
 
+  /** Builds the node of a relation, whose id is the relation's number; those of generalized nodes
+    * follow.
+    */
   private def relation(r: Int, separator: BitSet, up: KeyIndex): RelationNode = {
     val input = block.relations(r).input
     val upKeys = if (up == null) null else keysOf(r, separator, up)
@@ -96,6 +100,9 @@ final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, 
     )
   }
 
+  /** The index of the keys on which `child` joins `node`, whose tree is `tree`. A generalized
+    * node's tuples are these keys.
+    */
   private def indexTo(child: query.JoinTree, node: ViewNode, tree: query.JoinTree): KeyIndex = node match {
     case g: GeneralizedNode =>
       require(tree.separator(child) == tree.attributes, "the attributes of a generalized node are in each child")
@@ -105,6 +112,7 @@ final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, 
       keys.shared(tree.separator(child), readers(child) ++ readers(tree))
   }
 
+  /** Creates a relation's keys and lists towards its children, which are built already. */
   private def layOut(r: RelationNode, tree: query.JoinTree): Unit = {
     r.down = r.childNodes.zip(tree.children).map { case (child, t) => keysOf(r.relation, tree.separator(t), child.up) }
     r.idx = Array.fill(r.childCount)(new IntLists(removable))
@@ -113,7 +121,7 @@ final private class ViewTreeBuilder(block: BlockDef, locations: FieldLocations, 
     r.toChildren = r.childNodes.zip(tree.children).zip(r.down).map { case ((child, t), noted) =>
       new TupleKeys(child.up, keys.reader(r.relation, tree.separator(t)), noted, above = null)
     }
-    // the row is also the source of the keys of all generalized nodes on the path above
+    // above a relation's child there is no generalized node: one reader, of its key to the relation
     for (c <- r.childNodes.collect { case c: RelationNode => c })
       c.upReaders = Array(keys.reader(c.relation, tree.separator(tree.children(c.positionInParent))))
   }

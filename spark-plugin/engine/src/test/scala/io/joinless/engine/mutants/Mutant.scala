@@ -184,12 +184,12 @@ object Mutant {
     Mutant(
       "group: all have the key of the first",
       rowGroup,
-      "of.findOrAdd(chosen(i), chosen(i))" -> "of.findOrAdd(chosen(i), chosen(0))"
+      "joinKeys.findOrAdd(chosen(i), chosen(i))" -> "joinKeys.findOrAdd(chosen(i), chosen(0))"
     ),
     Mutant("restored rows kept for ever", restoration, "val _ = identity.release(row)" -> ""),
     Mutant("batch not netted", net, "Weight.add(change(e), weight)" -> "weight"),
     Mutant("change of some roles taken for all", net, "if (named != this.roles(e)) split(e, named)" -> ""),
-    Mutant("change of a role taken twice", net, "        left &= ~named\n" -> ""),
+    Mutant("change of a role taken twice", net, "        rolesLeft &= ~named\n" -> ""),
     Mutant(
       "one count taken for that of all roles",
       collected,
@@ -199,10 +199,10 @@ object Mutant {
     Mutant(
       "refused batch keeps appended rows",
       collected,
-      "if (!again) DeletedRows.free" -> "if (again) DeletedRows.free"
+      "if (!alreadyFreed) DeletedRows.free" -> "if (alreadyFreed) DeletedRows.free"
     ),
     Mutant("rows not retained", collected, "if (before == 0) store.identity" -> "if (false) store.identity"),
-    Mutant("rows retained for one role", collected, ".retain(row, bitCount(equal))" -> ".retain(row)"),
+    Mutant("rows retained for one role", collected, ".retain(row, bitCount(sameCount))" -> ".retain(row)"),
     Mutant("deletions taken for growth", collected, "if (weight <= 0L) grows = false" -> ""),
     Mutant("negative counts taken for growth", collected, "if (before < 0L) grows = false" -> ""),
     Mutant("rows not released", collected, "if (net.before(e) + net.change(e) == 0) release(e)" -> ""),
@@ -280,7 +280,7 @@ object Mutant {
       deletedRows,
       "    TupleKeys.forget(store.keysOfRows(input), row)\n    store" -> "    store"
     ),
-    Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) alive += 1" -> ""),
+    Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) supporting += 1" -> ""),
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
@@ -375,7 +375,7 @@ object Mutant {
       index,
       "references(id) == 0 && { vacate(id); " -> "references(id) == 0 && { "
     ),
-    Mutant("sums: a generalized tuple stays", sumNode, "        above.release(next)\n" -> ""),
+    Mutant("sums: a generalized tuple stays", sumNode, "        above.release(keyAbove)\n" -> ""),
     Mutant("sums: rows count once", sumNode, "    ring.scale(product, multiplicity(row))\n" -> ""),
     Mutant("sums: rows do not lift", sumNode, "    if (lifted != null) lifted.multiply(product, arena, row)\n" -> ""),
     Mutant("sums: negative counts count", sumNode, "math.max(countAfter, 0L)" -> "countAfter"),
@@ -423,7 +423,7 @@ object Mutant {
     Mutant(
       "sums: a part of a row is taken for all of it",
       wholeRows,
-      " && fields.map(_.ordinal).sorted == (0 until all)" -> ""
+      " && fields.map(_.ordinal).sorted == (0 until columns)" -> ""
     ),
     Mutant(
       "sums: rows of different inputs are one",
