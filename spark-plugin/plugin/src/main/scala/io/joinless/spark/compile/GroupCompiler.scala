@@ -66,8 +66,14 @@ private[compile] object GroupCompiler {
   private def unsupportedKey(key: Expression, child: LogicalPlan): Reason =
     Reason.of(Reason.UnsupportedGroupKey, "key" -> Names.of(written(key, child)), "type" -> key.dataType.sql)
 
-  /** A grouping column as the query has it: in place of a map Spark has a column of its own, the
-    * sorted map.
+  /** A grouping column as the query has it. Where it has a map, Spark groups by a column of its own
+    * with sorted maps:
+    * {{{
+    * a map                       MapSort(map)
+    * a map with maps as values   MapSort(MapFromArrays(MapKeys(map), ...))
+    * a struct with maps          If(IsNull(struct), NULL, ...)
+    * an array of maps            ArrayTransform(array, ...)
+    * }}}
     */
   private def written(key: Expression, child: LogicalPlan): Expression = LeafSource(child).resolve(key) match {
     case sorted if !sorted.exists(_.isInstanceOf[MapSort]) => key

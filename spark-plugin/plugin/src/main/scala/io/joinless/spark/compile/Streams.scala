@@ -160,7 +160,11 @@ final private[compile] class Streams(val emission: Emission) {
     }.forall(identity)
   }.toSet
 
-  /** Records the expressions over groups. */
+  /** Records in the groups that `ref` reads the filters and expressions above them; other streams
+    * stay as they are.
+    *
+    * @param zone the time zone in which these expressions are evaluated, where they depend on one
+    */
   def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = source(ref) match {
     case Source.ChangingGroups(groups) =>
       val shape = groups.shape.copy(above = Some(above), zone = TimeZones.both(groups.shape.zone, zone))

@@ -28,9 +28,9 @@ private[compile] object Subqueries {
       node.expressions.flatMap(_.collect { case alias: Alias => alias.toAttribute }) ++ node.producedAttributes
     }.flatten ++ plan.collectLeaves().flatMap(_.output)
     val fresh = defined.map(_.exprId).distinct.map(_ -> NamedExpression.newExprId).toMap
-    def own(a: Attribute): Attribute = fresh.get(a.exprId).fold(a)(a.withExprId)
+    def withFreshId(a: Attribute): Attribute = fresh.get(a.exprId).fold(a)(a.withExprId)
     plan.transformUp { case node =>
-      OuterScope.replaceIn(node)(own).transformExpressions {
+      OuterScope.replaceIn(node)(withFreshId).transformExpressions {
         case alias: Alias if fresh.contains(alias.exprId) =>
           Alias(alias.child, alias.name)(
             fresh(alias.exprId),

@@ -99,6 +99,11 @@ final private class JoinStaticSides(part: Part) {
   /** A leaf whose plan returns its fresh attributes. */
   private def renamed(leaf: Leaf): LogicalPlan = leaf.scan(leaf.attributes, Nil)
 
+  /** Why static leaves that are linked with each other cannot be joined to a stream before the
+    * block.
+    *
+    * @param homes the streaming leaves with which conditions link the group: none, or several
+    */
   private def reason(group: Set[Int], homes: Set[Int]): Reason = {
     def names(leaves: Set[Int]) = leaves.toSeq.sorted.map(part.leaves(_).name).mkString(", ")
     Reason.of(

@@ -105,20 +105,24 @@ object MergeScans {
     case other => other
   }
 
+  /** One scan for leaves with a common base: its columns, then per leaf whether the leaf has the
+    * row. A condition that is NULL rejects the row. Rows that no leaf has are dropped, unless a
+    * condition counts the rows on which it fails.
+    */
   private def scan(leaves: Seq[LeafScan]): Scan = (leaves, leaves.head.base) match {
     case (Seq(alone), _) => Scan(alone.plan, Seq(alone.role))
     case (_, None) => throw new IllegalStateException("Leaves without a common base do not merge.")
     case (_, Some(base)) =>
       def unbound(e: Expression): Expression = e.transform { case BoundReference(i, _, _) => base.relation.output(i) }
-      val accepts =
+      val acceptedBy =
         leaves.flatMap(_.base).map(_.conditions.map(unbound).reduceOption(And).getOrElse(Literal.TrueLiteral))
-      val roles = accepts.map(c => if (c.nullable) Coalesce(Seq(c, Literal.FalseLiteral)) else c)
+      val hasRole = acceptedBy.map(c => if (c.nullable) Coalesce(Seq(c, Literal.FalseLiteral)) else c)
       val rows =
-        if (accepts.contains(Literal.TrueLiteral) || accepts.exists(counts)) base.relation
-        else Filter(accepts.distinct.reduce[Expression](Or), base.relation)
+        if (acceptedBy.contains(Literal.TrueLiteral) || acceptedBy.exists(counts)) base.relation
+        else Filter(acceptedBy.distinct.reduce[Expression](Or), base.relation)
       val columns = base.columns.map(c => Alias(unbound(valueOf(c)), c.name)())
-      val marks = roles.zip(leaves).map { case (accepted, leaf) => Alias(accepted, s"role_${leaf.role}")() }
-      Scan(Project(columns ++ marks, rows), leaves.map(_.role))
+      val roleColumns = hasRole.zip(leaves).map { case (accepted, leaf) => Alias(accepted, s"role_${leaf.role}")() }
+      Scan(Project(columns ++ roleColumns, rows), leaves.map(_.role))
   }
 
   /** Whether it counts the rows on which it fails: such a condition is evaluated once. */

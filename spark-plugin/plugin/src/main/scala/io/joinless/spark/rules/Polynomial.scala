@@ -95,10 +95,10 @@ private[spark] object Polynomial {
 
   /** The sum in which equal terms are combined. */
   def added(terms: Seq[(Int, Monomial)]): Seq[(Int, Monomial)] =
-    terms.foldLeft(Vector.empty[(Int, Monomial)]) { case (known, (times, term)) =>
+    terms.foldLeft(Vector.empty[(Int, Monomial)]) { case (known, (coefficient, term)) =>
       known.indexWhere(_._2.identity == term.identity) match {
-        case -1 => known :+ (times -> term)
-        case at => known.updated(at, (known(at)._1 + times) -> term)
+        case -1 => known :+ (coefficient -> term)
+        case index => known.updated(index, (known(index)._1 + coefficient) -> term)
       }
     }.filter(_._1 != 0)
 }
