@@ -66,6 +66,10 @@ private[compile] object ColumnOrder {
     columns.fold(below)(ordered(below, _))
   }
 
+  /** A stream or projection, possibly below filters, with its columns in this order. It stays as it
+    * is where names do not identify its columns. A projection lists its columns in the order; a
+    * stream gets one.
+    */
   private def ordered(plan: LogicalPlan, columns: IndexedSeq[String]): LogicalPlan =
     if (names(plan) == columns || columns.distinct.size < columns.size) plan
     else {

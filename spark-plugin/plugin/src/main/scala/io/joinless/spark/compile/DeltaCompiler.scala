@@ -131,6 +131,9 @@ final class DeltaCompiler(
 
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 
+  /** Compiles the query below a mark, from its template to the inputs of the operators. Each step
+    * reads what the steps before it left in `streams`; the sequence matters.
+    */
   private def compiledMark(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {

@@ -39,6 +39,9 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
       BlockEnds(leaf).map(end => if (changes(leaf)) staticSide(leaf).getOrElse(end) else end).orElse(operator(leaf))
   }
 
+  /** Why a node that ends no block, or a node below it, cannot be a part of a leaf; None if all
+    * can.
+    */
   private def operator(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case _: Project | _: Filter | _: Union if !leaf.children.exists(ExtractJoinBlock.holdsBlock(_)) =>
       leaf.children.flatMap(unsupported(_)).headOption

@@ -225,17 +225,21 @@ private[compile] object MatchJoins {
     left.zip(right).map { case (l, r) => EqualNullSafe(l, r) }
 
   /** The keys of the right side, as the keys of the left side that match them: an attribute per
-    * wanted value.
+    * wanted value. With residual conditions, these are the wanted values of the left side, each
+    * once, joined with the right side; where pairs are emitted and no join is below, values may be
+    * repeated.
     */
   private def matched(sides: Sides): LogicalPlan =
     if (sides.residual.isEmpty) Project(named(sides.keys.map(_.right)), sides.right)
     else {
       val (plan, values) = sides.source
-      val all = Project(named(values, sides.wanted), plan)
+      val wantedRows = Project(named(values, sides.wanted), plan)
       val keys =
-        if (sides.pairsEmitted && !plan.exists(_.isInstanceOf[Join])) all else Aggregate(all.output, all.output, all)
-      val own = sides.read.zip(keys.output.drop(sides.keys.size)).map { case (a, b) => a.exprId -> b }.toMap
-      val residual = sides.onPairs.map(_.transform { case a: Attribute => own.getOrElse(a.exprId, a) })
+        if (sides.pairsEmitted && !plan.exists(_.isInstanceOf[Join])) wantedRows
+        else Aggregate(wantedRows.output, wantedRows.output, wantedRows)
+      val keyOfColumn =
+        sides.read.zip(keys.output.drop(sides.keys.size)).map { case (column, key) => column.exprId -> key }.toMap
+      val residual = sides.onPairs.map(_.transform { case a: Attribute => keyOfColumn.getOrElse(a.exprId, a) })
       val onKeys = sides.keys.zip(keys.output).map { case (key, k) => key.equals(k, key.right) }
       Project(keys.output.map(a => Alias(a, a.name)()), joined(keys, sides.right, onKeys ++ residual))
     }
@@ -244,15 +248,16 @@ private[compile] object MatchJoins {
   private def reachable(sides: Sides): LogicalPlan =
     if (KeySource.isOneRelation(sides.left, sides.wanted)) sides.left else StoredInput(sides.left)
 
+  /** The rows of the left side that have a match: a join with the matched keys, each once. */
   private def semi(sides: Sides): LogicalPlan = {
     val rows = matched(sides)
-    val by =
+    val matchedKeys =
       if (sides.wanted.isEmpty) present(rows)
       else if (isDistinct(rows)) rows
       else Aggregate(rows.output, rows.output, rows)
-    val (keys, read) = by.output.splitAt(sides.keys.size)
+    val (keys, read) = matchedKeys.output.splitAt(sides.keys.size)
     val onKeys = sides.keys.zip(keys).map { case (key, k) => key.equals(key.left, k) }
-    Project(sides.left.output, joined(reachable(sides), by, onKeys ++ same(sides.read, read)))
+    Project(sides.left.output, joined(reachable(sides), matchedKeys, onKeys ++ same(sides.read, read)))
   }
 
   private def isDistinct(rows: LogicalPlan): Boolean = rows.distinctKeys.exists(_.subsetOf(ExpressionSet(rows.output)))
@@ -305,6 +310,9 @@ private[compile] object MatchJoins {
     presence(sides, Project(rows.output :+ isThere("right"), rows))
   }
 
+  /** The rows of the left side that have no match: a join with the keys whose groups have none, so
+    * that a row is emitted again when the last match of its key is deleted.
+    */
   private def anti(sides: Sides): LogicalPlan = sides match {
     case NotIn(value, among, others) => notIn(others, value, among)
     case _ =>

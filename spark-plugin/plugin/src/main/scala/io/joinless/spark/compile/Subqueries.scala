@@ -72,6 +72,17 @@ private[compile] object Subqueries {
   private def scalars(expressions: Seq[Expression]): Seq[ScalarSubquery] =
     expressions.flatMap(_.collect { case s: ScalarSubquery if s.plan.isStreaming && !s.isCorrelated => s })
 
+  /** An operator in which the values of scalar subqueries are columns: its child is joined with the
+    * one row of each.
+    * {{{
+    * SELECT s FROM t               SELECT v FROM t JOIN (the row v of s)
+    * WHERE a > s                   the same, with a > v above the join
+    * t JOIN u ON a > s             t JOIN u, the rows; then a > v above
+    * t LEFT JOIN u ON a > s        t JOIN the row, LEFT JOIN u ON a > v
+    * SUM(a + s), GROUP BY s        the aggregate's child is joined
+    * HAVING, SUM(a) + s            the aggregate without s, joined, below a projection that adds v
+    * }}}
+    */
   private def withScalars(node: LogicalPlan): LogicalPlan = node match {
     case Filter(condition, child) =>
       val found = new Scalars(Seq(condition))

@@ -200,8 +200,8 @@ final private class ClosingGroups(
 ) extends GroupsTask(shape, functions, arguments, store, rows) {
   private[this] val times = new CloseTimes(shape)
   private[this] val row = new Row(1L)
-  private[this] val before = groupStore.nextClose
-  private[this] var next = before
+  private[this] val nextBefore = groupStore.nextClose
+  private[this] var next = nextBefore // the time at which the next group closes
 
   override def nextClose: Long = next
 
@@ -224,9 +224,12 @@ final private class ClosingGroups(
     Option.when(shape.emitsFirst && stored.isEmpty)(emit(group, now))
   }
 
+  /** Removes the groups that close in this batch, each when it is read here, and returns their
+    * rows, if they were not emitted with the first row. Notes when the next group closes.
+    */
   private def closed: Iterator[UnsafeRow] = {
     val due = if (next <= watermark) takeDue() else Nil
-    if (next != before) groupStore.nextClose = next
+    if (next != nextBefore) groupStore.nextClose = next
     due.iterator.flatMap { case (group, totals) =>
       val last = Option.unless(shape.emitsFirst)(emit(group, load(group, totals)))
       for (i <- arguments.indices if arguments(i).values) groupStore.removeValues(group, i)

@@ -60,7 +60,7 @@ final class RewriteStreamingJoins(
     implicit val statics: StaticSides = staticsOf(run)
     val roots = JoinBlocks.roots(plan)
     val decisions = roots.zipWithIndex.map { case (root, ordinal) => decision(root, NodeId(ordinal), run) }
-    val others = plan.collect { case join: Join if isOuter(join) => join -> outer(join) }
+    val others = plan.collect { case join: Join if isOuter(join) => join -> reasonOfOuter(join) }
     if (run != RunState.NoQuery && conf().forced) refuse(decisions.collect { case Keep(r) => r } ++ others.map(_._2))
 
     others.foreach { case (join, reason) => Reason.leave(join, reason) }
@@ -146,7 +146,7 @@ final class RewriteStreamingJoins(
     Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike]
 
   /** The reason recorded at the start of the query. */
-  private def outer(join: Join): Reason = Reason.at(join).filterNot(_.code == Reason.Disabled).getOrElse(
+  private def reasonOfOuter(join: Join): Reason = Reason.at(join).filterNot(_.code == Reason.Disabled).getOrElse(
     Reason.of(
       Reason.OuterJoin,
       "type" -> join.joinType.sql,

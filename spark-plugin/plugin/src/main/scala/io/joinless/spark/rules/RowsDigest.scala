@@ -92,12 +92,14 @@ private[spark] object RowsDigest {
 
   final private val MaxColumns = 10000
 
-  /** The location of a stream; a local path in full, since it may be given in parts. */
+  /** The location of a stream. A path in the local file system is made absolute, as the query may
+    * give it relative to the working folder.
+    */
   private def place(source: LogicalPlan): Option[String] = source match {
     case StreamLeaf(stream) => stream.place.map { place =>
-        val path =
+        val givenPath =
           stream.options.collectFirst { case (key, value) if key.equalsIgnoreCase("path") => new Path(value).toUri }
-        path.filter(uri => stream.table.isEmpty && (uri.getScheme == null || uri.getScheme == "file"))
+        givenPath.filter(uri => stream.table.isEmpty && (uri.getScheme == null || uri.getScheme == "file"))
           .fold(place)(uri => Paths.get(uri.getPath).toAbsolutePath.normalize.toString)
       }
     case _ => None
