@@ -64,14 +64,16 @@ final private[compile] class MatchJoins(emission: Emission, random: LogicalPlan 
     DeltaScope.changing(expressions).orElse(random(join))
   }
 
-  /** Rewrites each part of a left side by itself. */
+  /** Rewrites each part of a left side by itself. A right join is a left join with its sides
+    * exchanged; a full join is a left join, and the rows of the right side that have no match.
+    */
   private def ofParts(join: Join): Either[Reason, LogicalPlan] = join.joinType match {
     case RightOuter =>
       ofParts(Join(join.right, join.left, LeftOuter, join.condition, join.hint)).map(Project(join.output, _))
     case FullOuter =>
-      val outer = Join(join.left, join.right, LeftOuter, join.condition, join.hint)
-      val alone = anti(withPairs(join.right, join.left, join.condition))
-      ofParts(outer).map(Union(_, Project(nulls(join.left.output) ++ join.right.output, alone)))
+      val leftJoin = Join(join.left, join.right, LeftOuter, join.condition, join.hint)
+      val ofRightAlone = anti(withPairs(join.right, join.left, join.condition))
+      ofParts(leftJoin).map(Union(_, Project(nulls(join.left.output) ++ join.right.output, ofRightAlone)))
     case _ =>
       val parts = emission.parts(join.left)
       val (refused, plans) = parts.map { part =>
@@ -275,32 +277,37 @@ private[compile] object MatchJoins {
     */
   final private case class Presence(plan: LogicalPlan, keys: Seq[Attribute], flags: Seq[Attribute])
 
-  /** @param right the keys of the right side, followed by columns that are true or NULL */
+  /** Rows of both sides in groups by the wanted values: those of the left side with NULL flags, so
+    * that a value without a match has a group, too. Groups of the right side alone are dropped.
+    * Without wanted values there is one group, of the right side.
+    *
+    * @param right the keys of the right side, followed by columns that are true or NULL
+    */
   private def presence(sides: Sides, right: LogicalPlan): Presence = {
-    val count = sides.wanted.size
+    val keyCount = sides.wanted.size
     def flag(a: Attribute) = Alias(AnyOf(a).toAggregateExpression(), a.name)()
-    if (count == 0) {
+    if (keyCount == 0) {
       val flags = right.output.map(flag)
-      val one = Aggregate(Nil, flags, right)
-      one.setTagValue(GroupCompiler.purpose, Purpose.matches("all rows in one group, whether there are any"))
-      Presence(one, Nil, attributes(flags))
+      val single = Aggregate(Nil, flags, right)
+      single.setTagValue(GroupCompiler.purpose, Purpose.matches("all rows in one group, whether there are any"))
+      Presence(single, Nil, attributes(flags))
     } else {
       val (plan, values) = sides.source
-      val flags = right.output.drop(count)
+      val flags = right.output.drop(keyCount)
       val ofLeft = Project(
         named(values, sides.wanted) ++ flags.map(nothing) :+ isThere("left"),
         plan
       )
       val union = Union(ofLeft, Project(right.output :+ nothing(isThere("left")), right))
-      val (keys, others) = union.output.splitAt(count)
-      val all = others.map(flag)
-      val groups = Aggregate(keys, keys ++ all, union)
+      val (keys, others) = union.output.splitAt(keyCount)
+      val anyFlags = others.map(flag)
+      val groups = Aggregate(keys, keys ++ anyFlags, union)
       groups.setTagValue(
         GroupCompiler.purpose,
         Purpose.matches(s"by ${keys.map(_.name).mkString(", ")}, whether the other side of the join has such rows")
       )
-      val known = Filter(all.last.toAttribute, groups)
-      Presence(known, keys, attributes(all.init))
+      val ofLeftRows = Filter(anyFlags.last.toAttribute, groups)
+      Presence(ofLeftRows, keys, attributes(anyFlags.init))
     }
   }
 

@@ -53,6 +53,9 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     case other => Seq(other)
   }
 
+  /** A window gets the number of rows that the filter above it keeps of each partition (None: all),
+    * so that its groups keep only so many.
+    */
   private def rewritten(plan: LogicalPlan): LogicalPlan = plan match {
     case rows: FirstRows => if (rows.isAll) rewritten(rows.child) else first(rows)
     case Filter(condition, window: Window) if window.isStreaming =>

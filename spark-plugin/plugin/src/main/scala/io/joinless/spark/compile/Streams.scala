@@ -216,8 +216,8 @@ final private[compile] class Streams(val emission: Emission) {
   def appended(scan: LogicalPlan): LogicalPlan = {
     val source = LeafSource(scan)
     val storesTime = scan.output.exists(a => Conditions.isEventTime(a) && source.resolve(a).isInstanceOf[Attribute])
-    val mixed = scan.exists { case ref: StreamRef => isDerived(ref); case _ => false }
-    if (!mixed && (storesTime || !readSeveralTimes)) restored(scan)
+    val hasDerivedRows = scan.exists { case ref: StreamRef => isDerived(ref); case _ => false }
+    if (!hasDerivedRows && (storesTime || !readSeveralTimes)) restored(scan)
     else scan.transform { case ref: StreamRef =>
       sameName(ref, Project(columns(ref), inTime(ref)))
     }
@@ -269,8 +269,8 @@ final private[compile] class Streams(val emission: Emission) {
       val rows = if (stream.weight.isEmpty && readSeveralTimes) inTime(ref) else stream.rows
       sameName(ref, Project(columns(ref) :+ named(stream.weight.getOrElse(Literal(1L))), rows))
     case Project(list, child) =>
-      val below = weighted(child)
-      Project(list :+ below.output.last, below)
+      val weightedChild = weighted(child)
+      Project(list :+ weightedChild.output.last, weightedChild)
     case Filter(condition, child) => Filter(condition, weighted(child))
     case union: Union => union.withNewChildren(union.children.map(weighted))
     case other => throw new IllegalStateException(s"${other.nodeName} has no place above a changelog.")

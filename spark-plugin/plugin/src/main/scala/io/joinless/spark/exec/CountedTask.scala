@@ -46,9 +46,9 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     batch.prepare()
     if (expiring != null) batch.foreachChangedRow { (input, row) =>
       for (relation <- views.block.relationsOf(input)) {
-        val (was, is) = (batch.before(relation, row) != 0, batch.after(relation, row) != 0)
-        if (is && !was) expiring.inserted(relation, row, views)
-        else if (was && !is) expiring.deleted(relation, row, views)
+        val (wasPresent, isPresent) = (batch.before(relation, row) != 0, batch.after(relation, row) != 0)
+        if (isPresent && !wasPresent) expiring.inserted(relation, row, views)
+        else if (wasPresent && !isPresent) expiring.deleted(relation, row, views)
       }
     }
     val changed = log.writeChanges(batch)

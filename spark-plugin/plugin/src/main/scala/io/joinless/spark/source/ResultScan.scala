@@ -67,6 +67,9 @@ final case class ResultScan(table: ResultTable, columns: Seq[Int], taken: Seq[Re
 
   override def planInputPartitions(): Array[InputPartition] = Array.tabulate(spec.cells)(CellPartition(_))
 
+  /** Results are enumerated with the columns of relations that the requested columns or filters
+    * read, and these are computed over them by position.
+    */
   override def createReaderFactory(): PartitionReaderFactory = {
     val wanted = columns.map(values)
     val needed = (wanted ++ table.filters).flatMap(_.collect { case BoundReference(i, _, _) => i }).distinct.sorted

@@ -74,6 +74,9 @@ final class StartCheck(session: SparkSession) extends StartRule {
       throw refused(reason.code.name, reason.sentence, reason.advice)
     }
 
+  /** Refuses a query whose blocks are not those that the run has decided: first by which there are,
+    * then each by its shape.
+    */
   private def compare(decided: RunState.Decided, now: Seq[BlockShape], checkpoint: String): Unit = {
     val before: Map[NodeId, BlockShape] = decided.blocks
     def refuse(kind: Mismatch, what: String) = throw JoinlessErrors.stateMismatch(kind, checkpoint, what)

@@ -51,11 +51,11 @@ final private[spark] class NeededRows(spec: BlockSpec) {
 
   /** A row was inserted, with these roles. */
   def inserted(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
-    var left = roles
-    while (left != 0L) {
-      val relation = java.lang.Long.numberOfTrailingZeros(left)
+    var rolesLeft = roles
+    while (rolesLeft != 0L) {
+      val relation = java.lang.Long.numberOfTrailingZeros(rolesLeft)
       if (times.has(relation)) times.inserted(relation, row, lifetimes.until(relation, base, offset, bytes))
-      left &= left - 1
+      rolesLeft &= rolesLeft - 1
     }
     this.roles(inputOf(java.lang.Long.numberOfTrailingZeros(roles)))(row) = java.lang.Long.bitCount(roles)
   }
