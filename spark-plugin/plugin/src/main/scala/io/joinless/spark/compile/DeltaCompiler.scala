@@ -92,6 +92,9 @@ final class DeltaCompiler(
     optimize: LogicalPlan => LogicalPlan
 ) {
 
+  /** The plan with a compiled query in place of each mark; or the first reason why one cannot be
+    * compiled. Throws where a changelog is read outside of all marks.
+    */
   def apply(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
     val compiled = DeltaCompiler.inlined(plan).transformUp {
@@ -102,8 +105,8 @@ final class DeltaCompiler(
         )
     }
     reason.toLeft {
-      compiled.collectFirst { case changelog: Changelog => changelog }.foreach { plain =>
-        throw JoinlessErrors.retractionsNotRepresentable(plain.output.map(_.name).mkString(", "))
+      compiled.collectFirst { case changelog: Changelog => changelog }.foreach { unmarked =>
+        throw JoinlessErrors.retractionsNotRepresentable(unmarked.output.map(_.name).mkString(", "))
       }
       compiled
     }
@@ -172,6 +175,7 @@ final class DeltaCompiler(
     */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
+    // a part that has no stream stays; the first reason is returned
     def replaced(part: LogicalPlan)(stream: Either[Reason, LogicalPlan]): LogicalPlan =
       stream.fold(r => { reason = reason.orElse(Some(r)); part }, identity)
     def side(plan: LogicalPlan): LogicalPlan = plan match {

@@ -28,6 +28,9 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
   private def changes(plan: LogicalPlan): Boolean =
     refs(plan).exists(isChangelog)
 
+  /** Why a leaf cannot be compiled, if it cannot. Where it has changes, a static side is named
+    * rather than the operator that ends blocks.
+    */
   private def unsupported(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case _: StreamRef => None
     case static if !static.isStreaming => None

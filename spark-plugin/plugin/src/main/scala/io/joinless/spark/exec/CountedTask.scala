@@ -73,6 +73,9 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     }
   }
 
+  /** Adds a row with the roles in which it has not expired. An insert that has expired in all roles
+    * is counted.
+    */
   final override protected def take(
       exchanged: UnsafeRow,
       input: Int,

@@ -297,6 +297,7 @@ private object OutputRow {
     /** Whether the projected columns of a row are inlined with it, without a NULL. */
     def isInlined: Boolean = words != null && !words.anyNull
 
+    /** Points to the row itself. */
     def pointTo(row: Int): Unit = {
       page = arena.page(row)
       start = arena.start(row)

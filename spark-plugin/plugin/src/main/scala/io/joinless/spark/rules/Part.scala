@@ -26,6 +26,8 @@ final private[spark] case class Part(
   /** An expression over this subtree's output, rewritten over the leaves' attributes. */
   def resolve(expression: Expression): Expression = OuterScope.replace(expression)(a => scope.getOrElse(a.exprId, a))
 
+  /** Both parts side by side. Where both have an alias for an attribute, that of this one counts.
+    */
   def ++(right: Part): Part =
     Part(
       leaves ++ right.leaves,

@@ -70,15 +70,22 @@ final private[spark] case class Polynomial(
   )
 
   /** The terms, each with how often it counts in the number (where none of its factors is NULL) and
-    * in the sum.
+    * in the sum. A term of the number is that of the first summed term that is not NULL for the
+    * same rows; without one, it is a term of its own.
+    * {{{
+    * a.x - b.y     number [a.x][b.y]     (a.x[b.y], 1, 1)
+    *               sum a.x[b.y]          ([a.x]b.y, 0, -1)
+    *                   - [a.x]b.y
+    * }}}
     */
   def parts: Seq[(Monomial, Int, Int)] = {
-    val (known, others) = number.partition { case (_, n) => sum.exists(_._2.isThere.identity == n.identity) }
-    val summed = sum.zipWithIndex.map { case ((times, term), i) =>
-      val own = known.filter { case (_, n) => sum.indexWhere(_._2.isThere.identity == n.identity) == i }.map(_._1).sum
-      (term, own, times)
+    val (alsoSummed, numberOnly) = number.partition { case (_, n) => sum.exists(_._2.isThere.identity == n.identity) }
+    val summed = sum.zipWithIndex.map { case ((inSum, term), i) =>
+      val inNumber =
+        alsoSummed.filter { case (_, n) => sum.indexWhere(_._2.isThere.identity == n.identity) == i }.map(_._1).sum
+      (term, inNumber, inSum)
     }
-    summed ++ others.map { case (times, term) => (term, times, 0) }
+    summed ++ numberOnly.map { case (inNumber, term) => (term, inNumber, 0) }
   }
 }
 

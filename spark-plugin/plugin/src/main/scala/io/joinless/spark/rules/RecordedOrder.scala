@@ -48,8 +48,8 @@ private[spark] object RecordedOrder {
     case plan =>
       val places = leaf.attributes.indices.sortBy { i =>
         val a = leaf.attributes(i)
-        val at = recorded.indexOf(ColumnSpec(a.name, KeyBytes.storedType(a.dataType)))
-        if (at < 0) recorded.size + i else at
+        val recordedAt = recorded.indexOf(ColumnSpec(a.name, KeyBytes.storedType(a.dataType)))
+        if (recordedAt < 0) recorded.size + i else recordedAt
       }
       if (places == leaf.attributes.indices) leaf
       else {

@@ -55,6 +55,9 @@ final class RewriteStreamingJoins(
     RevealIdleSources(plan)
   }
 
+  /** Decides about each block, refuses the query where every join must be rewritten and one is not,
+    * and records the reasons at the joins that are left, and the blocks for the run.
+    */
   private def rewrite(plan: LogicalPlan): LogicalPlan = {
     val run = state()
     implicit val statics: StaticSides = staticsOf(run)

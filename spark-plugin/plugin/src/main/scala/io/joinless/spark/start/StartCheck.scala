@@ -32,6 +32,9 @@ final class StartCheck(session: SparkSession) extends StartRule {
     write
   }
 
+  /** Plans the first batch, where that can refuse the query: if every join must be rewritten, or if
+    * the checkpoint's run was decided and it or the query has operators of ours.
+    */
   private def check(query: LogicalPlan, checkpoint: String): Unit = {
     val forced = Inspection.conf(session).forced
     val run = StreamContext.stateAt(session, checkpoint)

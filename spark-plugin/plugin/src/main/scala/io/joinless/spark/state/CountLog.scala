@@ -144,6 +144,10 @@ final private[spark] class CountLog(
     extent.credit = math.min(extent.credit, LogExtent.MostCredit)
   }
 
+  /** Cleans the oldest block, and returns true; false if it is not paid for. A batch may read one
+    * block for which the saved credit suffices; further ones only if its own entries pay for all of
+    * them.
+    */
   private def cleanOldest(): Boolean = {
     key.setLong(0, extent.oldest)
     val block = store.get(key)
