@@ -370,8 +370,8 @@ final class DeltaCompiler(
     val times = plan.collect { case ref: StreamRef => streams.expiry(ref).map(_.column) }.flatten
     if (times.isEmpty) plan
     else plan.transformUp { case project @ Project(list, child) =>
-      val more = times.filter(t => child.outputSet.contains(t) && !project.outputSet.contains(t))
-      if (more.isEmpty) project else Project(list ++ more, child)
+      val missing = times.filter(t => child.outputSet.contains(t) && !project.outputSet.contains(t))
+      if (missing.isEmpty) project else Project(list ++ missing, child)
     }
   }
 }

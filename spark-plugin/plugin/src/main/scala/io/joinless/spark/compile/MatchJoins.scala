@@ -363,6 +363,14 @@ private[compile] object MatchJoins {
     }
   }
 
+  /** The rows of the left side for which `value NOT IN (among)` is true, over the rows of the right
+    * side for which the other keys match:
+    * {{{
+    * no such rows                     true
+    * among is NULL in one of them     not true, whatever the value is
+    * else                             true where the value is not NULL and equal to none
+    * }}}
+    */
   private def notIn(sides: Sides, value: Expression, among: Expression): LogicalPlan = {
     val equal = sides.copy(
       right = Filter(IsNotNull(among), sides.right),
@@ -370,7 +378,7 @@ private[compile] object MatchJoins {
     )
     val matches = ofMatches(equal)
     val absent = Project(matches.keys, Filter(Not(matches.flags.head), matches.plan))
-    val all = presence(
+    val ofOthers = presence(
       sides,
       Project(
         named(sides.keys.map(_.right)) :+ isThere("right") :+
@@ -378,9 +386,9 @@ private[compile] object MatchJoins {
         sides.right
       )
     )
-    val Seq(some, someNull) = all.flags: @unchecked
-    val known = Or(Not(some), And(Not(someNull), IsNotNull(value)))
-    val left = joined(reachable(equal), absent, same(equal.wanted, matches.keys))
-    Project(sides.left.output, Filter(known, joined(left, all.plan, same(sides.wanted, all.keys))))
+    val Seq(anyRow, anyNull) = ofOthers.flags: @unchecked
+    val isTrue = Or(Not(anyRow), And(Not(anyNull), IsNotNull(value)))
+    val noneEqual = joined(reachable(equal), absent, same(equal.wanted, matches.keys))
+    Project(sides.left.output, Filter(isTrue, joined(noneEqual, ofOthers.plan, same(sides.wanted, ofOthers.keys))))
   }
 }

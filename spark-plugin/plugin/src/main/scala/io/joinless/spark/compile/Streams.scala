@@ -194,6 +194,9 @@ final private[compile] class Streams(val emission: Emission) {
   /** The columns of a lateral subquery are those of the outer rows. */
   private def renamed(plan: LogicalPlan, as: Seq[Attribute]): LogicalPlan = Project(renamed(plan.output, as), plan)
 
+  /** Adds a stream, and returns a reference to it in its place, under its columns. Where its
+    * marks cannot be merged, the query is refused (`refusal`).
+    */
   private def reference(plan: LogicalPlan): LogicalPlan = {
     val stream = ExpiringChangelogs.merged(plan).fold(r => { refusal = Some(r); plan }, identity)
     all += (stream match {

@@ -150,7 +150,13 @@ private[compile] object Subqueries {
       rows.foldLeft(child)(Join(_, _, Inner, None, JoinHint.NONE))
   }
 
-  /** One row of one column: the value. */
+  /** One row of one column: the value.
+    * {{{
+    * a GROUP BY of all rows     its row
+    * EXISTS                     the constant, or NULL without rows
+    * anything else              the greatest value, and the number of rows, which is checked
+    * }}}
+    */
   private def row(subquery: ScalarSubquery): LogicalPlan = joined(subquery.plan) match {
     case plan if isOneRow(plan) => Project(Seq(Alias(plan.output.head, plan.output.head.name)()), plan)
     case AnyRow(value, child) =>

@@ -68,6 +68,12 @@ object MergeScans {
   private def notNull(shape: BlockShape, role: Int): Set[Int] =
     shape.relations(role).keys.filterNot(key => shape.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
 
+  /** What a leaf reads, where it can be shared: projections and conditions over one streaming
+    * relation, which return the same for a row whenever they are evaluated, and read that relation
+    * only.
+    *
+    * @param notNull positions of columns in which the operator accepts no NULL
+    */
   private def base(plan: LogicalPlan, notNull: Set[Int]): Option[Base] = plan match {
     case PhysicalOperation(fields, conditions, relation)
         if data(relation).isDefined && (fields ++ conditions).forall(e => e.deterministic && !Conditions.isLate(e)) =>
@@ -79,11 +85,11 @@ object MergeScans {
           .asInstanceOf[E]
       val columns = fields.map(field => bound(Alias(valueOf(field), field.name)()))
       val keys = notNull.map(i => valueOf(columns(i)))
-      val own = conditions.map(bound).filter {
+      val remaining = conditions.map(bound).filter {
         case IsNotNull(e) => !keys.exists(_.semanticEquals(e))
         case _ => true
       }
-      Option.when((columns ++ own).forall(_.references.isEmpty))(Base(relation, columns, own))
+      Option.when((columns ++ remaining).forall(_.references.isEmpty))(Base(relation, columns, remaining))
     case _ => None
   }
 

@@ -136,10 +136,10 @@ private[spark] object RowsDigest {
     * of functions, plans of subqueries.
     */
   private def expression(e: Expression, columns: Seq[Attribute]): String = {
-    def column(name: String, of: Expression) = AttributeReference(name, of.dataType)()
+    def column(name: String, original: Expression) = AttributeReference(name, original.dataType)()
     val positional = OuterScope.replace(e) { a =>
-      val at = columns.indexWhere(_.exprId == a.exprId)
-      if (at < 0) a.withQualifier(Nil) else column(s"c$at", a)
+      val i = columns.indexWhere(_.exprId == a.exprId)
+      if (i < 0) a.withQualifier(Nil) else column(s"c$i", a)
     }.transform { case bound @ BoundReference(i, _, _) => column(s"b$i", bound) }
     val hidden = e.collect {
       case _: NamedExpression | _: BoundReference | _: Literal => Nil

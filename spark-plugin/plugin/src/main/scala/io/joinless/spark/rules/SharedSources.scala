@@ -52,10 +52,10 @@ object SharedSources {
     */
   def shared(plan: LogicalPlan, numbers: Seq[Int]): LogicalPlan = {
     val first = mutable.Map.empty[Int, LogicalPlan]
-    val number = numbers.iterator
+    val numberOfScan = numbers.iterator
     def walk(plan: LogicalPlan): LogicalPlan =
       if (isPlace(plan)) {
-        val source = first.getOrElseUpdate(number.next(), plan)
+        val source = first.getOrElseUpdate(numberOfScan.next(), plan)
         if (source.output == plan.output) plan else Project(renamed(source.output, plan.output), source)
       } else plan.mapChildren(walk)
     walk(plan)

@@ -37,10 +37,10 @@ final private class ResultScanBuilder(table: ResultTable)
     val places = value.collect { case BoundReference(i, _, _) => spec.output(i) }
     places.map(_.relation).distinct match {
       case Seq(relation) if !CanThrow(value) =>
-        val own = value.transform { case BoundReference(i, dataType, _) =>
+        val overStored = value.transform { case BoundReference(i, dataType, _) =>
           BoundReference(spec.output(i).ordinal, dataType, nullable = true)
         }
-        taken += RelationFilter(relation, own, condition.sql)
+        taken += RelationFilter(relation, overStored, condition.sql)
         true
       case _ => false
     }

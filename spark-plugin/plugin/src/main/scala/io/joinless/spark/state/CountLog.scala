@@ -79,6 +79,9 @@ final private[spark] class CountLog(
     rows
   }
 
+  /** Writes the counts that a row has after the batch, with an entry of count 0 for roles in which
+    * it was deleted, and puts them in place of its counts before in the extent.
+    */
   private def write(batch: NettedBatch, input: Int, row: Int): Unit = {
     val relations = counts.relations(input)
     var deleted = 0L
