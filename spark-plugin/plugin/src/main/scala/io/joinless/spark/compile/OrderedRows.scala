@@ -102,11 +102,15 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     }
   }
 
+  /** A window over the rows of groups, one group per partition, whose rows are stored in order.
+    *
+    * @param limit the number of rows of each partition that are needed; None for all
+    */
   private def windowed(window: Window, limit: Option[Int]): LogicalPlan = {
     val (rows, order) = inOrder(window)
     val keys = window.partitionSpec.map(key => Alias(key, Names.of(key))())
-    val by = if (keys.isEmpty) "" else s" by ${names(keys.map(_.child))}"
-    val known = groups(keys, rows, order, limit, by)
+    val byKeys = if (keys.isEmpty) "" else s" by ${names(keys.map(_.child))}"
+    val known = groups(keys, rows, order, limit, byKeys)
     val partitions = known.output.init
     // closing times are known of columns of groups, but not of values in an array
     val times = rows.output.flatMap { a =>

@@ -237,12 +237,12 @@ final private[compile] class Streams(val emission: Emission) {
     * @param keys positions of columns that are never NULL in a stored row
     */
   def origin(leaf: LogicalPlan, keys: Set[Int]): OriginSpec = {
-    def below(plan: LogicalPlan): LogicalPlan = plan match {
-      case Project(_, child) => below(child)
-      case Filter(_, child) => below(child)
+    def withoutConditions(plan: LogicalPlan): LogicalPlan = plan match {
+      case Project(_, child) => withoutConditions(child)
+      case Filter(_, child) => withoutConditions(child)
       case other => other
     }
-    val sources = below(leaf).transform { case ref: StreamRef =>
+    val sources = withoutConditions(leaf).transform { case ref: StreamRef =>
       sameName(ref, Project(columns(ref) ++ source(ref).weight.map(named), source(ref).rows))
     }
     val spec = MeaningTexts.ofRows(leaf, keys)

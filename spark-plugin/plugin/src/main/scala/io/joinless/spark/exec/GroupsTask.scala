@@ -55,6 +55,9 @@ abstract private class GroupsTask(
   /** The changes of groups to emit; rows may be the same object each time. */
   protected def emittedRows: Iterator[UnsafeRow]
 
+  /** Reads the batch: adds up the totals of each group that accepts rows, counts the rows of closed
+    * ones, and drops all others. The group of all rows exists without rows, too.
+    */
   final def read(): Unit = {
     val key = UnsafeProjection.create(keys.toArray)
     TouchedGroups.adding(rows.foreach { row =>
@@ -161,19 +164,23 @@ final private class ChangingGroups(
     change(group, batch)
   }
 
+  /** Adds the changes of the batch to a group, and returns its changes: the row before with weight
+    * −1, the row after with weight 1; nothing where both are equal. A group without rows is
+    * removed, but not that of all rows.
+    */
   private def change(group: UnsafeRow, batch: GroupTotals): Iterator[UnsafeRow] = {
     val stored = groupStore.totals(group)
-    val exists = stored.isDefined
+    val wasStored = stored.isDefined
     val now = stored.fold(GroupTotals.kept(arguments))(load(group, _))
-    if (exists) before.set(group, now)
+    if (wasStored) before.set(group, now)
     takeIn(group, now, batch)
     val remains = now.rows > 0 || keys.isEmpty
     if (remains) {
       put(group, now)
       after.set(group, now)
-    } else if (exists) remove(group)
-    if (exists && remains && before.sameValues(after)) Iterator.empty
-    else Iterator(Option.when(exists)(before.row), Option.when(remains)(after.row)).flatten
+    } else if (wasStored) remove(group)
+    if (wasStored && remains && before.sameValues(after)) Iterator.empty
+    else Iterator(Option.when(wasStored)(before.row), Option.when(remains)(after.row)).flatten
   }
 }
 

@@ -121,6 +121,10 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
     (if (isComputedAbove(e) || !FactorLift.takes(e.dataType)) None else polynomial(e))
       .filter(p => (p.number ++ p.sum).sizeIs <= Polynomial.MostTerms)
 
+  /** Takes the expression apart as far as it reads several leaves. Over one leaf it is one factor;
+    * where that can fail, `failure` has a factor for it. Sums and products are taken apart only
+    * where no result of Spark's would overflow or be rounded.
+    */
   private def polynomial(e: Expression): Option[Polynomial] = (e, leavesOf(e)) match {
     case (_, Seq()) => None
     case (cast: Cast, _) if Cast.canUpCast(cast.child.dataType, cast.dataType) && sameDigits(cast, cast.child) =>
@@ -142,11 +146,14 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
     case _ => None
   }
 
+  /** `l + r`, or `l - r` with sign −1: not NULL where neither side is, so the sum of each side
+    * counts only where the other side is not NULL.
+    */
   private def added(l: Polynomial, r: Polynomial, sign: Int): Polynomial = Polynomial(
     Polynomial.product(l.number, r.number),
     Polynomial.added(
       Polynomial.product(l.sum, r.number) ++
-        Polynomial.product(r.sum, l.number).map { case (times, term) => (sign * times, term) }
+        Polynomial.product(r.sum, l.number).map { case (coefficient, term) => (sign * coefficient, term) }
     )
   )
 

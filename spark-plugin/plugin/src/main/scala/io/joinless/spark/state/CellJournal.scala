@@ -33,8 +33,7 @@ final private[spark] class CellJournal(start: CellState) extends Undo {
     copies.push(reversal.copies.add(input, row))
   }
 
-  /** Takes the notes back from the last one on: of a row that was noted twice, the first note
-    * counts.
+  /** Undoes the notes from the last one on: of a row that was noted twice, the first note counts.
     */
   override def apply(): CellState = {
     reversal.undo()
