@@ -31,7 +31,11 @@ private[compile] object FirstRows {
     */
   def in(plan: LogicalPlan): LogicalPlan = in(plan, ordered = false)
 
-  /** @param ordered the operators above rely on the order */
+  /** An order stays where it decides which rows a LIMIT or OFFSET returns, and below a window that
+    * has none of its own; then it is a node without them.
+    *
+    * @param ordered the operators above rely on the order
+    */
   private def in(plan: LogicalPlan, ordered: Boolean): LogicalPlan = plan match {
     case static if !static.isStreaming => static
     case _: GlobalLimit | _: LocalLimit | _: Offset =>

@@ -110,8 +110,8 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     val (rows, order) = inOrder(window)
     val keys = window.partitionSpec.map(key => Alias(key, Names.of(key))())
     val byKeys = if (keys.isEmpty) "" else s" by ${names(keys.map(_.child))}"
-    val known = groups(keys, rows, order, limit, byKeys)
-    val partitions = known.output.init
+    val grouped = groups(keys, rows, order, limit, byKeys)
+    val partitions = grouped.output.init
     // closing times are known of columns of groups, but not of values in an array
     val times = rows.output.flatMap { a =>
       val key = keys.indexWhere(_.child.semanticEquals(a))
@@ -119,7 +119,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     }
     Project(
       window.output,
-      window.copy(partitionSpec = partitions, child = exploded(known, known.output.last, rows, times))
+      window.copy(partitionSpec = partitions, child = exploded(grouped, grouped.output.last, rows, times))
     )
   }
 

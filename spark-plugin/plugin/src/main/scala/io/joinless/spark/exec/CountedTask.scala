@@ -98,6 +98,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     else log.writeAppended(roles, exchanged.getBaseObject, offset, bytes)
   }
 
+  /** Moves to the next change of the results, and measures that; false after the last one. */
   final protected def step(): Boolean = {
     metrics.enumerate.begin()
     val more = advance()

@@ -201,6 +201,9 @@ final class OutputRow(
     }
   }
 
+  /** Copies the key that is inlined with a row into all columns that are read from it, where the
+    * row may have changed.
+    */
   private def writeKeys(changed: Long, places: WordPointers): Unit = {
     val base = Platform.BYTE_ARRAY_OFFSET + 8L * nullWords
     var k = 0

@@ -179,16 +179,22 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
     */
   private def sure(e: Expression): Option[Polynomial] = apply(e).filter(_.failure.isEmpty)
 
-  /** The value where the condition holds, else NULL or 0. */
+  /** The value where the condition holds, else NULL or 0. None where another value is chosen
+    * otherwise, or where a conjunct of the condition reads several leaves or can fail. A constant
+    * value is a factor over the leaf of the first conjunct.
+    * {{{
+    * CASE WHEN a.x > 0 AND b.y > 0 THEN 5 END     the 5 where a.x > 0, times [b.y > 0]
+    * }}}
+    */
   private def choice(condition: Expression, value: Expression, otherwise: Expression): Option[Polynomial] = {
     val parts = Conditions.conjuncts(condition).map(c => (leavesOf(c), c))
     val tests = parts.collect { case (Seq(leaf), c) if !CanThrow(c) => (leaf, c) }
-    def one(leaf: Int, c: Expression, value: Expression) = Term(leaf, If(c, value, Literal(null, value.dataType)))
-    lazy val test = Monomial(tests.map { case (leaf, c) => one(leaf, c, Literal.TrueLiteral) })
+    def whereTrue(leaf: Int, c: Expression, value: Expression) = Term(leaf, If(c, value, Literal(null, value.dataType)))
+    lazy val test = Monomial(tests.map { case (leaf, c) => whereTrue(leaf, c, Literal.TrueLiteral) })
     def chosen =
       if (value.foldable) {
         val (leaf, c) = tests.head
-        Some(Polynomial.of(Monomial(one(leaf, c, value) +: test.factors.tail)))
+        Some(Polynomial.of(Monomial(whereTrue(leaf, c, value) +: test.factors.tail)))
       } else apply(value).map(_.where(test))
     if (tests.size < parts.size) None
     else

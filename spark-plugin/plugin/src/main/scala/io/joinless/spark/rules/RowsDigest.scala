@@ -120,6 +120,7 @@ private[spark] object RowsDigest {
   private def parameters(values: Iterator[Any], columns: Seq[Attribute]): String =
     values.map(parameter(_, columns)).mkString("[", ", ", "]")
 
+  /** A parameter of an operator, as far as it decides on rows; of any other object, its class. */
   private def parameter(value: Any, columns: Seq[Attribute]): String = value match {
     case _: LogicalPlan => ""
     case Alias(child, _) => parameter(child, columns)

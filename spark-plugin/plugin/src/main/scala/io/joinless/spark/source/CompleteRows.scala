@@ -45,6 +45,9 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     case other => throw JoinlessErrors.rowsNotStored(SourceNames.of(other))
   }
 
+  /** The recorded block that this block of the query continues, with conditions that the stored
+    * rows can be checked by; else it is refused.
+    */
   private def snapshot(join: JoinFreeJoin): Snapshot = {
     val place = BlockPlace(joins.indexWhere(_ eq join), joins.size)
     val snapshot = Snapshot.fitting(state, join.shape, place, operator)
