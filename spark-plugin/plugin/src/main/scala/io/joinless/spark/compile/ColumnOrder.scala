@@ -54,18 +54,25 @@ private[compile] object ColumnOrder {
     if (ids(changed) == ids(plan)) changed else Project(plan.output, changed)
   }
 
-  /** The order of columns may change where the operator above finds them by their ids. */
+  /** As `inOrder`, below an operator that finds columns by their ids, so that the order of the
+    * plan's own columns may change. Takes an element of `recorded` for each stream and projection,
+    * in preorder, as `of` lists them.
+    */
   private def inAnyOrder(plan: LogicalPlan, recorded: Iterator[IndexedSeq[String]]): LogicalPlan = {
     val columns = Option.when(isOrdered(plan))(recorded.next())
-    val below = plan match {
+    val changed = plan match {
       case _ if isStream(plan) => plan
       case _: Project | _: Filter | _: Join | _: Aggregate | _: Window | _: WindowGroupLimit | _: FirstRows =>
         plan.mapChildren(inAnyOrder(_, recorded))
       case _ => plan.mapChildren(inOrder(_, recorded))
     }
-    columns.fold(below)(ordered(below, _))
+    columns.fold(changed)(ordered(changed, _))
   }
 
+  /** A stream or projection, possibly below filters, with its columns in this order. It stays as it
+    * is where names do not identify its columns. A projection lists its columns in the order; a
+    * stream gets one.
+    */
   private def ordered(plan: LogicalPlan, columns: IndexedSeq[String]): LogicalPlan =
     if (names(plan) == columns || columns.distinct.size < columns.size) plan
     else {

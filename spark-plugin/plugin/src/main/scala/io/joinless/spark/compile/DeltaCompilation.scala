@@ -83,6 +83,10 @@ object DeltaCompilation {
     }
   }
 
+  /** A tree of waiting joins, compiled; or why Spark runs it. Settings decide only before the run
+    * has decided: later, the tree is compiled where the checkpoint holds its block, and is Spark's
+    * otherwise.
+    */
   private def outerJoins(session: SparkSession, conf: JoinlessConf, run: RunState)(
       tree: LogicalPlan,
       needed: Seq[Attribute]
@@ -93,13 +97,13 @@ object DeltaCompilation {
       case _ => None
     }
     lazy val feed = ChangeFeeds.unmarked(tree)
-    def outer(why: String) = Reason.of(Reason.OuterJoin, "type" -> OuterJoins.typeOf(tree), "why" -> why)
-    if (begun.isEmpty && !conf.outerJoins) Left(outer("spark.joinless.outerJoins.enabled is false"))
+    def reason(why: String) = Reason.of(Reason.OuterJoin, "type" -> OuterJoins.typeOf(tree), "why" -> why)
+    if (begun.isEmpty && !conf.outerJoins) Left(reason("spark.joinless.outerJoins.enabled is false"))
     else if (begun.isEmpty && relations < conf.minRelations) Left(Reason.tooFew(relations, conf.minRelations))
     else if (begun.isEmpty && feed.isDefined) Left(feed.get)
     else compiler(session, begun.map(_.query), isPlain = true).finalRows(tree, needed).left.map {
       case Reason(Reason.NeverFinal, arguments) =>
-        outer(arguments.toMap.apply("why"))
+        reason(arguments.toMap.apply("why"))
       case other => other
     }.flatMap(plan => Either.cond(begun.forall(holds(_, plan)), plan, Reason(Reason.ExistingSparkState)))
   }

@@ -92,6 +92,9 @@ final class DeltaCompiler(
     optimize: LogicalPlan => LogicalPlan
 ) {
 
+  /** The plan with a compiled query in place of each mark; or the first reason why one cannot be
+    * compiled. Throws where a changelog is read outside of all marks.
+    */
   def apply(plan: LogicalPlan): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
     val compiled = DeltaCompiler.inlined(plan).transformUp {
@@ -102,8 +105,8 @@ final class DeltaCompiler(
         )
     }
     reason.toLeft {
-      compiled.collectFirst { case changelog: Changelog => changelog }.foreach { plain =>
-        throw JoinlessErrors.retractionsNotRepresentable(plain.output.map(_.name).mkString(", "))
+      compiled.collectFirst { case changelog: Changelog => changelog }.foreach { unmarked =>
+        throw JoinlessErrors.retractionsNotRepresentable(unmarked.output.map(_.name).mkString(", "))
       }
       compiled
     }
@@ -131,6 +134,9 @@ final class DeltaCompiler(
 
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 
+  /** Compiles the query below a mark, from its template to the inputs of the operators. Each step
+    * reads what the steps before it left in `streams`; the sequence matters.
+    */
   private def compiledMark(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
@@ -168,6 +174,7 @@ final class DeltaCompiler(
     */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
+    // a part that has no stream stays; the first reason is returned
     def replaced(part: LogicalPlan)(stream: Either[Reason, LogicalPlan]): LogicalPlan =
       stream.fold(r => { reason = reason.orElse(Some(r)); part }, identity)
     def side(plan: LogicalPlan): LogicalPlan = plan match {
@@ -362,8 +369,8 @@ final class DeltaCompiler(
     val times = plan.collect { case ref: StreamRef => streams.expiry(ref).map(_.column) }.flatten
     if (times.isEmpty) plan
     else plan.transformUp { case project @ Project(list, child) =>
-      val more = times.filter(t => child.outputSet.contains(t) && !project.outputSet.contains(t))
-      if (more.isEmpty) project else Project(list ++ more, child)
+      val missing = times.filter(t => child.outputSet.contains(t) && !project.outputSet.contains(t))
+      if (missing.isEmpty) project else Project(list ++ missing, child)
     }
   }
 }

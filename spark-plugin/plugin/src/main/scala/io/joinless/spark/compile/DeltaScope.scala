@@ -28,6 +28,9 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
   private def changes(plan: LogicalPlan): Boolean =
     refs(plan).exists(isChangelog)
 
+  /** Why a leaf cannot be compiled, if it cannot. Where it has changes, a static side is named
+    * rather than the operator that ends blocks.
+    */
   private def unsupported(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case _: StreamRef => None
     case static if !static.isStreaming => None
@@ -39,6 +42,9 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
       BlockEnds(leaf).map(end => if (changes(leaf)) staticSide(leaf).getOrElse(end) else end).orElse(operator(leaf))
   }
 
+  /** Why a node that ends no block, or a node below it, cannot be a part of a leaf; None if all
+    * can.
+    */
   private def operator(leaf: LogicalPlan)(implicit statics: StaticSides): Option[Reason] = leaf match {
     case _: Project | _: Filter | _: Union if !leaf.children.exists(ExtractJoinBlock.holdsBlock(_)) =>
       leaf.children.flatMap(unsupported(_)).headOption

@@ -31,7 +31,11 @@ private[compile] object FirstRows {
     */
   def in(plan: LogicalPlan): LogicalPlan = in(plan, ordered = false)
 
-  /** @param ordered the operators above rely on the order */
+  /** An order stays where it decides which rows a LIMIT or OFFSET returns, and below a window that
+    * has none of its own; then it is a node without them.
+    *
+    * @param ordered the operators above rely on the order
+    */
   private def in(plan: LogicalPlan, ordered: Boolean): LogicalPlan = plan match {
     case static if !static.isStreaming => static
     case _: GlobalLimit | _: LocalLimit | _: Offset =>
@@ -70,15 +74,15 @@ private[compile] object FirstRows {
     */
   private def cutOf(plan: LogicalPlan): Cut = plan match {
     case GlobalLimit(Number(n), child) =>
-      val below = cutOf(child)
-      below.copy(most = Some(below.most.fold(n)(_.min(n))))
+      val ofChild = cutOf(child)
+      ofChild.copy(most = Some(ofChild.most.fold(n)(_.min(n))))
     case LocalLimit(_, child) => cutOf(child)
     case Offset(Number(n), child) =>
-      val below = cutOf(child)
-      below.copy(skip = below.skip + n, most = below.most.map(m => (m - n).max(0L)))
+      val ofChild = cutOf(child)
+      ofChild.copy(skip = ofChild.skip + n, most = ofChild.most.map(m => (m - n).max(0L)))
     case Project(list, child) if isOrdered(child) =>
-      val below = cutOf(child)
-      below.copy(lists = list :: below.lists)
+      val ofChild = cutOf(child)
+      ofChild.copy(lists = list :: ofChild.lists)
     case SubqueryAlias(_, child) if isOrdered(child) => cutOf(child)
     case Sort(order, true, child, _) => Cut(child, order)
     case rows => Cut(rows)

@@ -66,8 +66,14 @@ private[compile] object GroupCompiler {
   private def unsupportedKey(key: Expression, child: LogicalPlan): Reason =
     Reason.of(Reason.UnsupportedGroupKey, "key" -> Names.of(written(key, child)), "type" -> key.dataType.sql)
 
-  /** A grouping column as the query has it: in place of a map Spark has a column of its own, the
-    * sorted map.
+  /** A grouping column as the query has it. Where it has a map, Spark groups by a column of its own
+    * with sorted maps:
+    * {{{
+    * a map                       MapSort(map)
+    * a map with maps as values   MapSort(MapFromArrays(MapKeys(map), ...))
+    * a struct with maps          If(IsNull(struct), NULL, ...)
+    * an array of maps            ArrayTransform(array, ...)
+    * }}}
     */
   private def written(key: Expression, child: LogicalPlan): Expression = LeafSource(child).resolve(key) match {
     case sorted if !sorted.exists(_.isInstanceOf[MapSort]) => key
@@ -174,22 +180,26 @@ private[compile] object GroupCompiler {
 
   private def column(name: String, dataType: DataType): Attribute = AttributeReference(name, dataType)()
 
-  private def function(f: AggregateExpression, at: Option[Int]): GroupFunction = f.aggregateFunction match {
-    case count: Count => GroupFunction(count.copy(children = Seq(Literal(1))), at)
+  /** A function over the group's arguments, as they are stored.
+    *
+    * @param position of its argument; None where it counts all rows
+    */
+  private def function(f: AggregateExpression, position: Option[Int]): GroupFunction = f.aggregateFunction match {
+    case count: Count => GroupFunction(count.copy(children = Seq(Literal(1))), position)
     case other if isRecomputed(other) =>
-      val row = BoundReference(at.get, KeyBytes.storedType(argument(f).get.dataType), nullable = true)
+      val row = BoundReference(position.get, KeyBytes.storedType(argument(f).get.dataType), nullable = true)
       val fields = recomputed(other).indices.iterator.map(GetStructField(row.copy(ordinal = 0), _))
       val ofRow = other.withNewChildren(other.children.map {
         case constant if constant.foldable => constant
         case order: SortOrder => order.copy(child = fields.next(), sameOrderExpressions = Nil)
         case _ => fields.next()
       })
-      GroupFunction(FunctionOfRows(row, ofRow.asInstanceOf[AggregateFunction], f.isDistinct), at)
+      GroupFunction(FunctionOfRows(row, ofRow.asInstanceOf[AggregateFunction], f.isDistinct), position)
     case other =>
       val bound = other.withNewChildren(other.children.map { c =>
-        BoundReference(at.get, KeyBytes.storedType(c.dataType), nullable = true)
+        BoundReference(position.get, KeyBytes.storedType(c.dataType), nullable = true)
       })
-      GroupFunction(bound.asInstanceOf[AggregateFunction], at)
+      GroupFunction(bound.asInstanceOf[AggregateFunction], position)
   }
 
   /** The state of a function; BOOLEAN is the type where it has no argument.

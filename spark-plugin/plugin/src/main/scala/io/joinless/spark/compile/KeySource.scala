@@ -14,6 +14,13 @@ private[compile] object KeySource {
 
   /** The part of `plan`, and `values` as expressions over it. The values of each row of `plan`
     * occur in some row of the part.
+    * {{{
+    * no join or GROUP BY below     the plan itself
+    * projection, filter            as far as its child goes
+    * inner join of streams         as far as the side goes that has all values, if one has them
+    * GROUP BY                      as far as its child goes, if values read grouping columns only
+    * }}}
+    * Anything else is the plan itself.
     */
   def apply(plan: LogicalPlan, values: Seq[Expression]): (LogicalPlan, Seq[Expression]) = plan match {
     case _ if !plan.exists(node => node.isInstanceOf[Join] || node.isInstanceOf[Aggregate]) => (plan, values)
@@ -23,10 +30,10 @@ private[compile] object KeySource {
     case Joined(sides) => sides.find(has(_, values)).fold((plan, values))(apply(_, values))
     case StoredInput(child) => apply(child, values)
     case Aggregate(keys, results, child, _) if keys.nonEmpty =>
-      val own = below(results, values)
+      val ofChild = below(results, values)
       val columns = AttributeSet(keys.filter(_.isInstanceOf[Attribute]))
-      if (own.forall(e => e.references.subsetOf(columns) && !e.exists(_.isInstanceOf[AggregateExpression])))
-        apply(child, own)
+      if (ofChild.forall(e => e.references.subsetOf(columns) && !e.exists(_.isInstanceOf[AggregateExpression])))
+        apply(child, ofChild)
       else (plan, values)
     case _ => (plan, values)
   }

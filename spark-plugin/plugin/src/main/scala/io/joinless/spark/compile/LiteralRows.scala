@@ -39,8 +39,11 @@ final private[compile] class LiteralRows(isChangelog: StreamRef => Boolean) {
 
 private object LiteralRows {
 
+  /** Whether all rows are literals, or made of literals by projections, conditions and unions that
+    * changes may pass ([[DeltaScope.passes]]).
+    */
   private def isLiteral(plan: LogicalPlan): Boolean = plan match {
-    case LocalRelation(_, _, streams, _) => !streams
+    case LocalRelation(_, _, isStreaming, _) => !isStreaming
     case _: OneRowRelation => true
     case _: Project | _: Filter | _: Union => plan.children.forall(isLiteral) && DeltaScope.passes(plan)
     case _ => false

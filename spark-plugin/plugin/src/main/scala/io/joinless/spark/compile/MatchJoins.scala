@@ -64,14 +64,16 @@ final private[compile] class MatchJoins(emission: Emission, random: LogicalPlan 
     DeltaScope.changing(expressions).orElse(random(join))
   }
 
-  /** Rewrites each part of a left side by itself. */
+  /** Rewrites each part of a left side by itself. A right join is a left join with its sides
+    * exchanged; a full join is a left join, and the rows of the right side that have no match.
+    */
   private def ofParts(join: Join): Either[Reason, LogicalPlan] = join.joinType match {
     case RightOuter =>
       ofParts(Join(join.right, join.left, LeftOuter, join.condition, join.hint)).map(Project(join.output, _))
     case FullOuter =>
-      val outer = Join(join.left, join.right, LeftOuter, join.condition, join.hint)
-      val alone = anti(withPairs(join.right, join.left, join.condition))
-      ofParts(outer).map(Union(_, Project(nulls(join.left.output) ++ join.right.output, alone)))
+      val leftJoin = Join(join.left, join.right, LeftOuter, join.condition, join.hint)
+      val ofRightAlone = anti(withPairs(join.right, join.left, join.condition))
+      ofParts(leftJoin).map(Union(_, Project(nulls(join.left.output) ++ join.right.output, ofRightAlone)))
     case _ =>
       val parts = emission.parts(join.left)
       val (refused, plans) = parts.map { part =>
@@ -225,17 +227,21 @@ private[compile] object MatchJoins {
     left.zip(right).map { case (l, r) => EqualNullSafe(l, r) }
 
   /** The keys of the right side, as the keys of the left side that match them: an attribute per
-    * wanted value.
+    * wanted value. With residual conditions, these are the wanted values of the left side, each
+    * once, joined with the right side; where pairs are emitted and no join is below, values may be
+    * repeated.
     */
   private def matched(sides: Sides): LogicalPlan =
     if (sides.residual.isEmpty) Project(named(sides.keys.map(_.right)), sides.right)
     else {
       val (plan, values) = sides.source
-      val all = Project(named(values, sides.wanted), plan)
+      val wantedRows = Project(named(values, sides.wanted), plan)
       val keys =
-        if (sides.pairsEmitted && !plan.exists(_.isInstanceOf[Join])) all else Aggregate(all.output, all.output, all)
-      val own = sides.read.zip(keys.output.drop(sides.keys.size)).map { case (a, b) => a.exprId -> b }.toMap
-      val residual = sides.onPairs.map(_.transform { case a: Attribute => own.getOrElse(a.exprId, a) })
+        if (sides.pairsEmitted && !plan.exists(_.isInstanceOf[Join])) wantedRows
+        else Aggregate(wantedRows.output, wantedRows.output, wantedRows)
+      val keyOfColumn =
+        sides.read.zip(keys.output.drop(sides.keys.size)).map { case (column, key) => column.exprId -> key }.toMap
+      val residual = sides.onPairs.map(_.transform { case a: Attribute => keyOfColumn.getOrElse(a.exprId, a) })
       val onKeys = sides.keys.zip(keys.output).map { case (key, k) => key.equals(k, key.right) }
       Project(keys.output.map(a => Alias(a, a.name)()), joined(keys, sides.right, onKeys ++ residual))
     }
@@ -244,15 +250,16 @@ private[compile] object MatchJoins {
   private def reachable(sides: Sides): LogicalPlan =
     if (KeySource.isOneRelation(sides.left, sides.wanted)) sides.left else StoredInput(sides.left)
 
+  /** The rows of the left side that have a match: a join with the matched keys, each once. */
   private def semi(sides: Sides): LogicalPlan = {
     val rows = matched(sides)
-    val by =
+    val matchedKeys =
       if (sides.wanted.isEmpty) present(rows)
       else if (isDistinct(rows)) rows
       else Aggregate(rows.output, rows.output, rows)
-    val (keys, read) = by.output.splitAt(sides.keys.size)
+    val (keys, read) = matchedKeys.output.splitAt(sides.keys.size)
     val onKeys = sides.keys.zip(keys).map { case (key, k) => key.equals(key.left, k) }
-    Project(sides.left.output, joined(reachable(sides), by, onKeys ++ same(sides.read, read)))
+    Project(sides.left.output, joined(reachable(sides), matchedKeys, onKeys ++ same(sides.read, read)))
   }
 
   private def isDistinct(rows: LogicalPlan): Boolean = rows.distinctKeys.exists(_.subsetOf(ExpressionSet(rows.output)))
@@ -270,32 +277,37 @@ private[compile] object MatchJoins {
     */
   final private case class Presence(plan: LogicalPlan, keys: Seq[Attribute], flags: Seq[Attribute])
 
-  /** @param right the keys of the right side, followed by columns that are true or NULL */
+  /** Rows of both sides in groups by the wanted values: those of the left side with NULL flags, so
+    * that a value without a match has a group, too. Groups of the right side alone are dropped.
+    * Without wanted values there is one group, of the right side.
+    *
+    * @param right the keys of the right side, followed by columns that are true or NULL
+    */
   private def presence(sides: Sides, right: LogicalPlan): Presence = {
-    val count = sides.wanted.size
+    val keyCount = sides.wanted.size
     def flag(a: Attribute) = Alias(AnyOf(a).toAggregateExpression(), a.name)()
-    if (count == 0) {
+    if (keyCount == 0) {
       val flags = right.output.map(flag)
-      val one = Aggregate(Nil, flags, right)
-      one.setTagValue(GroupCompiler.purpose, Purpose.matches("all rows in one group, whether there are any"))
-      Presence(one, Nil, attributes(flags))
+      val single = Aggregate(Nil, flags, right)
+      single.setTagValue(GroupCompiler.purpose, Purpose.matches("all rows in one group, whether there are any"))
+      Presence(single, Nil, attributes(flags))
     } else {
       val (plan, values) = sides.source
-      val flags = right.output.drop(count)
+      val flags = right.output.drop(keyCount)
       val ofLeft = Project(
         named(values, sides.wanted) ++ flags.map(nothing) :+ isThere("left"),
         plan
       )
       val union = Union(ofLeft, Project(right.output :+ nothing(isThere("left")), right))
-      val (keys, others) = union.output.splitAt(count)
-      val all = others.map(flag)
-      val groups = Aggregate(keys, keys ++ all, union)
+      val (keys, others) = union.output.splitAt(keyCount)
+      val anyFlags = others.map(flag)
+      val groups = Aggregate(keys, keys ++ anyFlags, union)
       groups.setTagValue(
         GroupCompiler.purpose,
         Purpose.matches(s"by ${keys.map(_.name).mkString(", ")}, whether the other side of the join has such rows")
       )
-      val known = Filter(all.last.toAttribute, groups)
-      Presence(known, keys, attributes(all.init))
+      val ofLeftRows = Filter(anyFlags.last.toAttribute, groups)
+      Presence(ofLeftRows, keys, attributes(anyFlags.init))
     }
   }
 
@@ -305,6 +317,9 @@ private[compile] object MatchJoins {
     presence(sides, Project(rows.output :+ isThere("right"), rows))
   }
 
+  /** The rows of the left side that have no match: a join with the keys whose groups have none, so
+    * that a row is emitted again when the last match of its key is deleted.
+    */
   private def anti(sides: Sides): LogicalPlan = sides match {
     case NotIn(value, among, others) => notIn(others, value, among)
     case _ =>
@@ -348,6 +363,14 @@ private[compile] object MatchJoins {
     }
   }
 
+  /** The rows of the left side for which `value NOT IN (among)` is true, over the rows of the right
+    * side for which the other keys match:
+    * {{{
+    * no such rows                     true
+    * among is NULL in one of them     not true, whatever the value is
+    * else                             true where the value is not NULL and equal to none
+    * }}}
+    */
   private def notIn(sides: Sides, value: Expression, among: Expression): LogicalPlan = {
     val equal = sides.copy(
       right = Filter(IsNotNull(among), sides.right),
@@ -355,7 +378,7 @@ private[compile] object MatchJoins {
     )
     val matches = ofMatches(equal)
     val absent = Project(matches.keys, Filter(Not(matches.flags.head), matches.plan))
-    val all = presence(
+    val ofOthers = presence(
       sides,
       Project(
         named(sides.keys.map(_.right)) :+ isThere("right") :+
@@ -363,9 +386,9 @@ private[compile] object MatchJoins {
         sides.right
       )
     )
-    val Seq(some, someNull) = all.flags: @unchecked
-    val known = Or(Not(some), And(Not(someNull), IsNotNull(value)))
-    val left = joined(reachable(equal), absent, same(equal.wanted, matches.keys))
-    Project(sides.left.output, Filter(known, joined(left, all.plan, same(sides.wanted, all.keys))))
+    val Seq(anyRow, anyNull) = ofOthers.flags: @unchecked
+    val isTrue = Or(Not(anyRow), And(Not(anyNull), IsNotNull(value)))
+    val noneEqual = joined(reachable(equal), absent, same(equal.wanted, matches.keys))
+    Project(sides.left.output, Filter(isTrue, joined(noneEqual, ofOthers.plan, same(sides.wanted, ofOthers.keys))))
   }
 }

@@ -53,6 +53,9 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     case other => Seq(other)
   }
 
+  /** A window gets the number of rows that the filter above it keeps of each partition (None: all),
+    * so that its groups keep only so many.
+    */
   private def rewritten(plan: LogicalPlan): LogicalPlan = plan match {
     case rows: FirstRows => if (rows.isAll) rewritten(rows.child) else first(rows)
     case Filter(condition, window: Window) if window.isStreaming =>
@@ -99,12 +102,16 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     }
   }
 
+  /** A window over the rows of groups, one group per partition, whose rows are stored in order.
+    *
+    * @param limit the number of rows of each partition that are needed; None for all
+    */
   private def windowed(window: Window, limit: Option[Int]): LogicalPlan = {
     val (rows, order) = inOrder(window)
     val keys = window.partitionSpec.map(key => Alias(key, Names.of(key))())
-    val by = if (keys.isEmpty) "" else s" by ${names(keys.map(_.child))}"
-    val known = groups(keys, rows, order, limit, by)
-    val partitions = known.output.init
+    val byKeys = if (keys.isEmpty) "" else s" by ${names(keys.map(_.child))}"
+    val grouped = groups(keys, rows, order, limit, byKeys)
+    val partitions = grouped.output.init
     // closing times are known of columns of groups, but not of values in an array
     val times = rows.output.flatMap { a =>
       val key = keys.indexWhere(_.child.semanticEquals(a))
@@ -112,7 +119,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     }
     Project(
       window.output,
-      window.copy(partitionSpec = partitions, child = exploded(known, known.output.last, rows, times))
+      window.copy(partitionSpec = partitions, child = exploded(grouped, grouped.output.last, rows, times))
     )
   }
 

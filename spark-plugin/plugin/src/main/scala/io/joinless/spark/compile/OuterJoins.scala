@@ -59,12 +59,12 @@ private[compile] object OuterJoins {
 
   /** The relations of a tree, from left to right. */
   def relations(tree: LogicalPlan): Seq[LogicalPlan] = tree match {
-    case Below(children) => children.flatMap(relations)
+    case InTree(children) => children.flatMap(relations)
     case leaf => Seq(leaf)
   }
 
   private def waits(plan: LogicalPlan): Boolean = plan match {
-    case Below(children) => isWaiting(plan) || children.exists(waits)
+    case InTree(children) => isWaiting(plan) || children.exists(waits)
     case _ => false
   }
 
@@ -73,8 +73,10 @@ private[compile] object OuterJoins {
     case _ => false
   }
 
-  /** The children of a node of a tree that belong to the tree: static tables do not. */
-  private object Below {
+  /** A node of a tree, with its children that belong to the tree: static tables do not. Any other
+    * node is a leaf of the tree: a source, an operator with state, or a join of another type.
+    */
+  private object InTree {
     def unapply(plan: LogicalPlan): Option[Seq[LogicalPlan]] = plan match {
       case join: Join if Conditions.joinsStreams(join) =>
         join.joinType match {

@@ -8,7 +8,11 @@ import org.apache.spark.sql.catalyst.plans.logical._
   */
 private[compile] object ResultKey {
 
-  /** @param plan an optimized template */
+  /** None where the plan implies no key, or a projection drops a part of it. An operator that only
+    * drops rows, or adds columns, keeps the key of its child.
+    *
+    * @param plan an optimized template
+    */
   def apply(plan: LogicalPlan): Option[Seq[Attribute]] = plan match {
     case Project(list, child) => apply(child).flatMap(projected(list, _))
     case Filter(condition, child) => first(condition, child).orElse(apply(child))

@@ -160,7 +160,11 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     }.forall(identity)
   }.toSet
 
-  /** Records the expressions over groups. */
+  /** Records in the groups that `ref` reads the filters and expressions above them; other streams
+    * stay as they are.
+    *
+    * @param zone the time zone in which these expressions are evaluated, where they depend on one
+    */
   def note(ref: StreamRef, above: RowsSpec, zone: Option[String]): Unit = source(ref) match {
     case Source.ChangingGroups(groups) =>
       val shape = groups.shape.copy(above = Some(above), zone = TimeZones.both(groups.shape.zone, zone))
@@ -190,6 +194,9 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   /** The columns of a lateral subquery are those of the outer rows. */
   private def renamed(plan: LogicalPlan, as: Seq[Attribute]): LogicalPlan = Project(renamed(plan.output, as), plan)
 
+  /** Adds a stream, and returns a reference to it in its place, under its columns. Where its
+    * marks cannot be merged, the query is refused (`refusal`).
+    */
   private def reference(plan: LogicalPlan): LogicalPlan = {
     val stream = ExpiringChangelogs.merged(plan).fold(r => { refusal = Some(r); plan }, identity)
     all += (stream match {
@@ -212,8 +219,8 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   def appended(scan: LogicalPlan): LogicalPlan = {
     val source = LeafSource(scan)
     val storesTime = scan.output.exists(a => Conditions.isEventTime(a) && source.resolve(a).isInstanceOf[Attribute])
-    val mixed = scan.exists { case ref: StreamRef => isDerived(ref); case _ => false }
-    if (!mixed && (storesTime || !reads.severalTimes)) restored(scan)
+    val hasDerivedRows = scan.exists { case ref: StreamRef => isDerived(ref); case _ => false }
+    if (!hasDerivedRows && (storesTime || !reads.severalTimes)) restored(scan)
     else scan.transform { case ref: StreamRef =>
       sameName(ref, Project(columns(ref), inTime(ref)))
     }
@@ -230,12 +237,12 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     * @param keys positions of columns that are never NULL in a stored row
     */
   def origin(leaf: LogicalPlan, keys: Set[Int]): OriginSpec = {
-    def below(plan: LogicalPlan): LogicalPlan = plan match {
-      case Project(_, child) => below(child)
-      case Filter(_, child) => below(child)
+    def withoutConditions(plan: LogicalPlan): LogicalPlan = plan match {
+      case Project(_, child) => withoutConditions(child)
+      case Filter(_, child) => withoutConditions(child)
       case other => other
     }
-    val sources = below(leaf).transform { case ref: StreamRef =>
+    val sources = withoutConditions(leaf).transform { case ref: StreamRef =>
       sameName(ref, Project(columns(ref) ++ source(ref).weight.map(named), source(ref).rows))
     }
     val spec = MeaningTexts.ofRows(leaf, keys)
@@ -265,8 +272,8 @@ final private[compile] class Streams private (val emission: Emission, all: Array
       val rows = if (stream.weight.isEmpty && reads.severalTimes) inTime(ref) else stream.rows
       sameName(ref, Project(columns(ref) :+ named(stream.weight.getOrElse(Literal(1L))), rows))
     case Project(list, child) =>
-      val below = weighted(child)
-      Project(list :+ below.output.last, below)
+      val weightedChild = weighted(child)
+      Project(list :+ weightedChild.output.last, weightedChild)
     case Filter(condition, child) => Filter(condition, weighted(child))
     case union: Union => union.withNewChildren(union.children.map(weighted))
     case other => throw new IllegalStateException(s"${other.nodeName} has no place above a changelog.")

@@ -28,9 +28,9 @@ private[compile] object Subqueries {
       node.expressions.flatMap(_.collect { case alias: Alias => alias.toAttribute }) ++ node.producedAttributes
     }.flatten ++ plan.collectLeaves().flatMap(_.output)
     val fresh = defined.map(_.exprId).distinct.map(_ -> NamedExpression.newExprId).toMap
-    def own(a: Attribute): Attribute = fresh.get(a.exprId).fold(a)(a.withExprId)
+    def withFreshId(a: Attribute): Attribute = fresh.get(a.exprId).fold(a)(a.withExprId)
     plan.transformUp { case node =>
-      OuterScope.replaceIn(node)(own).transformExpressions {
+      OuterScope.replaceIn(node)(withFreshId).transformExpressions {
         case alias: Alias if fresh.contains(alias.exprId) =>
           Alias(alias.child, alias.name)(
             fresh(alias.exprId),
@@ -72,6 +72,17 @@ private[compile] object Subqueries {
   private def scalars(expressions: Seq[Expression]): Seq[ScalarSubquery] =
     expressions.flatMap(_.collect { case s: ScalarSubquery if s.plan.isStreaming && !s.isCorrelated => s })
 
+  /** An operator in which the values of scalar subqueries are columns: its child is joined with the
+    * one row of each.
+    * {{{
+    * SELECT s FROM t               SELECT v FROM t JOIN (the row v of s)
+    * WHERE a > s                   the same, with a > v above the join
+    * t JOIN u ON a > s             t JOIN u, the rows; then a > v above
+    * t LEFT JOIN u ON a > s        t JOIN the row, LEFT JOIN u ON a > v
+    * SUM(a + s), GROUP BY s        the aggregate's child is joined
+    * HAVING, SUM(a) + s            the aggregate without s, joined, below a projection that adds v
+    * }}}
+    */
   private def withScalars(node: LogicalPlan): LogicalPlan = node match {
     case Filter(condition, child) =>
       val found = new Scalars(Seq(condition))
@@ -139,7 +150,13 @@ private[compile] object Subqueries {
       rows.foldLeft(child)(Join(_, _, Inner, None, JoinHint.NONE))
   }
 
-  /** One row of one column: the value. */
+  /** One row of one column: the value.
+    * {{{
+    * a GROUP BY of all rows     its row
+    * EXISTS                     the constant, or NULL without rows
+    * anything else              the greatest value, and the number of rows, which is checked
+    * }}}
+    */
   private def row(subquery: ScalarSubquery): LogicalPlan = joined(subquery.plan) match {
     case plan if isOneRow(plan) => Project(Seq(Alias(plan.output.head, plan.output.head.name)()), plan)
     case AnyRow(value, child) =>

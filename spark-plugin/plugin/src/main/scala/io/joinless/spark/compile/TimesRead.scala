@@ -29,7 +29,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   */
 private[compile] object TimesRead {
 
-  /** Per number of a stream, its times over positions of its columns. */
+  /** Per number of a stream, its times: each an expression over the columns of the stream, which it
+    * reads by position.
+    */
   def in(plan: LogicalPlan): Map[Int, Seq[Expression]] = plan match {
     case Aggregate(keys, _, child, _) if isRows(child) => of(child, keys.filter(isTime))
     case rows if isRows(rows) => of(rows, rows.output.filter(isTime))
@@ -43,7 +45,7 @@ private[compile] object TimesRead {
   /** The time columns of `expand` that differ between the rows made of one row. */
   def varying(expand: Expand): Seq[Int] = expand.output.indices.filter { i =>
     isTime(expand.output(i)) && isRows(expand) && values(expand, expand.output(i)).groupBy(_._1.number).values.exists {
-      of => distinct(of.map(_._2)).size > 1
+      found => distinct(found.map(_._2)).size > 1
     }
   }
 
@@ -60,19 +62,27 @@ private[compile] object TimesRead {
     case other => !other.isStreaming
   }
 
+  /** The times of rows, per number of the stream whose columns they read. A time that is several
+    * expressions over the same stream (its windows overlap, or parts of a union read it) is left
+    * out.
+    */
   private def of(rows: LogicalPlan, times: Seq[Expression]): Map[Int, Seq[Expression]] =
     times.flatMap { time =>
-      values(rows, time).groupBy(_._1.number).toSeq.flatMap { case (number, of) =>
-        distinct(of.map { case (ref, value) => BindReferences.bindReference(value, ref.output) }) match {
+      values(rows, time).groupBy(_._1.number).toSeq.flatMap { case (number, found) =>
+        distinct(found.map { case (ref, value) => BindReferences.bindReference(value, ref.output) }) match {
           case Seq(value) => Some(number -> value)
           case _ => None
         }
       }
-    }.groupBy(_._1).map { case (number, of) => number -> distinct(of.map(_._2)) }
+    }.groupBy(_._1).map { case (number, found) => number -> distinct(found.map(_._2)) }
 
   private def distinct(values: Seq[Expression]): Seq[Expression] = ExpressionSet(values).toSeq
 
-  /** An expression over the columns of a plan, as expressions over the columns of streams. */
+  /** An expression over the columns of a plan, as expressions over the columns of the streams
+    * below: one for each part of a union, and for each projection of an [[Expand]]. None for a
+    * constant, and none where no child has all columns that it reads (columns that a generator
+    * made, or those of both sides of a join).
+    */
   private def values(plan: LogicalPlan, e: Expression): Seq[(StreamRef, Expression)] = plan match {
     case _ if e.references.isEmpty => Nil
     case ref: StreamRef => Seq(ref -> e)

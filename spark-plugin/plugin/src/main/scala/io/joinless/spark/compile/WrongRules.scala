@@ -44,6 +44,9 @@ private[compile] object WrongRules {
     case filter: Filter => filter.copy(condition = kept(filter.condition))
   }
 
+  /** The condition with equalities hidden: those that the rules would take for parts of `<=>`, and
+    * those of texts under a collation.
+    */
   private def kept(condition: Expression): Expression = condition.transformUp {
     case or @ SpelledNullSafe(_, _) => or.mapChildren {
         case equal: EqualTo => KnownNullable(equal)

@@ -57,6 +57,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     else if (net.next()) net.row
     else null
 
+  /** Reads the batch; nets the output, where a row could be emitted with both signs (P11). */
   override protected def begin(): Unit = {
     super.begin()
     if (batch.bothSigns && (batch.repeats || !ChangelogTask.showsAll(spec))) {

@@ -46,9 +46,9 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     batch.prepare()
     if (expiring != null) batch.foreachChangedRow { (input, row) =>
       for (relation <- views.block.relationsOf(input)) {
-        val (was, is) = (batch.before(relation, row) != 0, batch.after(relation, row) != 0)
-        if (is && !was) expiring.inserted(relation, row, views)
-        else if (was && !is) expiring.deleted(relation, row, views)
+        val (wasPresent, isPresent) = (batch.before(relation, row) != 0, batch.after(relation, row) != 0)
+        if (isPresent && !wasPresent) expiring.inserted(relation, row, views)
+        else if (wasPresent && !isPresent) expiring.deleted(relation, row, views)
       }
     }
     val changed = log.writeChanges(batch)
@@ -73,6 +73,9 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     }
   }
 
+  /** Adds a row with the roles in which it has not expired. An insert that has expired in all roles
+    * is counted.
+    */
   final override protected def take(
       exchanged: UnsafeRow,
       input: Int,
@@ -95,6 +98,7 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     else log.writeAppended(roles, exchanged.getBaseObject, offset, bytes)
   }
 
+  /** Moves to the next change of the results, and measures that; false after the last one. */
   final protected def step(): Boolean = {
     metrics.enumerate.begin()
     val more = advance()

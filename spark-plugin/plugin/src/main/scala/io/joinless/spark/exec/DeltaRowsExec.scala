@@ -32,13 +32,13 @@ final case class DeltaRowsExec(form: DeltaForm, projectedColumns: Seq[Int], outp
   private def crosses: Boolean = addition == Addition.Across
 
   /** Which partitions were read to their end, where the operators below do not know it. */
-  private lazy val read: PartsRead = PartsRead(sparkContext)
+  private lazy val partsRead: PartsRead = PartsRead(sparkContext)
 
   @volatile private var partitions = 0
 
   override def parts: Int = partitions
 
-  override def partsLeft: Int = partitions - (if (partitions > 0) read.size else 0)
+  override def partsLeft: Int = partitions - (if (partitions > 0) partsRead.size else 0)
 
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
@@ -60,7 +60,7 @@ final case class DeltaRowsExec(form: DeltaForm, projectedColumns: Seq[Int], outp
   override protected def doExecute(): RDD[InternalRow] = {
     val (types, sum, outForm, rowsOut) = (child.output.map(_.dataType), addsUp, form, longMetric("numOutputRows"))
     val changes = child.execute()
-    val watch = if (sum) { partitions = changes.getNumPartitions; Some(read) }
+    val watch = if (sum) { partitions = changes.getNumPartitions; Some(partsRead) }
     else None
     changes.mapPartitionsWithIndex { (partition, rows) =>
       val columns = types.size - 1

@@ -39,23 +39,23 @@ private object EmitChanges {
     private[this] val ofType = Platform.BYTE_ARRAY_OFFSET + 8L * (RowCodec.nullWords(columns + 1) + columns)
     private[this] var buffer = new Array[Byte](256)
 
-    // of the current row; counts towards 0 from either side, since the smallest weight has no
-    // positive counterpart
-    private[this] var left = 0L
+    // how often the current row is still to be emitted, negative for a delete; counts towards 0
+    // from either side, since the smallest weight has no positive counterpart
+    private[this] var timesLeft = 0L
 
     override def hasNext: Boolean = {
-      while (left == 0L && changes.hasNext) {
+      while (timesLeft == 0L && changes.hasNext) {
         val change = changes.next()
-        left = change.getLong(columns)
-        if (left != 0L) write(change, if (left > 0) Insert else Delete)
+        timesLeft = change.getLong(columns)
+        if (timesLeft != 0L) write(change, if (timesLeft > 0) Insert else Delete)
       }
-      left != 0L
+      timesLeft != 0L
     }
 
     override def next(): InternalRow = {
       if (!hasNext) throw new NoSuchElementException("no more changes")
       rowsOut += 1
-      left -= java.lang.Long.signum(left)
+      timesLeft -= java.lang.Long.signum(timesLeft)
       emitted
     }
 

@@ -33,33 +33,36 @@ final private[spark] class GroupValues(functions: Seq[GroupFunction]) {
 
 private object GroupValues {
 
-  /** @param at the function's accumulator */
-  private def evaluation(f: GroupFunction, at: Int): GroupTotals => Any = f.function match {
-    case _: Count if at < 0 => _.rows
-    case _: Count => _.accumulators(at).count
-    case _: AnyOf => _.accumulators(at).count > 0
-    case rows: RowsOfGroup => totals => rows.value(totals.accumulators(at).asInstanceOf[BestOf].first)
+  /** How the value of a function is computed from the totals of a group.
+    *
+    * @param number that of the function's accumulator; −1 where it has none, as it counts all rows
+    */
+  private def evaluation(f: GroupFunction, number: Int): GroupTotals => Any = f.function match {
+    case _: Count if number < 0 => _.rows
+    case _: Count => _.accumulators(number).count
+    case _: AnyOf => _.accumulators(number).count > 0
+    case rows: RowsOfGroup => totals => rows.value(totals.accumulators(number).asInstanceOf[BestOf].first)
     case _: Min | _: Max =>
       totals =>
-        Option(totals.accumulators(at).asInstanceOf[ExtremeOf].extreme).map(_.get(0, f.function.dataType)).orNull
+        Option(totals.accumulators(number).asInstanceOf[ExtremeOf].extreme).map(_.get(0, f.function.dataType)).orNull
     case sum: Sum =>
       val buffer = sum.aggBufferAttributes.head.dataType
       val evaluate = bound(sum)
       totals => {
-        val accumulator = totals.accumulators(at)
+        val accumulator = totals.accumulators(number)
         val value =
           if (accumulator.count == 0) null else sumOf(accumulator, sum.child.dataType, buffer, sum.evalContext.evalMode)
         evaluate.eval(InternalRow(value, accumulator.count == 0))
       }
     case average: Average if average.dataType == DoubleType =>
       totals => {
-        val accumulator = totals.accumulators(at)
+        val accumulator = totals.accumulators(number)
         if (accumulator.count == 0) null else mean(accumulator)
       }
     case average: Average =>
       val evaluate = bound(average)
       totals => {
-        val accumulator = totals.accumulators(at)
+        val accumulator = totals.accumulators(number)
         val sum = sumOf(accumulator, average.child.dataType, average.sumDataType, average.evalMode)
         evaluate.eval(InternalRow(sum, accumulator.count))
       }

@@ -102,9 +102,11 @@ final case class GroupsExec(
     longMetric("numTotalStateRows").set(sizes.map(_.groups).sum)
     longMetric("stateMemory").set(sizes.map(_.bytes).sum)
     val progress = super.getProgress()
-    val read = LateRows.byTimes(below)
-    val all = if (late.value > 0) read.updated(closing, read.getOrElse(closing, 0L) + late.value) else read
-    for ((times, n) <- all) progress.customMetrics.put(LateRows.lateOf(times), n)
+    val droppedAtScans = LateRows.byTimes(below)
+    val lateByTimes =
+      if (late.value > 0) droppedAtScans.updated(closing, droppedAtScans.getOrElse(closing, 0L) + late.value)
+      else droppedAtScans
+    for ((times, n) <- lateByTimes) progress.customMetrics.put(LateRows.lateOf(times), n)
     progress
   }
 

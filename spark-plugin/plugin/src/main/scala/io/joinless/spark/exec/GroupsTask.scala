@@ -55,6 +55,9 @@ abstract private class GroupsTask(
   /** The changes of groups to emit; rows may be the same object each time. */
   protected def emittedRows: Iterator[UnsafeRow]
 
+  /** Reads the batch: adds up the totals of each group that accepts rows, counts the rows of closed
+    * ones, and drops all others. The group of all rows exists without rows, too.
+    */
   final def read(): Unit = {
     val key = UnsafeProjection.create(keys.toArray)
     TouchedGroups.adding(rows.foreach { row =>
@@ -161,19 +164,23 @@ final private class ChangingGroups(
     change(group, batch)
   }
 
+  /** Adds the changes of the batch to a group, and returns its changes: the row before with weight
+    * −1, the row after with weight 1; nothing where both are equal. A group without rows is
+    * removed, but not that of all rows.
+    */
   private def change(group: UnsafeRow, batch: GroupTotals): Iterator[UnsafeRow] = {
     val stored = groupStore.totals(group)
-    val exists = stored.isDefined
+    val wasStored = stored.isDefined
     val now = stored.fold(GroupTotals.kept(arguments))(load(group, _))
-    if (exists) before.set(group, now)
+    if (wasStored) before.set(group, now)
     takeIn(group, now, batch)
     val remains = now.rows > 0 || keys.isEmpty
     if (remains) {
       put(group, now)
       after.set(group, now)
-    } else if (exists) remove(group)
-    if (exists && remains && before.sameValues(after)) Iterator.empty
-    else Iterator(Option.when(exists)(before.row), Option.when(remains)(after.row)).flatten
+    } else if (wasStored) remove(group)
+    if (wasStored && remains && before.sameValues(after)) Iterator.empty
+    else Iterator(Option.when(wasStored)(before.row), Option.when(remains)(after.row)).flatten
   }
 }
 
@@ -200,8 +207,8 @@ final private class ClosingGroups(
 ) extends GroupsTask(shape, functions, arguments, store, rows) {
   private[this] val times = new CloseTimes(shape)
   private[this] val row = new Row(1L)
-  private[this] val before = groupStore.nextClose
-  private[this] var next = before
+  private[this] val nextBefore = groupStore.nextClose
+  private[this] var next = nextBefore // the time at which the next group closes
 
   override def nextClose: Long = next
 
@@ -224,9 +231,12 @@ final private class ClosingGroups(
     Option.when(shape.emitsFirst && stored.isEmpty)(emit(group, now))
   }
 
+  /** Removes the groups that close in this batch, each when it is read here, and returns their
+    * rows, if they were not emitted with the first row. Notes when the next group closes.
+    */
   private def closed: Iterator[UnsafeRow] = {
     val due = if (next <= watermark) takeDue() else Nil
-    if (next != before) groupStore.nextClose = next
+    if (next != nextBefore) groupStore.nextClose = next
     due.iterator.flatMap { case (group, totals) =>
       val last = Option.unless(shape.emitsFirst)(emit(group, load(group, totals)))
       for (i <- arguments.indices if arguments(i).values) groupStore.removeValues(group, i)

@@ -223,6 +223,11 @@ final case class JoinFreeExec(
       rebuilt
     }
 
+    /** Ends the batch of this cell: commits the store, then keeps the views for the next batch,
+      * unless most of their room is not used (then a rebuild makes smaller ones).
+      *
+      * @param undo makes of the new state that of the batch before, should this batch be repeated
+      */
     def commit(after: CellState, undo: Undo): Unit = {
       val now = after.following(start)
       measured.commitNanos = nanosOf(store.commit())

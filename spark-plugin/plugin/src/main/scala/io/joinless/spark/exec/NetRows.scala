@@ -32,6 +32,7 @@ final private class NetRows(fields: Int) {
     */
   val row = new UnsafeRow(fields)
 
+  /** Adds a row's weight to that of the equal rows: equal in all words but the weight's. */
   def add(row: UnsafeRow): Unit = {
     val count = row.getSizeInBytes >> 3
     if (words.length < count) words = new Array[Long](2 * count)

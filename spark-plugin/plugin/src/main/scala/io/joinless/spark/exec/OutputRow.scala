@@ -89,6 +89,7 @@ final class OutputRow(
   private[this] var turning: Source = null // the relation of the run; null if none of its columns is projected
   private[this] var inlinedOnly = false // all columns that change are in the records, without a NULL
 
+  /** Writes a result, the first of a run if it is one; `turn` writes the others. */
   def update(results: Results): UnsafeRow = {
     val first = update(results.rows, results.changed, results.pointers)
     turns = math.max(0, run.size - 1)
@@ -177,6 +178,9 @@ final class OutputRow(
   private def setLong(number: Int, value: Long): Unit =
     Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + 8L * (nullWords + spec.output.size + number), value)
 
+  /** Copies the columns of a row that have a word each. NULL bits are written if this row or the
+    * one before it has a NULL: else those in the buffer are 0 already.
+    */
   private def writeFixed(source: Source): Unit = {
     val words = source.page
     val from = source.from
@@ -197,6 +201,9 @@ final class OutputRow(
     }
   }
 
+  /** Copies the key that is inlined with a row into all columns that are read from it, where the
+    * row may have changed.
+    */
   private def writeKeys(changed: Long, places: WordPointers): Unit = {
     val base = Platform.BYTE_ARRAY_OFFSET + 8L * nullWords
     var k = 0
@@ -293,6 +300,7 @@ private object OutputRow {
     /** Whether the projected columns of a row are inlined with it, without a NULL. */
     def isInlined: Boolean = words != null && !words.anyNull
 
+    /** Points to the row itself. */
     def pointTo(row: Int): Unit = {
       page = arena.page(row)
       start = arena.start(row)

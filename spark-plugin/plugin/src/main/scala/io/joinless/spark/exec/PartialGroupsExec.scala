@@ -28,9 +28,10 @@ final case class PartialGroupsExec(
   override protected def stringArgs: Iterator[Any] = Iterator(output.take(keys))
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (types, kept, weight) = (child.output.take(keys).map(_.dataType), arguments.toArray, child.output.size - 1)
+    val (types, groupArguments, weight) =
+      (child.output.take(keys).map(_.dataType), arguments.toArray, child.output.size - 1)
     child.execute().mapPartitions { rows =>
-      val groups = new TouchedGroups(kept)
+      val groups = new TouchedGroups(groupArguments)
       val key = UnsafeProjection.create(types.toArray)
       TouchedGroups.adding(rows.foreach(row => groups(key(row)).add(row, row.getLong(weight))))
       val joined = UnsafeProjection.create((types :+ BinaryType).toArray[DataType])

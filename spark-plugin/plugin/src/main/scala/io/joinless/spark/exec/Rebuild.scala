@@ -141,21 +141,21 @@ final private class Rebuild(
     * log have no counts.
     */
   private def pack(): Unit = {
-    val (from, known) = (views, extent)
+    val (allViews, allExtent) = (views, extent)
     views = Views.empty(spec)
     restoration = Views.restoration(views)
     extent = new LogExtent(spec)
-    extent.oldest = known.oldest
-    extent.entries = known.entries
-    extent.live = known.live
-    extent.negatives = known.negatives
-    for (input <- spec.inputs.indices; row <- 0 until from.arena(input).limit) {
-      counts.read(from, input, row)
+    extent.oldest = allExtent.oldest
+    extent.entries = allExtent.entries
+    extent.live = allExtent.live
+    extent.negatives = allExtent.negatives
+    for (input <- spec.inputs.indices; row <- 0 until allViews.arena(input).limit) {
+      counts.read(allViews, input, row)
       if (counts.size > 0) {
-        val arena = from.arena(input)
+        val arena = allViews.arena(input)
         val moved = restoration.find(input, words(arena, row), arena.words(row))
         for (g <- 0 until counts.size) restoration.set(counts.roles(g), moved, counts.count(g))
-        extent.setNewestBlock(input, moved, known.newestBlock(input, row))
+        extent.setNewestBlock(input, moved, allExtent.newestBlock(input, row))
       }
     }
   }

@@ -186,6 +186,10 @@ final private class RolesAndCells(
     out
   }
 
+  /** Finds the roles and cells of a row, and copies the row, if there are any. With a single role
+    * the scan has only rows of that role; with several, it has a column per role that says whether
+    * the row has it. A change of weight 0 goes nowhere.
+    */
   private def place(row: InternalRow): Unit = {
     cells.clear()
     next_ = 0

@@ -15,23 +15,24 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 final case class RowWindowsExec(windows: WindowFunctions, output: Seq[Attribute], child: SparkPlan)
     extends UnaryExecNode {
 
-  private def made: Seq[Attribute] = output.drop(child.output.size)
+  private def functionColumns: Seq[Attribute] = output.drop(child.output.size)
 
-  override def producedAttributes: AttributeSet = AttributeSet(made)
+  override def producedAttributes: AttributeSet = AttributeSet(functionColumns)
 
   override def outputPartitioning: Partitioning = child.outputPartitioning
 
-  override protected def stringArgs: Iterator[Any] = Iterator(made)
+  override protected def stringArgs: Iterator[Any] = Iterator(functionColumns)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val functions = windows.functions.zip(made).map { case (f, a) =>
-      Alias(own(f), a.name)(a.exprId)
+    val functions = windows.functions.zip(functionColumns).map { case (f, a) =>
+      Alias(overChild(f), a.name)(a.exprId)
     }
-    val order = windows.order.map(own(_).asInstanceOf[SortOrder])
+    val order = windows.order.map(overChild(_).asInstanceOf[SortOrder])
     WindowExec(functions, windows.partition.map(child.output), order, child).execute()
   }
 
-  private def own(e: Expression): Expression = e.transform { case BoundReference(i, _, _) => child.output(i) }
+  /** An expression over positions, over the columns of the child. */
+  private def overChild(e: Expression): Expression = e.transform { case BoundReference(i, _, _) => child.output(i) }
 
   override protected def withNewChildInternal(newChild: SparkPlan): RowWindowsExec = copy(child = newChild)
 }

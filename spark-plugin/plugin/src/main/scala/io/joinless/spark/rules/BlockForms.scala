@@ -50,17 +50,21 @@ final private[spark] class BlockForms(
 
   def enumerated(layout: BlockLayout): BlockForm = BlockForm(layout, shape(layout))
 
-  /** The way of an existing checkpoint: its trees are continued, so none is searched. */
+  /** The form that stores what a recorded block stores, if there is one: counted in one of the
+    * ways, else enumerated. The recorded trees are continued, so none is searched.
+    */
   private def continued(layout: BlockLayout, ways: LazyList[Way], recorded: Seq[BlockShape]): Option[BlockForm] = {
     // the trees of another block of the query need not be trees of this one
-    def goesOn(form: BlockForm, was: BlockShape) = Option.when(SpecComparison.storesSame(was, form.shape))(form)
+    def ifContinues(form: BlockForm, before: BlockShape) =
+      Option.when(SpecComparison.storesSame(before, form.shape))(form)
     if (recorded.isEmpty) None
     else {
-      val counted = for (way <- ways; was <- recorded; trees <- was.reduction; form <- goesOn(way.by(trees), was))
-        yield form
+      val counted =
+        for (way <- ways; before <- recorded; trees <- before.reduction; form <- ifContinues(way.by(trees), before))
+          yield form
       counted.headOption.orElse {
         val form = enumerated(layout)
-        recorded.iterator.flatMap(goesOn(form, _)).nextOption()
+        recorded.iterator.flatMap(ifContinues(form, _)).nextOption()
       }
     }
   }

@@ -31,6 +31,9 @@ private[spark] object EventTimes {
   def made(columns: Seq[Attribute], values: Seq[Expression], lag: Attribute => Option[Long]): Map[Int, Long] =
     (for (i <- columns.indices; time <- made(columns(i), values(i), lag)) yield i -> time).toMap
 
+  /** The lag of a column that is computed below: of a time itself, or of a window of it; of another
+    * expression over closing times alone, if the column is an event time, the largest of theirs.
+    */
   private def made(column: Attribute, value: Expression, lag: Attribute => Option[Long]): Option[Long] = value match {
     case a: Attribute => lag(a)
     case WindowOfTime(time, _) => lag(time)
@@ -40,11 +43,13 @@ private[spark] object EventTimes {
       else None
   }
 
-  /** The same for a plan of projections, conditions and unions. */
+  /** The columns of a plan of projections, conditions and unions that are closing times, by
+    * position.
+    */
   def of(plan: LogicalPlan, lag: Attribute => Option[Long]): Map[Int, Long] = plan match {
     case Project(list, child) =>
-      val below = of(child, lag)
-      in(list, a => below.get(child.output.indexWhere(_.exprId == a.exprId)))
+      val ofChild = of(child, lag)
+      in(list, a => ofChild.get(child.output.indexWhere(_.exprId == a.exprId)))
     case Filter(_, child) => of(child, lag)
     case union: Union => ofAll(union.children.map(of(_, lag)))
     case leaf => in(leaf.output, lag)

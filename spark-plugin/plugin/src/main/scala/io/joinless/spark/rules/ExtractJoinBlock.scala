@@ -36,10 +36,10 @@ object ExtractJoinBlock {
     * join.
     */
   def changingTableReadIn(plan: LogicalPlan)(implicit statics: StaticSides): Option[Expression] = {
-    val own = plan.expressions.flatMap(conjuncts).find(statics.readsChangingTable)
+    val readHere = plan.expressions.flatMap(conjuncts).find(statics.readsChangingTable)
     plan match {
-      case Transparent(child) => own.orElse(changingTableReadIn(child))
-      case _ => own
+      case Transparent(child) => readHere.orElse(changingTableReadIn(child))
+      case _ => readHere
     }
   }
 
@@ -90,6 +90,9 @@ object ExtractJoinBlock {
   private def side(plan: LogicalPlan)(implicit statics: StaticSides): Either[Reason, Part] =
     if (continues(plan)) partOf(plan) else Right(Part.leaf(plan))
 
+  /** A part as a block: its conditions are filters of one leaf, equi-join conditions, comparisons
+    * of time that say what is late, or residual.
+    */
   private def block(root: LogicalPlan, part: Part, needed: AttributeSet): JoinBlock = {
     val owner = part.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
     def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).flatMap(a => owner.get(a.exprId)).distinct
@@ -97,9 +100,9 @@ object ExtractJoinBlock {
     // A condition on no column holds for all rows or for none: any leaf can check it. A condition
     // on a single leaf that can fail, and that Spark left above the joins, is evaluated on joined
     // rows only.
-    val (single, several) = part.conditions.partition(c => leavesOf(c).size <= 1 && !CanThrow(c))
-    val filters = single.groupBy(leavesOf(_).headOption.getOrElse(0))
-    val split = several.map(condition => equiJoinCondition(condition, leavesOf).toRight(condition))
+    val (ofOneLeaf, ofJoins) = part.conditions.partition(c => leavesOf(c).size <= 1 && !CanThrow(c))
+    val filters = ofOneLeaf.groupBy(leavesOf(_).headOption.getOrElse(0))
+    val split = ofJoins.map(condition => equiJoinCondition(condition, leavesOf).toRight(condition))
     val (late, residuals) = split.collect { case Left(condition) => condition }.partition(isLate(_))
     JoinBlock(
       root,

@@ -43,24 +43,25 @@ private[spark] object FunctionOfIncrements {
       case (_, Some(SummedColumns(Seq(SumPart(Some(_), 1, _)), columns))) => columns.head
       case (_, Some(SummedColumns(parts, columns))) => NumberIncrement(parts, columns :+ results)
     }
-    def sum(as: DataType, mode: EvalMode.Value): Expression = {
-      val of = function.children.head.dataType
+    def sum(resultType: DataType, mode: EvalMode.Value): Expression = {
+      val argumentType = function.children.head.dataType
       val increment = summed match {
-        case Some(SummedColumns(parts, columns)) => SumIncrement(Some(parts), columns :+ results, of, as, mode)
-        case None => SumIncrement(None, Seq(argument.get, results), of, as, mode)
+        case Some(SummedColumns(parts, columns)) =>
+          SumIncrement(Some(parts), columns :+ results, argumentType, resultType, mode)
+        case None => SumIncrement(None, Seq(argument.get, results), argumentType, resultType, mode)
       }
-      val all = total(increment, mode)
-      if (all.dataType == as) all else Cast(all, as, None, EvalMode.ANSI)
+      val ofAllRows = total(increment, mode)
+      if (ofAllRows.dataType == resultType) ofAllRows else Cast(ofAllRows, resultType, None, EvalMode.ANSI)
     }
     def count = Coalesce(Seq(total(number, EvalMode.ANSI), Literal(0L)))
     function match {
       case _: Count => Some(count)
       case s: Sum => Some(sum(s.dataType, s.evalContext.evalMode))
       case average: Average =>
-        val (sumOf, countOf) = (average.aggBufferAttributes.head, average.aggBufferAttributes.last)
+        val (sumBuffer, countBuffer) = (average.aggBufferAttributes.head, average.aggBufferAttributes.last)
         Some(average.evaluateExpression.transform {
-          case a: Attribute if a.exprId == sumOf.exprId => sum(sumOf.dataType, average.evalMode)
-          case a: Attribute if a.exprId == countOf.exprId => count
+          case a: Attribute if a.exprId == sumBuffer.exprId => sum(sumBuffer.dataType, average.evalMode)
+          case a: Attribute if a.exprId == countBuffer.exprId => count
         })
       case _ => None
     }

@@ -82,6 +82,9 @@ object JoinBlocks {
     }
   }
 
+  /** A compiled node in a batch: with its scans merged, and with its place in the query; `eq` where
+    * nothing changes, and where it is not placed.
+    */
   private def placed(compiled: JoinFreeJoin, decision: Decision, inner: LogicalPlan => LogicalPlan): JoinFreeJoin =
     decision match {
       case Place(shape) =>

@@ -23,9 +23,14 @@ final private class JoinStaticSides(part: Part) {
   private val owner = part.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
   private val streaming = part.leaves.indices.filter(part.leaves(_).plan.isStreaming)
   private val static = part.leaves.indices.diff(streaming)
+
+  /** The conditions, each with the leaves that it reads. */
   private val touches: IndexedSeq[(Expression, Set[Int])] =
     part.conditions.map(c => c -> OuterScope.attributes(c).flatMap(a => owner.get(a.exprId)).toSet)
 
+  /** The part with each group of static leaves in its streaming leaf, and without the conditions
+    * that are checked there; or why a group cannot be moved.
+    */
   def result: Either[Reason, Part] = {
     val homes = groups.map(group => group -> homesOf(group))
     homes.collectFirst { case (group, home) if home.size != 1 => Left(reason(group, home)) }.orElse(throwing).getOrElse {
@@ -34,7 +39,10 @@ final private class JoinStaticSides(part: Part) {
       Right(
         part.copy(
           leaves = streaming.map(i => moved.get(i).fold(part.leaves(i))(joined(i, _))),
-          conditions = touches.collect { case (c, on) if !moved.exists { case (i, s) => isMoved(on, i, s) } => c }
+          conditions = touches.collect {
+            case (condition, leaves) if !moved.exists { case (home, statics) => isMoved(leaves, home, statics) } =>
+              condition
+          }
         )
       )
     }
@@ -99,6 +107,11 @@ final private class JoinStaticSides(part: Part) {
   /** A leaf whose plan returns its fresh attributes. */
   private def renamed(leaf: Leaf): LogicalPlan = leaf.scan(leaf.attributes, Nil)
 
+  /** Why static leaves that are linked with each other cannot be joined to a stream before the
+    * block.
+    *
+    * @param homes the streaming leaves with which conditions link the group: none, or several
+    */
   private def reason(group: Set[Int], homes: Set[Int]): Reason = {
     def names(leaves: Set[Int]) = leaves.toSeq.sorted.map(part.leaves(_).name).mkString(", ")
     Reason.of(

@@ -31,7 +31,7 @@ private[rules] object LateResults {
     } yield join -> reason(operator, unbounded)
     if (found.isEmpty) plan
     else plan.transform { case join: JoinFreeJoin =>
-      val notes = found.collect { case (of, note) if of eq join => note }.distinct
+      val notes = found.collect { case (block, note) if block eq join => note }.distinct
       if (notes.isEmpty || notes == join.notes) join else join.copy(notes = notes)
     }
   }
@@ -52,12 +52,15 @@ private[rules] object LateResults {
   private def times(operator: LogicalPlan): Seq[(LogicalPlan, Attribute)] =
     for (child <- operator.children; time <- child.output if Conditions.isEventTime(time)) yield child -> time
 
-  /** The blocks below from whose unbounded times a column is computed. */
+  /** The blocks below from whose unbounded times a column is computed. None below an operator that
+    * drops late rows itself, as they are noted for that one, and none below a watermark that is set
+    * above the block.
+    */
   private def sources(plan: LogicalPlan, column: Attribute): Seq[(JoinFreeJoin, UnboundedTime)] = plan match {
-    case join: JoinFreeJoin => at(join.output, column, join.unbounded).map(join -> _)
+    case join: JoinFreeJoin => unboundedAt(join.output, column, join.unbounded).map(join -> _)
     case rows: DeltaRows =>
       val topmost = rows.collectFirst { case join: JoinFreeJoin => join }
-      for (join <- topmost.toSeq; time <- at(rows.output, column, rows.unbounded)) yield join -> time
+      for (join <- topmost.toSeq; time <- unboundedAt(rows.output, column, rows.unbounded)) yield join -> time
     case Project(list, child) =>
       list.filter(_.exprId == column.exprId).flatMap(OuterScope.attributes).flatMap(sources(child, _))
     case union: Union =>
@@ -69,7 +72,11 @@ private[rules] object LateResults {
     case other => other.children.filter(_.outputSet.contains(column)).flatMap(sources(_, column))
   }
 
-  private def at(output: Seq[NamedExpression], column: Attribute, times: Seq[UnboundedTime]): Seq[UnboundedTime] =
+  private def unboundedAt(
+      output: Seq[NamedExpression],
+      column: Attribute,
+      times: Seq[UnboundedTime]
+  ): Seq[UnboundedTime] =
     times.filter(time => output(time.column).exprId == column.exprId)
 
   private def reason(operator: LogicalPlan, unbounded: UnboundedTime): Reason = {

@@ -60,18 +60,21 @@ final private[rules] class Lifetimes(
     boundless.headOption.toLeft(Lifetime(ends))
   }
 
-  /** The same for the rows of one kind: they must outlive each kind of the other relations. */
+  /** Until when rows of one kind are needed: columns of leaf `r`, each with the microseconds after
+    * it that the watermark must reach. They must outlive each kind of rows of each other stream; of
+    * the ends by one column, the latest counts.
+    */
   private def until(r: Int, own: KindOfRows): Either[Boundless, IndexedSeq[(Attribute, Long)]] = {
     val others = for (s <- streams if s != r; kind <- kinds(s)) yield s -> kind
-    val each = others.map { case (s, kind) =>
+    val endPerKind = others.map { case (s, kind) =>
       val bounds = boundsOf(own, kind)
       s -> kind.times.flatMap { case (time, lag) =>
-        latest(bounds, time, r, own).map { case (column, c) => column -> TimeBounds.sum(c, lag) }
+        latest(bounds, time, r, own).map { case (column, distance) => column -> TimeBounds.sum(distance, lag) }
       }.headOption
     }
-    each.collectFirst { case (s, None) => Boundless(s) }.toLeft {
-      val terms = each.flatMap(_._2)
-      terms.map(_._1).distinct.map(c => c -> terms.filter(_._1 == c).map(_._2).max).toIndexedSeq
+    endPerKind.collectFirst { case (s, None) => Boundless(s) }.toLeft {
+      val terms = endPerKind.flatMap(_._2)
+      terms.map(_._1).distinct.map(column => column -> terms.filter(_._1 == column).map(_._2).max).toIndexedSeq
     }
   }
 
@@ -116,16 +119,19 @@ final private[rules] class Lifetimes(
     known.getOrElseUpdate(parts, boundsOf(parts))
   }
 
+  /** The bounds that the conditions imply for rows of these kinds: with their constants in place of
+    * columns, and with `<=>` as `=` where a side is never NULL in them.
+    */
   private def boundsOf(kinds: Seq[KindOfRows]): TimeBounds = {
     val constants = kinds.flatMap(_.constants).toMap
     val neverNull = AttributeSet(kinds.flatMap(_.neverNull) ++ block.leaves.flatMap(_.attributes.filterNot(_.nullable)))
-    def known(e: Expression): Expression = e.transformUp {
+    def inTheseRows(e: Expression): Expression = e.transformUp {
       case a: Attribute => constants.getOrElse(a.exprId, a)
       case If(Literal.TrueLiteral, holds, _) => holds
       case If(Literal.FalseLiteral, _, holds) => holds
     }
     def isThere(e: Expression) = e match { case a: Attribute => neverNull.contains(a); case _ => false }
-    new TimeBounds(conditions.map(known).flatMap(Conditions.conjuncts).map {
+    new TimeBounds(conditions.map(inTheseRows).flatMap(Conditions.conjuncts).map {
       case EqualNullSafe(a, b) if isThere(a) || isThere(b) => EqualTo(a, b)
       case other => other
     })

@@ -68,6 +68,12 @@ object MergeScans {
   private def notNull(shape: BlockShape, role: Int): Set[Int] =
     shape.relations(role).keys.filterNot(key => shape.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
 
+  /** What a leaf reads, where it can be shared: projections and conditions over one streaming
+    * relation, which return the same for a row whenever they are evaluated, and read that relation
+    * only.
+    *
+    * @param notNull positions of columns in which the operator accepts no NULL
+    */
   private def base(plan: LogicalPlan, notNull: Set[Int]): Option[Base] = plan match {
     case PhysicalOperation(fields, conditions, relation)
         if data(relation).isDefined && (fields ++ conditions).forall(e => e.deterministic && !Conditions.isLate(e)) =>
@@ -79,11 +85,11 @@ object MergeScans {
           .asInstanceOf[E]
       val columns = fields.map(field => bound(Alias(valueOf(field), field.name)()))
       val keys = notNull.map(i => valueOf(columns(i)))
-      val own = conditions.map(bound).filter {
+      val remaining = conditions.map(bound).filter {
         case IsNotNull(e) => !keys.exists(_.semanticEquals(e))
         case _ => true
       }
-      Option.when((columns ++ own).forall(_.references.isEmpty))(Base(relation, columns, own))
+      Option.when((columns ++ remaining).forall(_.references.isEmpty))(Base(relation, columns, remaining))
     case _ => None
   }
 
@@ -105,20 +111,24 @@ object MergeScans {
     case other => other
   }
 
+  /** One scan for leaves with a common base: its columns, then per leaf whether the leaf has the
+    * row. A condition that is NULL rejects the row. Rows that no leaf has are dropped, unless a
+    * condition counts the rows on which it fails.
+    */
   private def scan(leaves: Seq[LeafScan]): Scan = (leaves, leaves.head.base) match {
     case (Seq(alone), _) => Scan(alone.plan, Seq(alone.role))
     case (_, None) => throw new IllegalStateException("Leaves without a common base do not merge.")
     case (_, Some(base)) =>
       def unbound(e: Expression): Expression = e.transform { case BoundReference(i, _, _) => base.relation.output(i) }
-      val accepts =
+      val acceptedBy =
         leaves.flatMap(_.base).map(_.conditions.map(unbound).reduceOption(And).getOrElse(Literal.TrueLiteral))
-      val roles = accepts.map(c => if (c.nullable) Coalesce(Seq(c, Literal.FalseLiteral)) else c)
+      val hasRole = acceptedBy.map(c => if (c.nullable) Coalesce(Seq(c, Literal.FalseLiteral)) else c)
       val rows =
-        if (accepts.contains(Literal.TrueLiteral) || accepts.exists(counts)) base.relation
-        else Filter(accepts.distinct.reduce[Expression](Or), base.relation)
+        if (acceptedBy.contains(Literal.TrueLiteral) || acceptedBy.exists(counts)) base.relation
+        else Filter(acceptedBy.distinct.reduce[Expression](Or), base.relation)
       val columns = base.columns.map(c => Alias(unbound(valueOf(c)), c.name)())
-      val marks = roles.zip(leaves).map { case (accepted, leaf) => Alias(accepted, s"role_${leaf.role}")() }
-      Scan(Project(columns ++ marks, rows), leaves.map(_.role))
+      val roleColumns = hasRole.zip(leaves).map { case (accepted, leaf) => Alias(accepted, s"role_${leaf.role}")() }
+      Scan(Project(columns ++ roleColumns, rows), leaves.map(_.role))
   }
 
   /** Whether it counts the rows on which it fails: such a condition is evaluated once. */

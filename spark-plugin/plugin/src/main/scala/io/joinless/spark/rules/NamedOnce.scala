@@ -20,6 +20,9 @@ private[spark] object NamedOnce {
     project.copy(projectList = renamed(project.projectList))
   }
 
+  /** The list with a number after each alias whose name is there already; other columns keep
+    * theirs.
+    */
   private def renamed(list: Seq[NamedExpression]): Seq[NamedExpression] = {
     val taken = mutable.HashSet.from(list.collect { case column if !column.isInstanceOf[Alias] => column.name })
     list.map {

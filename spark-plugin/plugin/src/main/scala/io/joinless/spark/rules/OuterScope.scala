@@ -25,8 +25,8 @@ private[spark] object OuterScope {
   def replace(expression: Expression)(to: Attribute => Expression): Expression = expression match {
     case attribute: Attribute => to(attribute)
     case subquery: SubqueryExpression =>
-      val own = subquery.plan.outputSet
-      inside(subquery)(to).mapChildren(replace(_)(a => if (own.contains(a)) a else to(a)))
+      val ofSubquery = subquery.plan.outputSet
+      inside(subquery)(to).mapChildren(replace(_)(a => if (ofSubquery.contains(a)) a else to(a)))
     case other => other.mapChildren(replace(_)(to))
   }
 

@@ -26,6 +26,8 @@ final private[spark] case class Part(
   /** An expression over this subtree's output, rewritten over the leaves' attributes. */
   def resolve(expression: Expression): Expression = OuterScope.replace(expression)(a => scope.getOrElse(a.exprId, a))
 
+  /** Both parts side by side. Where both have an alias for an attribute, that of this one counts.
+    */
   def ++(right: Part): Part =
     Part(
       leaves ++ right.leaves,
@@ -52,24 +54,27 @@ final private[spark] case class Part(
       sides.filter(side => OuterScope.attributes(side).forall(a => scope.contains(a.exprId))).map(resolve)
     }
 
-  def where(more: Seq[Expression]): Part = copy(conditions = conditions ++ more.map(resolve)).heard(more)
+  def where(more: Seq[Expression]): Part = copy(conditions = conditions ++ more.map(resolve)).withAliasesIn(more)
 
   def select(list: Seq[NamedExpression]): Part = {
     val selected = list.toIndexedSeq.map {
       case a: Alias => a.toAttribute -> resolve(a.child)
       case a => a.toAttribute -> resolve(a)
     }
-    heard(list).copy(output = selected)
+    withAliasesIn(list).copy(output = selected)
   }
 
-  private def heard(expressions: Seq[Expression]): Part = {
-    val called = for {
+  /** This part with the aliases by which these expressions name attributes of leaves; those that
+    * are known, and the first one of an attribute, count.
+    */
+  private def withAliasesIn(expressions: Seq[Expression]): Part = {
+    val found = for {
       expression <- expressions
       a <- OuterScope.attributes(expression)
       alias <- a.qualifier.lastOption
       meaning <- scope.get(a.exprId).collect { case m: AttributeReference => m }
     } yield meaning.exprId -> alias
-    copy(qualifiers = called.reverse.toMap ++ qualifiers)
+    copy(qualifiers = found.reverse.toMap ++ qualifiers)
   }
 }
 

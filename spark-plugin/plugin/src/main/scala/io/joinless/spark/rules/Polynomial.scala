@@ -70,15 +70,22 @@ final private[spark] case class Polynomial(
   )
 
   /** The terms, each with how often it counts in the number (where none of its factors is NULL) and
-    * in the sum.
+    * in the sum. A term of the number is that of the first summed term that is not NULL for the
+    * same rows; without one, it is a term of its own.
+    * {{{
+    * a.x - b.y     number [a.x][b.y]     (a.x[b.y], 1, 1)
+    *               sum a.x[b.y]          ([a.x]b.y, 0, -1)
+    *                   - [a.x]b.y
+    * }}}
     */
   def parts: Seq[(Monomial, Int, Int)] = {
-    val (known, others) = number.partition { case (_, n) => sum.exists(_._2.isThere.identity == n.identity) }
-    val summed = sum.zipWithIndex.map { case ((times, term), i) =>
-      val own = known.filter { case (_, n) => sum.indexWhere(_._2.isThere.identity == n.identity) == i }.map(_._1).sum
-      (term, own, times)
+    val (alsoSummed, numberOnly) = number.partition { case (_, n) => sum.exists(_._2.isThere.identity == n.identity) }
+    val summed = sum.zipWithIndex.map { case ((inSum, term), i) =>
+      val inNumber =
+        alsoSummed.filter { case (_, n) => sum.indexWhere(_._2.isThere.identity == n.identity) == i }.map(_._1).sum
+      (term, inNumber, inSum)
     }
-    summed ++ others.map { case (times, term) => (term, times, 0) }
+    summed ++ numberOnly.map { case (inNumber, term) => (term, inNumber, 0) }
   }
 }
 
@@ -95,10 +102,10 @@ private[spark] object Polynomial {
 
   /** The sum in which equal terms are combined. */
   def added(terms: Seq[(Int, Monomial)]): Seq[(Int, Monomial)] =
-    terms.foldLeft(Vector.empty[(Int, Monomial)]) { case (known, (times, term)) =>
+    terms.foldLeft(Vector.empty[(Int, Monomial)]) { case (known, (coefficient, term)) =>
       known.indexWhere(_._2.identity == term.identity) match {
-        case -1 => known :+ (times -> term)
-        case at => known.updated(at, (known(at)._1 + times) -> term)
+        case -1 => known :+ (coefficient -> term)
+        case index => known.updated(index, (known(index)._1 + coefficient) -> term)
       }
     }.filter(_._1 != 0)
 }
@@ -114,6 +121,10 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
     (if (isComputedAbove(e) || !FactorLift.takes(e.dataType)) None else polynomial(e))
       .filter(p => (p.number ++ p.sum).sizeIs <= Polynomial.MostTerms)
 
+  /** Takes the expression apart as far as it reads several leaves. Over one leaf it is one factor;
+    * where that can fail, `failure` has a factor for it. Sums and products are taken apart only
+    * where no result of Spark's would overflow or be rounded.
+    */
   private def polynomial(e: Expression): Option[Polynomial] = (e, leavesOf(e)) match {
     case (_, Seq()) => None
     case (cast: Cast, _) if Cast.canUpCast(cast.child.dataType, cast.dataType) && sameDigits(cast, cast.child) =>
@@ -135,11 +146,14 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
     case _ => None
   }
 
+  /** `l + r`, or `l - r` with sign −1: not NULL where neither side is, so the sum of each side
+    * counts only where the other side is not NULL.
+    */
   private def added(l: Polynomial, r: Polynomial, sign: Int): Polynomial = Polynomial(
     Polynomial.product(l.number, r.number),
     Polynomial.added(
       Polynomial.product(l.sum, r.number) ++
-        Polynomial.product(r.sum, l.number).map { case (times, term) => (sign * times, term) }
+        Polynomial.product(r.sum, l.number).map { case (coefficient, term) => (sign * coefficient, term) }
     )
   )
 
@@ -165,16 +179,22 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
     */
   private def sure(e: Expression): Option[Polynomial] = apply(e).filter(_.failure.isEmpty)
 
-  /** The value where the condition holds, else NULL or 0. */
+  /** The value where the condition holds, else NULL or 0. None where another value is chosen
+    * otherwise, or where a conjunct of the condition reads several leaves or can fail. A constant
+    * value is a factor over the leaf of the first conjunct.
+    * {{{
+    * CASE WHEN a.x > 0 AND b.y > 0 THEN 5 END     the 5 where a.x > 0, times [b.y > 0]
+    * }}}
+    */
   private def choice(condition: Expression, value: Expression, otherwise: Expression): Option[Polynomial] = {
     val parts = Conditions.conjuncts(condition).map(c => (leavesOf(c), c))
     val tests = parts.collect { case (Seq(leaf), c) if !CanThrow(c) => (leaf, c) }
-    def one(leaf: Int, c: Expression, value: Expression) = Term(leaf, If(c, value, Literal(null, value.dataType)))
-    lazy val test = Monomial(tests.map { case (leaf, c) => one(leaf, c, Literal.TrueLiteral) })
+    def whereTrue(leaf: Int, c: Expression, value: Expression) = Term(leaf, If(c, value, Literal(null, value.dataType)))
+    lazy val test = Monomial(tests.map { case (leaf, c) => whereTrue(leaf, c, Literal.TrueLiteral) })
     def chosen =
       if (value.foldable) {
         val (leaf, c) = tests.head
-        Some(Polynomial.of(Monomial(one(leaf, c, value) +: test.factors.tail)))
+        Some(Polynomial.of(Monomial(whereTrue(leaf, c, value) +: test.factors.tail)))
       } else apply(value).map(_.where(test))
     if (tests.size < parts.size) None
     else

@@ -23,12 +23,12 @@ private[spark] object RecordedOrder {
     */
   def apply(block: JoinBlock, recorded: Seq[BlockShape])(layoutOf: JoinBlock => BlockLayout): BlockLayout = {
     val layout = layoutOf(block)
-    val own = layout.schemas.map(_.columns)
-    val same = recorded.filter(shape => sameColumns(stored(shape), own))
-    if (same.isEmpty || same.exists(stored(_) == own)) layout
+    val ownColumns = layout.schemas.map(_.columns)
+    val recordedAlike = recorded.filter(shape => sameColumns(stored(shape), ownColumns))
+    if (recordedAlike.isEmpty || recordedAlike.exists(stored(_) == ownColumns)) layout
     else {
-      val leaves = block.leaves.zip(stored(same.head)).map { case (leaf, columns) => ordered(leaf, columns) }
-      layoutOf(block.copy(leaves = leaves)).copy(like = same.headOption)
+      val leaves = block.leaves.zip(stored(recordedAlike.head)).map { case (leaf, columns) => ordered(leaf, columns) }
+      layoutOf(block.copy(leaves = leaves)).copy(like = recordedAlike.headOption)
     }
   }
 
@@ -48,8 +48,8 @@ private[spark] object RecordedOrder {
     case plan =>
       val places = leaf.attributes.indices.sortBy { i =>
         val a = leaf.attributes(i)
-        val at = recorded.indexOf(ColumnSpec(a.name, KeyBytes.storedType(a.dataType)))
-        if (at < 0) recorded.size + i else at
+        val recordedAt = recorded.indexOf(ColumnSpec(a.name, KeyBytes.storedType(a.dataType)))
+        if (recordedAt < 0) recorded.size + i else recordedAt
       }
       if (places == leaf.attributes.indices) leaf
       else {

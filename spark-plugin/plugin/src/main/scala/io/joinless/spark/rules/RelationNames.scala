@@ -29,6 +29,11 @@ private[spark] object RelationNames {
   /** The name that `note` or `call` recorded on this very node. */
   def called(plan: LogicalPlan): Option[String] = plan.getTagValue(tag)
 
+  /** The sources of a plan that have an alias, each with its outermost one below the next join.
+    *
+    * @param alias the outermost alias between the plan and the next join above; None if there is
+    *   none
+    */
   private def names(plan: LogicalPlan, alias: Option[String]): Seq[(LogicalPlan, String)] = plan match {
     case SubqueryAlias(name, child) if name.name == Unnamed => names(child, alias)
     case SubqueryAlias(name, child) => names(child, alias.orElse(Some(name.name)))

@@ -157,8 +157,8 @@ final class RewriteBlock(layout: BlockLayout) {
     */
   def weighted(shape: BlockShape, scans: Seq[Scan]): WeightedRows = {
     val weight = AttributeReference(DeltaForm.Weight.column, LongType, nullable = false)()
-    val words = shape.reduction.fold(IndexedSeq.empty[Int])(ReducedBlock(shape, _).sumWords)
-    val sums = words.map(n => Seq.fill(1 + n)(AttributeReference("sum", LongType, nullable = false)()))
+    val wordsPerSum = shape.reduction.fold(IndexedSeq.empty[Int])(ReducedBlock(shape, _).sumWords)
+    val sums = wordsPerSum.map(n => Seq.fill(1 + n)(AttributeReference("sum", LongType, nullable = false)()))
     val node = JoinFreeJoin(
       scans.map(_.plan),
       scans.map(_.roles),
@@ -169,10 +169,11 @@ final class RewriteBlock(layout: BlockLayout) {
       unbounded = unbounded
     )
     val result = layout.output.map { case (_, meaning) => Alias(above(meaning), "result")() }
-    val runs = words.zip(words.scanLeft(result.size)((at, n) => at + 1 + n)).iterator
-    val places = layout.block.summed.arguments.map(_.map(_.map { part =>
-      val run = Option.when(part.factors.nonEmpty)(runs.next())
-      SumColumns(run.fold(0)(_._2), SumPart(run.map(_._1), part.numbers, part.sums))
+    // each sum has a number and n words, in 1 + n columns; they follow those of the result
+    val wordsAndStarts = wordsPerSum.zip(wordsPerSum.scanLeft(result.size)((start, n) => start + 1 + n)).iterator
+    val sumColumns = layout.block.summed.arguments.map(_.map(_.map { part =>
+      val ownSum = Option.when(part.factors.nonEmpty)(wordsAndStarts.next()) // else it needs none
+      SumColumns(ownSum.fold(0)(_._2), SumPart(ownSum.map(_._1), part.numbers, part.sums))
     }))
     val projected = layout.output.map {
       case (_, column: Attribute) => columns.indexWhere(_.exprId == column.exprId)
@@ -184,7 +185,7 @@ final class RewriteBlock(layout: BlockLayout) {
       projected,
       text,
       layout.changelogs.nonEmpty,
-      places,
+      sumColumns,
       layout.block.summed.keys.map(_.map(key => layout.output.indexWhere { case (a, _) => a.exprId == key.exprId }))
     )
   }

@@ -55,12 +55,15 @@ final class RewriteStreamingJoins(
     RevealIdleSources(plan)
   }
 
+  /** Decides about each block, refuses the query where every join must be rewritten and one is not,
+    * and records the reasons at the joins that are left, and the blocks for the run.
+    */
   private def rewrite(plan: LogicalPlan): LogicalPlan = {
     val run = state()
     implicit val statics: StaticSides = staticsOf(run)
     val roots = JoinBlocks.roots(plan)
     val decisions = roots.zipWithIndex.map { case (root, ordinal) => decision(root, NodeId(ordinal), run) }
-    val others = plan.collect { case join: Join if isOuter(join) => join -> outer(join) }
+    val others = plan.collect { case join: Join if isOuter(join) => join -> reasonOfOuter(join) }
     if (run != RunState.NoQuery && conf().forced) refuse(decisions.collect { case Keep(r) => r } ++ others.map(_._2))
 
     others.foreach { case (join, reason) => Reason.leave(join, reason) }
@@ -146,7 +149,7 @@ final class RewriteStreamingJoins(
     Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike]
 
   /** The reason recorded at the start of the query. */
-  private def outer(join: Join): Reason = Reason.at(join).filterNot(_.code == Reason.Disabled).getOrElse(
+  private def reasonOfOuter(join: Join): Reason = Reason.at(join).filterNot(_.code == Reason.Disabled).getOrElse(
     Reason.of(
       Reason.OuterJoin,
       "type" -> join.joinType.sql,

@@ -92,12 +92,14 @@ private[spark] object RowsDigest {
 
   final private val MaxColumns = 10000
 
-  /** The location of a stream; a local path in full, since it may be given in parts. */
+  /** The location of a stream. A path in the local file system is made absolute, as the query may
+    * give it relative to the working folder.
+    */
   private def place(source: LogicalPlan): Option[String] = source match {
     case StreamLeaf(stream) => stream.place.map { place =>
-        val path =
+        val givenPath =
           stream.options.collectFirst { case (key, value) if key.equalsIgnoreCase("path") => new Path(value).toUri }
-        path.filter(uri => stream.table.isEmpty && (uri.getScheme == null || uri.getScheme == "file"))
+        givenPath.filter(uri => stream.table.isEmpty && (uri.getScheme == null || uri.getScheme == "file"))
           .fold(place)(uri => Paths.get(uri.getPath).toAbsolutePath.normalize.toString)
       }
     case _ => None
@@ -118,6 +120,7 @@ private[spark] object RowsDigest {
   private def parameters(values: Iterator[Any], columns: Seq[Attribute]): String =
     values.map(parameter(_, columns)).mkString("[", ", ", "]")
 
+  /** A parameter of an operator, as far as it decides on rows; of any other object, its class. */
   private def parameter(value: Any, columns: Seq[Attribute]): String = value match {
     case _: LogicalPlan => ""
     case Alias(child, _) => parameter(child, columns)
@@ -134,10 +137,10 @@ private[spark] object RowsDigest {
     * of functions, plans of subqueries.
     */
   private def expression(e: Expression, columns: Seq[Attribute]): String = {
-    def column(name: String, of: Expression) = AttributeReference(name, of.dataType)()
+    def column(name: String, original: Expression) = AttributeReference(name, original.dataType)()
     val positional = OuterScope.replace(e) { a =>
-      val at = columns.indexWhere(_.exprId == a.exprId)
-      if (at < 0) a.withQualifier(Nil) else column(s"c$at", a)
+      val i = columns.indexWhere(_.exprId == a.exprId)
+      if (i < 0) a.withQualifier(Nil) else column(s"c$i", a)
     }.transform { case bound @ BoundReference(i, _, _) => column(s"b$i", bound) }
     val hidden = e.collect {
       case _: NamedExpression | _: BoundReference | _: Literal => Nil

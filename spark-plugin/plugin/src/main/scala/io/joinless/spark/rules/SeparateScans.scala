@@ -20,6 +20,11 @@ object SeparateScans {
   /** The same whoever made the plan; `eq` where every id is produced once. */
   def everywhere(plan: LogicalPlan): LogicalPlan = separated(plan, mutable.HashSet.empty)
 
+  /** The plan from its leaves up: a scan or an alias whose id is among those produced so far gets a
+    * new one, and the operators above read it by that.
+    *
+    * @param seen ids produced so far; added to
+    */
   private def separated(plan: LogicalPlan, seen: mutable.HashSet[ExprId]): LogicalPlan =
     rewired(plan, plan.children.map(separated(_, seen))) match {
       case leaf: MultiInstanceRelation if leaf.output.map(a => seen.add(a.exprId)).contains(false) =>

@@ -41,9 +41,9 @@ object SharedSources {
     * number have equal definitions.
     */
   def fits(plan: LogicalPlan, numbers: Seq[Int]): Boolean = {
-    val all = places(plan)
-    all.size == numbers.size && all.zip(numbers).groupMap(_._2)(_._1).values.forall { same =>
-      same.distinct.size == 1 || (definition(same.head).isDefined && same.map(definition).distinct.size == 1)
+    val scans = places(plan)
+    scans.size == numbers.size && scans.zip(numbers).groupMap(_._2)(_._1).values.forall { sharing =>
+      sharing.distinct.size == 1 || (definition(sharing.head).isDefined && sharing.map(definition).distinct.size == 1)
     }
   }
 
@@ -52,19 +52,19 @@ object SharedSources {
     */
   def shared(plan: LogicalPlan, numbers: Seq[Int]): LogicalPlan = {
     val first = mutable.Map.empty[Int, LogicalPlan]
-    val number = numbers.iterator
+    val numberOfScan = numbers.iterator
     def walk(plan: LogicalPlan): LogicalPlan =
       if (isPlace(plan)) {
-        val source = first.getOrElseUpdate(number.next(), plan)
+        val source = first.getOrElseUpdate(numberOfScan.next(), plan)
         if (source.output == plan.output) plan else Project(renamed(source.output, plan.output), source)
       } else plan.mapChildren(walk)
     walk(plan)
   }
 
-  /** The scans of a plan that are read by our join blocks only, by position: the
-    * optimized plan reads each of them once, in a block, and so it reads all other scans for which
-    * Spark opens the same source. A scan is recognized in the optimized plan by the id of its first
-    * column; one without columns counts as read elsewhere.
+  /** Whether the scan at a position of the plan may share its source: all scans for which Spark
+    * opens that source are read by our join blocks only, as the optimized plan reads each of them
+    * once, in a block. A scan is recognized in the optimized plan by the id of its first column;
+    * one without columns counts as read elsewhere.
     *
     * @param optimize the plan as its first batch would have it
     */
@@ -72,9 +72,10 @@ object SharedSources {
     val separate = SeparateScans.everywhere(plan)
     val readsOf = readsInBlocks(optimize(separate), inBlock = false).groupMap(_._1)(_._2)
     val onceInBlock = places(separate).map(_.output.headOption.exists(a => readsOf.get(a.exprId).contains(Seq(true))))
-    val source = apart(plan)
-    val ours = source.zip(onceInBlock).groupMap(_._1)(_._2).collect { case (n, all) if all.forall(identity) => n }.toSet
-    i => ours(source(i))
+    val sources = apart(plan)
+    val ours =
+      sources.zip(onceInBlock).groupMap(_._1)(_._2).collect { case (n, scans) if scans.forall(identity) => n }.toSet
+    i => ours(sources(i))
   }
 
   /** The first column of each scan, and whether the scan is read in a block. */

@@ -26,9 +26,9 @@ object StoredRows {
     */
   def filters(scan: LogicalPlan, keys: Set[Int] = Set.empty): IndexedSeq[String] = {
     val source = LeafSource(scan)
-    val never = keys.map(i => source.resolve(scan.output(i)))
+    val neverNull = keys.map(i => source.resolve(scan.output(i)))
     source.conditions.filter {
-      case IsNotNull(e) => !never.exists(_.semanticEquals(e))
+      case IsNotNull(e) => !neverNull.exists(_.semanticEquals(e))
       case condition => condition.deterministic
     }.map(recorded).distinct.sorted.toIndexedSeq
   }

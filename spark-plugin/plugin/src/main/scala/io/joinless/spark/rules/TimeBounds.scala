@@ -56,6 +56,9 @@ private[rules] object TimeBounds {
       if (((a ^ sum) & (b ^ sum)) >= 0) sum else if (a < 0) Long.MinValue / 4 else Unbounded
     }
 
+  /** What a condition implies where it holds; nothing where it is no comparison of two times, or
+    * compares them over a distance beyond all times.
+    */
   private def bounds(condition: Expression): Seq[Bound] =
     try
       condition match {
@@ -67,14 +70,18 @@ private[rules] object TimeBounds {
         case EqualTo(l, r) => equal(l, r)
         case _ => Nil
       }
-    catch { case _: ArithmeticException => Nil } // a distance beyond all times
+    catch { case _: ArithmeticException => Nil }
 
   private def equal(l: Expression, r: Expression): Seq[Bound] =
     (for (left <- TimeTerm.ofEqual(l); right <- TimeTerm.ofEqual(r))
       yield between(left, right, strictly = false) ++ between(right, left, strictly = false))
       .getOrElse(ordered(l, r, strictly = false) ++ ordered(r, l, strictly = false))
 
-  /** `small <= large`, or `small < large`. */
+  /** `small <= large`, or `small < large`. A side may be a difference of times:
+    * {{{
+    * b.ts - a.ts <= INTERVAL '1' HOUR     b.ts <= a.ts + 1 hour
+    * }}}
+    */
   private def ordered(small: Expression, large: Expression, strictly: Boolean): Seq[Bound] = (small, large) match {
     case (SubtractTimestamps(later, earlier, _, zone), interval) =>
       moved(TimeTerm.of(later), TimeTerm.of(earlier), TimeTerm.difference(interval, zone), strictly)
@@ -83,6 +90,8 @@ private[rules] object TimeBounds {
     case _ => (for (s <- TimeTerm.of(small); l <- TimeTerm.of(large)) yield between(s, l, strictly)).getOrElse(Nil)
   }
 
+  /** `small <= large + by`, or `small < large + by`; nothing where one of the three is not known.
+    */
   private def moved(
       small: Option[TimeTerm],
       large: Option[TimeTerm],

@@ -110,6 +110,9 @@ private[rules] object TimeTerm {
     Distance(Math.subtractExact(micros, slack), Math.addExact(micros, slack))
   }
 
+  /** A month has 28 to 31 days, and a clock may be set in between. Of a negative number of months
+    * 31 days each are the least distance.
+    */
   private def inMonths(months: Int, zone: Option[String]): Distance = {
     val slack = clockMoves(zone)
     val (short, long) =

@@ -15,11 +15,18 @@ import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expres
   */
 private[spark] object WaysOutOfCycles {
 
+  /** The parts of a message. For the cycle `a.x = b.x`, `b.y = c.y`, `c.z = a.z`:
+    * {{{
+    * equations     c.z = a.z                           without it the block is acyclic
+    * conditions    c.z <= a.z AND c.z >= a.z           in its place
+    * joined        a, b                                relations to read as one stream instead
+    * }}}
+    */
   def apply(block: JoinBlock, core: CyclicCore): Seq[(String, String)] = {
-    val open = equiJoinConditions(block, block.equiJoinConditions, core)
+    val opening = equiJoinConditions(block, block.equiJoinConditions, core)
     Seq(
-      "equations" -> open.map(e => named(block, plain(e))).mkString(" and "),
-      "conditions" -> open.map(condition(block, _)).mkString(" AND "),
+      "equations" -> opening.map(e => named(block, plain(e))).mkString(" and "),
+      "conditions" -> opening.map(condition(block, _)).mkString(" AND "),
       "joined" -> joined(graph(block, block.equiJoinConditions), core).map(block.leaves(_).name).mkString(", ")
     )
   }
@@ -28,13 +35,17 @@ private[spark] object WaysOutOfCycles {
     * of the others.
     */
   def opened(block: JoinBlock, core: CyclicCore): JoinBlock = {
-    val open = equiJoinConditions(block, block.equiJoinConditions, core)
+    val opening = equiJoinConditions(block, block.equiJoinConditions, core)
     block.copy(
-      equiJoinConditions = block.equiJoinConditions.filterNot(e => open.exists(_ eq e)),
-      cuts = block.cuts ++ open.map(plain)
+      equiJoinConditions = block.equiJoinConditions.filterNot(e => opening.exists(_ eq e)),
+      cuts = block.cuts ++ opening.map(plain)
     )
   }
 
+  /** A few of `all` without which the block is acyclic: one that is enough alone, if there is any.
+    *
+    * @param core the cyclic core of the block with all of these conditions
+    */
   private def equiJoinConditions(
       block: JoinBlock,
       all: Seq[EquiJoinCondition],

@@ -78,11 +78,11 @@ final case class WeightedRows(
   def generate(generate: Generate): WeightedRows = {
     val made = generate.generatorOutput.map(_.newInstance())
     val generator = own(generate.generator, generate.child).asInstanceOf[Generator]
-    val all = Generate(generator, Nil, generate.outer, generate.qualifier, made, plan)
+    val generated = Generate(generator, Nil, generate.outer, generate.qualifier, made, plan)
     val kept = generate.requiredChildOutput.map(a => own(a, generate.child).asInstanceOf[Attribute])
     val texts = generate.requiredChildOutput.map(text) ++ made.map(a => s"${text(generate.generator)}.${a.name}")
     copy(
-      Project((kept ++ made).map(a => Alias(a, "result")()) :+ plan.output.last, all),
+      Project((kept ++ made).map(a => Alias(a, "result")()) :+ plan.output.last, generated),
       kept.map(_ => -1) ++ made.map(_ => -1),
       WeightedRows.named(generate.output, texts),
       times = EventTimes.in(generate.requiredChildOutput, lag(generate.child))
@@ -113,11 +113,16 @@ final case class WeightedRows(
     ).noted(texts, values)
   }
 
-  /** Records the expressions above the next stateful operator below with that operator: a row must
-    * be deleted with the values it was inserted with.
+  /** These rows, where the stateful operators from which they come record the expressions that
+    * compute them, if rows can be deleted: a delete must have the values of its insert, also after
+    * a restart.
+    *
+    * @param texts the expressions as they are recorded
+    * @param expressions the expressions themselves: the time zone on which they depend is recorded,
+    *   too
     */
-  private def noted(texts: Seq[String], of: Seq[Expression]): WeightedRows = {
-    val zone = TimeZones.ofTexts(of)
+  private def noted(texts: Seq[String], expressions: Seq[Expression]): WeightedRows = {
+    val zone = TimeZones.ofTexts(expressions)
     def note(below: LogicalPlan): LogicalPlan = below match {
       case join: JoinFreeJoin =>
         val meaning = join.shape.meaning.map(m =>
@@ -126,8 +131,8 @@ final case class WeightedRows(
         join.copy(shape = join.shape.copy(meaning = meaning))
       case groups: Groups =>
         val above = groups.shape.above.getOrElse(RowsSpec(IndexedSeq.empty, IndexedSeq.empty))
-        val all = above.copy(filters = (above.filters ++ texts).sorted)
-        groups.copy(shape = groups.shape.copy(above = Some(all), zone = TimeZones.both(groups.shape.zone, zone)))
+        val withTexts = above.copy(filters = (above.filters ++ texts).sorted)
+        groups.copy(shape = groups.shape.copy(above = Some(withTexts), zone = TimeZones.both(groups.shape.zone, zone)))
       case other => other.withNewChildren(other.children.map(note))
     }
     if (retractable) copy(note(plan)) else this
@@ -155,9 +160,11 @@ final case class SumColumns(first: Int, part: SumPart)
 
 object WeightedRows {
 
-  /** The rows of a union's parts. */
+  /** The rows of a union's parts. No column projects just one column below, so `projected` is −1
+    * for all; the text of a column names those of all parts.
+    */
   def united(union: Union, parts: Seq[WeightedRows]): WeightedRows = {
-    val names = union.output.indices.map { i =>
+    val texts = union.output.indices.map { i =>
       parts.zip(union.children).map { case (part, query) => part.text(query.output(i)) }.mkString(
         "(",
         " UNION ALL ",
@@ -167,7 +174,7 @@ object WeightedRows {
     WeightedRows(
       Union(parts.map(_.plan)),
       union.output.map(_ => -1),
-      named(union.output, names),
+      named(union.output, texts),
       parts.exists(_.retractable),
       times = EventTimes.ofAll(parts.map(_.times))
     )

@@ -27,6 +27,11 @@ final class CommittedState private (logs: CheckpointLogs, val checkpoint: String
     StoredGroups.ValueSchema
   )
 
+  /** The stores of an operator as of the batch. Throws where the query ran with a class for its
+    * stores that this session does not name, and where the batch's logs are deleted meanwhile.
+    *
+    * @param prefix entries are found by that many of the first columns of their keys, too
+    */
   private def stores(operator: Long, key: StructType, prefix: Option[Int], value: StructType): CommittedStores = {
     val stores = logs.stores(batch, operator, key, prefix, value) { (conf, name) =>
       throw JoinlessErrors.stateMismatch(
@@ -45,9 +50,9 @@ object CommittedState {
   def apply(session: SparkSession, checkpoint: String, batch: Option[Long]): CommittedState = {
     val (logs, batches) = reached(session, checkpoint)
     if (batches.isEmpty) throw JoinlessErrors.noBatch(checkpoint)
-    val at = batch.getOrElse(batches.last)
-    if (!batches.contains(at)) throw JoinlessErrors.batchNotAvailable(at, checkpoint, batches)
-    new CommittedState(logs, checkpoint, at)
+    val chosen = batch.getOrElse(batches.last)
+    if (!batches.contains(chosen)) throw JoinlessErrors.batchNotAvailable(chosen, checkpoint, batches)
+    new CommittedState(logs, checkpoint, chosen)
   }
 
   /** The logs, and the batches that are committed. */

@@ -83,6 +83,15 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
   def operators: Seq[Path] =
     files.names(state).filter(name => Try(name.toLong).isSuccess).sortBy(_.toLong).map(new Path(state, _))
 
+  /** Which operator it is, by its files.
+    * {{{
+    * metadata of version 2               what they say
+    * metadata of version 1               Spark's
+    * no metadata, the first batch        no operator with state, so far
+    * no metadata, but schema files       unreadable: metadata are lost
+    * none of these                       Spark's
+    * }}}
+    */
   def read(operator: Path): Operator = {
     val metadata = written(operator)
     if (metadata.nonEmpty) ofVersion2(operator, metadata)

@@ -23,6 +23,9 @@ final class SourcesRecord(session: SparkSession, checkpoint: String) {
   /** The sources of the checkpoint that keep a log of their own, by number. */
   def withLog: Set[Int] = folder.sources
 
+  /** The number of the source of each scan; None without a record. An unreadable record is an
+    * error.
+    */
   def read(): Option[Seq[Int]] = Option.when(files.exists(path)) {
     val text = new String(files.read(path, SourcesRecord.MaxBytes + 1), UTF_8)
     text.trim.split(' ').toSeq match {

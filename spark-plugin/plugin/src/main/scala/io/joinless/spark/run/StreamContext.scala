@@ -55,10 +55,10 @@ object StreamContext {
     * @param query the analyzed query whose plan it is
     */
   def inspecting[A](body: => A, as: RunState = RunState.NoQuery, query: Option[LogicalPlan] = None): A = {
-    val outer = inspected.get
+    val previous = inspected.get
     inspected.set(Some(Look(as, query)))
     try AnalysisHelper.allowInvokingTransformsInAnalyzer(body)
-    finally inspected.set(outer)
+    finally inspected.set(previous)
   }
 
   /** The decisions for the running query: see [[RunState]]. */

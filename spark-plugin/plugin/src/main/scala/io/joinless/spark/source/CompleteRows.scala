@@ -45,6 +45,9 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     case other => throw JoinlessErrors.rowsNotStored(SourceNames.of(other))
   }
 
+  /** The recorded block that this block of the query continues, with conditions that the stored
+    * rows can be checked by; else it is refused.
+    */
   private def snapshot(join: JoinFreeJoin): Snapshot = {
     val place = BlockPlace(joins.indexWhere(_ eq join), joins.size)
     val snapshot = Snapshot.fitting(state, join.shape, place, operator)
@@ -147,8 +150,9 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
   private def columns(join: JoinFreeJoin, relation: Int): Int =
     join.shape.inputs(join.shape.relations(relation).input).columns.size
 
-  /** The query's conditions on single rows, as far as the stored columns decide them. If rows can
-    * be deleted, the query has the conditions of the running one.
+  /** The conditions by which stored rows are filtered again: those of the query on single rows, as
+    * far as the stored columns decide them. None if rows can be deleted: the running query has
+    * stored only rows that pass, and `checkFilters` refuses any condition that it does not have.
     */
   private def conditions(join: JoinFreeJoin): Seq[RelationFilter] =
     if (join.shape.rowsLeave) Nil

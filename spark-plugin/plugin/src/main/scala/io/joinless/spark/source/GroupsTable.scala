@@ -73,7 +73,7 @@ final private class GroupsReader(scan: GroupsReaderFactory, partition: Int) exte
   private[this] val keys = scan.shape.columns.map(_.dataType)
   private[this] val arguments = scan.arguments.toArray
   private[this] val values = new GroupValues(scan.functions)
-  private[this] val own = new GenericInternalRow(scan.functions.size)
+  private[this] val functionValues = new GenericInternalRow(scan.functions.size)
   private[this] val joined = new JoinedRow
   private[this] val project = UnsafeProjection.create((keys ++ scan.functions.map(_.function.dataType)).toArray)
   private[this] var store: CellBlocks = _
@@ -96,11 +96,12 @@ final private class GroupsReader(scan: GroupsReaderFactory, partition: Int) exte
 
   override def close(): Unit = if (store != null) store.close()
 
+  /** The key and the functions' values of a stored group, from its totals. */
   private def row(group: (UnsafeRow, Array[Byte])): InternalRow = {
     val totals = GroupTotals.kept(arguments)
     totals.add(group._2)
     totals.load(stored.values(group._1, _))
-    values.write(totals, own)
-    project(joined(group._1, own))
+    values.write(totals, functionValues)
+    project(joined(group._1, functionValues))
   }
 }

@@ -15,17 +15,17 @@ final private class PushedFilters(spec: BlockSpec, conditions: Seq[RelationFilte
   private[this] val rows = spec.relations.map(r => new UnsafeRow(spec.inputs(r.input).columns.size)).toArray
 
   override def kept(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
-    var kept = roles
-    var left = roles
-    while (left != 0L) {
-      val r = java.lang.Long.numberOfTrailingZeros(left)
-      left &= left - 1
+    var accepting = roles
+    var unchecked = roles
+    while (unchecked != 0L) {
+      val r = java.lang.Long.numberOfTrailingZeros(unchecked)
+      unchecked &= unchecked - 1
       if (ofRelation(r) != null) {
         rows(r).pointTo(base, offset, bytes)
-        if (!ofRelation(r).eval(rows(r))) kept &= ~(1L << r)
+        if (!ofRelation(r).eval(rows(r))) accepting &= ~(1L << r)
       }
     }
-    kept
+    accepting
   }
 
   private def compiled(condition: Expression): BasePredicate = {

@@ -26,6 +26,7 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
   private def kept: ChangeLogReader.Keep =
     if (scan.taken.isEmpty) ChangeLogReader.All else new PushedFilters(spec, scan.taken)
 
+  /** Moves to the next row: a result is read as many times as its weight says. */
   override def next(): Boolean = {
     if (results == null) results = new Results(tree.rebuilt(kept))
     if (copies > 0L) copies -= 1

@@ -37,10 +37,10 @@ final private class ResultScanBuilder(table: ResultTable)
     val places = value.collect { case BoundReference(i, _, _) => spec.output(i) }
     places.map(_.relation).distinct match {
       case Seq(relation) if !CanThrow(value) =>
-        val own = value.transform { case BoundReference(i, dataType, _) =>
+        val overStored = value.transform { case BoundReference(i, dataType, _) =>
           BoundReference(spec.output(i).ordinal, dataType, nullable = true)
         }
-        taken += RelationFilter(relation, own, condition.sql)
+        taken += RelationFilter(relation, overStored, condition.sql)
         true
       case _ => false
     }
@@ -67,6 +67,9 @@ final case class ResultScan(table: ResultTable, columns: Seq[Int], taken: Seq[Re
 
   override def planInputPartitions(): Array[InputPartition] = Array.tabulate(spec.cells)(CellPartition(_))
 
+  /** Results are enumerated with the columns of relations that the requested columns or filters
+    * read, and these are computed over them by position.
+    */
   override def createReaderFactory(): PartitionReaderFactory = {
     val wanted = columns.map(values)
     val needed = (wanted ++ table.filters).flatMap(_.collect { case BoundReference(i, _, _) => i }).distinct.sorted

@@ -46,6 +46,9 @@ final class HideIdleSources(
       if ((opaque eq plan) || isOurs(opaque)) opaque else plan
     } else plan
 
+  /** Whether a join of the query is rewritten: as the run has decided, or else as `opaque`, the
+    * plan with its idle sources hidden, decides now. If none is, that is recorded for the run.
+    */
   private def isOurs(opaque: LogicalPlan): Boolean = state() match {
     case decided: RunState.Decided => decided.blocks.nonEmpty
     case RunState.Fresh | RunState.NoQuery =>

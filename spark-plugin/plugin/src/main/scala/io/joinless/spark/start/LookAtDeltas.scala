@@ -22,6 +22,15 @@ import org.apache.spark.sql.execution.SQLExecution
   */
 final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
+  /** What becomes of a plan:
+    * {{{
+    *                           action                             explain
+    * marks                     refused                            compiled as by a start
+    * no marks, no stream       refused if a subquery reads one    as it is
+    * no marks, a batch         the same                           as it is
+    * no marks, a stream        the same, else as on the right     its outer joins are compiled
+    * }}}
+    */
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!DeltaCompiler.hasMarks(plan)) {
       if (isAction) CompileDeltas.refuseMasked(plan)

@@ -30,6 +30,10 @@ final class ShareSources(session: SparkSession) extends StartRule {
       if (shared eq write.inputQuery) write else write.copy(inputQuery = shared)
     }
 
+  /** The number of the source of each scan: chosen now, and recorded, if no batch was begun; else
+    * the recorded numbers. Without a record no scans share, unless logs of sources show that a
+    * record is lost.
+    */
   private def chosen(write: WriteToStream, record: SourcesRecord): Seq[Int] = {
     val query = write.inputQuery
     val apart = SharedSources.apart(query)

@@ -32,6 +32,9 @@ final class StartCheck(session: SparkSession) extends StartRule {
     write
   }
 
+  /** Plans the first batch, where that can refuse the query: if every join must be rewritten, or if
+    * the checkpoint's run was decided and it or the query has operators of ours.
+    */
   private def check(query: LogicalPlan, checkpoint: String): Unit = {
     val forced = Inspection.conf(session).forced
     val run = StreamContext.stateAt(session, checkpoint)
@@ -74,6 +77,9 @@ final class StartCheck(session: SparkSession) extends StartRule {
       throw refused(reason.code.name, reason.sentence, reason.advice)
     }
 
+  /** Refuses a query whose blocks are not those that the run has decided: first by which there are,
+    * then each by its shape.
+    */
   private def compare(decided: RunState.Decided, now: Seq[BlockShape], checkpoint: String): Unit = {
     val before: Map[NodeId, BlockShape] = decided.blocks
     def refuse(kind: Mismatch, what: String) = throw JoinlessErrors.stateMismatch(kind, checkpoint, what)

@@ -225,6 +225,7 @@ final class ValueChanges(reader: ValueReader) extends Accumulator(reader.ordinal
 
   override protected def addValue(row: InternalRow, weight: Long): Unit = addValue(reader(row), weight)
 
+  /** Adds to the weight of a value; a value of weight 0 is not listed. */
   private def addValue(value: UnsafeRow, weight: Long): Unit = {
     val before = weights.get(value)
     if (before == null) weights.put(value.copy(), weight)

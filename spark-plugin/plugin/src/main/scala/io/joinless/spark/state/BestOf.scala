@@ -28,12 +28,12 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
   /** The wanted values, each as often as it is in the group: rows of one column. */
   def first: IndexedSeq[UnsafeRow] = {
     val rows = IndexedSeq.newBuilder[UnsafeRow]
-    var left = wanted.fold(Long.MaxValue)(_.toLong)
+    var wantedLeft = wanted.fold(Long.MaxValue)(_.toLong)
     val entries = listed.entrySet.iterator
-    while (left > 0 && entries.hasNext) {
+    while (wantedLeft > 0 && entries.hasNext) {
       val entry = entries.next()
-      var n = left.min(entry.getValue)
-      left -= n
+      var n = wantedLeft.min(entry.getValue)
+      wantedLeft -= n
       while (n > 0) {
         rows += entry.getKey
         n -= 1
@@ -56,18 +56,19 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
       copies = Weight.add(copies, number)
     }
 
+  /** Removes last values that are not among the `most` first ones. */
   private def shorten(): Unit = most.foreach { n =>
     while (listed.size > 0 && copies - listed.lastEntry.getValue >= n) copies -= listed.pollLastEntry().getValue
   }
 
   override private[state] def changed(value: UnsafeRow, before: Long, after: Long): Unit = {
-    val all = copies == count
+    val listsAll = copies == count
     count = Weight.add(count, after - before)
     if (listed.containsKey(value)) {
       copies += after - before
       if (after == 0L) listed.remove(value) else listed.put(value, after)
       shorten()
-    } else if (all || listed.size > 0 && ordering.compare(value, listed.lastKey) < 0) {
+    } else if (listsAll || listed.size > 0 && ordering.compare(value, listed.lastKey) < 0) {
       listed.put(value.copy(), after)
       copies += after
       shorten()

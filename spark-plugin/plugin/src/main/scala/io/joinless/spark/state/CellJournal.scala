@@ -15,6 +15,8 @@ final private[spark] class CellJournal(start: CellState) extends Undo {
   private[this] val (oldest, entries, live, credit, negatives) =
     (extent.oldest, extent.entries, extent.live, extent.credit, extent.negatives)
   private[this] val reversal = Views.reversal(views)
+
+  // by note: the input of a row, the copy of the row, and its newest block before
   private[this] val inputs = new IntStack
   private[this] val copies = new IntStack
   private[this] val newest = new PagedLongs
@@ -31,6 +33,8 @@ final private[spark] class CellJournal(start: CellState) extends Undo {
     copies.push(reversal.copies.add(input, row))
   }
 
+  /** Undoes the notes from the last one on: of a row that was noted twice, the first note counts.
+    */
   override def apply(): CellState = {
     reversal.undo()
     while (!inputs.isEmpty) {

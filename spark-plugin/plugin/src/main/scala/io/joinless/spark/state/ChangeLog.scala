@@ -218,26 +218,33 @@ final class ChangeLogWriter(
     write(first)
   }
 
-  /** Stores a block for the numbers from `first` to that of the next block. */
+  /** Stores a block for the numbers from `first` to that of the next block. The entries stay where
+    * they are in the buffer. Only a merged block has `last` before them; without it, the value (an
+    * `UnsafeRow` of one column, the block) begins 8 bytes later.
+    * {{{
+    * merged        NULL bits | offset, length | header           | last | entries
+    * not merged                NULL bits      | offset, length | header | entries
+    * }}}
+    */
   private def write(first: Long): Unit = {
     val merged = first < sequence
-    val row = if (merged) 0 else 8
-    val bytes = (if (merged) header + 8 else header) + length
-    val at = Platform.BYTE_ARRAY_OFFSET.toLong + row + BlockAt
-    Platform.putInt(buffer, at, Magic)
-    Platform.putShort(buffer, at + VersionAt, Version.toShort)
+    val rowStart = if (merged) 0 else 8
+    val blockBytes = (if (merged) header + 8 else header) + length
+    val blockStart = Platform.BYTE_ARRAY_OFFSET.toLong + rowStart + BlockAt
+    Platform.putInt(buffer, blockStart, Magic)
+    Platform.putShort(buffer, blockStart + VersionAt, Version.toShort)
     val flags = (if (weighted) WeightFlag else 0) | (if (merged) MergedFlag else 0)
-    Platform.putShort(buffer, at + FlagsAt, flags.toShort)
-    Platform.putLong(buffer, at + SequenceAt, first)
-    Platform.putInt(buffer, at + CellAt, cell)
-    Platform.putInt(buffer, at + EntriesAt, entries)
-    Platform.putInt(buffer, at + ReservedAt, 0)
-    if (weighted) Platform.putLong(buffer, at + OldestAt, oldestBlock)
-    if (merged) Platform.putLong(buffer, at + header, sequence)
-    Platform.putInt(buffer, at + ChecksumAt, checksum(buffer, row + BlockAt, bytes))
-    Platform.putLong(buffer, at - BlockAt, 0L)
-    Platform.putLong(buffer, at - 8, BlockAt.toLong << 32 | bytes)
-    value.pointTo(buffer, at - BlockAt, BlockAt + bytes)
+    Platform.putShort(buffer, blockStart + FlagsAt, flags.toShort)
+    Platform.putLong(buffer, blockStart + SequenceAt, first)
+    Platform.putInt(buffer, blockStart + CellAt, cell)
+    Platform.putInt(buffer, blockStart + EntriesAt, entries)
+    Platform.putInt(buffer, blockStart + ReservedAt, 0)
+    if (weighted) Platform.putLong(buffer, blockStart + OldestAt, oldestBlock)
+    if (merged) Platform.putLong(buffer, blockStart + header, sequence)
+    Platform.putInt(buffer, blockStart + ChecksumAt, checksum(buffer, rowStart + BlockAt, blockBytes))
+    Platform.putLong(buffer, blockStart - BlockAt, 0L)
+    Platform.putLong(buffer, blockStart - 8, BlockAt.toLong << 32 | blockBytes)
+    value.pointTo(buffer, blockStart - BlockAt, BlockAt + blockBytes)
     key.setLong(0, first)
     store.put(key, value)
     blocks = blocks.append(LogTail.Block(first, sequence, length), mergedRoom)

@@ -79,6 +79,9 @@ final private[spark] class CountLog(
     rows
   }
 
+  /** Writes the counts that a row has after the batch, with an entry of count 0 for roles in which
+    * it was deleted, and puts them in place of its counts before in the extent.
+    */
   private def write(batch: NettedBatch, input: Int, row: Int): Unit = {
     val relations = counts.relations(input)
     var deleted = 0L
@@ -133,13 +136,21 @@ final private[spark] class CountLog(
     )
   }
 
+  /** Cleans the oldest blocks, but none of this batch, while more than half of all entries are
+    * outdated. Each entry that the batch wrote pays for some that are read; what is not spent is
+    * left for later batches, up to a limit.
+    */
   private def clean(): Unit = {
-    val before = start.nextSequence
+    val firstOfBatch = start.nextSequence
     extent.credit += CountLog.EntriesPerOwn * own
-    while (extent.entries > 2 * extent.live && extent.oldest < before && cleanOldest()) {}
+    while (extent.entries > 2 * extent.live && extent.oldest < firstOfBatch && cleanOldest()) {}
     extent.credit = math.min(extent.credit, LogExtent.MostCredit)
   }
 
+  /** Cleans the oldest block, and returns true; false if it is not paid for. A batch may read one
+    * block for which the saved credit suffices; further ones only if its own entries pay for all of
+    * them.
+    */
   private def cleanOldest(): Boolean = {
     key.setLong(0, extent.oldest)
     val block = store.get(key)
@@ -182,8 +193,15 @@ final private[spark] class CountLog(
   private def find(input: Int, base: AnyRef, offset: Long, bytes: Int): Int =
     views.find(input, words(base, offset, bytes), bytes >>> 3)
 
-  /** Whether a merged block must keep this entry: it is its row's latest, or has count 0 for a row
-    * that an older block has.
+  /** Whether a merged block must keep an entry of `block`, one of the blocks that it replaces: the
+    * first line that applies.
+    * {{{
+    * row of an append-only input                    yes
+    * count 0, the block is the log's oldest         no: nothing older is left to contradict
+    * count 0, the row is deleted                    yes: older blocks may have counts of it
+    * count other than 0, the row is deleted         no
+    * the row is present                             if the block has its latest entries
+    * }}}
     */
   private def stillNeeded(
       block: LogTail.Block,
@@ -194,8 +212,8 @@ final private[spark] class CountLog(
       bytes: Int
   ): Boolean = !spec.inputs(input).retractable || {
     val row = find(input, base, offset, bytes)
-    if (weight == 0L && block.first == extent.oldest) false // nothing older is left to contradict
-    else if (row < 0) weight == 0L // of a deleted row, only the entry of count 0
+    if (weight == 0L && block.first == extent.oldest) false
+    else if (row < 0) weight == 0L // deleted
     else isLatest(input, row, block.first, block.last)
   }
 

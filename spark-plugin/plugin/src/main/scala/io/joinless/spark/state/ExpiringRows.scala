@@ -39,7 +39,9 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
   def kept(roles: Long, watermark: Long, base: AnyRef, offset: Long, bytes: Int): Long =
     lifetimes.needed(roles, watermark, base, offset, bytes)
 
-  /** Makes the last batch final; `views` are the views after it. */
+  /** Makes the last batch final; `views` are the views after it. Where most times are of rows that
+    * are gone, the times are collected again.
+    */
   def settle(views: RowStore): Unit = {
     if (times.size > 2 * rowsThatExpire(views) + FewTimes) {
       times.reset()

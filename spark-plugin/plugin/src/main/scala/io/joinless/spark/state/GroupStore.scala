@@ -46,6 +46,9 @@ class StoredGroups(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean
     override def read(read: Iterator[(UnsafeRow, Long)] => Unit): Unit = StoredGroups.this.read(group, function)(read)
   }
 
+  /** Reads the values that a group holds for a function, each with its number. The row is the same
+    * object each time.
+    */
   final protected def read[A](group: UnsafeRow, function: Int)(read: Iterator[(UnsafeRow, Long)] => A): A = {
     val row = new UnsafeRow(1)
     store.scan(prefix(joined(group, InternalRow(function)))) { entries =>

@@ -51,16 +51,18 @@ final private[spark] class NeededRows(spec: BlockSpec) {
 
   /** A row was inserted, with these roles. */
   def inserted(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
-    var left = roles
-    while (left != 0L) {
-      val relation = java.lang.Long.numberOfTrailingZeros(left)
+    var rolesLeft = roles
+    while (rolesLeft != 0L) {
+      val relation = java.lang.Long.numberOfTrailingZeros(rolesLeft)
       if (times.has(relation)) times.inserted(relation, row, lifetimes.until(relation, base, offset, bytes))
-      left &= left - 1
+      rolesLeft &= rolesLeft - 1
     }
     this.roles(inputOf(java.lang.Long.numberOfTrailingZeros(roles)))(row) = java.lang.Long.bitCount(roles)
   }
 
-  /** The batch ends with this watermark. */
+  /** The batch ends with this watermark: the roles end in which a row is needed no longer. Those of
+    * rows from before are noted, so that they can be put back.
+    */
   def advance(watermark: Long): Unit = {
     this.watermark = watermark
     times.advance(watermark) { (relation, row) =>
@@ -73,9 +75,9 @@ final private[spark] class NeededRows(spec: BlockSpec) {
 
   private def ends(relation: Int, row: Int): Unit = {
     val input = inputOf(relation)
-    val left = roles(input)(row) - 1
-    roles(input)(row) = left
-    if (left == 0) {
+    val rolesLeft = roles(input)(row) - 1
+    roles(input)(row) = rolesLeft
+    if (rolesLeft == 0) {
       evictedInputs.push(input)
       evictedRows.push(row)
     }
@@ -85,8 +87,8 @@ final private[spark] class NeededRows(spec: BlockSpec) {
   def rollBack(): Unit = {
     each(endedRows) { i =>
       val relation = endedRelations(i)
-      val left = roles(inputOf(relation))
-      left(endedRows(i)) = left(endedRows(i)) + 1
+      val rolesOfRows = roles(inputOf(relation))
+      rolesOfRows(endedRows(i)) = rolesOfRows(endedRows(i)) + 1
       times.put(relation, endedRows(i), watermark) // it ends again when the batch is run again
     }
     clear()

@@ -102,15 +102,23 @@ final private[spark] class NeededRowsLog(
     * needed.
     */
   private def removeUnread(): Unit =
-    while (old.exists(_.until <= watermark)) removeOldest()
+    while (oldestBefore.exists(_.until <= watermark)) removeOldest()
 
-  private def old: Option[Block] = log.oldest.filter(_.first < start.nextSequence)
+  /** The oldest block, if it was written before this batch. */
+  private def oldestBefore: Option[Block] = log.oldest.filter(_.first < start.nextSequence)
 
+  /** Writes the needed rows of the oldest blocks again and removes these blocks, while more than
+    * half of the log's entries are not needed. The last block may cost more than what is left of
+    * `credit`.
+    *
+    * @param rows number of present rows
+    * @param credit entries that may be read
+    */
   private def clean(rows: Long, credit: Long): Unit = {
-    var left = credit
-    while (log.entries + entries > 2 * rows && old.isDefined && left > 0) {
-      val block = old.get
-      left -= block.entries
+    var creditLeft = credit
+    while (log.entries + entries > 2 * rows && oldestBefore.isDefined && creditLeft > 0) {
+      val block = oldestBefore.get
+      creditLeft -= block.entries
       key.setLong(0, block.first)
       val bytes = store.get(key)
       if (bytes == null) throw reader.missing(block.first)

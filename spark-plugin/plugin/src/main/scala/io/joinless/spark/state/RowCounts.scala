@@ -35,6 +35,8 @@ final class RowCounts(block: BlockDef) {
     while (i < relations.length) { add(relations(i), views.multiplicity(relations(i), row)); i += 1 }
   }
 
+  /** Adds a relation in which the row has this count to those with the same count; 0 is not listed.
+    */
   def add(relation: Int, count: Long): Unit = if (count != 0L) {
     var g = 0
     while (g < groups && groupCounts(g) != count) g += 1

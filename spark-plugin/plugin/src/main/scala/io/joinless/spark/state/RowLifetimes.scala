@@ -46,22 +46,22 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
 
   /** Of these roles of a row, those in which it is still needed at a watermark. */
   def needed(roles: Long, watermark: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
-    var (left, kept) = (roles, roles)
-    while (left != 0L) {
-      val relation = java.lang.Long.numberOfTrailingZeros(left)
-      if (until(relation, base, offset, bytes) <= watermark) kept &= ~(1L << relation)
-      left &= left - 1
+    var (rolesLeft, stillNeeded) = (roles, roles)
+    while (rolesLeft != 0L) {
+      val relation = java.lang.Long.numberOfTrailingZeros(rolesLeft)
+      if (until(relation, base, offset, bytes) <= watermark) stillNeeded &= ~(1L << relation)
+      rolesLeft &= rolesLeft - 1
     }
-    kept
+    stillNeeded
   }
 
-  /** The latest of its roles. */
+  /** Until when a row is needed in any of these roles. */
   def untilOfAll(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
-    var left = roles
+    var rolesLeft = roles
     var latest = Long.MinValue
-    while (left != 0L) {
-      latest = math.max(latest, until(java.lang.Long.numberOfTrailingZeros(left), base, offset, bytes))
-      left &= left - 1
+    while (rolesLeft != 0L) {
+      latest = math.max(latest, until(java.lang.Long.numberOfTrailingZeros(rolesLeft), base, offset, bytes))
+      rolesLeft &= rolesLeft - 1
     }
     latest
   }
