@@ -72,7 +72,7 @@ print(json.dumps({
 def client_environment() -> dict[str, str]:
     packages = ROOT / ".build" / "connect"
     if not (packages / "yaml").exists():
-        pytest.skip("The packages for a client of Spark Connect are missing; make setup fetches them")
+        pytest.skip("The packages for a client of Spark Connect are missing; make test fetches them")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYTHONPATH"))}
     return environment | {"PYTHONPATH": str(packages)}
 

@@ -6,6 +6,7 @@ The table has the words of a private language that the repository once had.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -54,30 +55,19 @@ def pieces(path: Path) -> tuple[prose.Piece, ...]:
 
 
 @cache
-def code(path: Path) -> str:
-    return prose.words_of_code(path)
+def code(path: Path) -> tuple[prose.Piece, ...]:
+    return () if path.suffix == ".md" else (prose.words_of_code(path),)
 
 
+@pytest.mark.parametrize("texts", [code, pieces], ids=["code", "prose"])
 @pytest.mark.parametrize("word", WORDS, ids=lambda word: WORDS[word])
-def test_code_has_the_words_of_the_field(word: str) -> None:
-    wanted = re.compile(rf"\b(?:{word})\b", re.IGNORECASE)
-    found = [
-        f"{path.relative_to(ROOT)}:{code(path).count(chr(10), 0, hit.start()) + 1}: {hit[0]}"
-        for path in sources()
-        if path.suffix != ".md" and word not in EXCEPTIONS.get(str(path.relative_to(ROOT)), set())
-        for hit in wanted.finditer(code(path))
-    ]
-    assert not found, f"say {WORDS[word]}:\n" + "\n".join(found)
-
-
-@pytest.mark.parametrize("word", WORDS, ids=lambda word: WORDS[word])
-def test_prose_has_the_words_of_the_field(word: str) -> None:
+def test_the_words_are_those_of_the_field(word: str, texts: Callable[[Path], tuple[prose.Piece, ...]]) -> None:
     wanted = re.compile(rf"\b(?:{word})\b", re.IGNORECASE)
     found = [
         f"{path.relative_to(ROOT)}:{piece.line + piece.text.count(chr(10), 0, hit.start())}: {hit[0]}"
         for path in sources()
         if word not in EXCEPTIONS.get(str(path.relative_to(ROOT)), set())
-        for piece in pieces(path)
+        for piece in texts(path)
         for hit in wanted.finditer(piece.text)
     ]
     assert not found, f"say {WORDS[word]}:\n" + "\n".join(found)

@@ -66,10 +66,10 @@ def code_of_python(source: str) -> str:
     return "".join(lines)
 
 
-def words_of_code(path: Path) -> str:
+def words_of_code(path: Path) -> Piece:
     """The code of a file, line by line, with `theWords` and `the_words` of its names as `the words`."""
     code = {".scala": code_of_scala, ".py": code_of_python}[path.suffix](path.read_text())
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", code)
+    return Piece(1, re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", code))
 
 
 def of_page(source: str) -> Iterator[Piece]:

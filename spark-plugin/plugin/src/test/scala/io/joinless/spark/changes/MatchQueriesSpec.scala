@@ -1,6 +1,5 @@
 package io.joinless.spark.changes
 
-import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.SharedSpark
 import io.joinless.spark.errors.JoinlessAnalysisException
 import org.apache.spark.sql.AnalysisException
@@ -78,16 +77,11 @@ class MatchQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
   )
 
   for ((sql, i) <- subqueries.zipWithIndex) test(s"changes of subqueries: $sql") {
-    check(sql, Seeds.of(sql), if (i % 2 == 0) "change_type" else "weight", streaming = i % 6 == 0)
+    checkInTurn(sql, i)
   }
 
   for ((sql, i) <- queries.zipWithIndex) test(s"changes of matches: $sql") {
-    withConf("spark.joinless.crossProducts.enabled" -> "true")(check(
-      sql,
-      Seeds.of(sql),
-      if (i % 2 == 0) "change_type" else "weight",
-      streaming = i % 6 == 0
-    ))
+    withConf("spark.joinless.crossProducts.enabled" -> "true")(checkInTurn(sql, i))
   }
 
   test("the complete result of a query for matches is that of the changes") {

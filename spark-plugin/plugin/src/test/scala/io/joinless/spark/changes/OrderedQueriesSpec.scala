@@ -86,12 +86,7 @@ class OrderedQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
   )
 
   for ((sql, i) <- (limits ++ windows).zipWithIndex) test(s"changes of rows in order: $sql") {
-    withConf("spark.joinless.crossProducts.enabled" -> "true")(check(
-      sql,
-      Seeds.of(sql),
-      if (i % 2 == 0) "change_type" else "weight",
-      streaming = i % 6 == 0
-    ))
+    withConf("spark.joinless.crossProducts.enabled" -> "true")(checkInTurn(sql, i))
   }
 
   test("the complete result of rows in order is that of the changes") {

@@ -4,6 +4,7 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
+import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.api._
 import io.joinless.spark.batches.MicroBatches
 import io.joinless.spark.{BatchSql, SharedSpark, TestFolders}
@@ -184,6 +185,12 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
 
   private def bag(rows: Seq[Row]): Map[Seq[Any], Long] =
     rows.groupBy(values).map { case (row, copies) => row -> copies.size.toLong }
+
+  /** Checks the `i`-th query of a list: every other one has the changes as weights, every sixth runs
+    * in a real stream.
+    */
+  protected def checkInTurn(sql: String, i: Int): Unit =
+    check(sql, Seeds.of(sql), if (i % 2 == 0) "change_type" else "weight", streaming = i % 6 == 0)
 
   /** Runs four batches, with a restart in the middle.
     *
