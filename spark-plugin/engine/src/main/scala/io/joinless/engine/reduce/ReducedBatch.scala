@@ -57,7 +57,7 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], neg
       if (before != after) {
         var roles = changes.roles(e)
         while (roles != 0L) {
-          join.relation(java.lang.Long.numberOfTrailingZeros(roles)).change(changes.row(e), before, after)
+          join.relationSums(java.lang.Long.numberOfTrailingZeros(roles)).change(changes.row(e), before, after)
           roles &= roles - 1
         }
       }

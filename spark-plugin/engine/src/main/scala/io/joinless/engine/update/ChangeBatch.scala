@@ -65,6 +65,15 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
   private[this] val application = new BatchApplication(changes, order, delta)
   private[this] val deltas = new BatchDeltas(changes, order, application, delta)
 
+  private[this] val annotations = if (tree.totals.isEmpty) null else new TreeAnnotations(tree)
+  private[this] var isApplied = false // all rows and views are those after the batch
+
+  /** The changes of the tree's totals; null if it has none. They must be drained after the results,
+    * as a part of the batch.
+    */
+  val totals: TotalChanges =
+    if (annotations == null) null else new TotalChanges(tree, annotations, applyRest _, end _)
+
   val rows: Array[Int] = delta.rows
   val pointers: WordPointers = delta.pointers
   def changed: Long = deltas.changed
@@ -101,14 +110,36 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
   }
 
   override def drain(): Unit = {
-    prepare()
-    application.drain()
-    complete()
+    applyRest()
+    if (annotations == null) end() else totals.drain()
   }
 
-  /** Ends the batch after its last change was applied. */
+  /** Applies all changes, without the results that were not read yet. */
+  private def applyRest(): Unit = {
+    prepare()
+    application.drain()
+    applied()
+  }
+
+  /** Completes a batch of which all results were read. */
   private def complete(): Unit = {
+    applied()
+    if (annotations == null) end()
+  }
+
+  /** Follows the last change. */
+  private def applied(): Unit = if (!isApplied) {
+    isApplied = true
     application.end()
+    if (annotations != null) {
+      annotations.change(changes)
+      annotations.update()
+    }
+  }
+
+  /** Ends a batch that was applied. */
+  private def end(): Unit = {
+    isApplied = false
     finish()
     order.clear()
     deltas.end()

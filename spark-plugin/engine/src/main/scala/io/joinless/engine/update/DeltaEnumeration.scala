@@ -140,9 +140,8 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
       if (node.weight(row) > 1) addRepeated(-1)
       if (newWeight > 1) addRepeated(1)
     }
-    if (sign == 0L) propagation.reweigh(node, row, newWeight)
-    else propagation.finish()
-    if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = newWeight
+    if (sign != 0L) propagation.finish()
+    if (sign <= 0L && node.multiplicity != null) node.multiplicity(row) = newWeight
     pending = false
   }
 }

@@ -13,9 +13,9 @@ import io.joinless.engine.tuples.{InlinedWords, KeyIndex, NotedKeys, PagedLongs,
   * Not thread safe. Node `r < relations` belongs to relation `r`, since a cursor returns a node's
   * tuple as the row of that relation; generalized nodes follow.
   *
-  * @param touched notified of every key whose alive tuples change; null for no listener
+  * @param totals results are also counted and summed up, from the same state
   */
-final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKeys = null) extends RowStore {
+final class ViewTree(val block: BlockDef, val totals: Option[TotalsDef] = None) extends RowStore {
   val counters = new Counters
   private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
   private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
@@ -24,13 +24,29 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   /** The locations of projected fields. */
   private[engine] val locations = new FieldLocations(block)
-  private[this] val built = new ViewTreeBuilder(block, locations, arenas)
+  private[this] val builder =
+    new ViewTreeBuilder(block, arenas, locations, whole = None, identities, _ => TupleKeys.None)
 
-  /** All nodes: the relations' in their order, then the generalized ones. */
-  private[engine] val nodes: Array[ViewNode] = built.nodes
-  private[engine] val root: ViewNode = built.root
+  /** The rows projected for `totals`, and their identity; null if there are none. */
+  private[this] val projected: TupleArena = totals.filter(_.isGrouped).map(t => new TupleArena(t.fixedWords)).orNull
+  private[this] val projectedIdentity: KeyIndex =
+    if (projected == null) null else new KeyIndex(projected, totals.get.fixedWords, counted = true)
 
-  private[this] val relations: Array[RelationNode] = built.relations
+  /** All nodes, children before their parents. */
+  private[engine] val childrenFirst: Array[ViewNode] = builder.build(TreeDef(
+    block.tree,
+    enumerated = true,
+    totals.map(_.annotation(projectedIdentity))
+  ))
+
+  /** All nodes by their ids: the relations' in their order, then the generalized ones. */
+  private[engine] val nodes: Array[ViewNode] = childrenFirst.sortBy(_.id)
+  private[engine] val root: ViewNode = childrenFirst.last
+
+  private[this] val relations: Array[RelationNode] = nodes.collect { case r: RelationNode => r }
+
+  /** The projected rows for which results are counted. */
+  def projectedRows: TupleArena = projected
 
   private[engine] def relation(r: Int): RelationNode = relations(r)
 
@@ -53,21 +69,21 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   private[engine] def identity(input: Int): KeyIndex = identities(input)
 
-  def keys: Long = built.keys.size
+  def keys: Long = builder.keys.size + (if (projected == null) 0L else projected.live.toLong)
 
   def liveTuples: Long = counters.marked
 
-  private[this] val noted: Array[NotedKeys] = nodes.flatMap(n => n.upKeys +: n.down).filter(_ != null).distinct
+  private[this] val noted: Array[NotedKeys] = ViewNode.notedKeys(nodes)
 
   private[this] val keysByInput: Array[Array[TupleKeys]] = block.inputs.indices.map { input =>
-    relations.filter(_.input == input).flatMap(r => r.toParent +: r.toChildren).filter(_ != null).distinctBy(_.noted)
+    RelationNode.keysOfRows(relations.filter(_.input == input))
   }.toArray
 
   private[engine] def keysOfRows(input: Int): Array[TupleKeys] = keysByInput(input)
 
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
-      built.keys.bytes + noted.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
+      (if (projected == null) 0L else projected.bytes + projectedIdentity.bytes) + builder.keys.bytes + noted.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
 
   /** Whether nothing is stored, and no view refers to anything. */
   def isEmpty: Boolean = rows == 0 && (!block.removable || keys == 0) && counters.alive == 0 && counters.marked == 0

@@ -5,7 +5,7 @@ import scala.collection.immutable.BitSet
 import io.joinless.engine.algebra.Counts
 import io.joinless.engine.query.{Hypergraph, Reduction, RelationNode => TreeRelation}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection}
-import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, RelationNode, WholeRows}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Sums over joins, without their results, against nested loops. */
@@ -31,7 +31,7 @@ class ReducedJoinSpec extends AnyFunSuite {
       if (query.reduction.components.exists(_.relations.size > 1)) summed += 1
       if (query.reduction.output != query.requested) extended += 1
       val definition = query.definition(ReducedCase.numbers, lifts = true)
-      val (join, whole) = (new ReducedJoin(definition), new WholeRows(definition))
+      val (join, whole) = (new ReducedJoin(definition), new WholeRows(definition.block, definition.components.map(_.projected)))
       val inputs = query.of.inputs.indices
       // if a component projects the rows of one relation only, the arena holds no keys of others
       for (i <- inputs; c <- whole.projectedBy(i) if !join.hasOtherKeys(i)) {
@@ -97,7 +97,7 @@ class ReducedJoinSpec extends AnyFunSuite {
     )
     val definition = ReducedDef(block, components, top, Counts, block.relations.map(_ => None))
     val join = new ReducedJoin(definition)
-    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(definition).projectedBy(0).nonEmpty)
+    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(block, components.map(_.projected)).projectedBy(0).nonEmpty)
     val batch = new ReducedBatch(join, IndexedSeq.empty)
     def play(changes: (Int, Seq[Long], Long)*): Long = {
       for ((input, values, weight) <- changes)

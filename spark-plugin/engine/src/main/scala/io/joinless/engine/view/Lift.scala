@@ -1,4 +1,4 @@
-package io.joinless.engine.reduce
+package io.joinless.engine.view
 
 import io.joinless.engine.tuples.TupleArena
 

@@ -1,9 +1,8 @@
-package io.joinless.engine.reduce
+package io.joinless.engine.view
 
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.tuples.{ProjectedField, RowReader}
-import io.joinless.engine.view.EdgeKeys
 
 /** The relations that the tree above reads by their ''whole'' rows: all columns of a row are its
   * key towards the parent, or its projection to the component's columns. Such a row is its own key:
@@ -23,34 +22,33 @@ import io.joinless.engine.view.EdgeKeys
   *
   * Not whole: rows below a relation with fields of variable length, and rows with wide decimals,
   * whose data is laid out differently after a projection.
+  *
+  * @param columns by component, and relation that meets the root of its tree: the projected columns
   */
-final private class WholeRows(definition: ReducedDef) {
-  private[this] val block = definition.block
+final private[engine] class WholeRows(block: BlockDef, columns: IndexedSeq[Map[Int, IndexedSeq[ProjectedField]]]) {
 
   /** Per input, the component whose projected rows are the rows of the input. */
   private[this] val projecting: IndexedSeq[Option[Int]] = block.inputs.indices.map { input =>
-    definition.components.indices.find { c =>
-      definition.components(c).projected.exists { case (r, projected) =>
-        block.relations(r).input == input && isWhole(r, projected)
-      }
+    columns.indices.find { c =>
+      columns(c).exists { case (r, projected) => block.relations(r).input == input && isWhole(r, projected) }
     }
   }
 
   /** The component that projects the rows of an input unchanged. */
   def projectedBy(input: Int): Option[Int] = projecting(input)
 
-  /** Whether a row of the relation is a projected row of the component, under the same id. */
-  def isProjected(component: Int, relation: Int): Boolean =
-    projecting(block.relations(relation).input).contains(component) &&
-      definition.components(component).projected.get(relation).exists(isWhole(relation, _))
+  /** The relations whose rows are projected rows of the component, under the same ids. */
+  def projected(component: Int): Set[Int] = columns(component).collect {
+    case (r, projected) if projecting(block.relations(r).input).contains(component) && isWhole(r, projected) => r
+  }.toSet
 
   /** Whether a row of the relation is its key on `attributes`, those of an edge to another
     * relation.
     */
   def isKey(relation: Int, attributes: BitSet): Boolean = {
     val fields = EdgeKeys.fields(block, relation, attributes)
-    val columns = block.inputs(block.relations(relation).input).fields
-    columns > 0 && fields.forall(!_.variable) && fields.map(_.ordinal).sorted == (0 until columns)
+    val count = block.inputs(block.relations(relation).input).fields
+    count > 0 && fields.forall(!_.variable) && fields.map(_.ordinal).sorted == (0 until count)
   }
 
   /** A reader that finds the rows of `child`, which are keys on `attributes`, by rows of `parent`.
@@ -61,7 +59,7 @@ final private class WholeRows(definition: ReducedDef) {
   }
 
   private def isWhole(relation: Int, projected: IndexedSeq[ProjectedField]): Boolean = {
-    val columns = block.inputs(block.relations(relation).input).fields
-    columns > 0 && projected.map(_.ordinal) == (0 until columns) && projected.forall(_.dataWords == 0)
+    val count = block.inputs(block.relations(relation).input).fields
+    count > 0 && projected.map(_.ordinal) == (0 until count) && projected.forall(_.dataWords == 0)
   }
 }
