@@ -10,7 +10,12 @@ import io.joinless.engine.view.ViewTree
   * while (batch.totals.next()) emit(batch.totals.row, batch.totals.element)
   * }}}
   */
-final class TotalChanges private[update] (tree: ViewTree, annotations: TreeAnnotations, ready: () => Unit, end: () => Unit) {
+final class TotalChanges private[update] (
+    tree: ViewTree,
+    annotations: TreeAnnotations,
+    ready: () => Unit,
+    end: () => Unit
+) {
   private[this] val root = tree.root.annotation
   private[this] var entry = -1
 

@@ -118,7 +118,6 @@ private[engine] object Annotation {
     true
   }
 
-
   /** The number of words of a key's record for one node. */
   def words(ring: Ring, once: Boolean): Int = if (once) ring.width else ring.width + 1
 }

@@ -83,7 +83,8 @@ final class ViewTree(val block: BlockDef, val totals: Option[TotalsDef] = None) 
 
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
-      (if (projected == null) 0L else projected.bytes + projectedIdentity.bytes) + builder.keys.bytes + noted.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
+      (if (projected == null) 0L else projected.bytes + projectedIdentity.bytes) + builder.keys.bytes + noted.iterator
+        .map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
 
   /** Whether nothing is stored, and no view refers to anything. */
   def isEmpty: Boolean = rows == 0 && (!block.removable || keys == 0) && counters.alive == 0 && counters.marked == 0

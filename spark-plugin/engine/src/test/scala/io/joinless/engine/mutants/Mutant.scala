@@ -43,15 +43,16 @@ object Mutant {
   private val builder = "view/ViewTreeBuilder.scala"
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
-  private val keySums = "reduce/KeySums.scala"
-  private val sumNode = "reduce/SumNode.scala"
-  private val sumTree = "reduce/SumTreeBuilder.scala"
-  private val wholeRows = "reduce/WholeRows.scala"
+  private val annotation = "view/Annotation.scala"
+  private val componentSums = "reduce/ComponentSums.scala"
+  private val contribution = "update/Contribution.scala"
+  private val treeAnnotations = "update/TreeAnnotations.scala"
+  private val wholeRows = "view/WholeRows.scala"
+  private val forgetting = "update/Forgetting.scala"
   private val presentRows = "reduce/PresentRows.scala"
   private val rowStore = "view/RowStore.scala"
   private val reduction = "query/Reduction.scala"
   private val exactSums = "algebra/ExactSums.scala"
-  private val sumChanges = "reduce/SumChanges.scala"
   private val topChanges = "reduce/TopChanges.scala"
   private val projection = "tuples/RowProjection.scala"
 
@@ -174,7 +175,7 @@ object Mutant {
       restoration,
       "if (store.multiplicity(r, row) != 0) identity.retain(row)" -> "()"
     ),
-    Mutant("last restored rows are left out", restoration, "    insertGroup()\n  }\n" -> "  }\n"),
+    Mutant("last restored rows are left out", restoration, "    insertGroup()\n    loading.end()" -> "    loading.end()"),
     Mutant(
       "restored rows are inserted once",
       restoration,
@@ -220,7 +221,7 @@ object Mutant {
     Mutant(
       "multiplicity of deleted rows kept",
       delta,
-      "if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = newWeight" -> ""
+      "if (sign <= 0L && node.multiplicity != null)" -> "if (sign == 0L && node.multiplicity != null)"
     ),
     Mutant(
       "multiplicity of other rows forgotten",
@@ -262,25 +263,29 @@ object Mutant {
       cursor,
       "if (conditions.length > 0 && " -> "if (conditions.length > 99 && "
     ),
-    Mutant("index entry left", links, "      node.idx(c).remove(node.down(c)(row), row)\n" -> ""),
+    Mutant("index entry left", links, "      node.idx(c).remove(node.listTo(c, row), row)\n" -> ""),
     Mutant(
       "key of a generalized tuple left",
       tupleKeys,
-      "if (index.release(key) && above != null) above.forget(key)" -> "val _ = index.release(key)"
+      "        if (above != null) above.forget(key)\n" -> ""
     ),
-    Mutant("keys of rows not released", tupleKeys, "if (index.release(key) && above != null) above.forget(key)" -> ""),
+    Mutant("keys of rows not released", tupleKeys, "if (index.release(key)) {" -> "if (false) {"),
     Mutant("keys of rows noted for ever", tupleKeys, "      noted.forget(tuple)\n" -> ""),
     Mutant(
       "keys of rows kept",
       deletedRows,
-      "if (store.identity(input).release(row, relations)) TupleKeys" -> "if (store.identity(input).release(row, relations) && false) TupleKeys"
+      "if (store.identity(input).release(row, relations) ||" -> "if (store.identity(input).release(row, relations) && false ||"
     ),
     Mutant(
       "keys of appended rows kept",
       deletedRows,
       "    TupleKeys.forget(store.keysOfRows(input), row)\n    store" -> "    store"
     ),
-    Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) supporting += 1" -> ""),
+    Mutant(
+      "counts of a new row start at 0",
+      links,
+      "if (node.countsSupport && node.child(c).hasAlive(key)) supporting += 1" -> ""
+    ),
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
@@ -328,7 +333,7 @@ object Mutant {
     Mutant("columns that can be NULL read from keys", fieldLocations, ".filterNot(block.attributes(_).nullSafe)" -> ""),
     Mutant("another word of a key projected", fieldLocations, "separator.toIndexedSeq.indexOf(a)" -> "0"),
     Mutant("keys of two indexes noted in one array", builder, "(index, block.relations" -> "(null, block.relations"),
-    Mutant("keys of a node below another one shared", builder, "if (isRoot) keys.shared" -> "if (true) keys.shared"),
+    Mutant("keys of a node below another one shared", builder, "if (isTop) keys.shared" -> "if (!isOwnKey) keys.shared"),
     Mutant(
       "pointers to words not set",
       cursor,
@@ -345,62 +350,139 @@ object Mutant {
       lists,
       "if (chunks.isBorder(length)) {\n      set" -> "if (chunks.isBorder(length + 1)) {\n      set"
     ),
-    Mutant("sums: key touched once per row", keySums, "        page(touchedAt) = keys.size\n" -> ""),
-    Mutant("sums: touched keys stay touched", keySums, "    if (!once) page(at + width) = 0L\n" -> ""),
+    Mutant("sums: key touched once per row", annotation, "        page(touchedAt) = keys.size\n" -> ""),
+    Mutant("sums: touched keys stay touched", annotation, "    if (!once) page(at + width) = 0L\n" -> ""),
     Mutant(
       "sums: change of an earlier batch kept",
-      keySums,
+      annotation,
       "Words.copy(summand, 0, changes.page(index), changes.at(index), width)" ->
         "ring.add(changes.page(index), changes.at(index), summand, 0)"
     ),
-    Mutant("sums: a distinct part counts as often as it is there", sumNode, "if (child.distinct) " -> "if (false) "),
+    Mutant(
+      "sums: a distinct part counts as often as it is there",
+      componentSums,
+      "if (children(c).isDistinct) " -> "if (false) "
+    ),
     Mutant(
       "sums: a distinct part multiplies",
-      sumNode,
-      "if (other != c && !children(other).distinct)" -> "if (other != c)"
-    ),
-    Mutant("sums: the changed child multiplies, too", sumNode, "if (other != c && " -> "if ("),
-    Mutant(
-      "sums: a touched key is not kept",
-      sumNode,
-      "if (up.freeLater(key)) freedLater.push(key)" -> "if (up.freeLater(key)) { val _ = up.deferredFree(key) }"
+      contribution,
+      "if (node.child(c).isDistinct) null else node.child(c).annotation" -> "node.child(c).annotation"
     ),
     Mutant(
-      "sums: a key is kept for ever",
-      sumNode,
-      "if (up.freeLater(key)) freedLater.push(key)" -> "{ val _ = up.freeLater(key) }"
+      "sums: the changed child multiplies, too",
+      contribution,
+      "if (c != except && below(c) != null)" -> "if (below(c) != null)"
+    ),
+    Mutant(
+      "sums: rows that are keys of each other are kept for ever",
+      deletedRows,
+      " || store.hasOtherKeys(input) && !store.isThere(input, row)" -> ""
     ),
     Mutant(
       "sums: a freed key is found",
       index,
-      "references(id) == 0 && { vacate(id); " -> "references(id) == 0 && { "
+      "references.add(id, -times) == 0 && { vacate(id); " -> "references.add(id, -times) == 0 && { "
     ),
-    Mutant("sums: a generalized tuple stays", sumNode, "        above.release(keyAbove)\n" -> ""),
-    Mutant("sums: rows count once", sumNode, "    ring.scale(product, multiplicity(row))\n" -> ""),
-    Mutant("sums: rows do not lift", sumNode, "    if (lifted != null) lifted.multiply(product, arena, row)\n" -> ""),
-    Mutant("sums: negative counts count", sumNode, "math.max(countAfter, 0L)" -> "countAfter"),
+    Mutant("sums: rows count once", componentSums, "    ring.scale(contribution.product, multiplicity(row))\n" -> ""),
+    Mutant(
+      "sums: rows do not lift",
+      contribution,
+      "    if (lift != null) lift.multiply(product, arena, tuple)\n" -> ""
+    ),
+    Mutant("sums: negative counts count", componentSums, "math.max(countAfter, 0L)" -> "countAfter"),
     Mutant(
       "sums: new count in place of the difference",
-      sumNode,
-      "ring.results(product, after - before)" -> "ring.results(product, after)"
+      componentSums,
+      "ring.results(contribution.product, after - before)" -> "ring.results(contribution.product, after)"
     ),
-    Mutant("sums: dead rows walked as alive", sumNode, "walk(c, 2 * key + 1, delta)" -> "walk(c, 2 * key, delta)"),
+    Mutant(
+      "sums: dead rows walked as alive",
+      componentSums,
+      "walk(c, ViewNode.aliveList(key), delta)" -> "walk(c, ViewNode.otherList(key), delta)"
+    ),
     Mutant(
       "sums: support of dead rows not decremented",
-      sumNode,
-      "        support(row) = support(row) - 1\n        counters.steps += 1" -> "        counters.steps += 1"
+      componentSums,
+      "        node.state(row) = node.state(row) - 1\n        counters.steps += 1" -> "        counters.steps += 1"
     ),
-    Mutant("sums: rows stay in their list", sumNode, "move(row, from = 1, to = 0)" -> "()"),
-    Mutant("sums: new rows are without support", sumNode, "      support(row) = supported\n" -> ""),
+    Mutant("sums: rows stay in their list", componentSums, "Links.move(node, row, toAlive = false)" -> "()"),
     Mutant(
-      "sums: projected rows are not freed",
-      sumChanges,
-      "join.nodes.foreach(_.foreach(_.deferredFree()))" -> "()"
+      "sums: new rows are without support",
+      links,
+      "      if (node.countsSupport) node.state(row) = supporting\n" -> ""
     ),
     Mutant(
       "sums: keys of freed projected rows kept",
-      sumNode,
-      "      TupleKeys.forget(keysOfKeys, key)\n" -> ""
+      tupleKeys,
+      "        TupleKeys.forget(ofKeys, key)\n" -> ""
+    ),
+    Mutant(
+      "totals: rows that appeared stay in the list of the others",
+      propagation,
+      "if (appears && node.isSplit) Links" -> "if (false) Links"
+    ),
+    Mutant(
+      "totals: rows that died stay in the list of the alive ones",
+      propagation,
+      "if (n.isSplit && ((n ne deleted) || t != deletedRow))" -> "if (false)"
+    ),
+    Mutant(
+      "totals: rows that are not alive keep their support",
+      propagation,
+      "      countAll(node, ViewNode.otherList(key), up)\n" -> "      if (up) countAll(node, ViewNode.otherList(key), up)\n"
+    ),
+    Mutant(
+      "totals: new count in place of the difference",
+      treeAnnotations,
+      "math.max(after, 0L) - math.max(before, 0L)" -> "math.max(after, 0L)"
+    ),
+    Mutant("totals: negative counts count", treeAnnotations, "- math.max(before, 0L)" -> "- before"),
+    Mutant("totals: rows count once", treeAnnotations, "ring.scale(contribution.product, r.weight(tuple))" -> "()"),
+    Mutant(
+      "totals: lost keys are taken over with the others",
+      treeAnnotations,
+      "while (c < node.childCount) { loseKeys(c); c += 1 }" -> "()"
+    ),
+    Mutant(
+      "totals: lost keys are taken over twice",
+      treeAnnotations,
+      "if (child.annotation.countAfter(i) > 0L) {" -> "if (true) {"
+    ),
+    Mutant(
+      "totals: rows of a lost key keep their contributions",
+      treeAnnotations,
+      "if (before > 0L) contributeAll(c, key, before, 0L, alive = false)" -> "()"
+    ),
+    Mutant(
+      "totals: appended rows are not counted",
+      treeAnnotations,
+      "      change(changes.appendedRelation(i), changes.appendedRow(i), 0L, 1L)\n" -> ""
+    ),
+    Mutant(
+      "totals: an unsupported row contributes",
+      treeAnnotations,
+      "if (contribution.isSupported(rows(i), except = -1)) {" -> "{"
+    ),
+    Mutant(
+      "totals: pending changes of the root are kept",
+      annotation,
+      "while (i < keys.size) { val _ = applyChange(i, change); i += 1 }" -> ""
+    ),
+    Mutant("totals: what is forgotten still counts", forgetting, "annotations.change(relation, row, 1L, 0L)" -> "()"),
+    Mutant(
+      "totals: what is restored does not count",
+      restoration,
+      "if (annotations != null) annotations.change(relation, row, 0L, count)" -> ""
+    ),
+    Mutant(
+      "totals: keys without results are supported",
+      contribution,
+      "if (c != except && node.child(c).annotation.count" -> "if (false && node.child(c).annotation.count"
+    ),
+    Mutant(
+      "totals: lists of appended rows lose the last one",
+      builder,
+      "new IntLists(removable || r.isSplit)" -> "new IntLists(removable)"
     ),
     Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
     Mutant(
@@ -423,7 +505,7 @@ object Mutant {
     Mutant(
       "sums: a part of a row is taken for all of it",
       wholeRows,
-      " && fields.map(_.ordinal).sorted == (0 until columns)" -> ""
+      " && fields.map(_.ordinal).sorted == (0 until count)" -> ""
     ),
     Mutant(
       "sums: rows of different inputs are one",
@@ -432,8 +514,8 @@ object Mutant {
     ),
     Mutant(
       "sums: a key that is touched several times is taken to be touched once",
-      sumTree,
-      "r.isKey && r.children.isEmpty" -> "r.isKey"
+      builder,
+      "r.isOwnKey && r.childCount == 0" -> "r.isOwnKey"
     ),
     Mutant("sums: rows counted once per role", presentRows, "if (changes.isRowsFirst(entry))" -> "if (true)"),
     Mutant("sums: what is restored has no rows", presentRows, "count(join.isThere(input, _))" -> "count(_ => false)"),

@@ -31,7 +31,8 @@ class ReducedJoinSpec extends AnyFunSuite {
       if (query.reduction.components.exists(_.relations.size > 1)) summed += 1
       if (query.reduction.output != query.requested) extended += 1
       val definition = query.definition(ReducedCase.numbers, lifts = true)
-      val (join, whole) = (new ReducedJoin(definition), new WholeRows(definition.block, definition.components.map(_.projected)))
+      val (join, whole) =
+        (new ReducedJoin(definition), new WholeRows(definition.block, definition.components.map(_.projected)))
       val inputs = query.of.inputs.indices
       // if a component projects the rows of one relation only, the arena holds no keys of others
       for (i <- inputs; c <- whole.projectedBy(i) if !join.hasOtherKeys(i)) {
@@ -97,7 +98,9 @@ class ReducedJoinSpec extends AnyFunSuite {
     )
     val definition = ReducedDef(block, components, top, Counts, block.relations.map(_ => None))
     val join = new ReducedJoin(definition)
-    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(block, components.map(_.projected)).projectedBy(0).nonEmpty)
+    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(block, components.map(_.projected)).projectedBy(
+      0
+    ).nonEmpty)
     val batch = new ReducedBatch(join, IndexedSeq.empty)
     def play(changes: (Int, Seq[Long], Long)*): Long = {
       for ((input, values, weight) <- changes)
