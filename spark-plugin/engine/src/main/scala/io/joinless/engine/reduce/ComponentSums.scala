@@ -3,7 +3,7 @@ package io.joinless.engine.reduce
 import io.joinless.engine.algebra.Ring
 import io.joinless.engine.tuples.{IntStack, PagedLongs, Words}
 import io.joinless.engine.update.{Contribution, Links}
-import io.joinless.engine.view.{Annotation, Counters, GeneralizedNode, RelationNode, ViewNode}
+import io.joinless.engine.view.{Annotation, Counters, GeneralizedViews, RelationViews, ViewNode}
 
 /** Applies a batch to the nodes of a component, whose results are counted and not enumerated: rows,
   * support and annotations in one pass from the leaves to the root, each touched key once
@@ -19,8 +19,8 @@ import io.joinless.engine.view.{Annotation, Counters, GeneralizedNode, RelationN
   */
 final private[reduce] class ComponentSums(nodes: Array[ViewNode], ring: Ring, counters: Counters) {
   private[this] val sums: Array[NodeSums] = nodes.map {
-    case node: RelationNode => new RelationSums(node, ring, counters)
-    case node: GeneralizedNode => new GeneralizedSums(node, ring, counters)
+    case node: RelationViews => new RelationSums(node, ring, counters)
+    case node: GeneralizedViews => new GeneralizedSums(node, ring, counters)
   }
 
   /** The sums of each relation. */
@@ -79,7 +79,7 @@ sealed abstract private[reduce] class NodeSums(node: ViewNode, ring: Ring, count
 }
 
 /** A tuple is a key on which all children join. */
-final private class GeneralizedSums(node: GeneralizedNode, ring: Ring, counters: Counters)
+final private class GeneralizedSums(node: GeneralizedViews, ring: Ring, counters: Counters)
     extends NodeSums(node, ring, counters) {
 
   override protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit =
@@ -96,7 +96,7 @@ final private class GeneralizedSums(node: GeneralizedNode, ring: Ring, counters:
   * With several children the node is split: so a change of the element of a key that keeps its
   * results walks alive rows only.
   */
-final private[reduce] class RelationSums(val node: RelationNode, ring: Ring, counters: Counters)
+final private[reduce] class RelationSums(val node: RelationViews, ring: Ring, counters: Counters)
     extends NodeSums(node, ring, counters) {
   private[this] val multiplicity: PagedLongs = node.multiplicity
   private[this] val children = node.childCount

@@ -7,7 +7,7 @@ import io.joinless.engine.view.{
   BlockDef,
   Counters,
   ProjectedRows,
-  RelationNode,
+  RelationViews,
   RowStore,
   TreeDef,
   ViewNode,
@@ -73,7 +73,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     block.relations.indices.map(all).toArray
   }
 
-  private[this] val relations: Array[RelationNode] = relationSums.map(_.node)
+  private[this] val relations: Array[RelationViews] = relationSums.map(_.node)
 
   private[reduce] def root(component: Int): ViewNode = nodes(component).last
 
@@ -82,13 +82,13 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     */
   private[this] val mixed: Array[Boolean] = block.inputs.indices.map { input =>
     block.relationsOf(input).exists(r => relations(r).isOwnKey && !relations(r).isRoot) ||
-    whole.projectedBy(input).exists(!root(_).isInstanceOf[RelationNode])
+    whole.projectedBy(input).exists(!root(_).isInstanceOf[RelationViews])
   }.toArray
 
   override private[engine] def hasOtherKeys(input: Int): Boolean = mixed(input)
 
   private[this] val keysByInput: Array[Array[TupleKeys]] = block.inputs.indices.map { input =>
-    RelationNode.keysOfRows(block.relationsOf(input).map(relations)) ++ keysOfProjected(identities(input))
+    RelationViews.keysOfRows(block.relationsOf(input).map(relations)) ++ keysOfProjected(identities(input))
   }.toArray
 
   /** The projected rows of a component. */

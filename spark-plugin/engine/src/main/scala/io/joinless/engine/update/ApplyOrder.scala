@@ -4,7 +4,7 @@ import java.lang.Long.{lowestOneBit, numberOfTrailingZeros}
 
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.IntStack
-import io.joinless.engine.view.{RelationNode, ViewTree}
+import io.joinless.engine.view.{RelationViews, ViewTree}
 
 /** The order in which the net changes of a batch are applied. No view changes here.
   *
@@ -169,7 +169,7 @@ private object ApplyOrder {
 
   /** A predicate on a row in a relation, which may also update the state of the row's key. */
   trait Question {
-    def apply(node: RelationNode, row: Int): Boolean
+    def apply(node: RelationViews, row: Int): Boolean
   }
 
   /** The deletion removes an alive tuple of a key of V_p; counts it at the key. */
@@ -195,5 +195,5 @@ private object ApplyOrder {
     true
   }
 
-  private def canEmpty(node: RelationNode, row: Int): Boolean = !node.isRoot && node.isAlive(row)
+  private def canEmpty(node: RelationViews, row: Int): Boolean = !node.isRoot && node.isAlive(row)
 }

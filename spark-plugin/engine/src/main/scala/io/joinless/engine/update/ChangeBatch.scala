@@ -65,14 +65,14 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
   private[this] val application = new BatchApplication(changes, order, delta)
   private[this] val deltas = new BatchDeltas(changes, order, application, delta)
 
-  private[this] val annotations = if (tree.totals.isEmpty) null else new TreeAnnotations(tree)
+  private[this] val annotations = if (tree.aggregates.isEmpty) null else new TreeAnnotations(tree)
   private[this] var isApplied = false // all rows and views are those after the batch
 
-  /** The changes of the tree's totals; null if it has none. They must be drained after the results,
+  /** The changes of the tree's aggregates; null if it has none. They must be drained after the results,
     * as a part of the batch.
     */
-  val totals: TotalChanges =
-    if (annotations == null) null else new TotalChanges(tree, annotations, applyRest _, end _)
+  val aggregates: AggregateChanges =
+    if (annotations == null) null else new AggregateChanges(tree, annotations, applyRest _, end _)
 
   val rows: Array[Int] = delta.rows
   val pointers: WordPointers = delta.pointers
@@ -111,7 +111,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
 
   override def drain(): Unit = {
     applyRest()
-    if (annotations == null) end() else totals.drain()
+    if (annotations == null) end() else aggregates.drain()
   }
 
   /** Applies all changes, without the results that were not read yet. */

@@ -2,7 +2,7 @@ package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Ring
 import io.joinless.engine.tuples.{NotedKeys, TupleArena}
-import io.joinless.engine.view.{Annotation, Counters, Lift, RelationNode, ViewNode}
+import io.joinless.engine.view.{Annotation, Counters, Lift, RelationViews, ViewNode}
 
 /** The contribution of a node's tuples to the annotation of the node's keys: the tuple's own
   * factors times the elements of its keys towards the children.
@@ -22,8 +22,8 @@ final private[engine] class Contribution(node: ViewNode, ring: Ring, counters: C
     Array.tabulate(children)(c => if (node.child(c).isDistinct) null else node.child(c).annotation)
   private[this] val down: Array[NotedKeys] = node.down
 
-  private[this] val relation: RelationNode = node match {
-    case r: RelationNode => r
+  private[this] val relation: RelationViews = node match {
+    case r: RelationViews => r
     case _ => null
   }
   private[this] val lift: Lift = if (relation == null) null else relation.lift

@@ -17,7 +17,7 @@ final class Forgetting(tree: ViewTree) extends ((Int, Int) => Unit) {
   override def apply(relation: Int, row: Int): Unit = {
     delta.delete(relation, row)
     delta.complete()
-    if (tree.totals.isDefined) {
+    if (tree.aggregates.isDefined) {
       annotations.change(relation, row, 1L, 0L)
       annotations.update()
       annotations.finish()

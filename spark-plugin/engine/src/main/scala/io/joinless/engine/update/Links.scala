@@ -1,6 +1,6 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.view.{RelationNode, ViewNode}
+import io.joinless.engine.view.{RelationViews, ViewNode}
 
 /** Adds rows to the lists of their node by keys towards children, and removes them. A row's support
   * count is the number of children that have an alive tuple for it.
@@ -12,7 +12,7 @@ import io.joinless.engine.view.{RelationNode, ViewNode}
 private[engine] object Links {
 
   /** Adds a row, which lies in the arena, to the lists of `node`; sets its support count. */
-  def link(node: RelationNode, row: Int): Unit = {
+  def link(node: RelationViews, row: Int): Unit = {
     if (node.toParent != null) { val _ = node.toParent.findOrAdd(row, row) }
     if (node.childCount > 0) {
       var supporting = 0 // children
@@ -28,7 +28,7 @@ private[engine] object Links {
     }
   }
 
-  private def pushAll(node: RelationNode, row: Int): Unit = {
+  private def pushAll(node: RelationViews, row: Int): Unit = {
     var c = 0
     while (c < node.childCount) { node.idx(c).push(node.listTo(c, row), row); c += 1 }
   }
@@ -36,7 +36,7 @@ private[engine] object Links {
   /** Removes a row from the lists of its node. Its state must be that which it had when the lists
     * were last changed.
     */
-  def unlink(node: RelationNode, row: Int): Unit = if (node.childCount > 0) {
+  def unlink(node: RelationViews, row: Int): Unit = if (node.childCount > 0) {
     var c = 0
     while (c < node.childCount) {
       node.idx(c).remove(node.listTo(c, row), row)

@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.tuples.IntStack
-import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
+import io.joinless.engine.view.{RelationViews, ViewNode, ViewTree}
 
 /** Change propagation without joins (algorithms A16 to A20): inserts one row into one relation, or
   * deletes it.
@@ -51,10 +51,10 @@ final private[update] class Propagation(tree: ViewTree) {
   private[this] val fallingTuples = new IntStack
   private[this] val candidateNodes = new IntStack
   private[this] val candidateTuples = new IntStack
-  private[this] var deleted: RelationNode = null
+  private[this] var deleted: RelationViews = null
   private[this] var deletedRow = 0
 
-  def insert(node: RelationNode, row: Int): Unit = {
+  def insert(node: RelationViews, row: Int): Unit = {
     Links.link(node, row)
     if (node.isAlive(row)) climb(node, row, appears = true)
   }
@@ -137,7 +137,7 @@ final private[update] class Propagation(tree: ViewTree) {
   }
 
   /** Simulates the deletion of `row` from `node`: fills the witnesses, changes no view. */
-  def delete(node: RelationNode, row: Int): Unit = {
+  def delete(node: RelationViews, row: Int): Unit = {
     deleted = node
     deletedRow = row
     if (node.isAlive(row)) climb(node, row, appears = false)

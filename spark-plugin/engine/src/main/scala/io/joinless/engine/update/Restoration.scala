@@ -98,7 +98,7 @@ object Restoration {
   /** Inserts rows into a view tree, and brings its annotations up to date at the end. */
   final private class TreeLoading(tree: ViewTree) extends Loading {
     private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
-    private[this] val annotations = if (tree.totals.isEmpty) null else new TreeAnnotations(tree)
+    private[this] val annotations = if (tree.aggregates.isEmpty) null else new TreeAnnotations(tree)
 
     override def insert(relation: Int, row: Int, count: Long): Unit = {
       delta.load(relation, row, count)

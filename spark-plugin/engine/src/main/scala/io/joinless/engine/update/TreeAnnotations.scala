@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.tuples.{IntStack, PagedLongs, Words}
-import io.joinless.engine.view.{Annotation, Counters, RelationNode, ViewNode, ViewTree}
+import io.joinless.engine.view.{Annotation, Counters, RelationViews, ViewNode, ViewTree}
 
 /** Brings the annotations of an enumerated tree up to date with a batch that was applied to its
   * rows and views: one pass from the leaves to the root, each touched key once (algorithms A47).
@@ -151,7 +151,7 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
     private def contribute(c: Int, tuple: Int): Unit = if (contribution.isSupported(tuple, c)) {
       Words.copy(delta, 0, contribution.product, 0, delta.length)
       node match {
-        case r: RelationNode => ring.scale(contribution.product, r.weight(tuple))
+        case r: RelationViews => ring.scale(contribution.product, r.weight(tuple))
         case _ =>
       }
       contribution.add(tuple, c)

@@ -1,7 +1,7 @@
 package io.joinless.engine.view
 
 import io.joinless.engine.algebra.Ring
-import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode => TreeRelation}
+import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
 import io.joinless.engine.tuples.{KeyIndex, ProjectedField}
 
 /** A join tree, and the views that its nodes have besides the lists by which changes propagate.
@@ -32,7 +32,7 @@ final private[engine] case class AnnotationDef(
   *     columns in its rows; empty: results are not grouped
   * @param fixedWords words of every projected row, 0 if they vary in length
   */
-final case class TotalsDef(
+final case class AggregatesDef(
     ring: Ring,
     lifts: IndexedSeq[Option[Lift]],
     projected: Map[Int, IndexedSeq[ProjectedField]] = Map.empty,
@@ -68,7 +68,7 @@ private[engine] object ProjectedRows {
     * generalized nodes above them.
     */
   def atRoot(tree: JoinTree): IndexedSeq[Int] = tree match {
-    case TreeRelation(r, _, _) => IndexedSeq(r)
+    case RelationNode(r, _, _) => IndexedSeq(r)
     case GeneralizedNode(_, children) => children.flatMap(atRoot)
   }
 }

@@ -169,7 +169,7 @@ private[engine] object ViewNode {
   *
   * @param lift the contribution of a row to the annotation; null if rows are counted only
   */
-final class RelationNode(
+final class RelationViews(
     id: Int,
     val relation: Int,
     val input: Int,
@@ -200,17 +200,17 @@ final class RelationNode(
   override def bytes: Long = super.bytes + refills.bytes
 }
 
-private[engine] object RelationNode {
+private[engine] object RelationViews {
 
   /** The memoized keys of the rows of relations. */
-  def keysOfRows(relations: Array[RelationNode]): Array[TupleKeys] =
+  def keysOfRows(relations: Array[RelationViews]): Array[TupleKeys] =
     relations.flatMap(r => r.toParent +: r.toChildren).filter(_ != null).distinctBy(_.noted)
 }
 
 /** The views of a generalized node: a tuple is a key of `domain`, on which all its children join.
   * It binds no row.
   */
-final class GeneralizedNode(
+final class GeneralizedViews(
     id: Int,
     private[engine] val domain: KeyIndex,
     upKeys: NotedKeys,

@@ -5,17 +5,17 @@ import io.joinless.engine.tuples.{InlinedWords, KeyIndex, NotedKeys, PagedLongs,
 /** The semi-join and projection views of a join block, linear in its rows; never a join result
   * (algorithms A11 to A15).
   *
-  * Rows are stored once, in the arena of their input. Each relation (role) has a [[RelationNode]]
-  * of lists over row ids, each generalized node of the join tree a [[GeneralizedNode]] over its
+  * Rows are stored once, in the arena of their input. Each relation (role) has a [[RelationViews]]
+  * of lists over row ids, each generalized node of the join tree a [[GeneralizedViews]] over its
   * keys. Only the package `update` changes them; `enumerate` reads. Space: for each row and role, a
   * constant number of ints per incident edge of the tree (architecture D4).
   *
   * Not thread safe. Node `r < relations` belongs to relation `r`, since a cursor returns a node's
   * tuple as the row of that relation; generalized nodes follow.
   *
-  * @param totals results are also counted and summed up, from the same state
+  * @param aggregates results are also counted and summed up, from the same state
   */
-final class ViewTree(val block: BlockDef, val totals: Option[TotalsDef] = None) extends RowStore {
+final class ViewTree(val block: BlockDef, val aggregates: Option[AggregatesDef] = None) extends RowStore {
   val counters = new Counters
   private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
   private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
@@ -27,28 +27,28 @@ final class ViewTree(val block: BlockDef, val totals: Option[TotalsDef] = None) 
   private[this] val builder =
     new ViewTreeBuilder(block, arenas, locations, whole = None, identities, _ => TupleKeys.None)
 
-  /** The rows projected for `totals`, and their identity; null if there are none. */
-  private[this] val projected: TupleArena = totals.filter(_.isGrouped).map(t => new TupleArena(t.fixedWords)).orNull
+  /** The rows projected for `aggregates`, and their identity; null if there are none. */
+  private[this] val projected: TupleArena = aggregates.filter(_.isGrouped).map(t => new TupleArena(t.fixedWords)).orNull
   private[this] val projectedIdentity: KeyIndex =
-    if (projected == null) null else new KeyIndex(projected, totals.get.fixedWords, counted = true)
+    if (projected == null) null else new KeyIndex(projected, aggregates.get.fixedWords, counted = true)
 
   /** All nodes, children before their parents. */
   private[engine] val childrenFirst: Array[ViewNode] = builder.build(TreeDef(
     block.tree,
     enumerated = true,
-    totals.map(_.annotation(projectedIdentity))
+    aggregates.map(_.annotation(projectedIdentity))
   ))
 
   /** All nodes by their ids: the relations' in their order, then the generalized ones. */
   private[engine] val nodes: Array[ViewNode] = childrenFirst.sortBy(_.id)
   private[engine] val root: ViewNode = childrenFirst.last
 
-  private[this] val relations: Array[RelationNode] = nodes.collect { case r: RelationNode => r }
+  private[this] val relations: Array[RelationViews] = nodes.collect { case r: RelationViews => r }
 
   /** The projected rows for which results are counted. */
   def projectedRows: TupleArena = projected
 
-  private[engine] def relation(r: Int): RelationNode = relations(r)
+  private[engine] def relation(r: Int): RelationViews = relations(r)
 
   /** The pointer to a projected field and its offset in words ([[FieldLocations]]); None if the row
     * must be read.
@@ -76,7 +76,7 @@ final class ViewTree(val block: BlockDef, val totals: Option[TotalsDef] = None) 
   private[this] val noted: Array[NotedKeys] = ViewNode.notedKeys(nodes)
 
   private[this] val keysByInput: Array[Array[TupleKeys]] = block.inputs.indices.map { input =>
-    RelationNode.keysOfRows(relations.filter(_.input == input))
+    RelationViews.keysOfRows(relations.filter(_.input == input))
   }.toArray
 
   private[engine] def keysOfRows(input: Int): Array[TupleKeys] = keysByInput(input)

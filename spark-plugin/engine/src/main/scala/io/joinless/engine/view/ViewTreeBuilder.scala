@@ -76,7 +76,7 @@ final private[engine] class ViewTreeBuilder(
       node.up = up
       if (enumerated && !isRoot) locations.inKeys(separator, node.addKeyPointer(_, _))
       node.isDistinct = annotation.exists(_.distinct)
-      node.isSplit = annotation.isDefined && node.isInstanceOf[RelationNode] && tree.children.size > 1
+      node.isSplit = annotation.isDefined && node.isInstanceOf[RelationViews] && tree.children.size > 1
       node.countsSupport = enumerated || node.isSplit
       node.childNodes = tree.children.map(child => below(child, node, tree)).toArray
       for ((child, i) <- node.childNodes.zipWithIndex) {
@@ -84,8 +84,8 @@ final private[engine] class ViewTreeBuilder(
         child.positionInParent = i
       }
       node match {
-        case r: RelationNode => layOut(r, tree)
-        case g: GeneralizedNode =>
+        case r: RelationViews => layOut(r, tree)
+        case g: GeneralizedViews =>
           g.down = new Array(g.childCount)
           g.idx = new Array(g.childCount)
           g.live = new Array(g.childCount)
@@ -101,7 +101,7 @@ final private[engine] class ViewTreeBuilder(
     private def below(child: query.JoinTree, node: ViewNode, tree: query.JoinTree): ViewNode = {
       val separator = tree.separator(child)
       (node, child) match {
-        case (g: GeneralizedNode, query.RelationNode(r, _, _)) =>
+        case (g: GeneralizedViews, query.RelationNode(r, _, _)) =>
           build(child, isRoot = false, separator, g.domain, g.isOwnKey && projected.exists(_.whole(r)))
         case (_, query.RelationNode(r, _, _)) if whole.exists(_.isKey(r, separator)) =>
           build(child, isRoot = false, separator, identities(block.relations(r).input), isOwnKey = true)
@@ -118,12 +118,12 @@ final private[engine] class ViewTreeBuilder(
         up: KeyIndex,
         isRoot: Boolean,
         isOwnKey: Boolean
-    ): RelationNode = {
+    ): RelationViews = {
       val input = block.relations(r).input
       val upKeys =
         if (up == null || isOwnKey) null else if (isRoot) new NotedKeys else memoized(r, separator, up)
       val lift = annotation.flatMap(_.lifts(r)).orNull
-      val node = new RelationNode(r, r, input, arenas(input), block.inputs(input).counted, upKeys, isOwnKey, lift)
+      val node = new RelationViews(r, r, input, arenas(input), block.inputs(input).counted, upKeys, isOwnKey, lift)
       val inlined = if (enumerated) locations.inlined(r).toArray else Array.empty[Int]
       if (inlined.nonEmpty) node.inlinedWords = new InlinedWords(arenas(input), block.inputs(input).fields, inlined)
       node
@@ -133,11 +133,11 @@ final private[engine] class ViewTreeBuilder(
       * there a new key is a new tuple of the other node. If the tuples are the projected rows, each
       * is its own key.
       */
-    private def generalized(tree: query.JoinTree, attributes: BitSet, isRoot: Boolean): GeneralizedNode = {
+    private def generalized(tree: query.JoinTree, attributes: BitSet, isRoot: Boolean): GeneralizedViews = {
       val isOwnKey = isRoot && whole.isDefined && projects(attributes)
       val isTop = isRoot && projected.isEmpty
       nextGeneralized += 1
-      new GeneralizedNode(
+      new GeneralizedViews(
         nextGeneralized - 1,
         if (isOwnKey) projectedIdentity
         else if (isTop) keys.shared(attributes, readers(tree))
@@ -161,16 +161,16 @@ final private[engine] class ViewTreeBuilder(
       * node's tuples are these keys.
       */
     private def indexTo(child: query.JoinTree, node: ViewNode, tree: query.JoinTree): KeyIndex = node match {
-      case g: GeneralizedNode =>
+      case g: GeneralizedViews =>
         require(tree.separator(child) == tree.attributes, "the attributes of a generalized node are in each child")
         g.domain
-      case _: RelationNode =>
+      case _: RelationViews =>
         require(child.isInstanceOf[query.RelationNode], "a generalized node is the root or below a generalized node")
         keys.shared(tree.separator(child), readers(child) ++ readers(tree))
     }
 
     /** Creates a relation's keys and lists towards its children, which are built already. */
-    private def layOut(r: RelationNode, tree: query.JoinTree): Unit = {
+    private def layOut(r: RelationViews, tree: query.JoinTree): Unit = {
       r.down = r.childNodes.zip(tree.children).map { case (child, t) =>
         if (child.isOwnKey) new NotedKeys else memoized(r.relation, tree.separator(t), child.up)
       }
@@ -182,20 +182,20 @@ final private[engine] class ViewTreeBuilder(
         new TupleKeys(child.up, readerOf(r, child, tree.separator(t)), noted, above = null, ofKeys(child.up))
       }
       // above a relation's child there is no generalized node: one reader, of its key to the relation
-      for (c <- r.childNodes.collect { case c: RelationNode => c })
+      for (c <- r.childNodes.collect { case c: RelationViews => c })
         c.upReaders = Array(keys.reader(c.relation, tree.separator(tree.children(c.positionInParent))))
     }
 
     /** A reader that finds the keys towards `child` by rows of `r`. */
-    private def readerOf(r: RelationNode, child: ViewNode, separator: BitSet): RowReader = child match {
-      case below: RelationNode if below.isOwnKey => whole.get.reader(keys, r.relation, below.relation, separator)
+    private def readerOf(r: RelationViews, child: ViewNode, separator: BitSet): RowReader = child match {
+      case below: RelationViews if below.isOwnKey => whole.get.reader(keys, r.relation, below.relation, separator)
       case _ => keys.reader(r.relation, separator)
     }
 
     /** The keys by which enumeration continues from a tuple reached from child `c`: to the parent,
       * at the root to another child.
       */
-    private def onwards(node: RelationNode, c: Int, isRoot: Boolean): NotedKeys =
+    private def onwards(node: RelationViews, c: Int, isRoot: Boolean): NotedKeys =
       if (!isRoot) node.upKeys
       else node.down.indices.find(_ != c).map(node.down(_)).orNull
 
@@ -204,23 +204,23 @@ final private[engine] class ViewTreeBuilder(
       */
     private def addUpReaders(node: ViewNode, tree: query.JoinTree): Unit =
       for (c <- node.childNodes) c match {
-        case r: RelationNode => r.upReaders :+= keys.reader(r.relation, tree.attributes)
-        case g: GeneralizedNode => addUpReaders(g, tree)
+        case r: RelationViews => r.upReaders :+= keys.reader(r.relation, tree.attributes)
+        case g: GeneralizedViews => addUpReaders(g, tree)
       }
 
     /** Gives the children of `node` their annotations, and the root its own. Nodes with the same
       * keys share the records of their annotations.
       */
     private def annotate(node: ViewNode): Unit = if (annotation.isDefined) node match {
-      case g: GeneralizedNode => annotate(if (g.isOwnKey) g.childNodes :+ g else g.childNodes)
-      case r: RelationNode => r.childNodes.foreach(child => annotate(Array(child)))
+      case g: GeneralizedViews => annotate(if (g.isOwnKey) g.childNodes :+ g else g.childNodes)
+      case r: RelationViews => r.childNodes.foreach(child => annotate(Array(child)))
     }
 
     private def annotate(alike: Array[ViewNode]): Unit = {
       val ring = annotation.get.ring
       // a leaf whose rows are the keys: a batch changes each row once
       def isTouchedOnce(node: ViewNode) = node match {
-        case r: RelationNode => r.isOwnKey && r.childCount == 0
+        case r: RelationViews => r.isOwnKey && r.childCount == 0
         case _ => false
       }
       val words = alike.map(node => Annotation.words(ring, isTouchedOnce(node)))
@@ -233,7 +233,7 @@ final private[engine] class ViewTreeBuilder(
     def finish(root: ViewNode): Unit = {
       if (annotation.isDefined && root.annotation == null) annotate(Array(root))
       for (node <- nodes) node match {
-        case r: RelationNode if r.upKeys != null => r.toParent = toParent(r, r, 0)
+        case r: RelationViews if r.upKeys != null => r.toParent = toParent(r, r, 0)
         case _ =>
       }
     }
@@ -241,17 +241,17 @@ final private[engine] class ViewTreeBuilder(
     /** The keys of a node's tuples, which are read from rows of `r`. Where such a key is a tuple of
       * a generalized node, that tuple's key is above.
       */
-    private def toParent(r: RelationNode, node: ViewNode, level: Int): TupleKeys = {
+    private def toParent(r: RelationViews, node: ViewNode, level: Int): TupleKeys = {
       val (reader, above) = node.parent match {
         case null => (projection(r), null)
-        case g: GeneralizedNode if g.isOwnKey => (projection(r), null)
-        case g: GeneralizedNode if g.upKeys != null => (r.upReaders(level), toParent(r, g, level + 1))
+        case g: GeneralizedViews if g.isOwnKey => (projection(r), null)
+        case g: GeneralizedViews if g.upKeys != null => (r.upReaders(level), toParent(r, g, level + 1))
         case _ => (r.upReaders(level), null)
       }
       new TupleKeys(node.up, reader, node.upKeys, above, ofKeys(node.up))
     }
 
-    private def projection(r: RelationNode): RowReader = keys.projection(r.relation, projected.get.columns(r.relation))
+    private def projection(r: RelationViews): RowReader = keys.projection(r.relation, projected.get.columns(r.relation))
   }
 
   /** The memoized keys of a relation's rows on some attributes; relations that read the same

@@ -175,7 +175,11 @@ object Mutant {
       restoration,
       "if (store.multiplicity(r, row) != 0) identity.retain(row)" -> "()"
     ),
-    Mutant("last restored rows are left out", restoration, "    insertGroup()\n    loading.end()" -> "    loading.end()"),
+    Mutant(
+      "last restored rows are left out",
+      restoration,
+      "    insertGroup()\n    loading.end()" -> "    loading.end()"
+    ),
     Mutant(
       "restored rows are inserted once",
       restoration,
@@ -333,7 +337,11 @@ object Mutant {
     Mutant("columns that can be NULL read from keys", fieldLocations, ".filterNot(block.attributes(_).nullSafe)" -> ""),
     Mutant("another word of a key projected", fieldLocations, "separator.toIndexedSeq.indexOf(a)" -> "0"),
     Mutant("keys of two indexes noted in one array", builder, "(index, block.relations" -> "(null, block.relations"),
-    Mutant("keys of a node below another one shared", builder, "if (isTop) keys.shared" -> "if (!isOwnKey) keys.shared"),
+    Mutant(
+      "keys of a node below another one shared",
+      builder,
+      "if (isTop) keys.shared" -> "if (!isOwnKey) keys.shared"
+    ),
     Mutant(
       "pointers to words not set",
       cursor,
@@ -417,70 +425,74 @@ object Mutant {
       "        TupleKeys.forget(ofKeys, key)\n" -> ""
     ),
     Mutant(
-      "totals: rows that appeared stay in the list of the others",
+      "aggregates: rows that appeared stay in the list of the others",
       propagation,
       "if (appears && node.isSplit) Links" -> "if (false) Links"
     ),
     Mutant(
-      "totals: rows that died stay in the list of the alive ones",
+      "aggregates: rows that died stay in the list of the alive ones",
       propagation,
       "if (n.isSplit && ((n ne deleted) || t != deletedRow))" -> "if (false)"
     ),
     Mutant(
-      "totals: rows that are not alive keep their support",
+      "aggregates: rows that are not alive keep their support",
       propagation,
       "      countAll(node, ViewNode.otherList(key), up)\n" -> "      if (up) countAll(node, ViewNode.otherList(key), up)\n"
     ),
     Mutant(
-      "totals: new count in place of the difference",
+      "aggregates: new count in place of the difference",
       treeAnnotations,
       "math.max(after, 0L) - math.max(before, 0L)" -> "math.max(after, 0L)"
     ),
-    Mutant("totals: negative counts count", treeAnnotations, "- math.max(before, 0L)" -> "- before"),
-    Mutant("totals: rows count once", treeAnnotations, "ring.scale(contribution.product, r.weight(tuple))" -> "()"),
+    Mutant("aggregates: negative counts count", treeAnnotations, "- math.max(before, 0L)" -> "- before"),
+    Mutant("aggregates: rows count once", treeAnnotations, "ring.scale(contribution.product, r.weight(tuple))" -> "()"),
     Mutant(
-      "totals: lost keys are taken over with the others",
+      "aggregates: lost keys are taken over with the others",
       treeAnnotations,
       "while (c < node.childCount) { loseKeys(c); c += 1 }" -> "()"
     ),
     Mutant(
-      "totals: lost keys are taken over twice",
+      "aggregates: lost keys are taken over twice",
       treeAnnotations,
       "if (child.annotation.countAfter(i) > 0L) {" -> "if (true) {"
     ),
     Mutant(
-      "totals: rows of a lost key keep their contributions",
+      "aggregates: rows of a lost key keep their contributions",
       treeAnnotations,
       "if (before > 0L) contributeAll(c, key, before, 0L, alive = false)" -> "()"
     ),
     Mutant(
-      "totals: appended rows are not counted",
+      "aggregates: appended rows are not counted",
       treeAnnotations,
       "      change(changes.appendedRelation(i), changes.appendedRow(i), 0L, 1L)\n" -> ""
     ),
     Mutant(
-      "totals: an unsupported row contributes",
+      "aggregates: an unsupported row contributes",
       treeAnnotations,
       "if (contribution.isSupported(rows(i), except = -1)) {" -> "{"
     ),
     Mutant(
-      "totals: pending changes of the root are kept",
+      "aggregates: pending changes of the root are kept",
       annotation,
       "while (i < keys.size) { val _ = applyChange(i, change); i += 1 }" -> ""
     ),
-    Mutant("totals: what is forgotten still counts", forgetting, "annotations.change(relation, row, 1L, 0L)" -> "()"),
     Mutant(
-      "totals: what is restored does not count",
+      "aggregates: what is forgotten still counts",
+      forgetting,
+      "annotations.change(relation, row, 1L, 0L)" -> "()"
+    ),
+    Mutant(
+      "aggregates: what is restored does not count",
       restoration,
       "if (annotations != null) annotations.change(relation, row, 0L, count)" -> ""
     ),
     Mutant(
-      "totals: keys without results are supported",
+      "aggregates: keys without results are supported",
       contribution,
       "if (c != except && node.child(c).annotation.count" -> "if (false && node.child(c).annotation.count"
     ),
     Mutant(
-      "totals: lists of appended rows lose the last one",
+      "aggregates: lists of appended rows lose the last one",
       builder,
       "new IntLists(removable || r.isSplit)" -> "new IntLists(removable)"
     ),

@@ -3,9 +3,9 @@ package io.joinless.engine.reduce
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.algebra.Counts
-import io.joinless.engine.query.{Hypergraph, Reduction, RelationNode => TreeRelation}
+import io.joinless.engine.query.{Hypergraph, Reduction, RelationNode}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection}
-import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, RelationNode, WholeRows}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, RelationViews, WholeRows}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Sums over joins, without their results, against nested loops. */
@@ -36,7 +36,7 @@ class ReducedJoinSpec extends AnyFunSuite {
       val inputs = query.of.inputs.indices
       // if a component projects the rows of one relation only, the arena holds no keys of others
       for (i <- inputs; c <- whole.projectedBy(i) if !join.hasOtherKeys(i)) {
-        assert(join.root(c).isInstanceOf[RelationNode])
+        assert(join.root(c).isInstanceOf[RelationViews])
         alone += 1
       }
       if (inputs.exists(i => join.hasOtherKeys(i) && whole.projectedBy(i).isEmpty)) mixed += 1
@@ -73,7 +73,7 @@ class ReducedJoinSpec extends AnyFunSuite {
         RelationDef(1, IndexedSeq(2 -> word(0), 3 -> word(1), 0 -> word(2))),
         RelationDef(0, IndexedSeq(2 -> word(0), 3 -> word(1)))
       ),
-      TreeRelation(0, BitSet(0, 1), Vector.empty)
+      RelationNode(0, BitSet(0, 1), Vector.empty)
     )
     val graph = Hypergraph(IndexedSeq(BitSet(0, 1), BitSet(0, 2, 3), BitSet(2, 3)))
     val reduction = Reduction.best(graph, BitSet(0, 1)).toOption.get

@@ -2,10 +2,10 @@ package io.joinless.engine.enumerate
 
 import io.joinless.engine.view.ViewTree
 
-/** All groups of a tree's totals that have results, with their elements. The tree must not change
+/** All groups of a tree's aggregates that have results, with their elements. The tree must not change
   * meanwhile; several readers may read it at the same time.
   */
-final class FullTotals(tree: ViewTree) {
+final class FullAggregates(tree: ViewTree) {
   private[this] val root = tree.root.annotation
   private[this] val limit = if (tree.projectedRows == null) 1 else tree.projectedRows.limit
 

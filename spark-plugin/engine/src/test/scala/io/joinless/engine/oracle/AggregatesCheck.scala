@@ -3,18 +3,18 @@ package io.joinless.engine.oracle
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.enumerate.FullTotals
+import io.joinless.engine.enumerate.FullAggregates
 import io.joinless.engine.query.{GeneralizedNode, RelationNode}
 import io.joinless.engine.reduce.ReducedCase
 import io.joinless.engine.tuples.{ProjectedField, RowProjection}
 import io.joinless.engine.update.ChangeBatch
-import io.joinless.engine.view.{Lift, ProjectedRows, TotalsDef, ViewTree}
+import io.joinless.engine.view.{AggregatesDef, Lift, ProjectedRows, ViewTree}
 
-/** Compares the totals of a tree, with two sums, with those of the oracle's results: all in one
+/** Compares the aggregates of a tree, with two sums, with those of the oracle's results: all in one
   * group, or grouped by some columns of the tree's root.
   */
-final class TotalsCheck(query: Case, random: Random) {
-  import TotalsCheck._
+final class AggregatesCheck(query: Case, random: Random) {
+  import AggregatesCheck._
 
   /** By relation that meets the root, the columns of the group in its rows. None: no groups. */
   private[this] val columns: Map[Int, IndexedSeq[Int]] = query.tree match {
@@ -32,9 +32,9 @@ final class TotalsCheck(query: Case, random: Random) {
 
   private def kinds(relation: Int) = query.inputs(query.relations(relation).input).columns
 
-  val definition: TotalsDef = {
+  val definition: AggregatesDef = {
     val variable = columns.exists { case (r, of) => of.exists(kinds(r)) }
-    TotalsDef(
+    AggregatesDef(
       ReducedCase.numbers,
       query.relations.indices.map(r => Some(new ReducedCase.Values(r): Lift)),
       if (!isGrouped) Map.empty
@@ -46,8 +46,8 @@ final class TotalsCheck(query: Case, random: Random) {
   var groups, changed = 0
 
   /** The groups of these results, with their elements. */
-  def expected(results: collection.Map[Long, Long]): Totals = {
-    val totals = mutable.Map.empty[IndexedSeq[Long], IndexedSeq[Long]]
+  def expected(results: collection.Map[Long, Long]): Aggregates = {
+    val aggregates = mutable.Map.empty[IndexedSeq[Long], IndexedSeq[Long]]
     for ((key, weight) <- results) {
       val rows = NaiveJoin.unpack(key, query.relations.size)
       def input(r: Int) = query.inputs(query.relations(r).input)
@@ -58,20 +58,20 @@ final class TotalsCheck(query: Case, random: Random) {
       val (sums, products) =
         rows.zipWithIndex.map { case (row, r) => ReducedCase.values(r, input(r).words(row)) }.unzip
       val element = IndexedSeq(weight, weight * sums.product, weight * products.product)
-      totals(group) = totals.getOrElse(group, Zero).zip(element).map { case (a, b) => a + b }
+      aggregates(group) = aggregates.getOrElse(group, Zero).zip(element).map { case (a, b) => a + b }
     }
-    totals.toMap
+    aggregates.toMap
   }
 
-  /** What differs between all totals of the tree and those of these results, if anything. */
+  /** What differs between all aggregates of the tree and those of these results, if anything. */
   def differs(tree: ViewTree, results: collection.Map[Long, Long]): Option[String] = {
-    val (full, found) = (new FullTotals(tree), mutable.Map.empty[IndexedSeq[Long], IndexedSeq[Long]])
+    val (full, found) = (new FullAggregates(tree), mutable.Map.empty[IndexedSeq[Long], IndexedSeq[Long]])
     while (full.next()) {
       groups += 1
       found(group(tree, full.row)) = full.element.toIndexedSeq
     }
     val right = expected(results)
-    Option.when(found.toMap != right)(s"totals $found, not $right")
+    Option.when(found.toMap != right)(s"aggregates $found, not $right")
   }
 
   /** Drains the changes of a batch whose results were read. What is wrong with them, if anything. */
@@ -85,20 +85,20 @@ final class TotalsCheck(query: Case, random: Random) {
     val found = mutable.Map.empty[IndexedSeq[Long], IndexedSeq[Long]]
     val counted = new Array[Long](Zero.size)
     var wrong = Option.empty[String]
-    while (batch.totals.next()) {
+    while (batch.aggregates.next()) {
       changed += 1
-      val of = group(tree, batch.totals.row)
+      val of = group(tree, batch.aggregates.row)
       if (found.contains(of)) wrong = Some(s"group $of changes twice")
-      batch.totals.readBefore(counted)
+      batch.aggregates.readBefore(counted)
       if (counted.toIndexedSeq != was.getOrElse(of, Zero))
         wrong = Some(s"group $of had ${counted.mkString(", ")}, not ${was.getOrElse(of, Zero)}")
-      found(of) = batch.totals.element.toIndexedSeq
+      found(of) = batch.aggregates.element.toIndexedSeq
     }
     val right = (was.keySet ++ is.keySet).iterator.map { of =>
       of -> is.getOrElse(of, Zero).zip(was.getOrElse(of, Zero)).map { case (a, b) => a - b }
     }.filter(_._2 != Zero).toMap
     val nonZero = found.filter(_._2 != Zero).toMap
-    wrong.orElse(Option.when(nonZero != right)(s"totals change by $nonZero, not $right"))
+    wrong.orElse(Option.when(nonZero != right)(s"aggregates change by $nonZero, not $right"))
   }
 
   private def group(tree: ViewTree, row: Int): IndexedSeq[Long] =
@@ -109,10 +109,10 @@ final class TotalsCheck(query: Case, random: Random) {
     }
 }
 
-object TotalsCheck {
+object AggregatesCheck {
 
   /** Group → element. */
-  type Totals = Map[IndexedSeq[Long], IndexedSeq[Long]]
+  type Aggregates = Map[IndexedSeq[Long], IndexedSeq[Long]]
 
   val Zero: IndexedSeq[Long] = IndexedSeq(0L, 0L, 0L)
 }

@@ -2,15 +2,15 @@ package io.joinless.engine.update
 
 import io.joinless.engine.view.ViewTree
 
-/** The changes of a tree's totals in a batch, after its results were enumerated: for each group
+/** The changes of a tree's aggregates in a batch, after its results were enumerated: for each group
   * whose element changed, the difference. They come from the same state as the results.
   *
   * {{{
   * while (batch.next()) emit(batch.rows, batch.weight)
-  * while (batch.totals.next()) emit(batch.totals.row, batch.totals.element)
+  * while (batch.aggregates.next()) emit(batch.aggregates.row, batch.aggregates.element)
   * }}}
   */
-final class TotalChanges private[update] (
+final class AggregateChanges private[update] (
     tree: ViewTree,
     annotations: TreeAnnotations,
     ready: () => Unit,
