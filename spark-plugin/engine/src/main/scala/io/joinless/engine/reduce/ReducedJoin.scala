@@ -1,7 +1,7 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.tuples.{KeyIndex, NotedKeys, PagedLongs, TupleArena, TupleKeys}
-import io.joinless.engine.update.{Restoration, Reversal, RowGroup}
+import io.joinless.engine.update.{Restoration, RowGroup}
 import io.joinless.engine.view.{
   AnnotationDef,
   BlockDef,
@@ -131,23 +131,13 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     (arenas ++ definition.components.indices.map(projectedRows)).forall(_.live == 0) && rows == 0 && keys == 0 &&
       (top == null || top.isEmpty)
 
-  /** Fills the state, which must be empty, with rows and their counts. After its `finish`, either
-    * call `restored` or read its results ([[RestoredResults]]) to the end.
+  /** Fills the state, which must be empty, with rows and their counts. After its `finish`, its
+    * results ([[RestoredResults]]) must be read to the end, or skipped.
     */
   def restoration(): Restoration = {
     present.forget()
     new Restoration(this, new ReducedJoin.Loading(this), RowGroup.unread(this))
   }
-
-  def restored(): Unit = new RestoredResults(this, IndexedSeq.empty).drain()
-
-  /** Records a batch so that it can be rolled back. */
-  def reversal(): Reversal =
-    new Reversal(
-      this,
-      (_, _) => throw new IllegalStateException("all rows of a reduced join are counted"),
-      () => new ReducedBatch(this, IndexedSeq.empty, negatives = true)
-    )
 }
 
 private object ReducedJoin {

@@ -1,6 +1,5 @@
 package io.joinless.engine.reduce
 
-import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.view.Annotation
 
 /** Propagates the row changes collected at the nodes through the components, and emits the result
@@ -81,10 +80,4 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
     roots.foreach(_.clear())
     started = false
   }
-}
-
-private[reduce] object SumChanges {
-
-  def apply(join: ReducedJoin, residuals: IndexedSeq[Residual]): SumChanges =
-    if (join.top == null) new ProjectedChanges(join, residuals) else new TopChanges(join, residuals)
 }

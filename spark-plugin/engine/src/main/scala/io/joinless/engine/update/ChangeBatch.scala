@@ -1,7 +1,6 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.enumerate.{Residual, Results, Run, WordPointers}
-import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.ViewTree
 
 /** A batch of signed changes and its deltas of the result (algorithms A29 to A34, architecture D6).
@@ -143,13 +142,5 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
     finish()
     order.clear()
     deltas.end()
-  }
-}
-
-private[update] object ChangeBatch {
-
-  @inline def each(entries: IntStack)(f: Int => Unit): Unit = {
-    var i = 0
-    while (i < entries.size) { f(entries(i)); i += 1 }
   }
 }

@@ -1,6 +1,6 @@
 package io.joinless.spark.state
 
-import io.joinless.engine.reduce.ReducedJoin
+import io.joinless.engine.reduce.{ReducedBatch, ReducedJoin, RestoredResults}
 import io.joinless.engine.update.{Restoration, Reversal}
 import io.joinless.engine.view.{RowStore, ViewTree}
 import io.joinless.spark.spec.{BlockSpec, ReducedBlock, RowCodec}
@@ -18,7 +18,7 @@ private[spark] object Views {
   /** An undo log of a batch. */
   def reversal(views: RowStore): Reversal = views match {
     case tree: ViewTree => new Reversal(tree)
-    case sums: ReducedJoin => sums.reversal()
+    case sums: ReducedJoin => ReducedBatch.reversal(sums)
     case _ => throw unknown
   }
 
@@ -30,7 +30,7 @@ private[spark] object Views {
   }
 
   def restored(views: RowStore): Unit = views match {
-    case sums: ReducedJoin => sums.restored()
+    case sums: ReducedJoin => new RestoredResults(sums).drain()
     case _ =>
   }
 
