@@ -1,7 +1,8 @@
 package io.joinless.spark.exec
 
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellState, ChangeLogReader, Undo}
+import io.joinless.spark.state.{CellLog, CellState, ChangeLogReader, ChangeLogWriter, LogEnd, Retention, StoredBlocks}
+import io.joinless.spark.state.Undo
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.joinless.BlockStore
 
@@ -30,4 +31,22 @@ final private case class CellContext(
     weighted: Boolean = false,
     negatives: Boolean = false,
     watermark: Long = Long.MinValue
-)
+) {
+
+  /** The blocks of the cell's log. */
+  val blocks = new StoredBlocks(store, reader)
+
+  /** Appends to a log, of which this is the end.
+    *
+    * @param weights entries have weights
+    */
+  def writer(end: LogEnd, weights: Boolean): ChangeLogWriter =
+    new ChangeLogWriter(cell, end, store, weights)
+
+  /** The log whose valid entries this decides. */
+  def log(retention: Retention): CellLog = new CellLog(blocks, reader, retention)
+}
+
+private object CellContext {
+  final val RowsBetweenSizeChecks = 8192
+}

@@ -1,11 +1,11 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.view.RowStore
+import io.joinless.spark.state.CellState
 
-/** The size of a cell's state when it commits: `bytes` of its view tree, `storeBytes` of its state
-  * store, and the least watermark at which it evicts a row, `nextForgotten`. Cells report to the
-  * driver at each commit. A batch with several actions commits several times, and sizes must not be
-  * added up over those commits.
+/** The size of a cell's state when it commits: `bytes` of its state in memory, `storeBytes` of its
+  * state store, and the least watermark at which a row is evicted or expires, `nextEnd`. Cells
+  * report to the driver at each commit. A batch with several actions commits several times, and
+  * sizes must not be added up over those commits.
   */
 final case class CellSizes(
     cell: Int,
@@ -16,25 +16,25 @@ final case class CellSizes(
     keys: Long,
     bytes: Long,
     storeBytes: Long,
-    nextForgotten: Long,
+    nextEnd: Long,
     inputs: IndexedSeq[Long]
 )
 
 object CellSizes {
 
-  private[exec] def apply(cell: Int, views: RowStore, bytes: Long, storeBytes: Long, figures: TaskMetrics): CellSizes =
-    CellSizes(
-      cell,
-      views.rows - figures.rowsForgotten,
-      figures.negativeRows,
-      figures.logRows,
-      views.liveTuples,
-      views.keys,
-      bytes,
-      storeBytes,
-      figures.nextForgotten,
-      views.rowsOfInputs
-    )
+  /** Of the state when its batch ends; `storeBytes` once that is committed. */
+  private[exec] def apply(cell: Int, state: CellState, storeBytes: Long): CellSizes = CellSizes(
+    cell,
+    state.rows,
+    state.negativeRows,
+    state.logRows,
+    state.views.liveTuples,
+    state.views.keys,
+    state.bytes,
+    storeBytes,
+    state.nextEnd,
+    state.views.rowsOfInputs
+  )
 
   /** @param reported in the order in which cells committed */
   def lastOfEachCell(reported: Seq[CellSizes]): Seq[CellSizes] = reported.groupBy(_.cell).values.map(_.last).toSeq
@@ -47,6 +47,6 @@ object CellSizes {
     OperatorMetrics.LiveTuples -> sizes.map(_.liveTuples).sum,
     OperatorMetrics.Keys -> sizes.map(_.keys).sum,
     OperatorMetrics.ArenaBytes -> sizes.map(_.bytes).sum,
-    OperatorMetrics.NextEnd -> sizes.map(_.nextForgotten).filter(_ < Long.MaxValue).minOption.getOrElse(0L)
+    OperatorMetrics.NextEnd -> sizes.map(_.nextEnd).filter(_ < Long.MaxValue).minOption.getOrElse(0L)
   )
 }

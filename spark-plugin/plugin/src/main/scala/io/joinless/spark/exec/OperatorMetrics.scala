@@ -84,12 +84,9 @@ final private class TaskMetrics {
   var rowsIn = 0L
   var rowsNetted = 0L
   var rowsOut = 0L
-  var negativeRows = 0L
   var rowsRemoved = 0L
   var rowsForgotten = 0L
   var rowsExpired = 0L
-  var nextForgotten: Long = Long.MaxValue
-  var logRows = 0L
   var commitNanos = 0L
   private[this] var steps = 0L
   private[this] var moves = 0L

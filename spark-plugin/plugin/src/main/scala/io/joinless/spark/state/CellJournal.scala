@@ -1,56 +1,52 @@
 package io.joinless.spark.state
 
-import io.joinless.engine.tuples.{IntStack, PagedLongs}
-import io.joinless.engine.update.NettedBatch
+import io.joinless.engine.update.Reversal
+import io.joinless.engine.view.RowStore
 
-/** The undo log of a batch in a cell with changelogs: changes to the counts of its rows, and to the
-  * extent of its log. A changed row is copied once for both: its id may be another row's when the
-  * batch is rolled back.
-  *
-  * @param start the cell before the batch, which is changed in place
+/** Rolls back the last batch of a cell. Must be called once, before anything else is done to the
+  * state.
   */
-final private[spark] class CellJournal(start: CellState) extends Undo {
-  private[this] val views = start.views
-  private[this] val extent = start.extent.get
-  private[this] val (oldest, entries, live, credit, negatives) =
-    (extent.oldest, extent.entries, extent.live, extent.credit, extent.negatives)
-  private[this] val reversal = Views.reversal(views)
+trait Undo {
+  def apply(): CellState
+  def bytes: Long
+}
 
-  // by note: the input of a row, the copy of the row, and its newest block before
-  private[this] val inputs = new IntStack
-  private[this] val copies = new IntStack
-  private[this] val newest = new PagedLongs
+/** What a batch did to a cell's state, and how it is rolled back:
+  * {{{
+  * views     a Reversal has the rows that were inserted, and those whose counts changed
+  * parts     each rolls itself back, in this order, given the views from before
+  * log       is as in the store: the blocks of the batch are replaced when it is repeated
+  * }}}
+  *
+  * @param start the state before the batch, which is changed in place
+  * @param parts of the state, apart from the views, that the batch changes in place
+  */
+final private[spark] class CellJournal(start: CellState, val reversal: Reversal, parts: Seq[Rollback]) extends Undo {
 
-  /** Notes the changes of a prepared batch; `each` is called with each changed row, its input and
-    * its id.
-    */
-  def note(batch: NettedBatch)(each: (Int, Int) => Unit): Unit = batch.note(reversal, each)
-
-  /** Notes the newest block of a row, before it changes. */
-  def newestBlock(input: Int, row: Int): Unit = {
-    newest(inputs.size) = extent.newestBlock(input, row)
-    inputs.push(input)
-    copies.push(reversal.copies.add(input, row))
-  }
-
-  /** Undoes the notes from the last one on: of a row that was noted twice, the first note counts.
-    */
   override def apply(): CellState = {
     reversal.undo()
-    while (!inputs.isEmpty) {
-      val input = inputs.pop()
-      val copy = copies.pop()
-      val row = views.find(input, reversal.copies.content(input, copy), reversal.copies.words(input, copy))
-      if (row >= 0) extent.setNewestBlock(input, row, newest(inputs.size))
-    }
-    extent.oldest = oldest
-    extent.entries = entries
-    extent.live = live
-    extent.credit = credit
-    extent.negatives = negatives
-    start.expiring.foreach(_.rollBack(views))
+    parts.foreach(_.rollBack(start.views))
     start
   }
 
-  override def bytes: Long = reversal.bytes + inputs.bytes + copies.bytes + newest.bytes
+  override def bytes: Long = reversal.bytes + parts.map(_.bytesToRollBack).sum
+}
+
+/** The journal of the first batch of a cell, however large: the state before it is an empty one.
+  *
+  * @param empty must not hold the task
+  */
+final private[spark] class FirstBatch(empty: () => CellState) extends Undo {
+  override def apply(): CellState = empty()
+  override def bytes: Long = 0L
+}
+
+/** A part of a cell's state that a batch changes in place. */
+private[spark] trait Rollback {
+
+  /** Rolls the last batch back; `views` are those from before it. */
+  def rollBack(views: RowStore): Unit
+
+  /** Bytes that are kept only to roll the last batch back, and are not of the state. */
+  def bytesToRollBack: Long = 0L
 }

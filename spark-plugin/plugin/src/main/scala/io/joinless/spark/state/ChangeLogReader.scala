@@ -94,8 +94,8 @@ final class ChangeLogReader(
   /** The error for a block that must exist and does not. */
   def missing(sequence: Long): Throwable = corrupt(sequence, "it is missing")
 
-  /** Must be called after the last block. Returns the sequence number of the next one. */
-  def finish(): Long = {
+  /** Must be called after the last block. Returns the end of the log. */
+  def finish(): LogEnd = {
     blocks.sortInPlaceBy(_.first)
     var next = oldest
     for (b <- blocks) {
@@ -104,11 +104,8 @@ final class ChangeLogReader(
         throw corrupt(b.first, s"it should be deleted, what is in force there begins with block $next")
       next = b.last + 1
     }
-    next
+    LogEnd(next, LogTail.of(blocks.reverseIterator, mergedCapacity(weighted)))
   }
-
-  /** The log's last blocks, once `finish` was called. */
-  def tail: LogTail = LogTail.of(blocks.reverseIterator, mergedCapacity(weighted))
 
   /** Walks the entries; checks them if `entry` is null, returns them otherwise. */
   private def walk(

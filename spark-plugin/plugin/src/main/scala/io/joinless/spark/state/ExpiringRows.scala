@@ -19,7 +19,7 @@ import io.joinless.spark.spec.BlockSpec
   * Memory: 12 bytes for each row and role, up to twice that with a changelog; the copies of rows
   * that were deleted in the last batch.
   */
-final private[spark] class ExpiringRows(spec: BlockSpec) {
+final private[spark] class ExpiringRows(spec: BlockSpec) extends Rollback {
   import ExpiringRows._
 
   private[this] val lifetimes = new RowLifetimes(spec)
@@ -75,10 +75,8 @@ final private[spark] class ExpiringRows(spec: BlockSpec) {
   def isDue(relation: Int, row: Int, views: RowStore): Boolean =
     !mayOccurAgain(relation) || until(relation, row, views) <= watermark
 
-  /** Rolls the last batch back; `views` are those from before it. Rows that expired in it will
-    * expire when it is run again.
-    */
-  def rollBack(views: RowStore): Unit = {
+  /** Rows that expired in the batch will expire when it is run again. */
+  override def rollBack(views: RowStore): Unit = {
     while (!deletedRelations.isEmpty) {
       val relation = deletedRelations.pop()
       val (input, copy) = (inputOf(relation), deletedCopies.pop())

@@ -1,6 +1,8 @@
 package io.joinless.spark.state
 
-import io.joinless.engine.tuples.PagedInts
+import io.joinless.engine.tuples.{IntStack, PagedInts, PagedLongs}
+import io.joinless.engine.update.Reversal
+import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
 
 /** Figures of a log with weights that its blocks do not hold: kept with the cell's tree, and
@@ -43,4 +45,42 @@ object LogExtent {
 
   /** Entries that a block can have. */
   val MostCredit: Long = ChangeLog.WeightedBlockBytes / 24
+
+  /** The figures before a batch, and the newest blocks of rows that it changes. A changed row is
+    * copied once for this and for the reversal: its id may be another row's when the batch is
+    * rolled back.
+    */
+  final private[spark] class Notes(extent: LogExtent, val reversal: Reversal) extends Rollback {
+    private[this] val (oldest, entries, live, credit, negatives) =
+      (extent.oldest, extent.entries, extent.live, extent.credit, extent.negatives)
+
+    // by note: the input of a row, the copy of the row, and its newest block before
+    private[this] val inputs = new IntStack
+    private[this] val copies = new IntStack
+    private[this] val newest = new PagedLongs
+
+    /** Notes the newest block of a row, before it changes. */
+    def newestBlock(input: Int, row: Int): Unit = {
+      newest(inputs.size) = extent.newestBlock(input, row)
+      inputs.push(input)
+      copies.push(reversal.copies.add(input, row))
+    }
+
+    /** From the last note on: of a row that was noted twice, the first note counts. */
+    override def rollBack(views: RowStore): Unit = {
+      while (!inputs.isEmpty) {
+        val input = inputs.pop()
+        val copy = copies.pop()
+        val row = views.find(input, reversal.copies.content(input, copy), reversal.copies.words(input, copy))
+        if (row >= 0) extent.setNewestBlock(input, row, newest(inputs.size))
+      }
+      extent.oldest = oldest
+      extent.entries = entries
+      extent.live = live
+      extent.credit = credit
+      extent.negatives = negatives
+    }
+
+    override def bytesToRollBack: Long = inputs.bytes + copies.bytes + newest.bytes
+  }
 }

@@ -19,7 +19,7 @@ import io.joinless.spark.spec.BlockSpec
   * Memory: 12 bytes for each row and role whose time ends, and a byte for each row; 16 bytes for
   * each role of a row that was inserted or evicted in the last batch.
   */
-final private[spark] class NeededRows(spec: BlockSpec) {
+final private[spark] class NeededRows(spec: BlockSpec) extends Rollback {
   private[this] val lifetimes = new RowLifetimes(spec)
   private[this] val times = new RowTimes(spec.relations.indices.map(lifetimes.ends))
   private[this] val roles = spec.inputs.map(_ => new PagedBytes).toArray // of a row: number of roles that need it
@@ -83,8 +83,8 @@ final private[spark] class NeededRows(spec: BlockSpec) {
     }
   }
 
-  /** Rolls the last batch back; the caller removes the rows that it inserted from the views. */
-  def rollBack(): Unit = {
+  /** The rows that the batch inserted are in the views no more. */
+  override def rollBack(views: RowStore): Unit = {
     each(endedRows) { i =>
       val relation = endedRelations(i)
       val rolesOfRows = roles(inputOf(relation))

@@ -2,7 +2,6 @@ package io.joinless.spark.state
 
 import java.util.UUID
 
-import io.joinless.engine.view.{RowStore, ViewTree}
 import scala.collection.mutable
 
 /** One cell of one operator of one checkpoint: the key of a view tree. */
@@ -12,61 +11,6 @@ final case class CellId(checkpoint: String, operator: Long, cell: Int)
   * store has one.
   */
 final case class StateVersion(run: UUID, version: Long, checkpointId: Option[String])
-
-/** Views that hold the content of the store at some version, the number of the log's next block,
-  * its last blocks, and the figures needed to clean the log.
-  *
-  * @param views a view tree, or sums ([[io.joinless.engine.reduce.ReducedJoin]]) if results are
-  *   only counted
-  * @param extent if rows are counted
-  * @param needed if rows are evicted
-  * @param blocks of the log, if rows are evicted
-  * @param expiring if rows expire
-  * @param mostRows the greatest number of rows since the views were built
-  */
-final case class CellState(
-    views: RowStore,
-    nextSequence: Long,
-    tail: LogTail = LogTail.Empty,
-    extent: Option[LogExtent] = None,
-    needed: Option[NeededRows] = None,
-    blocks: NeededBlocks = NeededBlocks.Empty,
-    expiring: Option[ExpiringRows] = None,
-    mostRows: Long = 0L
-) {
-  def bytes: Long = views.bytes + extent.fold(0L)(_.bytes) + needed.fold(0L)(_.bytes) + blocks.bytes +
-    expiring.fold(0L)(_.bytes)
-
-  /** This state as the successor of an earlier one. */
-  def following(before: CellState): CellState = copy(mostRows = math.max(before.mostRows, views.rows))
-
-  /** Whether most rows were deleted. Views do not release their memory; views that are rebuilt from
-    * the log have no more than they need. A rebuild costs less than the deletions did.
-    */
-  def isRoomy: Boolean = views.rows < mostRows / CellState.Roomy && bytes > CellState.FewBytes
-
-  /** The views of a block whose results are enumerated. */
-  def tree: ViewTree = views match {
-    case tree: ViewTree => tree
-    case _ => throw new IllegalStateException("results that are counted have no view tree")
-  }
-}
-
-object CellState {
-
-  /** Views with memory for this many times the present rows are rebuilt. */
-  final val Roomy = 4
-
-  final private val FewBytes = 1L << 20
-}
-
-/** Rolls back the last batch of a tree. Must be called once, before anything else is done to the
-  * tree.
-  */
-trait Undo {
-  def apply(): CellState
-  def bytes: Long
-}
 
 /** View trees that outlive their task, one per cell (algorithms A35 and A39, architecture D5).
   *

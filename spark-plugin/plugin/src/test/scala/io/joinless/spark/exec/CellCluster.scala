@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.Platform
   */
 final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
   val stores: IndexedSeq[BlocksInMemory] = IndexedSeq.fill(spec.cells)(new BlocksInMemory)
-  private val trees = Array.fill(spec.cells)(CellTask.empty(spec))
+  private val trees = Array.fill(spec.cells)(ChangelogCell.empty(spec))
   private val types = spec.output.map(c => spec.inputs(spec.relations(c.relation).input).columns(c.ordinal).dataType)
   private val copyValues = columns(types)
   private val stored = spec.inputs.map(input => columns(input.columns.map(_.dataType)))
@@ -26,8 +26,10 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
   def rowsStored: Long = trees.map(_.tree.rows).sum
   def steps: Long = trees.map(_.tree.counters.steps).sum
   def bytes: Long = trees.map(_.bytes).sum
-  def entries: Long = trees.map(_.extent.get.entries).sum
-  def live: Long = trees.map(_.extent.get.live).sum
+  def entries: Long = trees.map(_.extent.entries).sum
+  def live: Long = trees.map(_.extent.live).sum
+  def negative: Long = trees.map(_.negativeRows).sum
+  def logRows: Long = trees.map(_.logRows).sum
 
   private def reader(cell: Int, keep: ChangeLogReader.Keep = ChangeLogReader.All) =
     new ChangeLogReader(
@@ -37,11 +39,17 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
       keep
     )
 
+  private def rebuilt(
+      c: Int,
+      reader: ChangeLogReader,
+      shuffle: Seq[(UnsafeRow, UnsafeRow)] => Seq[(UnsafeRow, UnsafeRow)] = identity
+  ): ChangelogState = ChangelogCell.rebuild(new LogReplay(spec, reader, shuffle(stores(c).blocks).iterator, _ => ()))
+
   /** As after a restart, reading blocks in any order. */
   def rebuild(shuffle: Seq[(UnsafeRow, UnsafeRow)] => Seq[(UnsafeRow, UnsafeRow)] = identity): Unit =
     for (c <- 0 until spec.cells) {
       val before = trees(c)
-      trees(c) = CellTask.rebuild(spec, reader(c), shuffle(stores(c).blocks).iterator, _ => ())
+      trees(c) = rebuilt(c, reader(c), shuffle)
       checkSame(before, trees(c))
     }
 
@@ -49,7 +57,7 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
     * with their counts.
     */
   def checkPart(salt: Int): Unit = for (c <- 0 until spec.cells) {
-    val part = CellTask.rebuild(spec, reader(c, CellCluster.part(salt)), stores(c).blocks.iterator, _ => ())
+    val part = rebuilt(c, reader(c, CellCluster.part(salt)))
     for (r <- spec.relations.indices if spec.inputs(spec.relations(r).input).retractable) {
       val wanted = counts(trees(c).tree, r).filter { case (row, _) => (CellCluster.roles(salt, row) >>> r & 1L) != 0L }
       assert(counts(part.tree, r) == wanted, s"cell $c, relation $r, salt $salt")
@@ -64,16 +72,18 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
     }.toMap
   }
 
-  private def checkSame(before: CellState, after: CellState): Unit = {
-    val (was, now) = (before.extent.get, after.extent.get)
+  private def checkSame(before: ChangelogState, after: ChangelogState): Unit = {
+    val (was, now) = (before.extent, after.extent)
     assert(was.entries == now.entries && was.live == now.live && was.negatives == now.negatives)
     assert(after.tree.rows == before.tree.rows)
     if (now.entries > 0) {
-      assert(was.oldest == now.oldest && before.nextSequence == after.nextSequence)
+      assert(was.oldest == now.oldest && before.log.nextSequence == after.log.nextSequence)
       // merging may leave room for blocks that were out of reach
-      assert(after.tail.blocks.startsWith(before.tail.blocks))
+      assert(after.log.tail.blocks.startsWith(before.log.tail.blocks))
     }
   }
+
+  private def own(state: CellState): ChangelogState = state.asInstanceOf[ChangelogState]
 
   private def columns(types: Seq[DataType]) =
     UnsafeProjection.create(types.zipWithIndex.map { case (t, i) => BoundReference(i, t, true) })
@@ -104,11 +114,11 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
       var undo: Option[Undo] = None
       val played = task(c, exchanged, (_, back) => undo = Some(back), new TaskMetrics)
       played.take(most).foreach(_ => ())
-      trees(c) = undo.fold(played.rollBack().get)(_.apply())
+      trees(c) = own(undo.fold(played.rollBack().get)(_.apply()))
     }
     stores.foreach(_.begin())
     for (c <- 0 until spec.cells)
-      checkSame(trees(c), CellTask.rebuild(spec, reader(c), stores(c).blocks.iterator, _ => ()))
+      checkSame(trees(c), rebuilt(c, reader(c)))
   }
 
   /** Scanned rows per scan in; per cell the result rows, each with its weight, out.
@@ -117,13 +127,13 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
     */
   def batch(scans: Seq[(Seq[Int], Seq[UnsafeRow])], failing: Boolean = false): IndexedSeq[Seq[(UnsafeRow, Long)]] = {
     val exchanged = exchange(scans)
-    val after = new Array[CellState](spec.cells)
+    val after = new Array[ChangelogState](spec.cells)
     stores.foreach(_.begin())
     try {
       val results = IndexedSeq.tabulate(spec.cells) { c =>
         val figures = new TaskMetrics
         metrics = (if (c == 0) Nil else metrics) :+ figures
-        val played = task(c, exchanged, (tree, _) => after(c) = tree, figures)
+        val played = task(c, exchanged, (state, _) => after(c) = own(state), figures)
         val drained = if (failing) played.take(1) else played
         drained.map(row => (copyValues(row).copy(), row.getLong(types.size))).toList
       }
@@ -135,7 +145,7 @@ final private class CellCluster(spec: BlockSpec, negatives: Boolean = false) {
     } catch {
       case e: Throwable =>
         // the trees are invalid: the next attempt starts from the stores
-        for (c <- 0 until spec.cells) trees(c) = CellTask.rebuild(spec, reader(c), stores(c).blocks.iterator, _ => ())
+        for (c <- 0 until spec.cells) trees(c) = rebuilt(c, reader(c))
         throw e
     }
   }

@@ -3,9 +3,8 @@ package io.joinless.spark.exec
 import scala.collection.mutable
 import scala.util.Random
 
-import io.joinless.engine.view.ViewTree
 import io.joinless.spark.Blocks._
-import io.joinless.spark.spec.{BlockSpec, ColumnRef, ResidualSpec, RowCodec}
+import io.joinless.spark.spec.{BlockSpec, ColumnRef, ResidualSpec}
 import io.joinless.spark.state.{BlocksInMemory, CellState, ChangeLogReader, Undo}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, LessThan, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.LongType
@@ -17,15 +16,16 @@ class CellTaskSpec extends AnyFunSuite {
   final private class Cluster(spec: BlockSpec, random: Random, residuals: Seq[Expression]) {
     private val stores = Array.fill(spec.cells)(new BlocksInMemory)
     var rolledBack = 0 // tasks that were not read to their end
-    private val trees = Array.fill(spec.cells)(CellState(new ViewTree(RowCodec.blockDef(spec)), 0L))
+    private val trees = Array.fill[CellState](spec.cells)(AppendedCell.empty(spec))
 
     private def reader(c: Int) =
       new ChangeLogReader(spec, c, (block, what) => new AssertionError(s"cell $c, block $block: $what"))
 
     def rebuild(): Unit = for (c <- 0 until spec.cells) {
       val before = trees(c)
-      trees(c) = CellTask.rebuild(spec, reader(c), random.shuffle(stores(c).blocks).iterator, _ => ())
-      assert(trees(c).tail == before.tail && trees(c).nextSequence == before.nextSequence)
+      trees(c) =
+        AppendedCell.rebuild(new LogReplay(spec, reader(c), random.shuffle(stores(c).blocks).iterator, _ => ()))
+      assert(trees(c).log == before.log)
     }
 
     /** Rows per relation in, result rows out. */
@@ -58,7 +58,7 @@ class CellTaskSpec extends AnyFunSuite {
         commit: (CellState, Undo) => Unit
     ): CellTask = {
       val context = CellContext(spec, residuals, c, stores(c), reader(c), _ => (), commit, new TaskMetrics)
-      new AppendedTask(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
+      AppendedCell.task(context, trees(c), exchanged.iterator.filter(_.getInt(0) == c))
     }
 
     /** Runs a batch, or a part of it, and rolls it back. */

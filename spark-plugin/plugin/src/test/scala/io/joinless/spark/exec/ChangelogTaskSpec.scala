@@ -149,7 +149,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
       current = result.toMap
       assert(current == expected(), s"seed $seed, batch $batch")
       if (oracle.multiplicity.forall(_.forall(_ == 0))) assert(cluster.stores.forall(_.blocks.isEmpty), s"seed $seed")
-      val negative = cluster.metrics.map(_.negativeRows).sum > 0
+      val negative = cluster.negative > 0
       assert(negative == anyNegative, s"seed $seed, batch $batch")
       val _ = assert(query.batches(batch).nonEmpty || cluster.stores.forall(_.entriesPut == 0))
     }
@@ -200,7 +200,7 @@ class ChangelogTaskSpec extends AnyFunSuite {
   test("rows of negative multiplicity are absent until inserts make up for it") {
     val cluster = new CellCluster(changes(star(2)), negatives = true)
     def weights(scans: (Seq[Int], Seq[UnsafeRow])*): Seq[Long] = cluster.batch(scans).flatten.map(_._2)
-    def negative: Long = cluster.metrics.map(_.negativeRows).sum
+    def negative: Long = cluster.negative
     assert(weights(Seq(0) -> Seq(change(1, 1L, 1L))) == Nil)
     assert(weights(Seq(1) -> Seq(change(-2, 1L, 2L))) == Nil && negative == 1)
     cluster.rebuild()

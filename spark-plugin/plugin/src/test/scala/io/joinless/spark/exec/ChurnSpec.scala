@@ -67,7 +67,7 @@ class ChurnSpec extends AnyFunSuite {
       entriesOwn += changed.size
       entriesPut += put
       assert(cluster.entries <= 2.2 * cluster.live)
-      assert(cluster.metrics.map(_.logRows).sum == cluster.entries && cluster.live == facts + keys)
+      assert(cluster.logRows == cluster.entries && cluster.live == facts + keys)
       put.toDouble / changed.size
     }
 

@@ -106,7 +106,7 @@ private object ForgettingTaskSpec {
 
   final class Cell(spec: BlockSpec, random: Random, keys: Int = 40) {
     private[this] val store = new BlocksInMemory
-    private[this] var state: CellState = CellTask.empty(spec)
+    private[this] var state = ForgettingCell.empty(spec)
     private[this] var watermark = Long.MinValue
     private[this] var arrived = 0L
     private[this] val project = UnsafeProjection.create(types.toArray)
@@ -117,7 +117,7 @@ private object ForgettingTaskSpec {
 
     def sizes: Sizes =
       Sizes(
-        tree.rows - state.needed.get.evicted,
+        state.rows,
         state.blocks.entries,
         store.blocks.map(_._2.getSizeInBytes.toLong).sum,
         state.bytes
@@ -139,24 +139,24 @@ private object ForgettingTaskSpec {
       watermark = math.max(watermark, 1000L * (second - 3))
       if (random.nextInt(3) == 0) rehearse(exchanged)
       store.begin()
-      task(exchanged, (now, _) => { store.commit(); state = now }).foreach(_ => ())
+      task(exchanged, (now, _) => { store.commit(); state = own(now) }).foreach(_ => ())
       Invariants.check(tree)
     }
 
     private def task(exchanged: Seq[UnsafeRow], commit: (CellState, Undo) => Unit): CellTask = {
       val context = CellContext(spec, Nil, 0, store, reader, _ => (), commit, new TaskMetrics, watermark = watermark)
-      new ForgettingTask(context, state, exchanged.iterator)
+      ForgettingCell.task(context, state, exchanged.iterator)
     }
 
     /** Runs a batch, or a part of it, and rolls it back: nothing of it remains. */
     private def rehearse(exchanged: Seq[UnsafeRow]): Unit = {
-      val before = (sizes.rows, sizes.entries, state.needed.get.next)
+      val before = (sizes.rows, sizes.entries, state.nextEnd)
       var undo: Option[Undo] = None
       store.begin()
       val played = task(exchanged, (_, back) => undo = Some(back))
       played.take(if (random.nextBoolean()) Int.MaxValue else random.nextInt(4)).foreach(_ => ())
-      state = undo.fold(played.rollBack().get)(_.apply())
-      val after = (sizes.rows, sizes.entries, state.needed.get.next)
+      state = own(undo.fold(played.rollBack().get)(_.apply()))
+      val after = (sizes.rows, sizes.entries, state.nextEnd)
       // rows that ended in the batch that was rolled back end in the next one
       assert(
         after._1 == before._1 && after._2 == before._2 && after._3 <= math.max(before._3, watermark),
@@ -166,14 +166,17 @@ private object ForgettingTaskSpec {
     }
 
     def rebuild(): Unit = {
-      val before = (sizes.rows, sizes.entries, sizes.logBytes, state.needed.get.next, state.nextSequence, state.tail)
+      val before = (sizes.rows, sizes.entries, sizes.logBytes, state.nextEnd, state.log)
       val empty = store.blocks.isEmpty
-      state = CellTask.rebuild(spec, reader, random.shuffle(store.blocks).iterator, _ => (), watermark = watermark)
-      val after = (sizes.rows, sizes.entries, sizes.logBytes, state.needed.get.next, state.nextSequence, state.tail)
+      val blocks = random.shuffle(store.blocks).iterator
+      state = ForgettingCell.rebuild(new LogReplay(spec, reader, blocks, _ => (), watermark))
+      val after = (sizes.rows, sizes.entries, sizes.logBytes, state.nextEnd, state.log)
       // an empty log begins anew
       assert(after == before || empty && after._1 == 0, s"$after, not $before")
       Invariants.check(tree)
     }
+
+    private def own(state: CellState): ForgettingState = state.asInstanceOf[ForgettingState]
 
     private def reader = new ChangeLogReader(spec, 0, (block, what) => new AssertionError(s"block $block: $what"))
   }

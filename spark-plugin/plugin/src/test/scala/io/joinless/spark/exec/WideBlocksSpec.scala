@@ -26,7 +26,9 @@ class WideBlocksSpec extends AnyFunSuite {
     }
 
   test("more relations than bits make no block") {
-    assert(intercept[IllegalArgumentException](CellTask.empty(star(64))).getMessage.contains("at most 63 relations"))
+    assert(
+      intercept[IllegalArgumentException](AppendedCell.empty(star(64))).getMessage.contains("at most 63 relations")
+    )
   }
 
   for (columns <- Seq(63, 64, 65, 128, 129)) test(s"each NULL of $columns columns is stored and projected") {

@@ -16,7 +16,11 @@ class ViewTreeCacheSpec extends AnyFunSuite {
   private def tree(rows: Int = 0): CellState = {
     val t = new ViewTree(RowCodec.blockDef(path(3)))
     for (_ <- 0 until rows) t.arena(0).reserve(3)
-    CellState(t, 0)
+    new CellState(LogEnd.Empty) {
+      override val views: ViewTree = t
+      override protected def bytesOfParts: Long = 0L
+      override def logRows: Long = 0L
+    }
   }
 
   private def filled(cache: ViewTreeCache, cells: Int, version: Long = 1, rows: Int = 0): Unit =

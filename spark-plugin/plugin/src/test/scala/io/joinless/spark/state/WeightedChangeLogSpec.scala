@@ -35,7 +35,7 @@ class WeightedChangeLogSpec extends AnyFunSuite {
       weighted: Boolean = true
   ): Seq[Block] = {
     val store = new BlocksInMemory
-    val writer = new ChangeLogWriter(3, from, store, weighted)
+    val writer = new ChangeLogWriter(3, LogEnd(from, LogTail.Empty), store, weighted)
     writer.cleanedUntil(oldest)
     for (groups <- rows) {
       writer.together(groups.size, groups.head._3.getSizeInBytes)
@@ -56,7 +56,7 @@ class WeightedChangeLogSpec extends AnyFunSuite {
       row.pointTo(base, offset, bytes)
       entries += ((key.getLong(0), (roles, weight, row.copy())))
     }
-    (entries.toSeq, reader, reader.finish())
+    (entries.toSeq, reader, reader.finish().nextSequence)
   }
 
   private def rows(n: Int): Seq[Seq[Entry]] = (0 until n).map { i =>
@@ -127,7 +127,7 @@ class WeightedChangeLogSpec extends AnyFunSuite {
     // weights in a log without weights, and none in one with them
     corrupted(write(Seq(Seq((1L, 1L, edge(1L, 2L))))), "its flags are 1", star(3))
     val plain = new BlocksInMemory
-    val writer = new ChangeLogWriter(3, 0, plain)
+    val writer = new ChangeLogWriter(3, LogEnd.Empty, plain)
     val e = edge(1L, 2L)
     writer.append(1L, e.getBaseObject, e.getBaseOffset, e.getSizeInBytes)
     writer.flush()

@@ -1,27 +1,41 @@
 package io.joinless.spark.exec
 
 import io.joinless.engine.algebra.WeightOverflow
-import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
+import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch, Reversal}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.state.{CellJournal, CellState, CountLog, RowWords, Undo}
+import io.joinless.spark.state.{CellJournal, CellState, LogExtent, NewestCounts, RowWords, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** One batch in one cell whose rows are counted. All rows are read and netted, the resulting count
   * of each changed row is written to the log, then the changes of the result are emitted.
+  *
+  * @param first rolls back the first batch of a cell
+  * @param reversal of the state at the start
   */
-abstract private class CountedTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
-    extends CellTask(context, start, input) {
+abstract private class NettedTask(
+    context: CellContext,
+    start: NettedState,
+    exchanged: Iterator[InternalRow],
+    first: Undo,
+    reversal: => Reversal
+) extends CellTask(context, start) {
   import context._
 
-  private[this] val extent = start.extent.get
-  private[this] val first = views.rows == 0 && extent.entries == 0
-  private[this] val journal = if (first) None else Some(new CellJournal(start))
-  private[this] val log = new CountLog(spec, cell, start, extent, store, reader, journal)
-  private[this] val words = new RowWords
+  private[this] val views = start.views
+  private[this] val arrived = new ArrivedRows(context, start, exchanged)
   private[this] val expiring = start.expiring.orNull
-  private[this] var undo: Undo = null // set once the batch is prepared
+  private[this] val notes =
+    Option.when(views.rows > 0 || start.extent.entries > 0)(new LogExtent.Notes(start.extent, reversal))
+  private[this] val counts =
+    new NewestCounts(spec, views, start.extent, blocks, writer(start.log, weights = true), notes)
+  private[this] val ends = log(counts)
+  private[this] val words = new RowWords
   private[this] var begun = false
+  private[this] var prepared = false
+
+  final override protected val undo: Undo =
+    notes.fold(first)(n => new CellJournal(start, n.reversal, n +: start.expiring.toSeq))
 
   protected def batch: NettedBatch
 
@@ -41,19 +55,33 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   protected def begin(): Unit = {
     begun = true
     if (expiring != null) expiring.settle(views)
-    while (takeNext()) {}
+    while (arrived.next()) take()
     if (expiring != null) expire()
     batch.prepare()
-    if (expiring != null) batch.foreachChangedRow { (input, row) =>
-      for (relation <- views.block.relationsOf(input)) {
-        val (wasPresent, isPresent) = (batch.before(relation, row) != 0, batch.after(relation, row) != 0)
-        if (isPresent && !wasPresent) expiring.inserted(relation, row, views)
-        else if (wasPresent && !isPresent) expiring.deleted(relation, row, views)
-      }
-    }
-    val changed = log.writeChanges(batch)
-    undo = journal.getOrElse(new FirstBatch(spec))
+    if (expiring != null) noteTimes()
+    val changed = counts.writeChanges(batch)
+    prepared = true
     metrics.rowsNetted -= changed // all taken rows were counted; those that change are subtracted
+  }
+
+  /** Adds the arrived row with the roles in which it has not expired. An insert that has expired in
+    * all roles is counted.
+    */
+  private def take(): Unit = {
+    val kept =
+      if (expiring == null) arrived.roles
+      else expiring.kept(arrived.roles, watermark, arrived.base, arrived.offset, arrived.bytes)
+    if (kept != 0L) add(kept)
+    else if (arrived.weight > 0) metrics.rowsExpired += 1
+  }
+
+  private def add(roles: Long): Unit = {
+    val row = words(arrived.base, arrived.offset, arrived.bytes)
+    metrics.propagate.begin()
+    batch.add(arrived.input, roles, arrived.weight, row, arrived.bytes >>> 3)
+    metrics.propagate.end()
+    if (spec.inputs(arrived.input).retractable) metrics.rowsNetted += 1
+    else counts.writeAppended(roles, arrived.base, arrived.offset, arrived.bytes)
   }
 
   /** Evicts rows whose time has passed, with all their copies and with deletes that wait for their
@@ -73,29 +101,14 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
     }
   }
 
-  /** Adds a row with the roles in which it has not expired. An insert that has expired in all roles
-    * is counted.
+  /** Notes the rows that the prepared batch inserts and deletes, for the times at which they expire.
     */
-  final override protected def take(
-      exchanged: UnsafeRow,
-      input: Int,
-      roles: Long,
-      offset: Long,
-      bytes: Int
-  ): Unit = {
-    val kept =
-      if (expiring == null) roles else expiring.kept(roles, watermark, exchanged.getBaseObject, offset, bytes)
-    if (kept != 0L) add(exchanged, input, kept, offset, bytes)
-    else if (exchanged.getLong(ExchangeRow.Weight) > 0) metrics.rowsExpired += 1
-  }
-
-  private def add(exchanged: UnsafeRow, input: Int, roles: Long, offset: Long, bytes: Int): Unit = {
-    val row = words(exchanged.getBaseObject, offset, bytes)
-    metrics.propagate.begin()
-    batch.add(input, roles, exchanged.getLong(ExchangeRow.Weight), row, bytes >>> 3)
-    metrics.propagate.end()
-    if (spec.inputs(input).retractable) metrics.rowsNetted += 1
-    else log.writeAppended(roles, exchanged.getBaseObject, offset, bytes)
+  private def noteTimes(): Unit = batch.foreachChangedRow { (input, row) =>
+    for (relation <- views.block.relationsOf(input)) {
+      val (wasPresent, isPresent) = (batch.before(relation, row) != 0, batch.after(relation, row) != 0)
+      if (isPresent && !wasPresent) expiring.inserted(relation, row, views)
+      else if (wasPresent && !isPresent) expiring.deleted(relation, row, views)
+    }
   }
 
   /** Moves to the next change of the results, and measures that; false after the last one. */
@@ -109,19 +122,15 @@ abstract private class CountedTask(context: CellContext, start: CellState, input
   /** Moves to the next change of the result, or to several that are emitted one by one. */
   protected def advance(): Boolean = batch.next()
 
-  override protected def close(): (CellState, Undo) = {
-    log.close()
-    checkSize(start.bytes)
-    if (expiring != null) metrics.nextForgotten = expiring.next(views)
-    metrics.negativeRows = extent.negatives
-    metrics.rowsRemoved = log.removed
-    metrics.logRows = extent.entries
-    CellState(views, log.nextSequence, log.tail, start.extent, expiring = start.expiring) -> undo
+  override protected def close(): CellState = {
+    val end = ends.close()
+    metrics.rowsRemoved = counts.deleted
+    start.at(end)
   }
 
-  final override protected def rolledBack(): Option[CellState] = Option.when(undo != null) {
+  final override protected def complete(): Boolean = prepared && {
     batch.drain()
-    undo()
+    true
   }
 
   private def absent(e: DeleteOfAbsentRow): Throwable = {

@@ -1,10 +1,42 @@
 package io.joinless.spark.exec
 
-import io.joinless.engine.update.ChangeBatch
-import io.joinless.spark.spec.{BlockSpec, ColumnRef}
-import io.joinless.spark.state.{CellState, Undo}
+import io.joinless.engine.update.{ChangeBatch, Restoration, Reversal}
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.spec.{BlockSpec, ColumnRef, RowCodec}
+import io.joinless.spark.state.{CellState, ExpiringRows, LogEnd, LogExtent}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** Cells of blocks whose rows can be deleted, by changelogs or because they expire: all results are
+  * enumerated.
+  */
+private[spark] object ChangelogCell extends NettedCell[ViewTree, ChangelogState] {
+
+  override def fits(spec: BlockSpec): Boolean = spec.retractable && spec.shape.reduction.isEmpty
+
+  override protected def views(spec: BlockSpec): ViewTree = new ViewTree(RowCodec.blockDef(spec))
+
+  override protected def restoration(views: ViewTree): Restoration = new Restoration(views)
+
+  override protected def state(
+      views: ViewTree,
+      end: LogEnd,
+      extent: LogExtent,
+      expiring: Option[ExpiringRows]
+  ): ChangelogState = new ChangelogState(views, end, extent, expiring)
+
+  override protected def start(context: CellContext, state: ChangelogState, rows: Iterator[InternalRow]): CellTask =
+    new ChangelogTask(context, state, rows)
+}
+
+final private[spark] class ChangelogState(
+    override val views: ViewTree,
+    end: LogEnd,
+    extent: LogExtent,
+    expiring: Option[ExpiringRows]
+) extends NettedState(end, extent, expiring) {
+  override def at(end: LogEnd): ChangelogState = new ChangelogState(views, end, extent, expiring)
+}
 
 /** One batch in one cell of a block with changelogs: exchange rows with weights in, net changes of
   * the result out (algorithms A29 to A33, architecture D6).
@@ -33,13 +65,19 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   * Cost: the batch in memory, netted; then the cost of its changes and of their results; if the
   * output is netted, its distinct rows in memory as well.
   */
-final private class ChangelogTask(context: CellContext, start: CellState, input: Iterator[InternalRow])
-    extends CountedTask(context, start, input) {
+final private class ChangelogTask(context: CellContext, start: ChangelogState, exchanged: Iterator[InternalRow])
+    extends NettedTask(
+      context,
+      start,
+      exchanged,
+      ChangelogCell.firstBatch(context.spec),
+      new Reversal(start.views)
+    ) {
   import context._
 
   override protected val batch =
-    new ChangeBatch(start.tree, ResidualPredicates.compile(spec, residuals, arenaOf), negatives)
-  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, start.tree.words, start.tree.location)
+    new ChangeBatch(start.views, ResidualPredicates.compile(spec, residuals, arenaOf), negatives)
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = 1, start.views.words, start.views.location)
   private[this] var net: NetRows = null
 
   override protected def advance(): Boolean = batch.next(output.run)
@@ -70,7 +108,7 @@ final private class ChangelogTask(context: CellContext, start: CellState, input:
     }
   }
 
-  override protected def close(): (CellState, Undo) = {
+  override protected def close(): CellState = {
     net = null
     super.close()
   }

@@ -1,12 +1,11 @@
 package io.joinless.spark.state
 
 import io.joinless.engine.update.NettedBatch
+import io.joinless.engine.view.RowStore
 import io.joinless.spark.spec.BlockSpec
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.joinless.BlockStore
 
-/** The log of a cell with changelog inputs, for one batch: writes the counts of changed rows,
-  * cleans outdated entries (algorithms A36 to A38, architecture D5).
+/** Of a row with counts the entries of its newest block are valid, but those of count 0 (algorithms
+  * A36 to A38, architecture D5); of an append-only row each entry is.
   *
   * Whenever a row changes, all its counts are written anew, so its latest block has all of them.
   * While there are more than twice as many entries as live ones, the oldest blocks are cleaned:
@@ -21,36 +20,27 @@ import org.apache.spark.sql.joinless.BlockStore
   * into its last one ([[LogTail]]), without their outdated entries. A batch without changes writes
   * nothing; if no row is left, no block is.
   *
-  * @param reader of blocks that are cleaned or merged
-  * @param journal notes the changes, if the batch may have to be rolled back
+  * @param views with the batch's changes, when its log is closed
+  * @param notes of the changes, if the batch may have to be rolled back
   */
-final private[spark] class CountLog(
+final private[spark] class NewestCounts(
     spec: BlockSpec,
-    cell: Int,
-    start: CellState,
+    views: RowStore,
     extent: LogExtent,
-    store: BlockStore,
-    reader: ChangeLogReader,
-    journal: Option[CellJournal]
-) {
-  private[this] val views = start.views
-  private[this] val writer = new ChangeLogWriter(cell, start.nextSequence, store, weighted = true, start.tail)
-  writer.cleanedUntil(extent.oldest)
+    blocks: StoredBlocks,
+    writer: ChangeLogWriter,
+    notes: Option[LogExtent.Notes]
+) extends Retention(writer) {
   private[this] val counts = new RowCounts(views.block)
-  private[this] val key = UnsafeRow.createFromByteArray(16, 1)
   private[this] val words = new RowWords
   private[this] var own = 0L
   private[this] var deletedRows = 0L
   private[this] var cleaned = 0L // entries of blocks that this batch has cleaned
 
   /** Rows that this batch has removed: none of their counts is left. */
-  def removed: Long = deletedRows
+  def deleted: Long = deletedRows
 
-  /** Number of the block after the last one. */
-  def nextSequence: Long = writer.nextSequence
-
-  /** The last blocks. */
-  def tail: LogTail = writer.tail
+  override def oldest: Long = extent.oldest
 
   /** Writes an inserted row of an append-only input. */
   def writeAppended(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
@@ -75,7 +65,7 @@ final private[spark] class CountLog(
       write(batch, input, row)
       rows += 1
     }
-    journal.fold(batch.foreachChangedRow(count))(_.note(batch)(count))
+    notes.fold(batch.foreachChangedRow(count))(n => batch.note(n.reversal, count))
     rows
   }
 
@@ -119,76 +109,56 @@ final private[spark] class CountLog(
     }
     if (deleted != 0L) writer.append(deleted, 0L, arena.page(row), offset, bytes)
     extent.entries += size
-    journal.foreach(_.newestBlock(input, row))
+    notes.foreach(_.newestBlock(input, row))
     extent.setNewestBlock(input, row, writer.nextSequence)
   }
 
-  /** Cleans and stores; the tree has the batch's changes by now. */
-  def close(): Unit = if (own > 0) {
-    if (views.rows == 0) removeAll() else clean()
-    // the last block of a batch is written last: it says which block is the oldest one now
-    writer.close(reader)(block =>
-      (roles, weight, input, base, offset, bytes) =>
-        if (stillNeeded(block, weight, input, base, offset, bytes)) {
-          writer.together(1, bytes)
-          writer.append(roles, weight, base, offset, bytes)
-        } else extent.entries -= 1
-    )
-  }
+  override def isUnchanged: Boolean = own == 0
 
-  /** Cleans the oldest blocks, but none of this batch, while more than half of all entries are
-    * outdated. Each entry that the batch wrote pays for some that are read; what is not spent is
-    * left for later batches, up to a limit.
-    */
-  private def clean(): Unit = {
-    val firstOfBatch = start.nextSequence
-    extent.credit += CountLog.EntriesPerOwn * own
-    while (extent.entries > 2 * extent.live && extent.oldest < firstOfBatch && cleanOldest()) {}
-    extent.credit = math.min(extent.credit, LogExtent.MostCredit)
-  }
+  override def begin(): Unit = if (views.rows == 0) removeAll() else extent.credit += NewestCounts.EntriesPerOwn * own
 
-  /** Cleans the oldest block, and returns true; false if it is not paid for. A batch may read one
-    * block for which the saved credit suffices; further ones only if its own entries pay for all of
-    * them.
+  override def isMostlyOutdated: Boolean = extent.entries > 2 * extent.live
+
+  /** A batch may read one block for which the saved credit suffices; further ones only if its own
+    * entries pay for all of them.
     */
-  private def cleanOldest(): Boolean = {
-    key.setLong(0, extent.oldest)
-    val block = store.get(key)
-    if (block == null) throw reader.missing(extent.oldest)
-    val entries = ChangeLogReader.entriesOf(block)
-    entries <= extent.credit && (cleaned == 0L || cleaned + entries <= CountLog.EntriesPerOwn * own) && {
+  override def pays(entries: Int): Boolean =
+    entries <= extent.credit && (cleaned == 0L || cleaned + entries <= NewestCounts.EntriesPerOwn * own) && {
       extent.credit -= entries
       cleaned += entries
-      val last = ChangeLogReader.lastOf(extent.oldest, block)
-      reader.read(key, block) { (roles, _, input, base, offset, bytes) =>
-        keep(last, roles, input, base, offset, bytes)
-      }
-      extent.entries -= entries
-      store.remove(key)
-      cleanedUntil(last + 1)
       true
     }
+
+  override def removed(block: LoggedBlock): Unit = {
+    extent.entries -= block.entries
+    extent.oldest = block.last + 1
   }
 
-  private def cleanedUntil(oldest: Long): Unit = {
-    extent.oldest = oldest
-    writer.cleanedUntil(oldest)
-  }
+  /** What is not spent is left for later batches, up to a limit. */
+  override def end(): Unit = extent.credit = math.min(extent.credit, LogExtent.MostCredit)
 
-  /** Writes an entry of the oldest block, which ends with number `last`, again if it is still
-    * valid: of an append-only input the entry itself, of a changelog all current counts of its row.
-    * After that the row's newest block is the one being written, so its other entries in the oldest
-    * block are outdated.
+  /** Of an append-only input the entry itself is written again, of a changelog all current counts
+    * of its row. After that the row's newest block is the one being written, so its other entries
+    * in the oldest block are outdated.
     */
-  private def keep(last: Long, roles: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit =
-    if (!spec.inputs(input).retractable) append(roles, base, offset, bytes)
-    else {
-      val row = find(input, base, offset, bytes)
-      if (row >= 0 && isLatest(input, row, extent.oldest, last)) {
-        counts.read(views, input, row)
-        writeCounts(input, row, deleted = 0L)
+  override def keep(block: LoggedBlock): ChangeLogReader.Entry = {
+    val last = block.last
+    (roles, _, input, base, offset, bytes) =>
+      if (!spec.inputs(input).retractable) append(roles, base, offset, bytes)
+      else {
+        val row = find(input, base, offset, bytes)
+        if (row >= 0 && isLatest(input, row, block.first, last)) {
+          counts.read(views, input, row)
+          writeCounts(input, row, deleted = 0L)
+        }
       }
-    }
+  }
+
+  override def merge(block: LogTail.Block): ChangeLogReader.Entry = (roles, weight, input, base, offset, bytes) =>
+    if (isValid(block, weight, input, base, offset, bytes)) {
+      writer.together(1, bytes)
+      writer.append(roles, weight, base, offset, bytes)
+    } else extent.entries -= 1
 
   private def find(input: Int, base: AnyRef, offset: Long, bytes: Int): Int =
     views.find(input, words(base, offset, bytes), bytes >>> 3)
@@ -203,7 +173,7 @@ final private[spark] class CountLog(
     * the row is present                             if the block has its latest entries
     * }}}
     */
-  private def stillNeeded(
+  private def isValid(
       block: LogTail.Block,
       weight: Long,
       input: Int,
@@ -223,18 +193,13 @@ final private[spark] class CountLog(
     first <= newest && newest <= last
   }
 
-  /** Removes all blocks, as no row is left. A merged block replaces several numbers, so each block
-    * is read for the number where the next one begins.
-    */
+  /** Removes all blocks, as no row is left, those that the batch has written too. */
   private def removeAll(): Unit = {
     writer.discard()
     while (extent.oldest < writer.nextSequence) {
-      key.setLong(0, extent.oldest)
-      val block = store.get(key)
-      if (block == null) throw reader.missing(extent.oldest)
-      val last = ChangeLogReader.lastOf(extent.oldest, block)
-      store.remove(key)
-      cleanedUntil(last + 1)
+      val block = blocks(extent.oldest)
+      extent.oldest = block.last + 1
+      blocks.remove(block.first)
     }
     extent.entries = 0
     extent.live = 0
@@ -242,6 +207,6 @@ final private[spark] class CountLog(
   }
 }
 
-private object CountLog {
+private object NewestCounts {
   final private val EntriesPerOwn = 4
 }
