@@ -4,19 +4,14 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.exec.cells.{CellContext, CellKinds, CellTask, LogReplay}
+import io.joinless.spark.exec.figures.{CellSizes, OperatorMetrics, RelationSizes, TaskMetrics}
+import io.joinless.spark.exec.operator.{LaggingCells, LateRows, NetChanges, ReadInParts}
 import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, Reason}
 import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
-import io.joinless.spark.state.{
-  CacheSweeper,
-  CellId,
-  CellState,
-  ChangeLog,
-  ChangeLogReader,
-  StateVersion,
-  Undo,
-  ViewTreeCache
-}
+import io.joinless.spark.state.cells.{CacheSweeper, CellId, CellState, StateVersion, Undo, ViewTreeCache}
+import io.joinless.spark.state.log.{ChangeLog, ChangeLogReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
@@ -50,8 +45,8 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   *   └────────────────────────────────────────────────────┘
   * }}}
   * ''Computes'' the change of the join of all relations by the batch: inserted rows if all inputs
-  * are append-only ([[RowByRowTask]], streaming), net changes with weights if one is a changelog
-  * ([[NettedTask]], the batch in memory). Child rows are those of [[RolesAndCellsExec]]. Three
+  * are append-only (`RowByRowTask`, streaming), net changes with weights if one is a changelog
+  * (`NettedTask`, the batch in memory). Child rows are those of [[RolesAndCellsExec]]. Three
   * hops over the edges (1,2), (2,3) and, in the next batch, (3,4):
   * {{{
   * a JOIN b ON a.dst = b.src JOIN c ON b.dst = c.src
@@ -78,7 +73,7 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   * matches `spec.output`; with `deltas` one more column follows, the weight of the change (BIGINT
   * NOT NULL, never 0). `stateInfo` is None if no query runs (explain). Late rows are dropped at
   * their scan. Stored rows are evicted when they can be part of no further result
-  * ([[ForgettingCell]]), and without a delete they are removed in no other case. So a batch without
+  * (`ForgettingCell`), and without a delete they are removed in no other case. So a batch without
   * data is of use only if the watermark has passed a time at which some row is evicted. A row that
   * is kept beyond its own time can give results whose times lie below the watermark. Therefore the
   * output watermark is lower than the watermark where such results are possible.

@@ -6,9 +6,11 @@ import io.joinless.engine.reduce.ReducedJoin
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.exec.{CellKinds, LogReplay, ReducedCell}
+import io.joinless.spark.exec.cells.{CellKinds, LogReplay, ReducedCell}
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellId, CellState, ChangeLogReader, CommittedStores, StateVersion, ViewTreeCache}
+import io.joinless.spark.state.CommittedStores
+import io.joinless.spark.state.cells.{CellId, CellState, StateVersion, ViewTreeCache}
+import io.joinless.spark.state.log.ChangeLogReader
 import org.apache.spark.{TaskContext, TaskKilledException}
 
 /** The view tree of one cell, or its sums, for one reader, rebuilt from the cell's log, and the

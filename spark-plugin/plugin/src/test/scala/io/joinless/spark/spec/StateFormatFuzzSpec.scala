@@ -4,7 +4,7 @@ import scala.util.Random
 
 import io.joinless.spark.Specs
 import io.joinless.spark.errors.Mismatch
-import io.joinless.spark.exec.CellKinds
+import io.joinless.spark.exec.cells.CellKinds
 import io.joinless.spark.placement.Cells
 import io.joinless.spark.state.SignedText
 import org.apache.spark.sql.types._
