@@ -78,6 +78,13 @@ def test_packages_of_the_plugin_import_only_what_stands_below_them() -> None:
             assert order.index(other) > order.index(own), f"{own}/{source.name} imports {other}"
 
 
+@pytest.mark.parametrize("package", ["exec", "state"])
+def test_neither_files_nor_packages_of_a_package_form_circles(package: str) -> None:
+    sources = scala_sources(PLUGIN / "io/joinless/spark" / package)
+    assert layers.circles(sources, lambda source: source.stem) == []
+    assert layers.circles(sources, lambda source: source.parent.name) == []
+
+
 def test_the_drawing_of_the_packages_is_that_of_the_sources(pytestconfig: pytest.Config) -> None:
     page = ROOT / "docs/internals/architecture.md"
     before, mark, rest = page.read_text().partition("<!-- packages -->\n")

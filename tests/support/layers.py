@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from support import prose
@@ -35,22 +36,27 @@ _CORNER = "org.apache.spark.sql.joinless"
 
 
 def package(source: Path) -> str:
-    """The layer that a file belongs to."""
+    """The layer that a file belongs to: the topmost package, which may have packages of its own."""
     text = source.read_text()
     name = ".".join(re.findall(r"^package (?:object )?([\w.]+)", text, re.MULTILINE))
     if name == _CORNER:
         return "spark"
     assert name == _OURS or name.startswith(_OURS + "."), f"{source} is in {name}"
-    return name.removeprefix(_OURS).lstrip(".") or "(root)"
+    return name.removeprefix(_OURS).lstrip(".").partition(".")[0] or "(root)"
 
 
 def imported(source: Path) -> set[str]:
     """The layers that a file names, in imports or in full; comments do not count."""
     found = set()
-    code = re.sub(r"\"(?:[^\"\\\n]|\\.)*\"", "", prose.code_of_scala(source.read_text()))
+    code = _code(source)
     for line in re.findall(rf"\b({_OURS}|{_CORNER})\b(\.[a-z]\w*)?", code.partition("\n")[2]):
         found.add("spark" if line[0] == _CORNER else line[1].lstrip(".") or "(root)")
     return found - {package(source)}
+
+
+def _code(source: Path) -> str:
+    """A file without comments and texts."""
+    return re.sub(r"\"(?:[^\"\\\n]|\\.)*\"", "", prose.code_of_scala(source.read_text()))
 
 
 def graph(sources: list[Path]) -> dict[str, set[str]]:
@@ -59,6 +65,23 @@ def graph(sources: list[Path]) -> dict[str, set[str]]:
     for source in sources:
         edges.setdefault(package(source), set()).update(imported(source))
     return edges
+
+
+def circles(sources: list[Path], part: Callable[[Path], str]) -> list[set[str]]:
+    """Parts of the sources that name definitions of each other, directly or through others."""
+    code = {source: _code(source) for source in sources}
+    definition = re.compile(r"^(?:[\w\[\]]+ )*(?:class|object|trait) (\w+)", re.MULTILINE)
+    owner = {name: part(source) for source in sources for name in definition.findall(code[source])}
+    reached: dict[str, set[str]] = {part(source): set() for source in sources}
+    for source in sources:
+        named = {owner[word] for word in re.findall(r"\b[A-Z]\w*", code[source]) if word in owner}
+        reached[part(source)] |= named - {part(source)}
+    for between in reached:
+        for a in reached:
+            if between in reached[a]:
+                reached[a] |= reached[between]
+    found = {frozenset({a, *(b for b in reached[a] if a in reached[b])}) for a in reached if a in reached[a]}
+    return [set(circle) for circle in found]
 
 
 def drawing(edges: dict[str, set[str]]) -> str:

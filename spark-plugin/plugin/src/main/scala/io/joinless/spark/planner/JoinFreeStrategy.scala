@@ -2,15 +2,8 @@ package io.joinless.spark.planner
 
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.{
-  DeltaRowsExec,
-  GroupsExec,
-  InTimeExec,
-  JoinFreeExec,
-  MarkExec,
-  RolesAndCellsExec,
-  RowWindowsExec
-}
+import io.joinless.spark.exec.{DeltaRowsExec, InTimeExec, JoinFreeExec, MarkExec, RolesAndCellsExec, RowWindowsExec}
+import io.joinless.spark.exec.groups.GroupsExec
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{
   Changelog,
