@@ -16,7 +16,7 @@ import org.apache.spark.sql.joinless.KeyBytes
   * cases. First, rows of several cells, or rows that differ in the block's columns only, can be
   * equal here (algorithms A44). Second, the form may want one row for all copies. In these cases
   * this stage adds up weights ([[NetChanges.addition]]), in memory linear in the changes. If cells
-  * can yield equal rows ([[io.joinless.spark.plans.DeltaRows.hidden]]), rows are first exchanged
+  * can yield equal rows ([[io.joinless.spark.plans.Addition.hidden]]), rows are first exchanged
   * once by the result's columns.
   *
   * Otherwise rows are streamed through. The stage keeps no state: changes of different batches are

@@ -3,7 +3,7 @@ package io.joinless.spark.exec
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction, RowsOfGroup, WindowTexts}
+import io.joinless.spark.plans.{Addition, DeltaForm, GroupFunction, RowsOfGroup, WindowTexts}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
 import io.joinless.spark.state.{GroupArgument, StoredGroups}
 import org.apache.spark.rdd.RDD
@@ -77,7 +77,7 @@ final case class GroupsExec(
     }
 
   override private[exec] def addition(form: DeltaForm, projected: Seq[Int]): Addition =
-    DeltaRows.addition(shape, form, projected)
+    Addition(shape, form, projected)
 
   override private[exec] def retracts: Boolean = !shape.isClosing
 

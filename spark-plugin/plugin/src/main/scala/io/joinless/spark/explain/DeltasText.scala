@@ -8,8 +8,8 @@ object DeltasText {
 
   /** @param spec the block below, with its shares */
   def apply(spec: BlockSpec, deltas: DeltaRows): String = {
-    val hidden = DeltaRows.hidden(spec, deltas.projectedColumns).map(spec.attributes(_).name)
-    val sum = DeltaRows.addition(spec, deltas.form, deltas.projectedColumns) match {
+    val hidden = Addition.hidden(spec, deltas.projectedColumns).map(spec.attributes(_).name)
+    val sum = Addition(spec, deltas.form, deltas.projectedColumns) match {
       case Addition.None => "handed out as they are found"
       case Addition.Within => "equal rows added up within each cell"
       case Addition.Across =>

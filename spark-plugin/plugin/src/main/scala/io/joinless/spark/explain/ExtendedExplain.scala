@@ -26,9 +26,7 @@ class ExtendedExplain extends ExtendedExplainGenerator {
 
   override def generateExtendedInfo(plan: SparkPlan): String = {
     val logical = plan.collect { case p => p.logicalLink }.flatten
-    if (SQLConf.get.getConf(JoinlessConf.EXPLAIN_ENABLED))
-      ExtendedExplain.lines(logical).map(_ + "\n").mkString
-    else ""
+    ExtendedExplain.lines(logical).map(_ + "\n").mkString
   }
 }
 

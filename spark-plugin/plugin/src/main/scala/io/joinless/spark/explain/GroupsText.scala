@@ -25,7 +25,7 @@ object GroupsText {
   }
 
   private def changes(groups: Groups, d: DeltaRows): String = {
-    val sum = DeltaRows.addition(groups.shape, d.form, d.projectedColumns) match {
+    val sum = Addition(groups.shape, d.form, d.projectedColumns) match {
       case Addition.None => "handed out as they are found"
       case Addition.Within => "equal rows added up within each partition"
       case Addition.Across =>

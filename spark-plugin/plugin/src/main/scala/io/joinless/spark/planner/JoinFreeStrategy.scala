@@ -11,6 +11,7 @@ import io.joinless.spark.exec.{
   RolesAndCellsExec,
   RowWindowsExec
 }
+import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.{
   Changelog,
@@ -84,7 +85,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       join.deltas,
       watermarks,
       join.lag,
-      join.notes
+      join.notes,
+      Seq(ViewTreePlan.of(spec.shape))
     )
   }
 

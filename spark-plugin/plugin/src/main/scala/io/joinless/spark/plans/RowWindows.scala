@@ -1,6 +1,6 @@
 package io.joinless.spark.plans
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 
 /** Window functions over rows that are already grouped by partition and sorted within it. Spark's
@@ -21,10 +21,3 @@ final case class RowWindows(child: LogicalPlan, windows: WindowFunctions, output
 
   override protected def withNewChildInternal(newChild: LogicalPlan): RowWindows = copy(child = newChild)
 }
-
-/** Spark's window functions over columns by their positions.
-  *
-  * @param partition columns in which rows of a partition are equal, by position
-  * @param order of the rows in a partition
-  */
-final case class WindowFunctions(functions: Seq[Expression], partition: Seq[Int], order: Seq[SortOrder])
