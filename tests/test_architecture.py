@@ -83,6 +83,9 @@ CIRCLES = [
     ),
 ]
 
+#: What operators and their tasks may import.
+AT_RUN_TIME = {"exec", "state", "placement", "plans", "spec", "conf", "errors", "spark"}
+
 #: The methods that change stored data: those of the engine's `tuples`.
 CHANGES = ("push", "pop", "remove", "add", "append", "reserve", "free", "findOrAdd", "retain", "release", "clear")
 
@@ -133,6 +136,15 @@ def test_packages_of_the_plugin_import_only_what_stands_below_them() -> None:
         own = layers.package(source)
         for other in layers.imported(source):
             assert order.index(other) > order.index(own), f"{own}/{source.name} imports {other}"
+
+
+def test_operators_and_tasks_know_no_plans_of_queries() -> None:
+    """What runs in tasks has been decided before: it is a value that the strategy passes on."""
+    for source in scala_sources(PLUGIN):
+        if layers.package(source).partition(".")[0] in ("exec", "state"):
+            known = {layer.partition(".")[0] for layer in layers.imported(source)}
+            assert known <= AT_RUN_TIME, source.name
+            assert not layers.imported(source) & {"plans.marks", "plans.nodes"}, source.name
 
 
 def test_the_drawing_of_the_packages_is_that_of_the_sources(pytestconfig: pytest.Config) -> None:

@@ -1,4 +1,7 @@
-"""The packages of the plugin and their imports, read from the sources."""
+"""The packages of the plugin and their imports, read from the sources.
+
+A large package has rooms, such as `rules.time`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,11 @@ LAYERS = {
     "run": "what a checkpoint holds and what was decided for a run",
     "state": "the log of a cell and the cache of view trees",
     "placement": "shares and cells",
-    "plans": "logical nodes, expressions, reasons",
+    "plans.marks": "logical nodes that state a request: a changelog, rows, the changes of a result",
+    "plans.nodes": "logical nodes that are planned, and those of templates",
+    "plans.values": "what operators compute: functions of groups, sums, the form of changes",
+    "plans.reasons": "why a join is not rewritten, and what users read of times",
+    "plans.failures": "which expressions can fail, on which values",
     "spec": "what is recorded of a block, its format, its comparison",
     "conf": "settings",
     "errors": "conditions and sentences",
@@ -48,9 +55,16 @@ def imported(source: Path) -> set[str]:
     """The layers that a file names, in imports or in full; comments do not count."""
     found = set()
     code = re.sub(r"\"(?:[^\"\\\n]|\\.)*\"", "", prose.code_of_scala(source.read_text()))
-    for line in re.findall(rf"\b({_OURS}|{_CORNER})\b(\.[a-z]\w*)?", code.partition("\n")[2]):
-        found.add("spark" if line[0] == _CORNER else line[1].lstrip(".") or "(root)")
+    for root, inner in re.findall(rf"\b({_OURS}|{_CORNER})\b((?:\.[a-z]\w*)*)", code.partition("\n")[2]):
+        found.add("spark" if root == _CORNER else _layer(inner.lstrip(".")))
     return found - {package(source)}
+
+
+def _layer(name: str) -> str:
+    """The layer of a name below our package: a room, or the package itself."""
+    parts = name.split(".")
+    known = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    return next((layer for layer in known if layer in LAYERS), parts[0] or "(root)")
 
 
 def graph(sources: list[Path]) -> dict[str, set[str]]:
@@ -72,10 +86,22 @@ def drawing(edges: dict[str, set[str]]) -> str:
         for lower in LAYERS
         if lower in edges[layer] and not any(lower in below[between] for between in edges[layer])
     ]
-    names = [f'  {_id(layer)}["{layer}"]' for layer in LAYERS]
+    names = [line for package in dict.fromkeys(map(_package, LAYERS)) for line in _boxes(package)]
     table = ["| package | what it is |", "|---|---|", *(f"| `{layer}` | {what} |" for layer, what in LAYERS.items())]
     return "\n".join(["```mermaid", "graph TD", *names, *arrows, "```", "", *table])
 
 
+def _package(layer: str) -> str:
+    return layer.partition(".")[0]
+
+
+def _boxes(package: str) -> list[str]:
+    """The box of a package, or that of each of its rooms inside a frame."""
+    boxes = [f'{_id(layer)}["{layer}"]' for layer in LAYERS if _package(layer) == package]
+    if len(boxes) == 1:
+        return [f"  {boxes[0]}"]
+    return [f'  subgraph {_id(package)}["{package}"]', *(f"    {box}" for box in boxes), "  end"]
+
+
 def _id(layer: str) -> str:
-    return "pkg_" + layer.strip("()")  # `graph` and the like are words of Mermaid
+    return "pkg_" + layer.strip("()").replace(".", "_")  # `graph` and the like are words of Mermaid

@@ -8,7 +8,7 @@ import scala.util.Random
 
 import io.joinless.spark.api._
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.run.CommittedState
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.functions.col

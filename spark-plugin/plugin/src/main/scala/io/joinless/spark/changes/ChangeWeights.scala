@@ -1,7 +1,7 @@
 package io.joinless.spark.changes
 
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.ChangeTypes
+import io.joinless.spark.plans.values.ChangeTypes
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}

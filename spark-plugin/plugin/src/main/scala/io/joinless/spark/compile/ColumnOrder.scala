@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.StreamRef
+import io.joinless.spark.plans.nodes.StreamRef
 import org.apache.spark.sql.catalyst.expressions.NamedExpression
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,

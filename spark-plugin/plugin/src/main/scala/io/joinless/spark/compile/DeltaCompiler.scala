@@ -3,18 +3,10 @@ package io.joinless.spark.compile
 import io.joinless.engine.query.GyoReduction
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{
-  ChangeColumn,
-  ChangeFeeds,
-  Changelog,
-  Deferred,
-  DeltaForm,
-  DeltaOutput,
-  DeltaRows,
-  Reason,
-  StreamRef,
-  TakenAsRows
-}
+import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, TakenAsRows}
+import io.joinless.spark.plans.nodes.{Deferred, DeltaRows, StreamRef}
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.{
   AttributeClasses,
   BlockForms,

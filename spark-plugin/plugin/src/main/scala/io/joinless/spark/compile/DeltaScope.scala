@@ -1,6 +1,7 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Deferred, Reason, StreamRef}
+import io.joinless.spark.plans.nodes.{Deferred, StreamRef}
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.rules.{BlockEnds, Conditions, ExtractJoinBlock, JoinBlock, Names, StaticSides}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.InnerLike

@@ -1,6 +1,8 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{DeltaForm, Groups, Reason, StreamRef, UnboundedMatches, UnboundedTime}
+import io.joinless.spark.plans.nodes.{Groups, StreamRef}
+import io.joinless.spark.plans.reasons.{Reason, UnboundedMatches, UnboundedTime}
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.{BlockLayout, Conditions, JoinBlock, KindOfRows, StaticSides, WeightedRows}
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}

@@ -1,6 +1,8 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Changelog, DeltaForm, Reason}
+import io.joinless.spark.plans.marks.Changelog
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.Names
 import org.apache.spark.sql.catalyst.expressions.Alias
 import org.apache.spark.sql.catalyst.plans.logical._

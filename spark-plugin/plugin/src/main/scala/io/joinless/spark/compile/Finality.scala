@@ -1,6 +1,7 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, Reason, StreamRef, UnboundedMatches, UnboundedTime}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin, StreamRef}
+import io.joinless.spark.plans.reasons.{Reason, UnboundedMatches, UnboundedTime}
 import io.joinless.spark.rules.{
   BlockLayout,
   Boundless,

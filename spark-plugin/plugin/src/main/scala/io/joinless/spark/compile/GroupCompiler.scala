@@ -1,8 +1,10 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{AnyOf, BestRows, DeltaForm, FunctionOfRows, GroupFunction, Groups, Reason}
-import io.joinless.spark.rules.FunctionArguments.{argument, isRecomputed, recomputed, takesSums}
+import io.joinless.spark.plans.nodes.Groups
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.{AnyOf, BestRows, DeltaForm, FunctionOfRows, GroupFunction}
 import io.joinless.spark.rules.{Demand, FunctionArguments, LeafSource, Names, RowsDigest, TimeZones, WeightedRows}
+import io.joinless.spark.rules.FunctionArguments.{argument, isRecomputed, recomputed, takesSums}
 import io.joinless.spark.spec.{ColumnSpec, FactorLift, FunctionKind, FunctionSpec, GroupShape, TimeSpec}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._

@@ -1,6 +1,6 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.StreamRef
+import io.joinless.spark.plans.nodes.StreamRef
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.catalyst.plans.logical._

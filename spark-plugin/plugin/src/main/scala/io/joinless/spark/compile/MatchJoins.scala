@@ -1,7 +1,9 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.compile.GroupCompiler.Purpose
-import io.joinless.spark.plans.{AnyOf, CanThrow, Reason}
+import io.joinless.spark.plans.failures.CanThrow
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.AnyOf
 import io.joinless.spark.rules.{Conditions, Names, StaticSides}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans._

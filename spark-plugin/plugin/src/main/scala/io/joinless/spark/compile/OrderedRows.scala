@@ -1,6 +1,8 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{BestRows, InPlaceOf, Reason, RowOrder, StreamRef}
+import io.joinless.spark.plans.nodes.StreamRef
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.{BestRows, InPlaceOf, RowOrder}
 import io.joinless.spark.rules.{Conditions, Names}
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}

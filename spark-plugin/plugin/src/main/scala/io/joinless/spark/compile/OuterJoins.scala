@@ -1,6 +1,7 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Reason, TakenAsRows}
+import io.joinless.spark.plans.marks.TakenAsRows
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.rules.{Conditions, JoinBlocks, Names}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, LeftOuter, LeftSemi, RightOuter}

@@ -1,6 +1,7 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Changelog, Expiry, Groups}
+import io.joinless.spark.plans.marks.{Changelog, Expiry}
+import io.joinless.spark.plans.nodes.Groups
 import io.joinless.spark.rules.Conditions
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

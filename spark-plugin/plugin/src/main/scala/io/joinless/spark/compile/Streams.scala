@@ -2,21 +2,10 @@ package io.joinless.spark.compile
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.joinless.spark.plans.{
-  BestRows,
-  Changelog,
-  DeltaForm,
-  DeltaRows,
-  Expiry,
-  Groups,
-  InPlaceOf,
-  InTime,
-  JoinFreeJoin,
-  MaskedStream,
-  Reason,
-  StreamRef,
-  UnboundedMatches
-}
+import io.joinless.spark.plans.marks.{Changelog, Expiry, MaskedStream}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, StreamRef}
+import io.joinless.spark.plans.reasons.{Reason, UnboundedMatches}
+import io.joinless.spark.plans.values.{BestRows, DeltaForm, InPlaceOf}
 import io.joinless.spark.rules.{
   Conditions,
   EventTimes,

@@ -1,6 +1,8 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{AnyOf, Reason, SingleValue}
+import io.joinless.spark.plans.failures.SingleValue
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.AnyOf
 import io.joinless.spark.rules.{Names, OuterScope}
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count, First, Max}

@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.spark.plans.{ChangeTypes, DeltaForm}
+import io.joinless.spark.plans.values.{ChangeTypes, DeltaForm}
 import io.joinless.spark.spec.RowCodec
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow

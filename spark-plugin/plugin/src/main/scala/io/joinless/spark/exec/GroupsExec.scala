@@ -3,7 +3,8 @@ package io.joinless.spark.exec
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{Addition, DeltaForm, GroupFunction, RowsOfGroup, WindowTexts}
+import io.joinless.spark.plans.reasons.WindowTexts
+import io.joinless.spark.plans.values.{Addition, DeltaForm, GroupFunction, RowsOfGroup}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
 import io.joinless.spark.state.{GroupArgument, StoredGroups}
 import org.apache.spark.rdd.RDD

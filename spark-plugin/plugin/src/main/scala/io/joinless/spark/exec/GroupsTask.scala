@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.GroupFunction
+import io.joinless.spark.plans.values.GroupFunction
 import io.joinless.spark.spec.GroupShape
 import io.joinless.spark.state.{CloseTimes, GroupArgument, GroupStore, GroupTotals}
 import org.apache.spark.sql.catalyst.InternalRow

@@ -5,7 +5,8 @@ import scala.jdk.CollectionConverters._
 import io.joinless.engine.view.RowStore
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{Addition, DeltaForm, Reason}
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
 import io.joinless.spark.state.{
   CacheSweeper,

@@ -1,7 +1,8 @@
 package io.joinless.spark.exec
 
 import io.joinless.spark.placement.Cells
-import io.joinless.spark.plans.{KeyErrors, WindowTexts}
+import io.joinless.spark.plans.failures.KeyErrors
+import io.joinless.spark.plans.reasons.WindowTexts
 import io.joinless.spark.spec.{BlockSpec, InputSpec, TimeSpec}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD

@@ -1,6 +1,7 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows}
+import io.joinless.spark.plans.nodes.DeltaRows
+import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import io.joinless.spark.spec.BlockSpec
 
 /** The form in which the changes of a block's result are emitted, as a line of text for users. */

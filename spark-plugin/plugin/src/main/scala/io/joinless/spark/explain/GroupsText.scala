@@ -1,6 +1,8 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{Addition, BestRows, DeltaForm, DeltaRows, GroupFunction, Groups, TimeText, WindowTexts}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups}
+import io.joinless.spark.plans.reasons.{TimeText, WindowTexts}
+import io.joinless.spark.plans.values.{Addition, BestRows, DeltaForm, GroupFunction}
 import io.joinless.spark.spec.TimeSpec
 
 /** A GROUP BY that keeps state, as lines of text for users: what is grouped, what is stored, how

@@ -13,18 +13,10 @@ import io.joinless.spark.exec.{
 }
 import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{
-  Changelog,
-  DeltaOutput,
-  DeltaRows,
-  Groups,
-  InTime,
-  JoinFreeJoin,
-  PlansJoinBlocks,
-  RowWindows
-}
-import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
+import io.joinless.spark.plans.marks.{Changelog, DeltaOutput}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, PlansJoinBlocks, RowWindows}
 import io.joinless.spark.run.{Recorded, StreamContext}
+import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, StateInfo, Watermarks}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, NamedExpression}

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.Reason
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.rules.Conditions._
 import io.joinless.spark.rules.ExtractJoinBlock.holdsBlock
 import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression}

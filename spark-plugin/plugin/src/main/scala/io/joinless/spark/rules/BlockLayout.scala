@@ -3,7 +3,9 @@ package io.joinless.spark.rules
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{Hypergraph, JoinTree}
-import io.joinless.spark.plans.{CanThrow, Expiry, IsComputable, UnboundedMatches}
+import io.joinless.spark.plans.failures.{CanThrow, IsComputable}
+import io.joinless.spark.plans.marks.Expiry
+import io.joinless.spark.plans.reasons.UnboundedMatches
 import io.joinless.spark.spec.{
   AttributeSpec,
   BlockShape,

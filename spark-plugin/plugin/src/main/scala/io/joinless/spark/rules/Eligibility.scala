@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import io.joinless.engine.query.{CyclicCore, JoinTree, TreeSearch}
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.plans.Reason
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.Equality
 import org.apache.spark.sql.joinless.KeyBytes

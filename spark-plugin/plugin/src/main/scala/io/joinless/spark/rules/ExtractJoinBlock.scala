@@ -1,6 +1,7 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{CanThrow, Reason}
+import io.joinless.spark.plans.failures.CanThrow
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.rules.Conditions._
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}

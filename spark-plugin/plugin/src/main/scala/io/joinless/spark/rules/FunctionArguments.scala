@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{AnyOf, BestRows}
+import io.joinless.spark.plans.values.{AnyOf, BestRows}
 import io.joinless.spark.spec.FactorLift
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate._

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{NumberIncrement, SumIncrement, SumPart}
+import io.joinless.spark.plans.values.{NumberIncrement, SumIncrement, SumPart}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{
   AggregateFunction,

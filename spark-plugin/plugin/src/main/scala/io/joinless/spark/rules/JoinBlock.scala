@@ -1,7 +1,7 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.InPlaceOf
-import io.joinless.spark.plans.CanThrow
+import io.joinless.spark.plans.failures.CanThrow
+import io.joinless.spark.plans.values.InPlaceOf
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId, Expression, IsNotNull, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 

@@ -1,6 +1,7 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{JoinFreeJoin, Reason}
+import io.joinless.spark.plans.nodes.JoinFreeJoin
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.rules.ExtractJoinBlock.{holdsBlock, leaves, mapLeaves}
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions.AttributeSet

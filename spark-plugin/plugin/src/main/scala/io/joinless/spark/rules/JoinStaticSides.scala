@@ -1,6 +1,7 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{Attempt, CanThrow, Reason}
+import io.joinless.spark.plans.failures.{Attempt, CanThrow}
+import io.joinless.spark.plans.reasons.Reason
 import org.apache.spark.sql.catalyst.expressions.{EqualTo, Equality, Expression}
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LogicalPlan}

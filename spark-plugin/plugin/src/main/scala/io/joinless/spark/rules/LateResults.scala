@@ -1,6 +1,7 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{DeltaRows, JoinFreeJoin, Reason, UnboundedTime}
+import io.joinless.spark.plans.nodes.{DeltaRows, JoinFreeJoin}
+import io.joinless.spark.plans.reasons.{Reason, UnboundedTime}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.IsComputable
+import io.joinless.spark.plans.failures.IsComputable
 import io.joinless.spark.spec.BlockShape
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation

@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{Attempt, CanThrow, Failure, ValueBounds}
+import io.joinless.spark.plans.failures.{Attempt, CanThrow, Failure, ValueBounds}
 import io.joinless.spark.spec.FactorLift
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._

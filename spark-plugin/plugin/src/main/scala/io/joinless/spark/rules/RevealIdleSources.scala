@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.IdleSource
+import io.joinless.spark.plans.nodes.IdleSource
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 /** Reverts [[io.joinless.spark.start.HideIdleSources]]. */

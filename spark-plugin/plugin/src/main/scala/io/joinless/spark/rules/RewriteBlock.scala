@@ -1,8 +1,8 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.InPlaceOf
-import io.joinless.engine.query.JoinTree
-import io.joinless.spark.plans.{DeltaForm, JoinFreeJoin, SumPart, UnboundedTime}
+import io.joinless.spark.plans.nodes.JoinFreeJoin
+import io.joinless.spark.plans.reasons.UnboundedTime
+import io.joinless.spark.plans.values.{DeltaForm, InPlaceOf, SumPart}
 import io.joinless.spark.spec.{
   BlockShape,
   ColumnSpec,
@@ -13,6 +13,7 @@ import io.joinless.spark.spec.{
   ResultSpec,
   SqlTexts
 }
+import io.joinless.engine.query.JoinTree
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,

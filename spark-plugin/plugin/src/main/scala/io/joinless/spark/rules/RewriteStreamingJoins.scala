@@ -3,7 +3,9 @@ package io.joinless.spark.rules
 import io.joinless.engine.query.JoinTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{ChangeFeeds, JoinFreeJoin, Reason, Template}
+import io.joinless.spark.plans.marks.ChangeFeeds
+import io.joinless.spark.plans.nodes.{JoinFreeJoin, Template}
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.run.RunState
 import io.joinless.spark.spec.{BlockShape, NodeId, SqlTexts}
 import org.apache.spark.sql.catalyst.plans.InnerLike

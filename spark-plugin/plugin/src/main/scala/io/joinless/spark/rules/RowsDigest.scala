@@ -4,7 +4,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Paths
 import java.security.MessageDigest
 
-import io.joinless.spark.plans.{Groups, InTime, JoinFreeJoin, WindowFunctions}
+import io.joinless.spark.plans.nodes.{Groups, InTime, JoinFreeJoin}
+import io.joinless.spark.plans.values.WindowFunctions
 import io.joinless.spark.spec.{BlockShape, OriginSpec}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,

@@ -1,9 +1,9 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.InPlaceOf
+import io.joinless.spark.plans.nodes.JoinFreeJoin
+import io.joinless.spark.plans.values.InPlaceOf
 import scala.collection.mutable
 
-import io.joinless.spark.plans.JoinFreeJoin
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.joinless.StreamLeaf

@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import scala.util.Try
 
-import io.joinless.spark.plans.CommittedTable
+import io.joinless.spark.plans.nodes.CommittedTable
 import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}

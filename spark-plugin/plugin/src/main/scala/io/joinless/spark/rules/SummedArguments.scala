@@ -1,6 +1,6 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{Attempt, Failure}
+import io.joinless.spark.plans.failures.{Attempt, Failure}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.Project
 

@@ -1,6 +1,7 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, RowWindows, SumPart, WindowFunctions}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin, RowWindows}
+import io.joinless.spark.plans.values.{SumPart, WindowFunctions}
 import io.joinless.spark.spec.RowsSpec
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,

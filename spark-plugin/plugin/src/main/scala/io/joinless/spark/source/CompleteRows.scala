@@ -2,7 +2,8 @@ package io.joinless.spark.source
 
 import io.joinless.spark.changes.SourceNames
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{GroupFunction, Groups, JoinFreeJoin, RowWindows}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin, RowWindows}
+import io.joinless.spark.plans.values.GroupFunction
 import io.joinless.spark.rules.{FunctionOfIncrements, StoredRows, SummedColumns}
 import io.joinless.spark.run.{CommittedState, RecordedGroups}
 import io.joinless.spark.spec.{BlockShape, GroupFormat}

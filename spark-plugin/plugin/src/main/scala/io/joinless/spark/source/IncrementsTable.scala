@@ -3,7 +3,7 @@ package io.joinless.spark.source
 import io.joinless.engine.reduce.RestoredResults
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.exec.{ReducedOutput, ResidualPredicates}
-import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.spec.{BlockSpec, ReducedBlock, SpecComparison}
 import io.joinless.spark.state.{ChangeLogReader, CommittedStores}
 import org.apache.spark.sql.catalyst.InternalRow

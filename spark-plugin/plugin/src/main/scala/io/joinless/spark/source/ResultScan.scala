@@ -3,7 +3,7 @@ package io.joinless.spark.source
 import scala.collection.mutable.ArrayBuffer
 
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.plans.CanThrow
+import io.joinless.spark.plans.failures.CanThrow
 import io.joinless.spark.spec.BlockSpec
 import io.joinless.spark.state.CommittedStores
 import org.apache.spark.sql.catalyst.InternalRow

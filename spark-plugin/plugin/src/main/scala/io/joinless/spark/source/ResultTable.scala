@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.SqlText
-import io.joinless.spark.plans.CommittedTable
+import io.joinless.spark.plans.nodes.CommittedTable
 import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnRef, ResultSpec, SpecComparison}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}

@@ -3,7 +3,8 @@ package io.joinless.spark.start
 import io.joinless.spark.changes.SourceNames
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{MaskedStream, Reason}
+import io.joinless.spark.plans.marks.MaskedStream
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.run.{RunState, StreamContext}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession

@@ -1,7 +1,7 @@
 package io.joinless.spark.start
 
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.plans.{IdleSource, JoinFreeJoin}
+import io.joinless.spark.plans.nodes.{IdleSource, JoinFreeJoin}
 import io.joinless.spark.rules.{RelationNames, SeparateScans}
 import io.joinless.spark.run.RunState
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan}

@@ -4,7 +4,7 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, Da
 import java.nio.ByteBuffer
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.spark.plans.{RowsOfGroup, SumPart}
+import io.joinless.spark.plans.values.{RowsOfGroup, SumPart}
 import io.joinless.spark.spec.FunctionKind
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}

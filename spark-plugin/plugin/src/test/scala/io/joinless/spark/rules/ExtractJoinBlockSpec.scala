@@ -89,7 +89,7 @@ class ExtractJoinBlockSpec extends AnyFunSuite with StreamingPlans with BeforeAn
   private def above(plan: LogicalPlan): Seq[Expression] = plan match {
     case Project(_, child) => above(child)
     case Filter(condition, _) => Seq(condition)
-    case _: io.joinless.spark.plans.JoinFreeJoin => Nil
+    case _: io.joinless.spark.plans.nodes.JoinFreeJoin => Nil
     case other => other.children.flatMap(above)
   }
 

@@ -1,7 +1,7 @@
 package io.joinless.spark.rules
 
 import io.joinless.spark.api.PythonApi
-import io.joinless.spark.plans.Reason
+import io.joinless.spark.plans.reasons.Reason
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.scalatest.funsuite.AnyFunSuite
 

@@ -1,7 +1,7 @@
 package io.joinless.spark.rules
 
 import io.joinless.spark.errors.JoinlessAnalysisException
-import io.joinless.spark.plans.Reason
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.run.RunState
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, EqualTo}

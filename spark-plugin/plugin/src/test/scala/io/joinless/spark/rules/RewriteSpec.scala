@@ -1,7 +1,8 @@
 package io.joinless.spark.rules
 
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.plans.{IdleSource, Reason}
+import io.joinless.spark.plans.nodes.IdleSource
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.run.RunState
 import io.joinless.spark.spec.{BlockShape, NodeId}
 import io.joinless.spark.start.HideIdleSources
