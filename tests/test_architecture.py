@@ -42,40 +42,12 @@ CIRCLES = [
         "ApplyOrder BatchApplication BatchDeltas ChangeBatch NettedBatch Reversal",
     ),
     _files(
-        "io.joinless.spark.compile",
-        "DeltaCompiler Emission ExpiringChangelogs Finality MatchJoins OrderedRows ResultKey Streams",
-    ),
-    _files(
-        "io.joinless.spark.errors",
-        "JoinlessAnalysisException JoinlessErrors",
-    ),
-    _files(
         "io.joinless.spark.exec",
         "AppendedTask CellTask ChangelogTask CountedTask ForgettingTask LastBatch Rebuild ReducedTask RowByRowTask",
     ),
     _files(
         "io.joinless.spark.exec",
         "GroupsExec GroupsTask PartialGroupsExec",
-    ),
-    _files(
-        "io.joinless.spark.rules",
-        "LeafSource MadeNames MeaningTexts",
-    ),
-    _files(
-        "io.joinless.spark.rules",
-        "SeparateScans SharedSources",
-    ),
-    _files(
-        "io.joinless.spark.source",
-        "PushedFilters ResultReader ResultScan ResultTable",
-    ),
-    _files(
-        "io.joinless.spark.spec",
-        "BlockShape BlockSpec FactorLift ReducedBlock RowCodec",
-    ),
-    _files(
-        "io.joinless.spark.spec",
-        "SpecDecoder SpecEncoder StateFormat",
     ),
     _files(
         "io.joinless.spark.state",

@@ -4,7 +4,7 @@ import io.joinless.engine.query.GyoReduction
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, TakenAsRows}
-import io.joinless.spark.plans.nodes.{Deferred, DeltaRows, StreamRef}
+import io.joinless.spark.plans.nodes.{DeltaRows, StreamRef}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.{
@@ -29,14 +29,7 @@ import io.joinless.spark.rules.{
   WeightedRows
 }
 import io.joinless.spark.spec.{BlockShape, RecordedQuery, SqlTexts}
-import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
-  Attribute,
-  AttributeReference,
-  AttributeSet,
-  Expression,
-  SessionWindow
-}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
@@ -122,7 +115,7 @@ final class DeltaCompiler(
   }
 
   private def templateOf(query: LogicalPlan, streams: Streams): LogicalPlan =
-    DeltaCompiler.distinct(DeltaCompiler.hideTime(streams.taken(TakenAsRows.removed(query))))
+    DeltaCompiler.distinct(CurrentTime.hidden(streams.taken(TakenAsRows.removed(query))))
 
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 
@@ -148,7 +141,7 @@ final class DeltaCompiler(
       } yield {
         val plan = WrongRules.kept(NamedOnce(emission.emitted(rows)))
         val unbounded = emission.unbounded(output.init, rows, streams)
-        DeltaCompiler.showTime(DeltaRows(plan, form, rows.projected, output, unbounded))
+        CurrentTime.shown(DeltaRows(plan, form, rows.projected, output, unbounded))
       }
     }
 
@@ -277,7 +270,7 @@ final class DeltaCompiler(
     else {
       val source = LeafSource(plan)
       val retractable = groups.nonEmpty && !streams.emission.isFinal
-      if (retractable) groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty), TimeZones.ofTextsIn(plan)))
+      if (retractable) groups.foreach(streams.note(_, LeafSource.rows(plan, Set.empty), TimeZones.ofTextsIn(plan)))
       val projected = plan.output.map(source.resolve(_)).map {
         case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
         case _ => -1
@@ -427,14 +420,4 @@ object DeltaCompiler {
     case Deduplicate(keys, child) if child.isStreaming && AttributeSet(keys) == child.outputSet =>
       Aggregate(child.output, child.output, child)
   }
-
-  private def hideTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressionsWithSubqueries(hiding)
-
-  /** The expression in which expressions of the current time are deferred. */
-  private[compile] def deferred(expression: Expression): Expression = expression.transform(hiding)
-
-  private def hiding: PartialFunction[Expression, Expression] = { case e if Conditions.isTime(e) => Deferred(e) }
-
-  private def showTime(plan: LogicalPlan): LogicalPlan =
-    plan.transformAllExpressionsWithSubqueries { case Deferred(e) => e }
 }

@@ -42,22 +42,22 @@ sealed abstract private[compile] class Emission {
   def source(rows: WeightedRows): Source
 
   /** The block with the times by which its rows are final. */
-  def timed(block: JoinBlock, streams: Streams): JoinBlock
+  def timed(block: JoinBlock, streams: StreamFacts): JoinBlock
 
   /** Why rows of a block are never emitted. */
-  def refused(block: JoinBlock, streams: Streams): Option[Reason]
+  def refused(block: JoinBlock, streams: StreamFacts): Option[Reason]
 
   /** Per leaf of a block, the kinds of its rows, where they differ. */
-  def kinds(block: JoinBlock, streams: Streams): Option[IndexedSeq[IndexedSeq[KindOfRows]]]
+  def kinds(block: JoinBlock, streams: StreamFacts): Option[IndexedSeq[IndexedSeq[KindOfRows]]]
 
   /** A relation of a block whose matches are unbounded, if there is one and it matters. */
-  def unboundedMatches(layout: BlockLayout, streams: Streams): Option[UnboundedMatches]
+  def unboundedMatches(layout: BlockLayout, streams: StreamFacts): Option[UnboundedMatches]
 
   /** The grouping columns by which groups close, with their lags, or why they never close. */
   def closes(
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,
-      streams: Streams,
+      streams: StreamFacts,
       purpose: Option[GroupCompiler.Purpose]
   ): Either[Reason, IndexedSeq[TimeSpec]]
 
@@ -65,7 +65,7 @@ sealed abstract private[compile] class Emission {
   def emitted(rows: WeightedRows): LogicalPlan
 
   /** The columns of the query that are times and by which nothing closes. */
-  def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: Streams): Seq[UnboundedTime]
+  def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: StreamFacts): Seq[UnboundedTime]
 }
 
 private[compile] object Emission {
@@ -87,20 +87,20 @@ private[compile] case object Changes extends Emission {
   override def readsSeveralTimes(plan: LogicalPlan): Boolean = false
   override def source(groups: Groups): Source = Source.ChangingGroups(groups)
   override def source(rows: WeightedRows): Source = Source.ChangingRows(rows.plan)
-  override def timed(block: JoinBlock, streams: Streams): JoinBlock = block
-  override def refused(block: JoinBlock, streams: Streams): Option[Reason] = None
-  override def kinds(block: JoinBlock, streams: Streams): Option[IndexedSeq[IndexedSeq[KindOfRows]]] = None
-  override def unboundedMatches(layout: BlockLayout, streams: Streams): Option[UnboundedMatches] = None
+  override def timed(block: JoinBlock, streams: StreamFacts): JoinBlock = block
+  override def refused(block: JoinBlock, streams: StreamFacts): Option[Reason] = None
+  override def kinds(block: JoinBlock, streams: StreamFacts): Option[IndexedSeq[IndexedSeq[KindOfRows]]] = None
+  override def unboundedMatches(layout: BlockLayout, streams: StreamFacts): Option[UnboundedMatches] = None
 
   override def closes(
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,
-      streams: Streams,
+      streams: StreamFacts,
       purpose: Option[GroupCompiler.Purpose]
   ): Either[Reason, IndexedSeq[TimeSpec]] = Right(IndexedSeq.empty)
 
   override def emitted(rows: WeightedRows): LogicalPlan = rows.plan
-  override def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: Streams): Seq[UnboundedTime] = Nil
+  override def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: StreamFacts): Seq[UnboundedTime] = Nil
 }
 
 /** Each row is emitted once, when it is final ([[Finality]]). */
@@ -119,24 +119,24 @@ private[compile] case object OnceFinal extends Emission {
 
   override def source(groups: Groups): Source = Source.FinalGroups(groups)
   override def source(rows: WeightedRows): Source = Source.FinalRows(rows.plan, rows.times)
-  override def timed(block: JoinBlock, streams: Streams): JoinBlock = Finality.timed(block, streams)
-  override def refused(block: JoinBlock, streams: Streams): Option[Reason] = Finality.refused(block, streams)
+  override def timed(block: JoinBlock, streams: StreamFacts): JoinBlock = Finality.timed(block, streams)
+  override def refused(block: JoinBlock, streams: StreamFacts): Option[Reason] = Finality.refused(block, streams)
 
-  override def kinds(block: JoinBlock, streams: Streams): Option[IndexedSeq[IndexedSeq[KindOfRows]]] =
+  override def kinds(block: JoinBlock, streams: StreamFacts): Option[IndexedSeq[IndexedSeq[KindOfRows]]] =
     Some(Finality.kinds(block, streams))
 
-  override def unboundedMatches(layout: BlockLayout, streams: Streams): Option[UnboundedMatches] =
+  override def unboundedMatches(layout: BlockLayout, streams: StreamFacts): Option[UnboundedMatches] =
     Finality.unboundedMatches(layout, streams)
 
   override def closes(
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,
-      streams: Streams,
+      streams: StreamFacts,
       purpose: Option[GroupCompiler.Purpose]
   ): Either[Reason, IndexedSeq[TimeSpec]] = Finality.closes(grouping, rows, streams, purpose)
 
   override def emitted(rows: WeightedRows): LogicalPlan = Finality.lagging(rows.plan, rows.times.values)
 
-  override def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: Streams): Seq[UnboundedTime] =
+  override def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: StreamFacts): Seq[UnboundedTime] =
     Finality.unbounded(output, rows, streams)
 }

@@ -45,5 +45,5 @@ private[compile] object ExpiringChangelogs {
     * its insert.
     */
   private def weightedBelow(plan: LogicalPlan, child: LogicalPlan): Either[Reason, LogicalPlan] =
-    DeltaScope.changing(plan.expressions.map(DeltaCompiler.deferred)).toLeft(child).flatMap(weighted)
+    DeltaScope.changing(plan.expressions.map(CurrentTime.deferred)).toLeft(child).flatMap(weighted)
 }

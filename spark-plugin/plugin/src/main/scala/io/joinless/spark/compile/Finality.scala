@@ -39,7 +39,7 @@ import org.apache.spark.sql.types.{MetadataBuilder, TimestampType}
 private[compile] object Finality {
 
   /** Why a block's rows are never final. */
-  def refused(block: JoinBlock, streams: Streams): Option[Reason] =
+  def refused(block: JoinBlock, streams: StreamFacts): Option[Reason] =
     block.leaves.find(_.plan.exists { case ref: StreamRef => streams.isChangelog(ref); case _ => false }).map { leaf =>
       never(s"rows of ${leaf.name} can be deleted", "Request all changes, by incrementalEnumerate().")
     }
@@ -59,7 +59,7 @@ private[compile] object Finality {
   /** The block in which a column of a leaf is marked as an event time exactly where it is a closing
     * time. Those of groups are never NULL.
     */
-  def timed(block: JoinBlock, streams: Streams): JoinBlock = block.copy(leaves = block.leaves.map { leaf =>
+  def timed(block: JoinBlock, streams: StreamFacts): JoinBlock = block.copy(leaves = block.leaves.map { leaf =>
     val refs = leaf.plan.collect { case ref: StreamRef => ref }
     val times = streams.times(leaf.plan)
     def marked(a: Attribute, isTime: Boolean): Attribute =
@@ -78,7 +78,7 @@ private[compile] object Finality {
   /** Per leaf, the kinds of its rows: those of a union, such as the rows of an outer join's right
     * side and the NULLs for rows without a match.
     */
-  def kinds(block: JoinBlock, streams: Streams): IndexedSeq[IndexedSeq[KindOfRows]] = block.leaves.map { leaf =>
+  def kinds(block: JoinBlock, streams: StreamFacts): IndexedSeq[IndexedSeq[KindOfRows]] = block.leaves.map { leaf =>
     val parts = leaf.plan match {
       case union: Union => union.children.toIndexedSeq
       case plan => IndexedSeq(plan)
@@ -86,7 +86,7 @@ private[compile] object Finality {
     parts.map(kind(_, leaf.attributes, streams))
   }
 
-  private def kind(part: LogicalPlan, attributes: IndexedSeq[Attribute], streams: Streams): KindOfRows = {
+  private def kind(part: LogicalPlan, attributes: IndexedSeq[Attribute], streams: StreamFacts): KindOfRows = {
     val refs = part.collect { case ref: StreamRef => ref }
     val times = streams.times(part)
     val source = LeafSource(part)
@@ -107,7 +107,7 @@ private[compile] object Finality {
     *
     * @param output the query's columns
     */
-  def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: Streams): Seq[UnboundedTime] = for {
+  def unbounded(output: Seq[Attribute], rows: WeightedRows, streams: StreamFacts): Seq[UnboundedTime] = for {
     matches <- streams.unboundedMatches.toSeq
     i <- output.indices if Conditions.isEventTime(output(i)) && !rows.times.contains(i)
   } yield UnboundedTime(i, matches)
@@ -115,7 +115,7 @@ private[compile] object Finality {
   /** A relation of a block whose rows have a projected time and whose matches are unbounded, if
     * there is one.
     */
-  def unboundedMatches(layout: BlockLayout, streams: Streams): Option[UnboundedMatches] = {
+  def unboundedMatches(layout: BlockLayout, streams: StreamFacts): Option[UnboundedMatches] = {
     val leaves = layout.block.leaves
     def times(leaf: Leaf) = for {
       ref <- leaf.plan.collect { case ref: StreamRef => ref }
@@ -133,7 +133,7 @@ private[compile] object Finality {
   def closes(
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,
-      streams: Streams,
+      streams: StreamFacts,
       purpose: Option[GroupCompiler.Purpose]
   ): Either[Reason, IndexedSeq[TimeSpec]] = {
     val keys = EventTimes.in(grouping.keys, rows.lag(grouping.child)).toIndexedSeq.sorted.map((TimeSpec(_, _)).tupled)

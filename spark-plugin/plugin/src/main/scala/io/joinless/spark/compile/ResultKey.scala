@@ -27,7 +27,7 @@ private[compile] object ResultKey {
 
   /** The partition columns of a window, where a condition keeps one row of each partition. */
   private def first(condition: Expression, child: LogicalPlan): Option[Seq[Attribute]] = child match {
-    case window: Window if OrderedRows.atMost(condition, window).contains(1) =>
+    case window: Window if RowNumbers.atMost(condition, window).contains(1) =>
       projected(window.output, window.partitionSpec)
     case Project(list, window: Window) =>
       first(condition, window).flatMap(projected(list, _))

@@ -9,8 +9,8 @@ import io.joinless.spark.plans.values.{BestRows, DeltaForm, InPlaceOf}
 import io.joinless.spark.rules.{
   Conditions,
   EventTimes,
+  ExpressionTexts,
   LeafSource,
-  MeaningTexts,
   RelationNames,
   RowsDigest,
   StoredRows,
@@ -40,7 +40,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, Expand, 
   * @param emission when rows that the query derives are emitted
   * @param reads how its operators read them
   */
-final private[compile] class Streams private (val emission: Emission, all: ArrayBuffer[Source], val reads: Reads) {
+final private[compile] class Streams private (val emission: Emission, all: ArrayBuffer[Source], val reads: Reads)
+    extends StreamFacts {
   private var refusal: Option[Reason] = None
   private var unbounded: Option[UnboundedMatches] = None
 
@@ -52,33 +53,26 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   /** Why a stream of the query cannot be read. */
   def refused: Option[Reason] = refusal
 
-  /** A relation of one of its blocks whose rows have a time and whose matches are unbounded, if
-    * there is one.
-    */
-  def unboundedMatches: Option[UnboundedMatches] = unbounded
+  override def unboundedMatches: Option[UnboundedMatches] = unbounded
 
-  /** Notes such a relation of a block; the first one counts. */
+  /** Notes a relation of a block whose matches are unbounded; the first one counts. */
   def noteUnbounded(matches: Option[UnboundedMatches]): Unit = unbounded = unbounded.orElse(matches)
 
-  def isChangelog(ref: StreamRef): Boolean = source(ref).weight.isDefined
+  override def isChangelog(ref: StreamRef): Boolean = source(ref).weight.isDefined
 
   /** When rows of the stream expire, over the columns of the reference. */
   def expiry(ref: StreamRef): Option[Expiry] = source(ref).expiry.map { expiry =>
     expiry.copy(column = ref.output(source(ref).output.indexWhere(_.exprId == expiry.column.exprId)))
   }
 
-  def isGroups(ref: StreamRef): Boolean = source(ref).groups.isDefined
+  override def isGroups(ref: StreamRef): Boolean = source(ref).groups.isDefined
 
   private def source(ref: StreamRef): Source = all(ref.number)
 
-  /** The lag of a stream's column that is a closing time ([[EventTimes]]), where rows are emitted
-    * once they are final.
-    */
-  def lag(column: Attribute, ref: StreamRef): Option[Long] =
+  override def lag(column: Attribute, ref: StreamRef): Option[Long] =
     source(ref).lag(column, ref.output.indexWhere(_.exprId == column.exprId))
 
-  /** The columns of a linear plan that are such times, by position. */
-  def times(plan: LogicalPlan): Map[Int, Long] = {
+  override def times(plan: LogicalPlan): Map[Int, Long] = {
     val refs = plan.collect { case ref: StreamRef => ref }
     EventTimes.of(plan, a => refs.find(_.outputSet.contains(a)).flatMap(lag(a, _)))
   }
@@ -110,7 +104,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
       // the grouping columns come first, then a column per function
       val name = functions.lift(i - groups.shape.columns.size) match {
         case Some(_: BestRows) => "rows"
-        case _ => MeaningTexts.asName(ofGroups.name)
+        case _ => ExpressionTexts.asName(ofGroups.name)
       }
       AttributeReference(name, a.dataType)(a.exprId)
     }
@@ -124,13 +118,13 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   def none(output: Seq[Attribute]): WeightedRows = {
     val columns = output.map(a => Alias(Literal(null, a.dataType), "result")()) :+ named(Literal(1L))
     val plan = Project(columns, Filter(Literal.FalseLiteral, all.head.rows))
-    WeightedRows(plan, output.map(_ => -1), MeaningTexts.plain, retractable = false)
+    WeightedRows(plan, output.map(_ => -1), ExpressionTexts.plain, retractable = false)
   }
 
   /** Adds the rows of a plan as a stream. */
   def addRows(rows: WeightedRows, output: Seq[Attribute]): StreamRef = {
     all += emission.source(rows)
-    val columns = output.map(a => AttributeReference(MeaningTexts.asName(rows.text(a)), a.dataType)(a.exprId))
+    val columns = output.map(a => AttributeReference(ExpressionTexts.asName(rows.text(a)), a.dataType)(a.exprId))
     named(StreamRef(all.size - 1, columns), "rows")
   }
 
@@ -234,7 +228,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     val sources = withoutConditions(leaf).transform { case ref: StreamRef =>
       sameName(ref, Project(columns(ref) ++ source(ref).weight.map(named), source(ref).rows))
     }
-    val spec = MeaningTexts.ofRows(leaf, keys)
+    val spec = LeafSource.rows(leaf, keys)
     RowsDigest.origin(sources, spec.values).copy(filters = StoredRows.filters(leaf, keys))
   }
 

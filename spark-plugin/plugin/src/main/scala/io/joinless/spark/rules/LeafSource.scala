@@ -1,5 +1,6 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.spec.{MadeName, RowsSpec}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Union}
 
@@ -26,19 +27,42 @@ private[spark] object LeafSource {
       val below = LeafSource(child)
       below.copy(conditions = below.conditions ++ Conditions.conjuncts(condition).map(below.resolve))
     case union: Union =>
-      val parts = union.children.map(child => MeaningTexts.ofRows(child, Set.empty))
+      val parts = union.children.map(child => rows(child, Set.empty))
       val texts = parts.map { p =>
         val where = if (p.filters.isEmpty) "" else p.filters.mkString(" WHERE ", " AND ", "")
         s"SELECT ${p.values.mkString(", ")}$where"
       }
-      columns(union, name => MeaningTexts.asName(s"$name of (${texts.mkString(" UNION ALL ")})"))
+      columns(union, name => ExpressionTexts.asName(s"$name of (${texts.mkString(" UNION ALL ")})"))
     case leaf => columns(leaf, identity)
+  }
+
+  /** The rows and the columns that a plan of projections, filters and unions over a stream returns.
+    *
+    * @param keys positions of columns that are never NULL in a stored row: conditions that say so
+    *   are left out
+    */
+  def rows(plan: LogicalPlan, keys: Set[Int]): RowsSpec = {
+    val source = LeafSource(plan)
+    val values = plan.output.map(a => source.resolve(a))
+    val own = keys.map(values(_))
+    val filters = source.conditions.filter {
+      case IsNotNull(e) => !own.exists(_.semanticEquals(e))
+      case _ => true
+    }
+    RowsSpec(
+      values.map(ExpressionTexts.unqualified).toIndexedSeq,
+      filters.map(ExpressionTexts.unqualified).distinct.sorted.toIndexedSeq
+    )
   }
 
   private def columns(plan: LogicalPlan, called: String => String): LeafSource = {
     val own = plan.output.map(_.name).toIndexedSeq
-    val names = if (plan.children.isEmpty) Names.distinct(own) else MadeNames.withoutNumbers(own)
+    val names = if (plan.children.isEmpty) Names.distinct(own) else withoutNumbers(own)
     val scope = plan.output.zip(names).map { case (a, name) => a.exprId -> a.withName(called(name)).withQualifier(Nil) }
     LeafSource(scope.toMap, Nil)
   }
+
+  /** The names of columns of which nothing is known but their position. */
+  private def withoutNumbers(names: IndexedSeq[String]): IndexedSeq[String] =
+    Names.distinct(names.map(name => if (MadeName.is(name)) MadeName.Plain else name))
 }

@@ -18,7 +18,7 @@ private[spark] object MadeNames {
       val renamed = node.transformExpressions { case a: Attribute => names.get(a.exprId).fold(a)(a.withName) }
       renamed.transformExpressions {
         case alias: Alias if MadeName.is(alias.name) =>
-          val name = MadeName.of(MeaningTexts.unqualified(alias.child))
+          val name = MadeName.of(ExpressionTexts.unqualified(alias.child))
           names(alias.exprId) = name
           alias.copy(name = name)(
             alias.exprId,
@@ -33,8 +33,4 @@ private[spark] object MadeNames {
   /** The column of a plan under a name that is equal in every run. */
   def stable(column: Attribute, plan: LogicalPlan): Attribute =
     if (MadeName.is(column.name)) column.withName(MadeName.of(MeaningTexts.ofValue(column, plan))) else column
-
-  /** The names of columns of which nothing is known but their position. */
-  def withoutNumbers(names: IndexedSeq[String]): IndexedSeq[String] =
-    Names.distinct(names.map(name => if (MadeName.is(name)) MadeName.Plain else name))
 }

@@ -76,7 +76,7 @@ final class RewriteBlock(layout: BlockLayout) {
     val leaves = layout.block.leaves.indices
     MeaningSpec(
       leaves.map(i =>
-        Option.when(layout.changelogs(i))(MeaningTexts.ofRows(scan(i, layout.block.leaves(i).plan), layout.keysOf(i)))
+        Option.when(layout.changelogs(i))(LeafSource.rows(scan(i, layout.block.leaves(i).plan), layout.keysOf(i)))
       ),
       MeaningTexts.ofConditions(layout.residuals ++ layout.late, layout.block.leaves),
       layout.output.map { case (_, value) => MeaningTexts.of(value, layout.block.leaves) },

@@ -151,6 +151,6 @@ private[spark] object RowsDigest {
           case options: Map[_, _] => options.map(_.toString).toSeq.sorted.mkString
         }.toSeq
     }.flatten
-    s"${MeaningTexts.plain(positional)} ${e.dataType.sql} ${hidden.mkString(" ")}"
+    s"${ExpressionTexts.plain(positional)} ${e.dataType.sql} ${hidden.mkString(" ")}"
   }
 }

@@ -15,7 +15,7 @@ object SeparateScans {
   /** The plan with fresh attributes where an id was produced before; `eq` where no source is
     * shared.
     */
-  def apply(plan: LogicalPlan): LogicalPlan = if (plan.exists(SharedSources.isShared)) everywhere(plan) else plan
+  def apply(plan: LogicalPlan): LogicalPlan = if (plan.exists(SharedMark.isOn)) everywhere(plan) else plan
 
   /** The same whoever made the plan; `eq` where every id is produced once. */
   def everywhere(plan: LogicalPlan): LogicalPlan = separated(plan, mutable.HashSet.empty)
@@ -33,8 +33,8 @@ object SeparateScans {
         fresh
       case project: Project =>
         val list = project.projectList.map {
-          case alias: Alias if !seen.add(alias.exprId) => SharedSources.unmarked(alias).newInstance()
-          case alias: Alias => SharedSources.unmarked(alias)
+          case alias: Alias if !seen.add(alias.exprId) => SharedMark.unmarked(alias).newInstance()
+          case alias: Alias => SharedMark.unmarked(alias)
           case other => other
         }
         if (list.zip(project.projectList).forall { case (now, before) => now eq before }) project

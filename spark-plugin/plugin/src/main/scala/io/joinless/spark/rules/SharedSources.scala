@@ -1,13 +1,11 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.nodes.JoinFreeJoin
-import io.joinless.spark.plans.values.InPlaceOf
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import io.joinless.spark.plans.nodes.JoinFreeJoin
+import org.apache.spark.sql.catalyst.expressions.ExprId
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.StreamLeaf
-import org.apache.spark.sql.types.MetadataBuilder
 
 /** Finds the streaming sources of a query that are one and the same, and rewrites the query to one
   * source for each of them.
@@ -56,7 +54,7 @@ object SharedSources {
     def walk(plan: LogicalPlan): LogicalPlan =
       if (isPlace(plan)) {
         val source = first.getOrElseUpdate(numberOfScan.next(), plan)
-        if (source.output == plan.output) plan else Project(renamed(source.output, plan.output), source)
+        if (source.output == plan.output) plan else SharedMark.renamed(source, plan.output)
       } else plan.mapChildren(walk)
     walk(plan)
   }
@@ -105,24 +103,4 @@ object SharedSources {
   private def isReplayable(stream: StreamLeaf): Boolean = Replayable(stream.sourceName) || stream.readsFiles
 
   private val Replayable = Set("delta", "kafka", "memory")
-
-  private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[Alias] = from.zip(to).map { case (f, t) =>
-    val marked = new MetadataBuilder().withMetadata(t.metadata).putBoolean(Mark, value = true).build()
-    InPlaceOf(t, f, marked)
-  }
-
-  /** Set on the columns under which a scan reads a shared source; nothing above refers to it. */
-  final private val Mark = "joinless.shared"
-
-  def isShared(plan: LogicalPlan): Boolean = plan match {
-    case Project(list, _) => list.exists(c => c.isInstanceOf[Alias] && c.metadata.contains(Mark))
-    case _ => false
-  }
-
-  /** The alias without the mark. */
-  def unmarked(alias: Alias): Alias =
-    if (alias.explicitMetadata.exists(_.contains(Mark))) {
-      val plain = new MetadataBuilder().withMetadata(alias.metadata).remove(Mark).build()
-      alias.copy()(alias.exprId, alias.qualifier, Some(plain), alias.nonInheritableMetadataKeys)
-    } else alias
 }

@@ -38,13 +38,13 @@ object StoredRows {
     val subqueries = condition.collect { case s: SubqueryExpression =>
       s" of ${RowsDigest.origin(s.plan).rows.take(12)}"
     }
-    MeaningTexts.plain(condition) + subqueries.mkString
+    ExpressionTexts.plain(condition) + subqueries.mkString
   }
 
   /** The lasting conditions among `filters` that the stored columns do not decide. */
   def undecided(scan: LogicalPlan, columns: Int): Seq[String] =
     bound(scan, columns).collect {
-      case (asWritten, bound) if bound.references.nonEmpty => MeaningTexts.plain(asWritten)
+      case (asWritten, bound) if bound.references.nonEmpty => ExpressionTexts.plain(asWritten)
     }
 
   /** Each lasting condition, with its expression over the stored columns, as far as these have its

@@ -183,8 +183,8 @@ object WeightedRows {
 
   /** Texts of expressions over columns that have these texts. */
   private def named(columns: Seq[Attribute], texts: Seq[String]): Expression => String = e =>
-    MeaningTexts.plain(OuterScope.replace(e) { a =>
+    ExpressionTexts.plain(OuterScope.replace(e) { a =>
       val i = columns.indexWhere(_.exprId == a.exprId)
-      if (i < 0) a else a.withName(MeaningTexts.asName(texts(i))).withQualifier(Nil)
+      if (i < 0) a else a.withName(ExpressionTexts.asName(texts(i))).withQualifier(Nil)
     })
 }

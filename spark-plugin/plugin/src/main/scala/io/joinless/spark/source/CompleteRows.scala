@@ -28,7 +28,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     case Project(list, child) => Project(list.init, complete(child))
     case Filter(condition, child) => Filter(condition, complete(child))
     case join: JoinFreeJoin =>
-      ResultTable.relation(snapshot(join), join.shape, join.residuals, join.output.init, conditions(join))
+      RecordedResult.relation(snapshot(join), join.shape, join.residuals, join.output.init, conditions(join))
     case union: Union => union.withNewChildren(union.children.map(complete))
     case expand: Expand =>
       Expand(expand.projections.map(_.init), expand.output.init, complete(expand.child))
