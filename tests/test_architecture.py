@@ -159,6 +159,7 @@ def test_no_files_of_a_package_need_each_other_in_a_circle() -> None:
         ("class A { val b = 1 }", "object b { new A }", False),  # a name of its own
         ("import scala.x.B\nclass A(b: B)", "class B(a: A)", False),  # another B
         ("import B._\nclass A", "object B { new A }", True),
+        ("class A { val B(b) = 1 }", "case class B(a: A)", True),
         ("class A(c: C.B)", "class B(a: A)", False),  # a member
         ('class A { "B"; /* B */ } // B', "class B(a: A)", False),
         ('class A { s"${B.x} x" }', "object B { new A }", True),

@@ -18,7 +18,8 @@ _MODIFIER = r"@\w+(?:\([^)\n]*\))?|(?:private|protected)(?:\[\w+\])?|final|seale
 _DEFINITION = rf"(?:(?:{_MODIFIER}) +)*(?:class|object|trait|type|def|val) +(\w+)"
 _TOP_LEVEL = re.compile(rf"^{_DEFINITION}", re.MULTILINE)
 _IN_PACKAGE_OBJECT = re.compile(rf"^  {_DEFINITION}", re.MULTILINE)
-_DEFINED = re.compile(r"\b(?:class|object|trait|type|def|val|var) +(\w+)")
+#: Not `val Pair(a, b)`, which takes apart.
+_DEFINED = re.compile(r"\b(?:class|object|trait|type|def) +(\w+)|\b(?:val|var) +(\w+)\b(?! *\()")
 _PACKAGE = re.compile(r"^package (object )?([\w.]+)", re.MULTILINE)
 _IMPORT = re.compile(r"^ *import +([\w.]+)\.(?:\{([^}]*)\}|(\w+))", re.MULTILINE)
 _TEXT = re.compile(r'(\w?)("""[\s\S]*?"""+|"(?:\\.|[^"\\\n])*")')
@@ -45,7 +46,7 @@ def needs_of_scala(package: str, files: Mapping[str, str]) -> dict[str, set[str]
     own = package.rpartition(".")[2]
     for file, text in files.items():
         imported = _imported(text)
-        elsewhere = {name for root, name in imported if not _is(root, package)} | set(_DEFINED.findall(text))
+        elsewhere = {name for root, name in imported if not _is(root, package)} | _defined(text)
         code = _TEXT.sub(_code_in_text, _IMPORT.sub("", text))
         said = set(re.findall(r"(?<![.\w])[A-Za-z]\w*", code)) - elsewhere
         said |= {name for root, name in imported if _is(root, package)}
@@ -93,6 +94,10 @@ def _reached(start: str, needs: Mapping[str, set[str]]) -> set[str]:
 def _top_level(text: str) -> set[str]:
     inner = _IN_PACKAGE_OBJECT.findall(text) if re.search(r"^package object", text, re.MULTILINE) else []
     return {*_TOP_LEVEL.findall(text), *inner}
+
+
+def _defined(text: str) -> set[str]:
+    return {name for names in _DEFINED.findall(text) for name in names if name}
 
 
 def _imported(text: str) -> list[tuple[str, str]]:

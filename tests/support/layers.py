@@ -17,13 +17,21 @@ LAYERS = {
     "start": "rules around the start of a query",
     "planner": "the strategy: a block's operators and its shares",
     "source": "the complete result and the inputs, as batch tables",
-    "compile": "a query of which changes are requested",
-    "rules": "a block out of a plan, and what takes its place",
+    "compile": "a query of which changes are requested: the compiler and its steps",
+    "compile.streams": "the streams of such a query, those that it derives itself, and when their rows are emitted",
+    "compile.template": "the query as Spark's optimizer sees it",
+    "rules.rewrite": "whether a block is rewritten, and what takes its place",
+    "rules.extract": "blocks as they stand in a plan, and the static tables beside them",
+    "rules.scans": "scans of streams: shared, apart, merged",
+    "rules.counts": "rows with weights, and results that are counted or added up",
+    "rules.time": "times of rows, bounds between them, how long rows are needed",
+    "rules.meaning": "rows and expressions as texts that are equal in every run",
+    "rules.blocks": "a join block: leaves, equi-join conditions, attributes, names",
     "exec": "operators and the tasks of cells",
     "explain": "view trees and reasons as texts and graphs",
     "changes": "marks on plans: changelogs, and requests for changes",
     "inspect": "plans and expressions that are only looked at",
-    "run": "what a checkpoint holds and what was decided for a run",
+    "checkpoint": "what a checkpoint holds, and what was decided for a run",
     "state": "the log of a cell and the cache of view trees",
     "placement": "shares and cells",
     "plans.marks": "logical nodes that state a request: a changelog, rows, the changes of a result",
@@ -100,7 +108,7 @@ def _boxes(package: str) -> list[str]:
     boxes = [f'{_id(layer)}["{layer}"]' for layer in LAYERS if _package(layer) == package]
     if len(boxes) == 1:
         return [f"  {boxes[0]}"]
-    return [f'  subgraph {_id(package)}["{package}"]', *(f"    {box}" for box in boxes), "  end"]
+    return [f'  subgraph rooms_{package}["{package}"]', *(f"    {box}" for box in boxes), "  end"]
 
 
 def _id(layer: str) -> str:

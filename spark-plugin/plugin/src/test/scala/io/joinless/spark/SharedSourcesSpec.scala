@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path, Paths}
 
 import io.joinless.spark.errors.JoinlessAnalysisException
 import io.joinless.spark.exec.RolesAndCellsExec
-import io.joinless.spark.rules.{SeparateScans, SharedMark, SharedSources}
+import io.joinless.spark.rules.scans.{SeparateScans, SharedMark, SharedSources}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream

@@ -1,33 +1,20 @@
 package io.joinless.spark.compile
 
 import io.joinless.engine.query.GyoReduction
+import io.joinless.spark.compile.streams.{Changes, Emission, GroupCompiler, Reads, Streams}
+import io.joinless.spark.compile.template.{CurrentTime, DeltaScope, FirstRows, ResultKey, StoredInput, Subqueries}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, TakenAsRows}
 import io.joinless.spark.plans.nodes.{DeltaRows, StreamRef}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.rules.{
-  AttributeClasses,
-  BlockForms,
-  BlockLayout,
-  Conditions,
-  Demand,
-  Eligibility,
-  ExtractJoinBlock,
-  JoinBlock,
-  LeafSource,
-  MadeNames,
-  MeaningTexts,
-  NamedOnce,
-  RecordedOrder,
-  RelationNames,
-  Scan,
-  StaticSides,
-  TimeZones,
-  WaysOutOfCycles,
-  WeightedRows
-}
+import io.joinless.spark.rules.blocks.{AttributeClasses, Conditions, JoinBlock, RelationNames}
+import io.joinless.spark.rules.counts.{Demand, WeightedRows}
+import io.joinless.spark.rules.extract.{ExtractJoinBlock, StaticSides}
+import io.joinless.spark.rules.meaning.{LeafSource, MadeNames, MeaningTexts, TimeZones}
+import io.joinless.spark.rules.rewrite.{BlockForms, BlockLayout, Eligibility, NamedOnce, RecordedOrder, WaysOutOfCycles}
+import io.joinless.spark.rules.scans.Scan
 import io.joinless.spark.spec.{BlockShape, RecordedQuery, SqlTexts}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE

@@ -1,9 +1,11 @@
 package io.joinless.spark.compile
 
+import io.joinless.spark.compile.streams.{Emission, GroupCompiler}
+import io.joinless.spark.compile.template.{DeltaScope, FirstRows, RowNumbers}
 import io.joinless.spark.plans.nodes.StreamRef
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.{BestRows, InPlaceOf, RowOrder}
-import io.joinless.spark.rules.Names
+import io.joinless.spark.rules.blocks.Names
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction

@@ -1,5 +1,6 @@
 package io.joinless.spark.planner
 
+import io.joinless.spark.checkpoint.{Recorded, StreamContext}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.exec.{
@@ -15,7 +16,6 @@ import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.marks.{Changelog, DeltaOutput}
 import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, PlansJoinBlocks, RowWindows}
-import io.joinless.spark.run.{Recorded, StreamContext}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, StateInfo, Watermarks}
 import org.apache.spark.sql.SparkSession

@@ -1,11 +1,12 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.changes.SourceNames
+import io.joinless.spark.checkpoint.{CommittedState, RecordedGroups}
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin, RowWindows}
 import io.joinless.spark.plans.values.GroupFunction
-import io.joinless.spark.rules.{FunctionOfIncrements, StoredRows, SummedColumns}
-import io.joinless.spark.run.{CommittedState, RecordedGroups}
+import io.joinless.spark.rules.counts.{FunctionOfIncrements, SummedColumns}
+import io.joinless.spark.rules.meaning.StoredRows
 import io.joinless.spark.spec.{BlockShape, GroupFormat}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Count}
 import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, Expression, Literal}

@@ -1,9 +1,9 @@
 package io.joinless.spark.source
 
+import io.joinless.spark.checkpoint.{CommittedState, RecordedGroups}
 import io.joinless.spark.exec.{GroupValues, GroupsExec}
 import io.joinless.spark.plans.nodes.Groups
 import io.joinless.spark.plans.values.GroupFunction
-import io.joinless.spark.run.{CommittedState, RecordedGroups}
 import io.joinless.spark.spec.GroupShape
 import io.joinless.spark.state.{CommittedStores, GroupArgument, GroupTotals, StoredGroups}
 import org.apache.spark.sql.catalyst.InternalRow

@@ -4,8 +4,8 @@ import java.util
 
 import scala.jdk.CollectionConverters._
 
+import io.joinless.spark.checkpoint.CommittedState
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
-import io.joinless.spark.run.CommittedState
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform

@@ -1,9 +1,9 @@
 package io.joinless.spark.start
 
+import io.joinless.spark.checkpoint.SourcesRecord
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.rules.{SharedMark, SharedSources}
-import io.joinless.spark.run.SourcesRecord
+import io.joinless.spark.rules.scans.{SharedMark, SharedSources}
 import org.apache.spark.sql.joinless.SparkMembers
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

@@ -4,9 +4,9 @@ import java.util.UUID
 
 import scala.jdk.CollectionConverters._
 
+import io.joinless.spark.checkpoint.{RunState, StreamContext}
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.exec.{GroupsExec, JoinFreeExec, ReadInParts}
-import io.joinless.spark.run.{RunState, StreamContext}
 import io.joinless.spark.spec.{BlockSpec, NodeId, SpecComparison}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
