@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from support import layers, prose
+from support import circles, layers, prose
 
 ENGINE = ROOT / "spark-plugin/engine/src/main/scala"
 PLUGIN = ROOT / "spark-plugin/plugin/src/main/scala"
@@ -20,14 +20,21 @@ ENGINE_LAYERS = {
     "query": set[str](),
     "tuples": set[str](),
     "algebra": set[str](),
-    "view": {"query", "tuples"},
+    "view": {"algebra", "query", "tuples"},
     "enumerate": {"algebra", "tuples", "view"},
     "update": {"algebra", "tuples", "view", "enumerate"},
     "reduce": {"algebra", "query", "tuples", "view", "enumerate", "update"},
 }
 
+
+#: What operators and their tasks may import.
+AT_RUN_TIME = {"exec", "state", "placement", "plans", "spec", "conf", "errors", "spark"}
+
 #: The methods that change stored data: those of the engine's `tuples`.
-CHANGES = ("push", "pop", "remove", "add", "append", "reserve", "free", "findOrAdd", "retain", "release", "clear")
+CHANGES = (
+    *("push", "pop", "remove", "add", "append", "reserve", "free", "findOrAdd", "retain", "release", "clear"),
+    *("applyChange", "applyAll"),
+)
 
 
 def scala_sources(folder: Path) -> list[Path]:
@@ -58,7 +65,12 @@ def test_the_engine_knows_only_the_library_and_its_lower_layers(source: Path) ->
 
 @pytest.mark.parametrize(
     "source",
-    [source for room in ("view", "enumerate") for source in scala_sources(ENGINE / "io/joinless/engine" / room)],
+    [
+        source
+        for room in ("view", "enumerate")
+        for source in scala_sources(ENGINE / "io/joinless/engine" / room)
+        if source.stem != "Annotation"  # stores elements itself, as the lists of `tuples` store tuples
+    ],
     ids=lambda p: p.stem,
 )
 def test_only_updates_change_a_view_tree(source: Path) -> None:
@@ -78,11 +90,13 @@ def test_packages_of_the_plugin_import_only_what_stands_below_them() -> None:
             assert order.index(other) > order.index(own), f"{own}/{source.name} imports {other}"
 
 
-@pytest.mark.parametrize("package", ["exec", "state"])
-def test_neither_files_nor_packages_of_a_package_form_circles(package: str) -> None:
-    sources = scala_sources(PLUGIN / "io/joinless/spark" / package)
-    assert layers.circles(sources, lambda source: source.stem) == []
-    assert layers.circles(sources, lambda source: source.parent.name) == []
+def test_operators_and_tasks_know_no_plans_of_queries() -> None:
+    """What runs in tasks has been decided before: it is a value that the strategy passes on."""
+    for source in scala_sources(PLUGIN):
+        if layers.package(source).partition(".")[0] in ("exec", "state"):
+            known = {layer.partition(".")[0] for layer in layers.imported(source)}
+            assert known <= AT_RUN_TIME, source.name
+            assert not layers.imported(source) & {"plans.marks", "plans.nodes"}, source.name
 
 
 def test_the_drawing_of_the_packages_is_that_of_the_sources(pytestconfig: pytest.Config) -> None:
@@ -106,6 +120,33 @@ def test_streaming_internals_of_spark_stay_in_one_corner(source: Path) -> None:
         assert not uses(source, "io.joinless"), source.name
     else:
         assert not uses(source, "org.apache.spark.sql.execution.streaming"), source.name
+
+
+def test_no_files_of_a_package_need_each_other_in_a_circle() -> None:
+    found = circles.of_scala([*scala_sources(ENGINE), *scala_sources(PLUGIN)])
+    assert [sorted(circle) for circle in found] == []
+    assert circles.of_python(sorted(PACKAGE.glob("*.py")), "joinless") == []
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "circle"),
+    [
+        ("class A", "object B { def a = new A }", False),
+        ("class A(b: B)", "object B { def a = new A }", True),
+        ("sealed trait A\nobject A { def b = B }", "case class B() extends A", True),
+        ("class A { val b = 1 }", "object b { new A }", False),  # a name of its own
+        ("import scala.x.B\nclass A(b: B)", "class B(a: A)", False),  # another B
+        ("import B._\nclass A", "object B { new A }", True),
+        ("class A { val B(b) = 1 }", "case class B(a: A)", True),
+        ("class A(c: C.B)", "class B(a: A)", False),  # a member
+        ('class A { "B"; /* B */ } // B', "class B(a: A)", False),
+        ('class A { s"${B.x} x" }', "object B { new A }", True),
+    ],
+)
+def test_a_circle_is_found_in_what_files_say(a: str, b: str, circle: bool) -> None:
+    code = {name: prose.code_of_scala(f"package p.q\n{text}") for name, text in {"A": a, "B": b}.items()}
+    needs = circles.needs_of_scala("p.q", code)
+    assert circles.components(needs) == ([{"A", "B"}] if circle else [])
 
 
 def python_imports(source: Path) -> set[str]:

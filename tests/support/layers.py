@@ -1,9 +1,11 @@
-"""The packages of the plugin and their imports, read from the sources."""
+"""The packages of the plugin and their imports, read from the sources.
+
+A large package has rooms, such as `rules.time`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from support import prose
@@ -15,16 +17,37 @@ LAYERS = {
     "start": "rules around the start of a query",
     "planner": "the strategy: a block's operators and its shares",
     "source": "the complete result and the inputs, as batch tables",
-    "compile": "a query of which changes are requested",
-    "rules": "a block out of a plan, and what takes its place",
-    "exec": "operators and the tasks of cells",
+    "compile": "a query of which changes are requested: the compiler and its steps",
+    "compile.streams": "the streams of such a query, those that it derives itself, and when their rows are emitted",
+    "compile.template": "the query as Spark's optimizer sees it",
+    "rules.rewrite": "whether a block is rewritten, and what takes its place",
+    "rules.extract": "blocks as they stand in a plan, and the static tables beside them",
+    "rules.scans": "scans of streams: shared, apart, merged",
+    "rules.counts": "rows with weights, and results that are counted or added up",
+    "rules.time": "times of rows, bounds between them, how long rows are needed",
+    "rules.meaning": "rows and expressions as texts that are equal in every run",
+    "rules.blocks": "a join block: leaves, equi-join conditions, attributes, names",
+    "exec": "the operators of a block",
+    "exec.groups": "the operators and tasks of groups",
+    "exec.cells": "one batch in one cell: kinds of cells, their tasks, their rebuild from the log",
+    "exec.rows": "rows of an operator's output, conditions on rows",
+    "exec.operator": "what operators of both kinds do: late rows, reading in parts, the end of a task",
+    "exec.figures": "metrics and sizes",
     "explain": "view trees and reasons as texts and graphs",
     "changes": "marks on plans: changelogs, and requests for changes",
     "inspect": "plans and expressions that are only looked at",
-    "run": "what a checkpoint holds and what was decided for a run",
-    "state": "the log of a cell and the cache of view trees",
+    "checkpoint": "what a checkpoint holds, and what was decided for a run",
+    "state.cells": "the state of a cell, the undo of its last batch, the cache of view trees",
+    "state.groups": "the stored totals of groups, and accumulators",
+    "state.log": "the log of a cell: blocks, what of them is kept, and their reader",
+    "state.times": "how long rows are needed, and which expire",
+    "state": "stores, and words of rows",
     "placement": "shares and cells",
-    "plans": "logical nodes, expressions, reasons",
+    "plans.marks": "logical nodes that state a request: a changelog, rows, the changes of a result",
+    "plans.nodes": "logical nodes that are planned, and those of templates",
+    "plans.values": "what operators compute: functions of groups, sums, the form of changes",
+    "plans.reasons": "why a join is not rewritten, and what users read of times",
+    "plans.failures": "which expressions can fail, on which values",
     "spec": "what is recorded of a block, its format, its comparison",
     "conf": "settings",
     "errors": "conditions and sentences",
@@ -36,27 +59,29 @@ _CORNER = "org.apache.spark.sql.joinless"
 
 
 def package(source: Path) -> str:
-    """The layer that a file belongs to: the topmost package, which may have packages of its own."""
+    """The layer that a file belongs to."""
     text = source.read_text()
     name = ".".join(re.findall(r"^package (?:object )?([\w.]+)", text, re.MULTILINE))
     if name == _CORNER:
         return "spark"
     assert name == _OURS or name.startswith(_OURS + "."), f"{source} is in {name}"
-    return name.removeprefix(_OURS).lstrip(".").partition(".")[0] or "(root)"
+    return name.removeprefix(_OURS).lstrip(".") or "(root)"
 
 
 def imported(source: Path) -> set[str]:
     """The layers that a file names, in imports or in full; comments do not count."""
     found = set()
-    code = _code(source)
-    for line in re.findall(rf"\b({_OURS}|{_CORNER})\b(\.[a-z]\w*)?", code.partition("\n")[2]):
-        found.add("spark" if line[0] == _CORNER else line[1].lstrip(".") or "(root)")
+    code = re.sub(r"\"(?:[^\"\\\n]|\\.)*\"", "", prose.code_of_scala(source.read_text()))
+    for root, inner in re.findall(rf"\b({_OURS}|{_CORNER})\b((?:\.[a-z]\w*)*)", code.partition("\n")[2]):
+        found.add("spark" if root == _CORNER else _layer(inner.lstrip(".")))
     return found - {package(source)}
 
 
-def _code(source: Path) -> str:
-    """A file without comments and texts."""
-    return re.sub(r"\"(?:[^\"\\\n]|\\.)*\"", "", prose.code_of_scala(source.read_text()))
+def _layer(name: str) -> str:
+    """The layer of a name below our package: a room, or the package itself."""
+    parts = name.split(".")
+    known = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    return next((layer for layer in known if layer in LAYERS), parts[0] or "(root)")
 
 
 def graph(sources: list[Path]) -> dict[str, set[str]]:
@@ -65,23 +90,6 @@ def graph(sources: list[Path]) -> dict[str, set[str]]:
     for source in sources:
         edges.setdefault(package(source), set()).update(imported(source))
     return edges
-
-
-def circles(sources: list[Path], part: Callable[[Path], str]) -> list[set[str]]:
-    """Parts of the sources that name definitions of each other, directly or through others."""
-    code = {source: _code(source) for source in sources}
-    definition = re.compile(r"^(?:[\w\[\]]+ )*(?:class|object|trait) (\w+)", re.MULTILINE)
-    owner = {name: part(source) for source in sources for name in definition.findall(code[source])}
-    reached: dict[str, set[str]] = {part(source): set() for source in sources}
-    for source in sources:
-        named = {owner[word] for word in re.findall(r"\b[A-Z]\w*", code[source]) if word in owner}
-        reached[part(source)] |= named - {part(source)}
-    for between in reached:
-        for a in reached:
-            if between in reached[a]:
-                reached[a] |= reached[between]
-    found = {frozenset({a, *(b for b in reached[a] if a in reached[b])}) for a in reached if a in reached[a]}
-    return [set(circle) for circle in found]
 
 
 def drawing(edges: dict[str, set[str]]) -> str:
@@ -95,10 +103,22 @@ def drawing(edges: dict[str, set[str]]) -> str:
         for lower in LAYERS
         if lower in edges[layer] and not any(lower in below[between] for between in edges[layer])
     ]
-    names = [f'  {_id(layer)}["{layer}"]' for layer in LAYERS]
+    names = [line for package in dict.fromkeys(map(_package, LAYERS)) for line in _boxes(package)]
     table = ["| package | what it is |", "|---|---|", *(f"| `{layer}` | {what} |" for layer, what in LAYERS.items())]
     return "\n".join(["```mermaid", "graph TD", *names, *arrows, "```", "", *table])
 
 
+def _package(layer: str) -> str:
+    return layer.partition(".")[0]
+
+
+def _boxes(package: str) -> list[str]:
+    """The box of a package, or that of each of its rooms inside a frame."""
+    boxes = [f'{_id(layer)}["{layer}"]' for layer in LAYERS if _package(layer) == package]
+    if len(boxes) == 1:
+        return [f"  {boxes[0]}"]
+    return [f'  subgraph rooms_{package}["{package}"]', *(f"    {box}" for box in boxes), "  end"]
+
+
 def _id(layer: str) -> str:
-    return "pkg_" + layer.strip("()")  # `graph` and the like are words of Mermaid
+    return "pkg_" + layer.strip("()").replace(".", "_")  # `graph` and the like are words of Mermaid

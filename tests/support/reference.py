@@ -30,7 +30,9 @@ def reference(spark: SparkSession, root: Path) -> str:
             *_section("Settings", ("setting", "default", "meaning"), settings(spark)),
             *_section("Metrics", ("customMetrics", "meaning"), metrics(code / "exec/figures/OperatorMetrics.scala")),
             *_section(
-                "Reasons", ("code", "why a join stays with Spark", "what to do"), reasons(code / "plans/Reason.scala")
+                "Reasons",
+                ("code", "why a join stays with Spark", "what to do"),
+                reasons(code / "plans/reasons/Reason.scala"),
             ),
             *_section("Errors", ("condition", "SQLSTATE", "message"), errors(plugin / "resources/error")),
             *_section("Errors of the Python package", ("condition", "SQLSTATE", "message"), python_errors(PACKAGE)),

@@ -8,11 +8,11 @@ import io.joinless.spark.changes.{
   NamesAsArguments,
   ResolveDeltaOutput
 }
+import io.joinless.spark.checkpoint.StreamContext
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.inspect.{Inspection, SqlText}
 import io.joinless.spark.planner.JoinFreeStrategy
-import io.joinless.spark.rules.RewriteStreamingJoins
-import io.joinless.spark.run.StreamContext
+import io.joinless.spark.rules.rewrite.RewriteStreamingJoins
 import io.joinless.spark.start.{
   CompileDeltas,
   HideIdleSources,

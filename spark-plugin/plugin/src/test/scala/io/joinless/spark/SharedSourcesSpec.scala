@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path, Paths}
 
 import io.joinless.spark.errors.JoinlessAnalysisException
 import io.joinless.spark.exec.RolesAndCellsExec
-import io.joinless.spark.rules.{SeparateScans, SharedSources}
+import io.joinless.spark.rules.scans.{SeparateScans, SharedMark, SharedSources}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
@@ -209,7 +209,7 @@ class SharedSourcesSpec extends AnyFunSuite with SharedSpark {
     val separate = SeparateScans(shared)
     assert(ids(separate).distinct.size == 6)
     assert(separate.output.map(_.exprId) == plan.output.map(_.exprId))
-    assert(!separate.exists(SharedSources.isShared) && shared.schema == plan.schema)
+    assert(!separate.exists(SharedMark.isOn) && shared.schema == plan.schema)
     assert(separate.resolved)
   }
 }

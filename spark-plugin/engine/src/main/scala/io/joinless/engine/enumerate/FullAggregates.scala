@@ -2,8 +2,8 @@ package io.joinless.engine.enumerate
 
 import io.joinless.engine.view.ViewTree
 
-/** All groups of a tree's aggregates that have results, with their elements. The tree must not change
-  * meanwhile; several readers may read it at the same time.
+/** All groups of a tree's aggregates that have results, with their elements. The tree must not
+  * change meanwhile; several readers may read it at the same time.
   */
 final class FullAggregates(tree: ViewTree) {
   private[this] val root = tree.root.annotation

@@ -29,7 +29,7 @@ final private[reduce] class ComponentSums(nodes: Array[ViewNode], ring: Ring, co
   /** The annotation of the projected rows. */
   val root: Annotation = nodes.last.annotation
 
-  /** Propagates the batch's changes, of which the relations were told ([[RelationSums.change]]). */
+  /** Propagates the batch's changes, which the relations have ([[RelationSums.change]]). */
   def update(): Unit = {
     var i = 0
     while (i < sums.length) { sums(i).update(); i += 1 }

@@ -67,8 +67,8 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
   private[this] val annotations = if (tree.aggregates.isEmpty) null else new TreeAnnotations(tree)
   private[this] var isApplied = false // all rows and views are those after the batch
 
-  /** The changes of the tree's aggregates; null if it has none. They must be drained after the results,
-    * as a part of the batch.
+  /** The changes of the tree's aggregates; null if it has none. They must be drained after the
+    * results, as a part of the batch.
     */
   val aggregates: AggregateChanges =
     if (annotations == null) null else new AggregateChanges(tree, annotations, applyRest _, end _)

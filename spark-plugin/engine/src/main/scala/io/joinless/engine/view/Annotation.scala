@@ -12,7 +12,8 @@ import io.joinless.engine.tuples.{IntStack, PagedWords, Words}
   * A key without a result has the element 0. An element lies in the key's record. The word behind
   * it is 1 + the key's index among the touched keys, or 0. Nodes that share their keys also share
   * their records, for example the children of one generalized node: so a key is read at one
-  * address. Memory: `Annotation.words` words per key, and `width` words per key that a batch touches.
+  * address. Memory: `Annotation.words` words per key, and `width` words per key that a batch
+  * touches.
   *
   * @param records with `Annotation.words` words for this node, from `offset` on
   * @param once a batch adds to a key at most once: the record then has no index word

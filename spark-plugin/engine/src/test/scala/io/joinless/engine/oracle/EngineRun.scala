@@ -18,7 +18,7 @@ import io.joinless.engine.view.{GeneralizedViews, Invariants, RelationViews, Vie
   *   - cursors move at most twice per level between two results;
   *   - the full enumeration is the result, with its weights;
   *   - the membership of some rows;
-  *   - counts and sums of the results, if the tree keeps aggregates: their changes, and all of them;
+  *   - counts and sums of the results, if the tree has aggregates: their changes, and all;
   *   - the invariants I1 to I5, I8 and I9;
   *   - a tree with all rows deleted is empty.
   *

@@ -7,7 +7,10 @@ import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.explain.{DeltasText, ExtendedExplain, GroupsText, JoinTreeGraph, JoinTreeText, WholeCost}
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.planner.ChosenShares
-import io.joinless.spark.plans.{ChangeFeeds, DeltaForm, DeltaRows, Groups, JoinFreeJoin, Reason}
+import io.joinless.spark.plans.marks.ChangeFeeds
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin}
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.FullResult
 import io.joinless.spark.spec.{BlockSpec, NodeId, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

@@ -2,7 +2,7 @@ package io.joinless.spark
 
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.source.FullResult
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.expressions.Window

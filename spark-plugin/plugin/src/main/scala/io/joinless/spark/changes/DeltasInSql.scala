@@ -3,7 +3,8 @@ package io.joinless.spark.changes
 import java.util.Locale
 
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{DeltaForm, UnresolvedDeltaOutput, UnresolvedExpiry}
+import io.joinless.spark.plans.marks.{UnresolvedDeltaOutput, UnresolvedExpiry}
+import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedTableValuedFunction}
 import org.apache.spark.sql.catalyst.expressions.{

@@ -1,7 +1,7 @@
 package io.joinless.spark.changes
 
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{Changelog, DeltaOutput, MaskedStream}
+import io.joinless.spark.plans.marks.{Changelog, DeltaOutput, MaskedStream}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 import org.apache.spark.sql.catalyst.expressions.{FunctionTableSubqueryArgumentExpression, SubqueryExpression}

@@ -1,6 +1,7 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.StreamRef
+import io.joinless.spark.compile.template.FirstRows
+import io.joinless.spark.plans.nodes.StreamRef
 import org.apache.spark.sql.catalyst.expressions.NamedExpression
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,

@@ -1,11 +1,14 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.changes.Changes
+import io.joinless.spark.checkpoint.RunState
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
 import io.joinless.spark.inspect.{Inspection, SqlText}
-import io.joinless.spark.plans.{ChangeFeeds, DeltaForm, DeltaRows, JoinFreeJoin, Reason}
-import io.joinless.spark.run.RunState
+import io.joinless.spark.plans.marks.ChangeFeeds
+import io.joinless.spark.plans.nodes.{DeltaRows, JoinFreeJoin}
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.spec.{BlockShape, RecordedQuery}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Attribute

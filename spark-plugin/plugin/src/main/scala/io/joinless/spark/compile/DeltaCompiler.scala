@@ -1,50 +1,22 @@
 package io.joinless.spark.compile
 
 import io.joinless.engine.query.GyoReduction
+import io.joinless.spark.compile.streams.{Changes, Emission, GroupCompiler, Reads, Streams}
+import io.joinless.spark.compile.template.{CurrentTime, DeltaScope, FirstRows, ResultKey, StoredInput, Subqueries}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{
-  ChangeColumn,
-  ChangeFeeds,
-  Changelog,
-  Deferred,
-  DeltaForm,
-  DeltaOutput,
-  DeltaRows,
-  Reason,
-  StreamRef,
-  TakenAsRows
-}
-import io.joinless.spark.rules.{
-  AttributeClasses,
-  BlockForms,
-  BlockLayout,
-  Conditions,
-  Demand,
-  Eligibility,
-  ExtractJoinBlock,
-  JoinBlock,
-  LeafSource,
-  MadeNames,
-  MeaningTexts,
-  NamedOnce,
-  RecordedOrder,
-  RelationNames,
-  Scan,
-  StaticSides,
-  TimeZones,
-  WaysOutOfCycles,
-  WeightedRows
-}
+import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, TakenAsRows}
+import io.joinless.spark.plans.nodes.{DeltaRows, StreamRef}
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.DeltaForm
+import io.joinless.spark.rules.blocks.{AttributeClasses, Conditions, JoinBlock, RelationNames}
+import io.joinless.spark.rules.counts.{Demand, WeightedRows}
+import io.joinless.spark.rules.extract.{ExtractJoinBlock, StaticSides}
+import io.joinless.spark.rules.meaning.{LeafSource, MadeNames, MeaningTexts, TimeZones}
+import io.joinless.spark.rules.rewrite.{BlockForms, BlockLayout, Eligibility, NamedOnce, RecordedOrder, WaysOutOfCycles}
+import io.joinless.spark.rules.scans.Scan
 import io.joinless.spark.spec.{BlockShape, RecordedQuery, SqlTexts}
-import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
-  Attribute,
-  AttributeReference,
-  AttributeSet,
-  Expression,
-  SessionWindow
-}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
@@ -130,7 +102,7 @@ final class DeltaCompiler(
   }
 
   private def templateOf(query: LogicalPlan, streams: Streams): LogicalPlan =
-    DeltaCompiler.distinct(DeltaCompiler.hideTime(streams.taken(TakenAsRows.removed(query))))
+    DeltaCompiler.distinct(CurrentTime.hidden(streams.taken(TakenAsRows.removed(query))))
 
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 
@@ -156,7 +128,7 @@ final class DeltaCompiler(
       } yield {
         val plan = WrongRules.kept(NamedOnce(emission.emitted(rows)))
         val unbounded = emission.unbounded(output.init, rows, streams)
-        DeltaCompiler.showTime(DeltaRows(plan, form, rows.projected, output, unbounded))
+        CurrentTime.shown(DeltaRows(plan, form, rows.projected, output, unbounded))
       }
     }
 
@@ -285,7 +257,7 @@ final class DeltaCompiler(
     else {
       val source = LeafSource(plan)
       val retractable = groups.nonEmpty && !streams.emission.isFinal
-      if (retractable) groups.foreach(streams.note(_, MeaningTexts.ofRows(plan, Set.empty), TimeZones.ofTextsIn(plan)))
+      if (retractable) groups.foreach(streams.note(_, LeafSource.rows(plan, Set.empty), TimeZones.ofTextsIn(plan)))
       val projected = plan.output.map(source.resolve(_)).map {
         case a: Attribute => groups.headOption.fold(-1)(_.output.indexWhere(_.exprId == a.exprId))
         case _ => -1
@@ -435,14 +407,4 @@ object DeltaCompiler {
     case Deduplicate(keys, child) if child.isStreaming && AttributeSet(keys) == child.outputSet =>
       Aggregate(child.output, child.output, child)
   }
-
-  private def hideTime(plan: LogicalPlan): LogicalPlan = plan.transformAllExpressionsWithSubqueries(hiding)
-
-  /** The expression in which expressions of the current time are deferred. */
-  private[compile] def deferred(expression: Expression): Expression = expression.transform(hiding)
-
-  private def hiding: PartialFunction[Expression, Expression] = { case e if Conditions.isTime(e) => Deferred(e) }
-
-  private def showTime(plan: LogicalPlan): LogicalPlan =
-    plan.transformAllExpressionsWithSubqueries { case Deferred(e) => e }
 }

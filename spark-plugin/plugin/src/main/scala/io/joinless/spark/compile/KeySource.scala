@@ -1,6 +1,7 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.rules.Conditions
+import io.joinless.spark.compile.template.StoredInput
+import io.joinless.spark.rules.blocks.Conditions
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.InnerLike

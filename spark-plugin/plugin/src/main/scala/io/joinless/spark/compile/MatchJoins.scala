@@ -1,8 +1,13 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.compile.GroupCompiler.Purpose
-import io.joinless.spark.plans.{AnyOf, CanThrow, Reason}
-import io.joinless.spark.rules.{Conditions, Names, StaticSides}
+import io.joinless.spark.compile.streams.{Emission, GroupCompiler}
+import io.joinless.spark.compile.streams.GroupCompiler.Purpose
+import io.joinless.spark.compile.template.{DeltaScope, OuterChains, StoredInput, Subqueries, UnionParts}
+import io.joinless.spark.plans.failures.CanThrow
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.AnyOf
+import io.joinless.spark.rules.blocks.{Conditions, Names}
+import io.joinless.spark.rules.extract.StaticSides
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._

@@ -1,7 +1,11 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{BestRows, InPlaceOf, Reason, RowOrder, StreamRef}
-import io.joinless.spark.rules.{Conditions, Names}
+import io.joinless.spark.compile.streams.{Emission, GroupCompiler}
+import io.joinless.spark.compile.template.{DeltaScope, FirstRows, RowNumbers}
+import io.joinless.spark.plans.nodes.StreamRef
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.{BestRows, InPlaceOf, RowOrder}
+import io.joinless.spark.rules.blocks.Names
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
@@ -59,9 +63,9 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
   private def rewritten(plan: LogicalPlan): LogicalPlan = plan match {
     case rows: FirstRows => if (rows.isAll) rewritten(rows.child) else first(rows)
     case Filter(condition, window: Window) if window.isStreaming =>
-      Filter(condition, windowed(window, atMost(condition, window)))
+      Filter(condition, windowed(window, RowNumbers.atMost(condition, window)))
     case Filter(condition, Project(list, window: Window)) if window.isStreaming =>
-      Filter(condition, Project(list, windowed(window, atMost(condition, window))))
+      Filter(condition, Project(list, windowed(window, RowNumbers.atMost(condition, window))))
     case window: Window if window.isStreaming => windowed(window, None)
     // Spark repeats here the condition of the filter above its window
     case WindowGroupLimit(_, _, _, _, child) if plan.isStreaming => rewritten(child)
@@ -209,22 +213,5 @@ private[compile] object OrderedRows {
     )
     if (keys.isEmpty) all
     else Project(groups.output.init ++ rows.output.map(a => keyOf(a).fold(a: NamedExpression)(InPlaceOf(a, _))), all)
-  }
-
-  /** The greatest number of rows of a partition that pass a condition, where the window has row
-    * numbers only.
-    */
-  def atMost(condition: Expression, window: Window): Option[Int] = window.windowExpressions match {
-    case Seq(number @ Alias(WindowExpression(_: RowNumber, _), _)) =>
-      def is(e: Expression) = e.semanticEquals(number.toAttribute)
-      Conditions.conjuncts(condition).collectFirst {
-        case EqualTo(e, IntegerLiteral(n)) if is(e) => n
-        case EqualTo(IntegerLiteral(n), e) if is(e) => n
-        case LessThanOrEqual(e, IntegerLiteral(n)) if is(e) => n
-        case GreaterThanOrEqual(IntegerLiteral(n), e) if is(e) => n
-        case LessThan(e, IntegerLiteral(n)) if is(e) => n - 1
-        case GreaterThan(IntegerLiteral(n), e) if is(e) => n - 1
-      }.map(_.max(1))
-    case _ => None
   }
 }

@@ -1,7 +1,9 @@
 package io.joinless.spark.compile
 
-import io.joinless.spark.plans.{Reason, TakenAsRows}
-import io.joinless.spark.rules.{Conditions, JoinBlocks, Names}
+import io.joinless.spark.plans.marks.TakenAsRows
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.rules.blocks.{Conditions, Names}
+import io.joinless.spark.rules.rewrite.JoinBlocks
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SubqueryExpression}
 import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -21,9 +23,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   * JOIN, and LEFT SEMI JOIN.
   *
   * In append mode Spark emits a row without a match once no match can arrive any more: the rows of
-  * such a tree are rows that are emitted once they are final ([[Finality]]). So the tree is
-  * compiled as if those were requested. The operators above it, and stateful operators in its
-  * leaves, are Spark's.
+  * such a tree are rows that are emitted once they are final
+  * ([[io.joinless.spark.compile.streams.Finality]]). So the tree is compiled as if those were
+  * requested. The operators above it, and stateful operators in its leaves, are Spark's.
   */
 private[compile] object OuterJoins {
 

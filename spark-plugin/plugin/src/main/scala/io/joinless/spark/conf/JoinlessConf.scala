@@ -51,8 +51,6 @@ final class JoinlessConf(conf: SQLConf) {
     names.map(hinted.getOrElse(_, largest).toDouble)
   }
 
-  def explainEnabled: Boolean = conf.getConf(EXPLAIN_ENABLED)
-
   /** Whether results of a join that are added up anyway are counted, not enumerated. */
   def aggregatesEnabled: Boolean = conf.getConf(AGGREGATES_ENABLED)
 
@@ -226,16 +224,6 @@ object JoinlessConf {
     .checkValue(areOnce, AreOnce)
     .createWithDefault("")
 
-  val EXPLAIN_ENABLED = SQLConf
-    .buildConf("spark.joinless.explain.enabled")
-    .doc(
-      "Shows view trees and the reasons of joins left to Spark in query.explain(). The reasons also need " +
-        "io.joinless.spark.explain.ExtendedExplain among spark.sql.extendedExplainProviders."
-    )
-    .version("0.1.0")
-    .booleanConf
-    .createWithDefault(true)
-
   val DELETE_OF_ABSENT_ROW = SQLConf
     .buildConf("spark.joinless.deleteOfAbsentRow")
     .doc(
@@ -329,7 +317,6 @@ object JoinlessConf {
     OUTER_JOINS_ENABLED,
     STATIC_SIDES,
     KEY_ERRORS,
-    EXPLAIN_ENABLED,
     DELETE_OF_ABSENT_ROW
   )
 

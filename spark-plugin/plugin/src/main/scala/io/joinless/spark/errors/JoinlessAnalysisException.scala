@@ -11,11 +11,11 @@ import org.apache.spark.sql.catalyst.trees.Origin
   */
 final class JoinlessAnalysisException(condition: String, parameters: Map[String, String])
     extends AnalysisException(
-      message = JoinlessErrors.sentence(condition, parameters),
+      message = ErrorTexts.sentence(condition, parameters),
       errorClass = Some(condition),
       messageParameters = parameters,
-      sqlState = Some(JoinlessErrors.sqlState(condition)),
-      messageTemplate = Some(JoinlessErrors.template(condition))
+      sqlState = Some(ErrorTexts.sqlState(condition)),
+      messageTemplate = Some(ErrorTexts.template(condition))
     ) {
   override def getBreakingChangeInfo: BreakingChangeInfo = null
 

@@ -1,6 +1,5 @@
 package io.joinless.spark.errors
 
-import org.apache.spark.ErrorClassesJsonReader
 import org.apache.spark.sql.joinless.JoinlessRuntimeException
 
 /** One method per error condition; each returns the exception to throw.
@@ -10,17 +9,6 @@ import org.apache.spark.sql.joinless.JoinlessRuntimeException
   * [[JoinlessRuntimeException]]s.
   */
 object JoinlessErrors {
-
-  private lazy val reader: ErrorClassesJsonReader =
-    new ErrorClassesJsonReader(Seq(getClass.getClassLoader.getResource("error/joinless-error-conditions.json")))
-
-  /** The text of an error in Spark's form: condition, sentence, SQLSTATE. */
-  def sentence(condition: String, parameters: Map[String, String]): String =
-    s"[$condition] ${reader.getErrorMessage(condition, parameters)} SQLSTATE: ${sqlState(condition)}"
-
-  def sqlState(condition: String): String = reader.getSqlState(condition)
-
-  def template(condition: String): String = reader.getMessageTemplate(condition)
 
   /** @param advice a remedy for this reason; may be empty */
   def notRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
@@ -271,7 +259,13 @@ object JoinlessErrors {
 
   private def runtime(condition: String, parameters: (String, String)*): JoinlessRuntimeException = {
     val all = parameters.toMap
-    new JoinlessRuntimeException(condition, sentence(condition, all), template(condition), sqlState(condition), all)
+    new JoinlessRuntimeException(
+      condition,
+      ErrorTexts.sentence(condition, all),
+      ErrorTexts.template(condition),
+      ErrorTexts.sqlState(condition),
+      all
+    )
   }
 }
 

@@ -2,7 +2,7 @@ package io.joinless.spark.exec
 
 import io.joinless.spark.exec.operator.{NetChanges, PartsRead, ReadInParts}
 import io.joinless.spark.exec.rows.{EmitChanges, NetRows}
-import io.joinless.spark.plans.{Addition, DeltaForm}
+import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, UnsafeProjection, UnsafeRow}
@@ -18,8 +18,8 @@ import org.apache.spark.sql.joinless.KeyBytes
   * cases. First, rows of several cells, or rows that differ in the block's columns only, can be
   * equal here (algorithms A44). Second, the form may want one row for all copies. In these cases
   * this stage adds up weights ([[NetChanges.addition]]), in memory linear in the changes. If cells
-  * can yield equal rows ([[io.joinless.spark.plans.DeltaRows.hidden]]), rows are first exchanged
-  * once by the result's columns.
+  * can yield equal rows ([[io.joinless.spark.plans.values.Addition.hidden]]), rows are first
+  * exchanged once by the result's columns.
   *
   * Otherwise rows are streamed through. The stage keeps no state: changes of different batches are
   * never combined.

@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.joinless.Watermarks
 
-/** The rows of a stream that are not late ([[io.joinless.spark.plans.InTime]]).
+/** The rows of a stream that are not late ([[io.joinless.spark.plans.nodes.InTime]]).
   *
   * @param watermarks those of the query's streams; None if no query runs
   */

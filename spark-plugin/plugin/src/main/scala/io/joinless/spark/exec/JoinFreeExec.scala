@@ -7,8 +7,8 @@ import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.exec.cells.{CellContext, CellKinds, CellTask, LogReplay}
 import io.joinless.spark.exec.figures.{CellSizes, OperatorMetrics, RelationSizes, TaskMetrics}
 import io.joinless.spark.exec.operator.{LaggingCells, LateRows, NetChanges, ReadInParts}
-import io.joinless.spark.explain.ViewTreePlan
-import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, Reason}
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
 import io.joinless.spark.state.cells.{CacheSweeper, CellId, CellState, StateVersion, Undo, ViewTreeCache}
 import io.joinless.spark.state.log.{ChangeLog, ChangeLogReader}
@@ -71,7 +71,8 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   *
   * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`. `output`
   * matches `spec.output`; with `deltas` one more column follows, the weight of the change (BIGINT
-  * NOT NULL, never 0). `stateInfo` is None if no query runs (explain). Late rows are dropped at
+  * NOT NULL, never 0). `stateInfo` is None if no query runs (explain). `views` is the view tree as
+  * text, for explain. Late rows are dropped at
   * their scan. Stored rows are evicted when they can be part of no further result
   * (`ForgettingCell`), and without a delete they are removed in no other case. So a batch without
   * data is of use only if the watermark has passed a time at which some row is evicted. A row that
@@ -87,7 +88,8 @@ final case class JoinFreeExec(
     deltas: Boolean = false,
     watermarks: Option[Watermarks] = None,
     override val lag: Long = 0L,
-    notes: Seq[Reason] = Nil
+    notes: Seq[Reason] = Nil,
+    @transient views: Seq[QueryPlan[_]] = Nil
 ) extends LaggingCells with NetChanges with ReadInParts {
 
   override def shortName: String = StateFormat.OperatorName
@@ -105,9 +107,8 @@ final case class JoinFreeExec(
   override protected def stringArgs: Iterator[Any] =
     Iterator(spec.relations.map(_.name).mkString("[", ", ", "]"), s"${spec.cells} cells") ++ stateInfo
 
-  /** The views, each with its columns: plan texts print them below the operator. */
-  override def innerChildren: Seq[QueryPlan[_]] =
-    if (new JoinlessConf(conf).explainEnabled) Seq(ViewTreePlan.of(spec.shape)) else Nil
+  /** Plan texts print the views, each with its columns, below the operator. */
+  override def innerChildren: Seq[QueryPlan[_]] = views
 
   override protected def figures: Seq[(String, String)] = OperatorMetrics.all
 
@@ -143,7 +144,7 @@ final case class JoinFreeExec(
   override private[exec] def retracts: Boolean = kind.isWeighted
 
   override private[exec] def addition(form: DeltaForm, projected: Seq[Int]): Addition =
-    DeltaRows.addition(spec, form, projected)
+    Addition(spec, form, projected)
 
   /** Reports sizes after the last action, and other figures of all actions. Late rows are dropped
     * where they are scanned; users look for them at the operator.

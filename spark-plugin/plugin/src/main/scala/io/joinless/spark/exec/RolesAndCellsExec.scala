@@ -4,7 +4,8 @@ import io.joinless.spark.exec.cells.{CellKinds, ExchangeRow}
 import io.joinless.spark.exec.figures.OperatorMetrics
 import io.joinless.spark.exec.operator.LateRows
 import io.joinless.spark.placement.Cells
-import io.joinless.spark.plans.{KeyErrors, WindowTexts}
+import io.joinless.spark.plans.failures.KeyErrors
+import io.joinless.spark.plans.reasons.WindowTexts
 import io.joinless.spark.spec.{BlockSpec, InputSpec, TimeSpec}
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD

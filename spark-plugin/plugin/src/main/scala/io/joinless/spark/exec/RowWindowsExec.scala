@@ -1,6 +1,6 @@
 package io.joinless.spark.exec
 
-import io.joinless.spark.plans.WindowFunctions
+import io.joinless.spark.plans.values.WindowFunctions
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, BoundReference, Expression, SortOrder}
@@ -9,8 +9,8 @@ import org.apache.spark.sql.execution.window.WindowExec
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
 /** Spark's own window operator over rows that are already grouped by partition and ordered, as are
-  * the rows of a group that is emitted as one array ([[io.joinless.spark.plans.BestRows]]). Nothing
-  * is exchanged and nothing is sorted.
+  * the rows of a group that is emitted as one array ([[io.joinless.spark.plans.values.BestRows]]).
+  * Nothing is exchanged and nothing is sorted.
   */
 final case class RowWindowsExec(windows: WindowFunctions, output: Seq[Attribute], child: SparkPlan)
     extends UnaryExecNode {

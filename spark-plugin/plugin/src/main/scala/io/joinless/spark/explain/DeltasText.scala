@@ -1,6 +1,7 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows}
+import io.joinless.spark.plans.nodes.DeltaRows
+import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import io.joinless.spark.spec.BlockSpec
 
 /** The form in which the changes of a block's result are emitted, as a line of text for users. */
@@ -8,8 +9,8 @@ object DeltasText {
 
   /** @param spec the block below, with its shares */
   def apply(spec: BlockSpec, deltas: DeltaRows): String = {
-    val hidden = DeltaRows.hidden(spec, deltas.projectedColumns).map(spec.attributes(_).name)
-    val sum = DeltaRows.addition(spec, deltas.form, deltas.projectedColumns) match {
+    val hidden = Addition.hidden(spec, deltas.projectedColumns).map(spec.attributes(_).name)
+    val sum = Addition(spec, deltas.form, deltas.projectedColumns) match {
       case Addition.None => "handed out as they are found"
       case Addition.Within => "equal rows added up within each cell"
       case Addition.Across =>

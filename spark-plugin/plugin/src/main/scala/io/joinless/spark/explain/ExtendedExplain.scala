@@ -3,7 +3,8 @@ package io.joinless.spark.explain
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, Reason}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
+import io.joinless.spark.plans.reasons.Reason
 import org.apache.spark.sql.{ExtendedExplainGenerator, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan
@@ -26,9 +27,7 @@ class ExtendedExplain extends ExtendedExplainGenerator {
 
   override def generateExtendedInfo(plan: SparkPlan): String = {
     val logical = plan.collect { case p => p.logicalLink }.flatten
-    if (SQLConf.get.getConf(JoinlessConf.EXPLAIN_ENABLED))
-      ExtendedExplain.lines(logical).map(_ + "\n").mkString
-    else ""
+    ExtendedExplain.lines(logical).map(_ + "\n").mkString
   }
 }
 

@@ -1,6 +1,8 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{Addition, BestRows, DeltaForm, DeltaRows, GroupFunction, Groups, TimeText, WindowTexts}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups}
+import io.joinless.spark.plans.reasons.{TimeText, WindowTexts}
+import io.joinless.spark.plans.values.{Addition, BestRows, DeltaForm, GroupFunction}
 import io.joinless.spark.spec.TimeSpec
 
 /** A GROUP BY that keeps state, as lines of text for users: what is grouped, what is stored, how
@@ -25,7 +27,7 @@ object GroupsText {
   }
 
   private def changes(groups: Groups, d: DeltaRows): String = {
-    val sum = DeltaRows.addition(groups.shape, d.form, d.projectedColumns) match {
+    val sum = Addition(groups.shape, d.form, d.projectedColumns) match {
       case Addition.None => "handed out as they are found"
       case Addition.Within => "equal rows added up within each partition"
       case Addition.Across =>

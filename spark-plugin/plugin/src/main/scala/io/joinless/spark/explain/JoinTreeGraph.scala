@@ -1,7 +1,7 @@
 package io.joinless.spark.explain
 
 import io.joinless.spark.placement.Placement
-import io.joinless.spark.plans.Reason
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.spec.BlockSpec
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, render}

@@ -3,7 +3,7 @@ package io.joinless.spark.explain
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.query.{GeneralizedNode, Hypergraph, JoinTree, QueryClass, RelationNode}
-import io.joinless.spark.plans.TimeText
+import io.joinless.spark.plans.reasons.TimeText
 import io.joinless.spark.spec.{BlockShape, ColumnRef, TimeSpec}
 
 /** One block's view tree in words of columns: the facts that text, graph, JSON and the plan show.

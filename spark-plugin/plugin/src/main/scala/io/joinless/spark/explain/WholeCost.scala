@@ -1,6 +1,8 @@
 package io.joinless.spark.explain
 
-import io.joinless.spark.plans.{BestRows, Groups, JoinFreeJoin, RowWindows, WindowTexts}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin, RowWindows}
+import io.joinless.spark.plans.reasons.WindowTexts
+import io.joinless.spark.plans.values.BestRows
 import io.joinless.spark.spec.{BlockShape, FunctionKind, FunctionSpec}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 

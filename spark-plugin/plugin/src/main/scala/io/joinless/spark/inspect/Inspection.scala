@@ -2,9 +2,9 @@ package io.joinless.spark.inspect
 
 import java.util.concurrent.atomic.AtomicReference
 
+import io.joinless.spark.checkpoint.{RunState, StreamContext}
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.plans.{JoinFreeJoin, PlansJoinBlocks, Template}
-import io.joinless.spark.run.{RunState, StreamContext}
+import io.joinless.spark.plans.nodes.{JoinFreeJoin, PlansJoinBlocks, Template}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{CurrentBatchTimestamp, CurrentDate, CurrentTimestamp, LocalTimestamp}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

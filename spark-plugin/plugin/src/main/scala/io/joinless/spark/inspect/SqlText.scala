@@ -2,7 +2,7 @@ package io.joinless.spark.inspect
 
 import scala.util.control.NonFatal
 
-import io.joinless.spark.run.StreamContext
+import io.joinless.spark.checkpoint.StreamContext
 import io.joinless.spark.spec.SqlTexts
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._

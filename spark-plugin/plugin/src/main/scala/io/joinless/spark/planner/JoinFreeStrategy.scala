@@ -1,22 +1,15 @@
 package io.joinless.spark.planner
 
+import io.joinless.spark.checkpoint.{Recorded, StreamContext}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.exec.{DeltaRowsExec, InTimeExec, JoinFreeExec, MarkExec, RolesAndCellsExec, RowWindowsExec}
 import io.joinless.spark.exec.groups.GroupsExec
+import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{
-  Changelog,
-  DeltaOutput,
-  DeltaRows,
-  Groups,
-  InTime,
-  JoinFreeJoin,
-  PlansJoinBlocks,
-  RowWindows
-}
+import io.joinless.spark.plans.marks.{Changelog, DeltaOutput}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups, InTime, JoinFreeJoin, PlansJoinBlocks, RowWindows}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, SpecComparison}
-import io.joinless.spark.run.{Recorded, StreamContext}
 import org.apache.spark.sql.joinless.{CellExchange, ExecutorCores, StateInfo, Watermarks}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, NamedExpression}
@@ -77,7 +70,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       join.deltas,
       watermarks,
       join.lag,
-      join.notes
+      join.notes,
+      Seq(ViewTreePlan.of(spec.shape))
     )
   }
 

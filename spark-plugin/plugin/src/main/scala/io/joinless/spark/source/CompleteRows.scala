@@ -1,10 +1,12 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.changes.SourceNames
+import io.joinless.spark.checkpoint.{CommittedState, RecordedGroups}
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.plans.{GroupFunction, Groups, JoinFreeJoin, RowWindows}
-import io.joinless.spark.rules.{FunctionOfIncrements, StoredRows, SummedColumns}
-import io.joinless.spark.run.{CommittedState, RecordedGroups}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin, RowWindows}
+import io.joinless.spark.plans.values.GroupFunction
+import io.joinless.spark.rules.counts.{FunctionOfIncrements, SummedColumns}
+import io.joinless.spark.rules.meaning.StoredRows
 import io.joinless.spark.spec.{BlockShape, GroupFormat}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Count}
 import org.apache.spark.sql.catalyst.expressions.{Alias, BoundReference, Expression, Literal}
@@ -27,7 +29,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     case Project(list, child) => Project(list.init, complete(child))
     case Filter(condition, child) => Filter(condition, complete(child))
     case join: JoinFreeJoin =>
-      ResultTable.relation(snapshot(join), join.shape, join.residuals, join.output.init, conditions(join))
+      RecordedResult.relation(snapshot(join), join.shape, join.residuals, join.output.init, conditions(join))
     case union: Union => union.withNewChildren(union.children.map(complete))
     case expand: Expand =>
       Expand(expand.projections.map(_.init), expand.output.init, complete(expand.child))

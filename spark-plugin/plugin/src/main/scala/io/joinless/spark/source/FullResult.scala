@@ -1,11 +1,13 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.changes.Changes
+import io.joinless.spark.checkpoint.CommittedState
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{DeltaForm, DeltaRows, Groups, InPlaceOf, Reason}
-import io.joinless.spark.run.CommittedState
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups}
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.{DeltaForm, InPlaceOf}
 import io.joinless.spark.spec.{GroupFormat, RecordedQuery}
 import org.apache.spark.sql.catalyst.expressions.{Alias, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{

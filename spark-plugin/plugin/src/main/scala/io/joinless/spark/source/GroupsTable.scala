@@ -1,8 +1,9 @@
 package io.joinless.spark.source
 
+import io.joinless.spark.checkpoint.{CommittedState, RecordedGroups}
 import io.joinless.spark.exec.groups.GroupValues
-import io.joinless.spark.plans.{GroupFunction, Groups}
-import io.joinless.spark.run.{CommittedState, RecordedGroups}
+import io.joinless.spark.plans.nodes.Groups
+import io.joinless.spark.plans.values.GroupFunction
 import io.joinless.spark.spec.GroupShape
 import io.joinless.spark.state.CommittedStores
 import io.joinless.spark.state.groups.{GroupArgument, GroupTotals, StoredGroups}
@@ -52,7 +53,7 @@ private object GroupsTable {
     */
   def relation(state: CommittedState, recorded: RecordedGroups, groups: Groups): LogicalPlan = {
     val output = groups.output.init
-    val names = ResultTable.distinct(output.map(_.name).toIndexedSeq)
+    val names = RecordedResult.distinct(output.map(_.name).toIndexedSeq)
     val table =
       GroupsTable(state.checkpoint, state.batch, recorded, groups.functions, names, state.stores(recorded))
     WholeTable.relation(table, output)

@@ -3,7 +3,7 @@ package io.joinless.spark.source
 import io.joinless.engine.reduce.RestoredResults
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.exec.rows.{ReducedOutput, ResidualPredicates}
-import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.spec.{BlockSpec, ReducedBlock, SpecComparison}
 import io.joinless.spark.state.CommittedStores
 import io.joinless.spark.state.log.ChangeLogReader
@@ -50,7 +50,7 @@ private object IncrementsTable {
     */
   def relation(snapshot: Snapshot, join: JoinFreeJoin, conditions: Seq[RelationFilter]): LogicalPlan = {
     val spec = SpecComparison.continued(snapshot.spec, join.shape)
-    val names = ResultTable.distinct(join.output.map(_.name).toIndexedSeq)
+    val names = RecordedResult.distinct(join.output.map(_.name).toIndexedSeq)
     val schema = names.zip(join.output).foldLeft(new StructType) { case (schema, (name, column)) =>
       schema.add(name, column.dataType, column.nullable)
     }

@@ -3,7 +3,7 @@ package io.joinless.spark.source
 import scala.collection.mutable
 
 import io.joinless.spark.placement.Cells
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, Roles}
 import io.joinless.spark.state.{CommittedStores, RowWords}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -32,12 +32,9 @@ final private[source] case class InputsReaderFactory(
   */
 final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) extends PartitionReader[InternalRow] {
   private[this] val spec = scan.spec
-  private[this] val roles: Long =
-    scan.relations.filter(Cells.isFirst(spec, _, cell)).map(1L << _).foldLeft(0L)(_ | _)
+  private[this] val roles: Long = Roles.of(scan.relations.filter(Cells.isFirst(spec, _, cell)))
   private[this] val ofChangelogs: Long =
-    spec.relations.indices.filter(r => spec.inputs(spec.relations(r).input).retractable).map(1L << _).foldLeft(0L)(
-      _ | _
-    )
+    Roles.of(spec.relations.indices.filter(r => spec.inputs(spec.relations(r).input).retractable))
   private[this] val stored = spec.relations.indices.map(r => new StoredRow(scan, r)).toArray
   private[this] val tree = new CellTree(spec, scan.stores, cell, scan.cacheMaxBytes)
   private[this] var log: CellBlocks = _
@@ -99,7 +96,7 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
   }
 
   private def relationsOf(roles: Long): Iterator[Int] =
-    spec.relations.indices.iterator.filter(r => (roles >>> r & 1L) != 0L)
+    spec.relations.indices.iterator.filter(Roles.contains(roles, _))
 }
 
 /** Rows of one relation as output rows. The same object each time. */
@@ -129,7 +126,7 @@ private[source] object StoredRow {
   /** The stored columns of a relation. */
   def struct(spec: BlockSpec, relation: Int): StructType = {
     val columns = spec.inputs(spec.relations(relation).input).columns
-    StructType(ResultTable.distinct(columns.map(_.name)).zip(columns).map { case (name, column) =>
+    StructType(RecordedResult.distinct(columns.map(_.name)).zip(columns).map { case (name, column) =>
       StructField(name, column.dataType)
     })
   }

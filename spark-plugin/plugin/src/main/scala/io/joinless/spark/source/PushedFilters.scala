@@ -1,6 +1,6 @@
 package io.joinless.spark.source
 
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, Roles}
 import io.joinless.spark.state.log.ChangeLogReader
 import org.apache.spark.sql.catalyst.expressions.{And, BasePredicate, Expression, Predicate, UnsafeRow}
 
@@ -18,11 +18,11 @@ final private class PushedFilters(spec: BlockSpec, conditions: Seq[RelationFilte
     var accepting = roles
     var unchecked = roles
     while (unchecked != 0L) {
-      val r = java.lang.Long.numberOfTrailingZeros(unchecked)
-      unchecked &= unchecked - 1
+      val r = Roles.first(unchecked)
+      unchecked = Roles.rest(unchecked)
       if (ofRelation(r) != null) {
         rows(r).pointTo(base, offset, bytes)
-        if (!ofRelation(r).eval(rows(r))) accepting &= ~(1L << r)
+        if (!ofRelation(r).eval(rows(r))) accepting = Roles.without(accepting, r)
       }
     }
     accepting

@@ -4,9 +4,11 @@ import io.joinless.engine.enumerate.FullEnumeration
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.exec.rows.{OutputRow, ResidualPredicates}
+import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.state.CommittedStores
 import io.joinless.spark.state.log.ChangeLogReader
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{And, BoundReference, Predicate, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{And, BoundReference, Expression, Predicate, UnsafeProjection}
 import org.apache.spark.sql.connector.read.PartitionReader
 
 /** The result rows of one cell: its view tree is rebuilt from the log, then enumerated row by row,
@@ -74,4 +76,20 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
     case (BoundReference(at, _, _), i) => at == i
     case _ => false
   }
+}
+
+/** The data that a task needs to enumerate a cell; all expressions by position, `values` and
+  * `filters` over `spec.output`.
+  */
+final private case class ResultReaderFactory(
+    spec: BlockSpec,
+    residuals: Seq[Expression],
+    values: Seq[Expression],
+    filters: Seq[Expression],
+    taken: Seq[RelationFilter],
+    stores: CommittedStores,
+    cacheMaxBytes: Long
+) extends CellReaderFactory {
+
+  override protected def reader(cell: Int): PartitionReader[InternalRow] = new ResultReader(this, cell)
 }

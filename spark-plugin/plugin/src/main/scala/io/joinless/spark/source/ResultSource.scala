@@ -4,8 +4,8 @@ import java.util
 
 import scala.jdk.CollectionConverters._
 
+import io.joinless.spark.checkpoint.CommittedState
 import io.joinless.spark.errors.{JoinlessErrors, Suggestion}
-import io.joinless.spark.run.CommittedState
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
@@ -75,7 +75,7 @@ final class ResultSource extends TableProvider with DataSourceRegister with Read
     val state = CommittedState(session, checkpoint, number(options, BatchId))
     val snapshot = Snapshot(state, number(options, Operator))
     text(options, Inputs).filterNot(_.equalsIgnoreCase("false")) match {
-      case None => ResultTable.recorded(session, snapshot.complete)
+      case None => RecordedResult.recorded(session, snapshot.complete)
       case Some(all) if all.equalsIgnoreCase("true") => InputsTable(snapshot, None)
       case Some(name) =>
         val names = snapshot.spec.relations.map(_.name)

@@ -2,18 +2,24 @@ package io.joinless.spark.source
 
 import java.util
 
-import scala.util.control.NonFatal
+import scala.collection.mutable.ArrayBuffer
 
-import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors}
-import io.joinless.spark.inspect.SqlText
-import io.joinless.spark.plans.CommittedTable
-import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnRef, ResultSpec, SpecComparison}
-import org.apache.spark.sql.SparkSession
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.plans.failures.CanThrow
+import io.joinless.spark.plans.nodes.CommittedTable
+import io.joinless.spark.spec.BlockSpec
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, TableCapability}
-import org.apache.spark.sql.connector.read.ScanBuilder
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.connector.read.{
+  Batch,
+  InputPartition,
+  PartitionReaderFactory,
+  Scan,
+  ScanBuilder,
+  SupportsPushDownRequiredColumns
+}
+import org.apache.spark.sql.joinless.CatalystPushDown
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** The complete result of a join block in a snapshot, as a table.
@@ -43,95 +49,75 @@ final case class ResultTable(
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = new ResultScanBuilder(this)
 }
 
-object ResultTable {
+/** Chooses what is read of a [[ResultTable]]: the needed columns, and conditions on single
+  * relations, which are checked while the view tree is rebuilt, so that semi-join reduction makes
+  * all other relations small as well.
+  */
+final private class ResultScanBuilder(table: ResultTable)
+    extends ScanBuilder with SupportsPushDownRequiredColumns with CatalystPushDown {
 
-  /** The result as the checkpoint alone describes it. If the release that wrote it recorded no
-    * names, columns are called `relation.column`.
+  private var columns: Seq[Int] = table.names.indices
+  private val taken = new ArrayBuffer[RelationFilter]
+
+  override def pruneColumns(required: StructType): Unit =
+    columns = required.fieldNames.toSeq.map(name => table.names.indexOf(name))
+
+  /** Whether the scan takes a condition. A scan reads rows that are part of no result, and a
+    * condition that can fail would fail on one of them.
     */
-  def recorded(session: SparkSession, snapshot: Snapshot): ResultTable = {
-    val spec = snapshot.spec
-    spec.shape.result match {
-      case Some(result) => new Recorded(session, snapshot, result).table
-      case None if spec.residuals.isEmpty =>
-        val names = spec.output.map { c =>
-          val relation = spec.relations(c.relation)
-          s"${relation.name}.${spec.inputs(relation.input).columns(c.ordinal).name}"
+  override protected def take(condition: Expression): Boolean = {
+    val spec = table.spec
+    val value = condition.transform { case a: Attribute => table.values(table.names.indexOf(a.name)) }
+    val places = value.collect { case BoundReference(i, _, _) => spec.output(i) }
+    places.map(_.relation).distinct match {
+      case Seq(relation) if !CanThrow(value) =>
+        val overStored = value.transform { case BoundReference(i, dataType, _) =>
+          BoundReference(spec.output(i).ordinal, dataType, nullable = true)
         }
-        ResultTable(snapshot, spec, Nil, distinct(names), plain(spec), Nil)
-      case None =>
-        val conditions = spec.residuals.map(_.sql).mkString(", ")
-        throw JoinlessErrors.resultNotRecorded(
-          snapshot.checkpoint,
-          s"an earlier release wrote it, which recorded no readable form of the conditions $conditions"
-        )
+        taken += RelationFilter(relation, overStored, condition.sql)
+        true
+      case _ => false
     }
   }
 
-  /** The result of a block that a query was compiled to, as a plan with the given attributes, one
-    * per column of `planned.output`. The query must be able to continue the recorded block; its
-    * residuals are the ones that are evaluated.
-    *
-    * @param residuals over `planned.residuals(j).columns` by position
-    * @param conditions conditions on the rows of single relations
+  override def build(): Scan = ResultScan(table, columns, table.conditions ++ taken)
+}
+
+/** A full enumeration: one partition per cell. */
+final case class ResultScan(table: ResultTable, columns: Seq[Int], taken: Seq[RelationFilter]) extends Scan with Batch {
+  import table.{names, snapshot, spec, values}
+
+  override def readSchema(): StructType =
+    StructType(columns.map(c => StructField(names(c), values(c).dataType, nullable = true)))
+
+  override def description(): String = {
+    val conditions = taken.map(f => s"${spec.relations(f.relation).name}: ${f.sql}")
+    s"joinless full enumeration of ${spec.relations.map(_.name).mkString(", ")} as of batch ${snapshot.batch}, " +
+      s"${spec.cells} cells, columns: ${columns.map(names).mkString("[", ", ", "]")}, " +
+      s"checked on rows of one relation: ${conditions.mkString("[", ", ", "]")}, checkpoint: ${snapshot.checkpoint}"
+  }
+
+  override def toBatch: Batch = this
+
+  override def planInputPartitions(): Array[InputPartition] = Array.tabulate(spec.cells)(CellPartition(_))
+
+  /** Results are enumerated with the columns of relations that the requested columns or filters
+    * read, and these are computed over them by position.
     */
-  def relation(
-      snapshot: Snapshot,
-      planned: BlockShape,
-      residuals: Seq[Expression],
-      output: Seq[Attribute],
-      conditions: Seq[RelationFilter]
-  ): LogicalPlan = {
-    SpecComparison.difference(snapshot.spec.shape, planned).foreach { case (kind, what) =>
-      throw JoinlessErrors.stateMismatch(kind, snapshot.checkpoint, what)
+  override def createReaderFactory(): PartitionReaderFactory = {
+    val wanted = columns.map(values)
+    val needed = (wanted ++ table.filters).flatMap(_.collect { case BoundReference(i, _, _) => i }).distinct.sorted
+    def rebound(e: Expression) = e.transform { case BoundReference(i, dataType, _) =>
+      BoundReference(needed.indexOf(i), dataType, nullable = true)
     }
-    require(output.size == planned.output.size, "one attribute per column of the block")
-    val spec = SpecComparison.continued(snapshot.spec, planned)
-    val table =
-      ResultTable(snapshot, spec, residuals, distinct(output.map(_.name).toIndexedSeq), plain(spec), Nil, conditions)
-    WholeTable.relation(table, output)
-  }
-
-  private def plain(spec: BlockSpec): IndexedSeq[Expression] =
-    spec.output.zipWithIndex.map { case (c, i) => BoundReference(i, typeOf(spec, c), nullable = true) }
-
-  def typeOf(spec: BlockSpec, column: ColumnRef): DataType =
-    spec.inputs(spec.relations(column.relation).input).columns(column.ordinal).dataType
-
-  /** The same names, with a number appended to a name that occurs before in any case. */
-  def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
-    names.foldLeft(IndexedSeq.empty[String]) { (taken, name) =>
-      def isFree(candidate: String) = !taken.exists(_.equalsIgnoreCase(candidate))
-      taken :+ Iterator.single(name).concat(Iterator.from(2).map(n => s"${name}_$n")).filter(isFree).next()
-    }
-
-  /** Parses the recorded texts. */
-  final private class Recorded(session: SparkSession, snapshot: Snapshot, result: ResultSpec) {
-    private val spec = snapshot.spec
-
-    def table: ResultTable = {
-      val residuals = spec.residuals.zip(result.residuals).flatMap { case (residual, text) =>
-        read(Seq(text), residual.columns, _ => s"the condition ${residual.sql}")
-      }
-      val values = read(result.values, spec.output, i => s"the column ${result.columns(i).name}")
-      val filters = read(result.filters, spec.output, _ => "a condition that Joinless leaves to Spark")
-      ResultTable(snapshot, spec, residuals, distinct(result.columns.map(_.name)), values.toIndexedSeq, filters)
-    }
-
-    private def read(texts: Seq[Option[String]], columns: Seq[ColumnRef], name: Int => String): Seq[Expression] = {
-      texts.zipWithIndex.collectFirst { case (None, i) =>
-        refuse(s"${name(i)} has no form that other sessions can read")
-      }
-      try SqlText.read(session, texts.flatten, columns.map(typeOf(spec, _)), result.confs)
-      catch {
-        case refused: JoinlessAnalysisException => throw refused
-        case NonFatal(e) =>
-          refuse(s"${texts.indices.map(name).distinct.mkString(", ")} cannot be read back: ${firstLine(e)}")
-      }
-    }
-
-    private def refuse(what: String): Nothing = throw JoinlessErrors.resultNotRecorded(snapshot.checkpoint, what)
-
-    private def firstLine(e: Throwable): String =
-      Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName)
+    ResultReaderFactory(
+      spec.shaped(_.copy(output = needed.map(spec.output).toIndexedSeq, result = None)),
+      table.residuals,
+      wanted.map(rebound),
+      table.filters.map(rebound),
+      taken,
+      snapshot.stores,
+      JoinlessConf.active.cacheMaxBytes
+    )
   }
 }

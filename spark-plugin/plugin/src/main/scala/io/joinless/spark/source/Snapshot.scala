@@ -1,7 +1,7 @@
 package io.joinless.spark.source
 
+import io.joinless.spark.checkpoint.{CommittedState, Recorded}
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.run.{CommittedState, Recorded}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnSpec, SpecComparison}
 import io.joinless.spark.state.CommittedStores
 import org.apache.spark.sql.joinless.PythonTypes

@@ -2,7 +2,8 @@ package io.joinless.spark.source
 
 import java.util
 
-import io.joinless.spark.plans.{CommittedTable, InPlaceOf}
+import io.joinless.spark.plans.nodes.CommittedTable
+import io.joinless.spark.plans.values.InPlaceOf
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.NamedExpression
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}

@@ -1,6 +1,8 @@
 package io.joinless.spark.spec
 
-import io.joinless.engine.query.JoinTree
+import scala.collection.immutable.BitSet
+
+import io.joinless.engine.query.{JoinTree, RelationNode}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.types.{DataType, StructType, TimestampType}
 
@@ -212,3 +214,31 @@ final case class ResidualSpec(sql: String, columns: IndexedSeq[ColumnRef], close
 
 /** Stored column `ordinal` of the row bound to `relation`. */
 final case class ColumnRef(relation: Int, ordinal: Int)
+
+/** How a block's results are counted, as it is recorded.
+  *
+  * @param components existential components, each a tree of relations
+  * @param top a tree of the components, whose attributes are their projected vertices
+  * @param once equal results count once: only whether there are any is emitted
+  * @param sums sums over results besides their number
+  * @param failures for each, results that have all of its factors are those of which an argument
+  *   fails: there must be none
+  */
+final case class ReductionSpec(
+    components: IndexedSeq[JoinTree],
+    top: JoinTree,
+    once: Boolean = false,
+    sums: IndexedSeq[SumSpec] = IndexedSeq.empty,
+    failures: IndexedSeq[SumSpec] = IndexedSeq.empty
+) {
+
+  /** The vertices that a component projects. */
+  def projected(component: Int): BitSet = top.preorder.collectFirst {
+    case RelationNode(`component`, attributes, _) => attributes
+  }.get
+}
+
+/** A sum over results of the product of some stored columns; results with a NULL factor do not
+  * count.
+  */
+final case class SumSpec(factors: IndexedSeq[ColumnRef])

@@ -5,20 +5,19 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.parse
 
-/** Writes the newest version of the durable format; [[SpecDecoder]] reads it back. */
+/** Writes a block in the durable format; [[SpecDecoder]] reads it back. */
 private[spec] object SpecEncoder {
 
   /** When static tables are read. */
   final val AtArrival = "atArrival"
   final val AsSpark = "asSpark"
 
-  private def version: Int = SpecDecoder.all.last.version
-
-  def encode(spec: BlockSpec): JObject = {
+  /** @param release the release that writes */
+  def encode(spec: BlockSpec, version: Int, release: String): JObject = {
     val shape = spec.shape
     JObject(List(
       "specVersion" -> JInt(version),
-      "engineVersion" -> JString(StateFormat.EngineVersion),
+      "engineVersion" -> JString(release),
       "block" -> JInt(spec.id.block),
       "stage" -> JInt(spec.id.stage),
       "inputs" -> array(spec.inputs) { input =>

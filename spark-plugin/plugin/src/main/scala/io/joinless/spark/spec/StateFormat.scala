@@ -39,7 +39,7 @@ object StateFormat {
 
   /** A result that makes the text too long to be read is omitted. */
   def toJson(spec: BlockSpec): String = {
-    val fields = SpecEncoder.encode(spec)
+    val fields = SpecEncoder.encode(spec, SpecDecoder.all.last.version, EngineVersion)
     val text = compact(render(JObject(fields.obj :+ ("digest" -> JString(digest(fields))))))
     if (text.length > SpecBounds.MaxLength && spec.shape.result.isDefined)
       toJson(spec.shaped(_.copy(result = None)))

@@ -1,10 +1,11 @@
 package io.joinless.spark.start
 
 import io.joinless.spark.changes.SourceNames
+import io.joinless.spark.checkpoint.{RunState, StreamContext}
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{MaskedStream, Reason}
-import io.joinless.spark.run.{RunState, StreamContext}
+import io.joinless.spark.plans.marks.MaskedStream
+import io.joinless.spark.plans.reasons.Reason
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}

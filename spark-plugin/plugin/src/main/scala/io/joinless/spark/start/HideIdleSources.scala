@@ -1,9 +1,10 @@
 package io.joinless.spark.start
 
+import io.joinless.spark.checkpoint.RunState
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.plans.{IdleSource, JoinFreeJoin}
-import io.joinless.spark.rules.{RelationNames, SeparateScans}
-import io.joinless.spark.run.RunState
+import io.joinless.spark.plans.nodes.{IdleSource, JoinFreeJoin}
+import io.joinless.spark.rules.blocks.RelationNames
+import io.joinless.spark.rules.scans.SeparateScans
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 

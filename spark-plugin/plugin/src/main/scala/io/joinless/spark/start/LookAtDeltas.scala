@@ -1,9 +1,9 @@
 package io.joinless.spark.start
 
+import io.joinless.spark.checkpoint.{RunState, StreamContext}
 import io.joinless.spark.compile.{DeltaCompilation, DeltaCompiler}
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.plans.{Changelog, DeltaOutput, MaskedStream, TakenAsRows}
-import io.joinless.spark.run.{RunState, StreamContext}
+import io.joinless.spark.plans.marks.{Changelog, DeltaOutput, MaskedStream, TakenAsRows}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule

@@ -1,9 +1,9 @@
 package io.joinless.spark.start
 
+import io.joinless.spark.checkpoint.SourcesRecord
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.rules.SharedSources
-import io.joinless.spark.run.SourcesRecord
+import io.joinless.spark.rules.scans.{SharedMark, SharedSources}
 import org.apache.spark.sql.joinless.SparkMembers
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -23,7 +23,7 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
 final class ShareSources(session: SparkSession) extends StartRule {
 
   override protected def started(write: WriteToStream): WriteToStream =
-    if (SparkMembers.missing.isDefined || write.inputQuery.exists(SharedSources.isShared)) write
+    if (SparkMembers.missing.isDefined || write.inputQuery.exists(SharedMark.isOn)) write
     else {
       val numbers = chosen(write, new SourcesRecord(session, write.resolvedCheckpointLocation))
       val shared = SharedSources.shared(write.inputQuery, numbers)

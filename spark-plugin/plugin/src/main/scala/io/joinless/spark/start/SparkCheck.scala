@@ -1,8 +1,8 @@
 package io.joinless.spark.start
 
+import io.joinless.spark.checkpoint.MarkedState
 import io.joinless.spark.conf.Built
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.run.MarkedState
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.SparkMembers

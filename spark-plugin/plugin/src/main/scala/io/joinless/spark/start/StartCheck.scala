@@ -1,11 +1,12 @@
 package io.joinless.spark.start
 
+import io.joinless.spark.checkpoint.{RecordedBlocks, RunState, StreamContext}
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.explain.ExtendedExplain
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{Groups, JoinFreeJoin, Reason}
-import io.joinless.spark.run.{RecordedBlocks, RunState, StreamContext}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.spec.{BlockShape, GroupFormat, GroupShape, NodeId, SpecComparison}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}

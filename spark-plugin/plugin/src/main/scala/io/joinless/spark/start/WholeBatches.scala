@@ -3,7 +3,7 @@ package io.joinless.spark.start
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.exec.operator.ReadInParts
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{Groups, JoinFreeJoin}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.{CheckedSink, SparkMembers}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}

@@ -1,12 +1,14 @@
 package io.joinless.spark.changes
 
 import io.joinless.spark.api._
+import io.joinless.spark.checkpoint.RunState
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.JoinlessAnalysisException
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{ChangeFeeds, DeltaForm, Reason, TakenAsRows}
+import io.joinless.spark.plans.marks.{ChangeFeeds, TakenAsRows}
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.StreamingPlans
-import io.joinless.spark.run.RunState
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.joinless.Plans
 import org.scalatest.BeforeAndAfterAll

@@ -1,8 +1,8 @@
 package io.joinless.spark.changes
 
-import io.joinless.spark.plans.DeltaForm
 import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.exec.DeltaRowsExec
+import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream

@@ -5,7 +5,7 @@ import io.joinless.spark.api._
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.explain.{JoinTreeGraph, JoinTreeText, ReducedFacts}
-import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.spec.{BlockShape, BlockSpec, RecordedQuery}
 import org.apache.spark.sql.joinless.Plans
 import org.scalatest.funsuite.AnyFunSuite

@@ -1,10 +1,10 @@
 package io.joinless.spark.changes
 
+import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.api._
 import io.joinless.spark.errors.JoinlessAnalysisException
-import io.joinless.spark.plans.DeltaForm
-import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.exec.JoinFreeExec
+import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.joinless.RunningQuery
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}

@@ -3,11 +3,12 @@ package io.joinless.spark.changes
 import scala.util.Random
 
 import io.joinless.engine.oracle.Seeds
+import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.api._
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.errors.JoinlessAnalysisException
-import io.joinless.spark.plans.{DeltaForm, Groups}
-import io.joinless.spark.{SharedSpark, TestFolders}
+import io.joinless.spark.plans.nodes.Groups
+import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.streaming.StreamingQueryException
 import org.apache.spark.sql.{DataFrame, Row}

@@ -4,7 +4,7 @@ import io.joinless.spark.SharedSpark
 import io.joinless.spark.api._
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.explain.JoinTreeText
-import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.spec.{BlockShape, BlockSpec, ReductionSpec}
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.joinless.Plans

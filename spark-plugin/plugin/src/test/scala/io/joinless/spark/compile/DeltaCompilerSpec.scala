@@ -3,7 +3,9 @@ package io.joinless.spark.compile
 import io.joinless.spark.TestFolders
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.explain.JoinTreeText
-import io.joinless.spark.plans.{Changelog, DeltaForm, DeltaRows, JoinFreeJoin}
+import io.joinless.spark.plans.marks.Changelog
+import io.joinless.spark.plans.nodes.{DeltaRows, JoinFreeJoin}
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.StreamingPlans
 import io.joinless.spark.spec.{BlockShape, BlockSpec}
 import org.apache.spark.SparkThrowable

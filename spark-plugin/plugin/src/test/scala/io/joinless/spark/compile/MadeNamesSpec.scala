@@ -1,7 +1,8 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.plans.{DeltaForm, Groups, JoinFreeJoin}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.StreamingPlans
 import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnSpec, GroupFormat, SpecComparison, StateFormat}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

@@ -9,7 +9,7 @@ import io.joinless.spark.api._
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.errors.JoinlessAnalysisException
 import io.joinless.spark.exec.groups.InterpretedPlan
-import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream

@@ -5,7 +5,8 @@ import java.util.concurrent.{Callable, Executors}
 import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.api.PythonApi
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.plans.{DeltaForm, Groups, JoinFreeJoin}
+import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.spec.{BlockShape, GroupShape, SpecComparison}
 import org.apache.spark.sql.joinless.Plans
 import org.apache.spark.sql.{DataFrame, SparkSession}

@@ -1,7 +1,8 @@
 package io.joinless.spark.compile
 
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.plans.{DeltaForm, JoinFreeJoin}
+import io.joinless.spark.plans.nodes.JoinFreeJoin
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.StreamingPlans
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}

@@ -24,7 +24,7 @@ class JoinlessConfSpec extends AnyFunSuite with SharedSpark {
 
   test("defaults") {
     val conf = new JoinlessConf(new SQLConf)
-    assert(conf.enabled && !conf.forced && conf.crossProducts && conf.cacheEnabled && conf.explainEnabled)
+    assert(conf.enabled && !conf.forced && conf.crossProducts && conf.cacheEnabled)
     assert((conf.minRelations, conf.maxRelations, conf.maxReplication) == ((3, 12, 8.0)))
     assert(conf.shares.isEmpty && conf.relationSizes.isEmpty && !conf.negativesAllowed)
     assert(JoinlessConf.boundOfCache(conf.cacheMaxBytes) == Runtime.getRuntime.maxMemory / 4)

@@ -2,7 +2,7 @@ package io.joinless.spark.recovery
 
 import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.recovery.CollectedQuery.metric
 import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream

@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.spec.StateFormat
 import org.apache.commons.io.FileUtils
 import org.apache.spark.sql.streaming.Trigger

@@ -1,12 +1,14 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.{SparkTestMode, TestFolders}
 import io.joinless.spark.changes.{Changes, IncrementalHint, ResolveDeltaOutput}
+import io.joinless.spark.checkpoint.RunState
 import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.plans.DeltaForm
-import io.joinless.spark.run.RunState
+import io.joinless.spark.plans.values.DeltaForm
+import io.joinless.spark.rules.rewrite.RewriteStreamingJoins
+import io.joinless.spark.rules.scans.{SeparateScans, SharedSources}
 import io.joinless.spark.start.{HideIdleSources, ShareSources, StartCheck, WholeBatches}
-import io.joinless.spark.{SparkTestMode, TestFolders}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream

@@ -2,7 +2,7 @@ package io.joinless.spark.rules
 
 import scala.collection.immutable.ArraySeq
 
-import io.joinless.spark.plans.JoinFreeJoin
+import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.spec.{BlockShape, ColumnRef, KeySpec, ReducedBlock}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{

@@ -1,7 +1,8 @@
 package io.joinless.spark.rules
 
 import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
-import io.joinless.spark.plans.{JoinFreeJoin, Reason}
+import io.joinless.spark.plans.nodes.JoinFreeJoin
+import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.spec.{BlockShape, ColumnRef}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 

@@ -1,8 +1,9 @@
 package io.joinless.spark.rules
 
+import io.joinless.spark.checkpoint.RunState
 import io.joinless.spark.errors.JoinlessAnalysisException
-import io.joinless.spark.plans.Reason
-import io.joinless.spark.run.RunState
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.rules.rewrite.RewriteStreamingJoins
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, EqualTo}
 import org.apache.spark.sql.catalyst.plans.Inner

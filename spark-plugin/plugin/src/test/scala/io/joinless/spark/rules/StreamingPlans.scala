@@ -1,7 +1,8 @@
 package io.joinless.spark.rules
 
-import io.joinless.spark.plans.{JoinFreeJoin, Reason}
 import io.joinless.spark.{SharedSpark, TestFolders}
+import io.joinless.spark.plans.nodes.JoinFreeJoin
+import io.joinless.spark.plans.reasons.Reason
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.joinless.BatchPlans

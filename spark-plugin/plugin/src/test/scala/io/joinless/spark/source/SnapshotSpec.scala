@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.EdgeFiles
 import io.joinless.spark.changes.Changes
-import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.SparkThrowable
 import org.scalatest.funsuite.AnyFunSuite
 

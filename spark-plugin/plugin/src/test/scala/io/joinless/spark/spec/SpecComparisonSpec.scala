@@ -4,7 +4,6 @@ import io.joinless.spark.{Blocks, Specs}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessAnalysisException, Mismatch}
 import io.joinless.spark.planner.ChosenShares
-import io.joinless.spark.spec.InputKind
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.IntegerType
 import org.scalatest.funsuite.AnyFunSuite

@@ -1,7 +1,7 @@
 package io.joinless.spark.start
 
 import io.joinless.spark.TestFolders
-import io.joinless.spark.plans.{IdleSource, JoinFreeJoin}
+import io.joinless.spark.plans.nodes.{IdleSource, JoinFreeJoin}
 import io.joinless.spark.rules.StreamingPlans
 import org.apache.spark.sql.joinless.RunningQuery
 

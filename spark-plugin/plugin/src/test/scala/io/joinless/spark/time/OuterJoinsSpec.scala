@@ -5,11 +5,12 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 
+import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.api._
 import io.joinless.spark.explain.ViewTreeFacts
 import io.joinless.spark.inspect.Inspection
-import io.joinless.spark.plans.{JoinFreeJoin, Reason}
-import io.joinless.spark.{SharedSpark, TestFolders}
+import io.joinless.spark.plans.nodes.JoinFreeJoin
+import io.joinless.spark.plans.reasons.Reason
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions.expr

@@ -1,6 +1,6 @@
 package io.joinless.spark.exec.groups
 
-import io.joinless.spark.plans.{AnyOf, GroupFunction, RowsOfGroup, SumValue}
+import io.joinless.spark.plans.values.{AnyOf, GroupFunction, RowsOfGroup, SumValue}
 import io.joinless.spark.state.groups.{Accumulator, BestOf, DoubleSumOf, ExtremeOf, GroupTotals, IntegerSumOf}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count, DeclarativeAggregate, Max, Min, Sum}

@@ -4,7 +4,8 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.exec.operator.{AtEnd, LaggingCells, LateRows, NetChanges, ReadInParts}
-import io.joinless.spark.plans.{Addition, DeltaForm, DeltaRows, GroupFunction, WindowTexts}
+import io.joinless.spark.plans.reasons.WindowTexts
+import io.joinless.spark.plans.values.{Addition, DeltaForm, GroupFunction}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
 import io.joinless.spark.state.groups.{GroupArgument, StoredGroups}
 import org.apache.spark.rdd.RDD
@@ -78,7 +79,7 @@ final case class GroupsExec(
     }
 
   override private[exec] def addition(form: DeltaForm, projected: Seq[Int]): Addition =
-    DeltaRows.addition(shape, form, projected)
+    Addition(shape, form, projected)
 
   override private[exec] def retracts: Boolean = !shape.isClosing
 

@@ -2,7 +2,7 @@ package io.joinless.spark.exec.groups
 
 import scala.collection.mutable.ArrayBuffer
 
-import io.joinless.spark.plans.GroupFunction
+import io.joinless.spark.plans.values.GroupFunction
 import io.joinless.spark.spec.GroupShape
 import io.joinless.spark.state.groups.{CloseTimes, GroupArgument, GroupStore, GroupTotals}
 import org.apache.spark.sql.catalyst.InternalRow

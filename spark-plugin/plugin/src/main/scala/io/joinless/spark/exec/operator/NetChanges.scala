@@ -1,6 +1,6 @@
 package io.joinless.spark.exec.operator
 
-import io.joinless.spark.plans.{Addition, DeltaForm}
+import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import org.apache.spark.sql.execution.SparkPlan
 
 /** An operator that emits changes which are net over all of its own columns, within each of its

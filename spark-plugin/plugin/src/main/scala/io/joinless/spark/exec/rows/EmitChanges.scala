@@ -1,7 +1,6 @@
 package io.joinless.spark.exec.rows
 
-import io.joinless.spark.changes.ChangeTypes
-import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.plans.values.{ChangeTypes, DeltaForm}
 import io.joinless.spark.spec.RowCodec
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow

@@ -2,7 +2,7 @@ package io.joinless.spark.exec.rows
 
 import io.joinless.engine.enumerate.{Results, Run, WordPointers}
 import io.joinless.engine.tuples.{InlinedWords, TupleArena}
-import io.joinless.spark.spec.{BlockSpec, ColumnRef, RowCodec}
+import io.joinless.spark.spec.{BlockSpec, ColumnRef, Roles, RowCodec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.DecimalType
 import org.apache.spark.unsafe.Platform
@@ -72,7 +72,7 @@ final class OutputRow(
     ))
   }.toArray
   private[this] val variableRelations: Long =
-    sources.iterator.filter(_.hasVariable).map(s => 1L << s.relation).foldLeft(0L)(_ | _)
+    Roles.of(sources.filter(_.hasVariable).map(_.relation))
 
   /** By relation; null if none of its columns is projected. */
   private[this] val sourceOf: Array[Source] =

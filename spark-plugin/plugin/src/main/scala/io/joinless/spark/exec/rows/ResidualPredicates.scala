@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.tuples.TupleArena
-import io.joinless.spark.plans.CanThrow
+import io.joinless.spark.plans.failures.CanThrow
 import io.joinless.spark.spec.{BlockSpec, ResidualSpec}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Expression, Predicate, UnsafeRow}

@@ -3,7 +3,7 @@ package io.joinless.spark.state.groups
 import java.io.{DataInput, DataOutput}
 
 import io.joinless.engine.algebra.{ExactSum, Weight}
-import io.joinless.spark.plans.{SumPart, SumValue}
+import io.joinless.spark.plans.values.{SumPart, SumValue}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.util.TypeUtils

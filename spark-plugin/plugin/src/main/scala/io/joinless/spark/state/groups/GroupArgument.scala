@@ -1,6 +1,6 @@
 package io.joinless.spark.state.groups
 
-import io.joinless.spark.plans.{GroupFunction, RowsOfGroup, SumPart}
+import io.joinless.spark.plans.values.{GroupFunction, RowsOfGroup, SumPart}
 import io.joinless.spark.spec.{FunctionKind, GroupShape}
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 

@@ -3,7 +3,7 @@ package io.joinless.spark.state.times
 import io.joinless.engine.tuples.{IntStack, PagedBytes}
 import io.joinless.engine.update.DeletedRows
 import io.joinless.engine.view.RowStore
-import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.spec.{BlockSpec, Roles}
 import io.joinless.spark.state.Rollback
 
 /** The watermarks until which the rows of a cell are needed, if rows are evicted. Kept with the
@@ -54,11 +54,11 @@ final private[spark] class NeededRows(spec: BlockSpec) extends Rollback {
   def inserted(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
     var rolesLeft = roles
     while (rolesLeft != 0L) {
-      val relation = java.lang.Long.numberOfTrailingZeros(rolesLeft)
+      val relation = Roles.first(rolesLeft)
       if (times.has(relation)) times.inserted(relation, row, lifetimes.until(relation, base, offset, bytes))
-      rolesLeft &= rolesLeft - 1
+      rolesLeft = Roles.rest(rolesLeft)
     }
-    this.roles(inputOf(java.lang.Long.numberOfTrailingZeros(roles)))(row) = java.lang.Long.bitCount(roles)
+    this.roles(inputOf(Roles.first(roles)))(row) = java.lang.Long.bitCount(roles)
   }
 
   /** The batch ends with this watermark: the roles end in which a row is needed no longer. Those of

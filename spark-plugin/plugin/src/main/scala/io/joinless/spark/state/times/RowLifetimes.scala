@@ -1,6 +1,6 @@
 package io.joinless.spark.state.times
 
-import io.joinless.spark.spec.{BlockSpec, ColumnSpec, TimeSpec}
+import io.joinless.spark.spec.{BlockSpec, ColumnSpec, Roles, TimeSpec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /** The watermark until which a row is needed, read from its bytes. Watermarks are milliseconds. */
@@ -48,9 +48,9 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
   def needed(roles: Long, watermark: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
     var (rolesLeft, stillNeeded) = (roles, roles)
     while (rolesLeft != 0L) {
-      val relation = java.lang.Long.numberOfTrailingZeros(rolesLeft)
-      if (until(relation, base, offset, bytes) <= watermark) stillNeeded &= ~(1L << relation)
-      rolesLeft &= rolesLeft - 1
+      val relation = Roles.first(rolesLeft)
+      if (until(relation, base, offset, bytes) <= watermark) stillNeeded = Roles.without(stillNeeded, relation)
+      rolesLeft = Roles.rest(rolesLeft)
     }
     stillNeeded
   }
@@ -60,8 +60,8 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
     var rolesLeft = roles
     var latest = Long.MinValue
     while (rolesLeft != 0L) {
-      latest = math.max(latest, until(java.lang.Long.numberOfTrailingZeros(rolesLeft), base, offset, bytes))
-      rolesLeft &= rolesLeft - 1
+      latest = math.max(latest, until(Roles.first(rolesLeft), base, offset, bytes))
+      rolesLeft = Roles.rest(rolesLeft)
     }
     latest
   }

@@ -4,7 +4,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.oracle.Seeds
-import io.joinless.spark.plans.GroupFunction
+import io.joinless.spark.plans.values.GroupFunction
 import io.joinless.spark.spec.{ColumnSpec, FunctionKind, FunctionSpec, GroupShape, TimeSpec}
 import io.joinless.spark.state.groups.GroupArgument
 import org.apache.spark.sql.catalyst.InternalRow

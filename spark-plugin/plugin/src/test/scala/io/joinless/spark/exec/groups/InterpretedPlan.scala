@@ -2,7 +2,7 @@ package io.joinless.spark.exec.groups
 
 import scala.collection.mutable
 
-import io.joinless.spark.plans.{DeltaRows, Groups, JoinFreeJoin}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin}
 import io.joinless.spark.state.groups.GroupArgument
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BindReferences, Expression, JoinedRow, UnsafeProjection}

@@ -2,7 +2,7 @@ package io.joinless.spark.exec.rows
 
 import scala.util.Random
 
-import io.joinless.spark.plans.DeltaForm
+import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.metric.SQLMetric

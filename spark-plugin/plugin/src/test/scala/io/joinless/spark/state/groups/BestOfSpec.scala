@@ -6,7 +6,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.engine.oracle.Seeds
-import io.joinless.spark.plans.RowOrder
+import io.joinless.spark.plans.values.RowOrder
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   Ascending,

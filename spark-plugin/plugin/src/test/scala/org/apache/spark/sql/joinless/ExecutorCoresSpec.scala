@@ -1,8 +1,8 @@
 package org.apache.spark.sql.joinless
 
-import io.joinless.spark.api.PythonApi
-import io.joinless.spark.run.CommittedState
 import io.joinless.spark.{EdgeFiles, SharedSpark}
+import io.joinless.spark.api.PythonApi
+import io.joinless.spark.checkpoint.CommittedState
 import org.apache.spark.SparkConf
 import org.scalatest.funsuite.AnyFunSuite
 

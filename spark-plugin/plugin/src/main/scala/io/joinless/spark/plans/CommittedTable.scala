@@ -1,4 +1,0 @@
-package io.joinless.spark.plans
-
-/** A table that shows one committed batch, even when later ones are committed. */
-trait CommittedTable

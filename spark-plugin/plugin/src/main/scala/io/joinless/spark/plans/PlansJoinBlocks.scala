@@ -1,6 +1,0 @@
-package io.joinless.spark.plans
-
-/** Marks the strategy by which a session is known to have the extension, whether it was installed
-  * by configuration or by code.
-  */
-trait PlansJoinBlocks

@@ -1,0 +1,16 @@
+package io.joinless.spark.plans.values
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, NamedExpression}
+import org.apache.spark.sql.types.Metadata
+
+/** A value that replaces a column under its name, id, qualifier and metadata, so that no operator
+  * above changes.
+  */
+object InPlaceOf {
+
+  def apply(column: NamedExpression, value: Expression): Alias = apply(column, value, column.metadata)
+
+  /** @param metadata used instead of the column's */
+  def apply(column: NamedExpression, value: Expression, metadata: Metadata): Alias =
+    Alias(value, column.name)(column.exprId, column.qualifier, explicitMetadata = Some(metadata))
+}

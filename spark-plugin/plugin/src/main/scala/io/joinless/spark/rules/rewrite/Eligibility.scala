@@ -1,0 +1,130 @@
+package io.joinless.spark.rules.rewrite
+
+import io.joinless.engine.query.{CyclicCore, JoinTree, TreeSearch}
+import io.joinless.spark.conf.JoinlessConf
+import io.joinless.spark.plans.reasons.Reason
+import io.joinless.spark.rules.blocks.{Components, Names}
+import io.joinless.spark.rules.extract.{BlockEnds, StaticSides}
+import io.joinless.spark.spec.BlockShape
+import org.apache.spark.sql.catalyst.expressions.Equality
+import org.apache.spark.sql.joinless.KeyBytes
+
+/** Decides whether a block is rewritten, and by which join tree; otherwise why not.
+  *
+  * @param recorded the block as it was rewritten before, if it was: then its tree is continued, and
+  *   only what makes it impossible counts, settings do not
+  * @param compiled the changes of the block were requested, and Spark cannot run it: no block is
+  *   too small, and all of its conditions are evaluated here
+  * @param begun the block was rewritten before, and its tree will be taken from the record:
+  *   settings do not count
+  * @param single leaves of at most one row: nothing needs to link them with the others
+  */
+final class Eligibility(
+    conf: JoinlessConf,
+    recorded: Option[BlockShape],
+    compiled: Boolean = false,
+    begun: => Boolean = false,
+    single: Set[Int] = Set.empty
+) {
+
+  def apply(layout: BlockLayout)(implicit statics: StaticSides): Either[Reason, JoinTree] =
+    for {
+      _ <- keyType(layout).toLeft(())
+      _ <- chosen(tooMany(layout).orElse(throwingKey(layout)))
+      tree <- tree(layout)
+      _ <- chosen(tooFew(layout).orElse(unlinked(layout)))
+    } yield tree
+
+  /** Applies a reason that depends on settings, which count for new blocks only. */
+  private def chosen(reason: => Option[Reason]): Either[Reason, Unit] =
+    if (recorded.isDefined) Right(()) else reason.filterNot(_ => begun).toLeft(())
+
+  private def keyType(layout: BlockLayout): Option[Reason] =
+    layout.classes.attributes.iterator.flatMap(_.members).find(term => !KeyBytes.comparable(term.expression.dataType)).map {
+      key =>
+        Reason.of(
+          Reason.UnsupportedKeyType,
+          "key" -> Names.of(key, layout.block.leaves),
+          "type" -> key.expression.dataType.sql
+        )
+    }
+
+  /** Refuses a key that would be computed for rows on which Spark does not compute it, and can fail
+    * on them.
+    */
+  private def throwingKey(layout: BlockLayout): Option[Reason] = layout.unguarded.headOption.map { key =>
+    Reason.of(Reason.ThrowingKey, "key" -> Names.of(key, layout.block.leaves))
+  }
+
+  private def tooMany(layout: BlockLayout): Option[Reason] = {
+    val found = layout.block.leaves.size
+    val maximum = conf.maxRelations.min(Eligibility.MaxRoles)
+    Option.when(found > maximum) {
+      Reason.of(Reason.TooManyRelations, "found" -> found.toString, "maximum" -> maximum.toString)
+    }
+  }
+
+  private def tooFew(layout: BlockLayout)(implicit statics: StaticSides): Option[Reason] = {
+    val found = layout.block.leaves.size
+    Option.when(found < conf.minRelations && !compiled) {
+      splitBy(layout).getOrElse(
+        Reason.tooFew(found, conf.minRelations)
+      )
+    }
+  }
+
+  /** Why the block does not include the joins below it. */
+  private def splitBy(layout: BlockLayout)(implicit statics: StaticSides): Option[Reason] =
+    layout.block.leaves.iterator.flatMap(leaf => BlockEnds(leaf.plan)).nextOption()
+
+  private def tree(layout: BlockLayout): Either[Reason, JoinTree] =
+    recorded.filter(fits(layout)).map(_.tree).toRight(()).left.flatMap { _ =>
+      val sizes = conf.expectedRows(layout.block.leaves.map(_.name))
+      TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _))
+    }
+
+  private def fits(layout: BlockLayout)(shape: BlockShape): Boolean =
+    shape.relations.map(_.keys.map(_.attribute)) == layout.keys.map(_.map(_.attribute))
+
+  private def cyclic(layout: BlockLayout, core: CyclicCore): Reason = {
+    val leaves = layout.block.leaves
+    val relations = "relations" -> core.relations.toSeq.map(leaves(_).name).mkString(", ")
+    val attributes = "attributes" -> core.attributes.toSeq
+      .map(layout.classes.attributes(_).members.map(Names.of(_, leaves)).mkString(" = "))
+      .mkString(", ")
+    Reason(Reason.CyclicJoinGraph, Seq(relations, attributes) ++ WaysOutOfCycles(layout.block, core))
+  }
+
+  /** Refuses relations that no equi-join condition of two relations links with the others, where
+    * cross products are switched off, or where Spark has an equality over more relations by which
+    * it joins the result of other joins.
+    */
+  private def unlinked(layout: BlockLayout): Option[Reason] = {
+    val components = Components(layout.block).filterNot(_.subsetOf(single))
+    val links =
+      layout.block.residuals.filter(residual =>
+        !components.exists(Components.leavesOf(layout.block, residual).subsetOf)
+      )
+    val equality = links.collectFirst { case e @ Equality(_, _) => e }
+    Option.when(components.size > 1 && (!conf.crossProducts || equality.isDefined && !compiled)) {
+      val leaves = layout.block.leaves
+      val left = components.head
+      val link = equality.orElse(links.headOption)
+      val sides = Seq(
+        "left" -> left.toSeq.sorted.map(leaves(_).name).mkString(", "),
+        "right" -> components.tail.flatten.sorted.map(leaves(_).name).mkString(", ")
+      )
+      link match {
+        case Some(condition) =>
+          Reason(Reason.NonEquiJoin, sides :+ ("condition" -> Names.of(condition, leaves)))
+        case None => Reason(Reason.CrossProduct, sides)
+      }
+    }
+  }
+}
+
+object Eligibility {
+
+  /** Roles of a row are the bits of a `Long`, one of which is the sign. */
+  val MaxRoles: Int = 63
+}
