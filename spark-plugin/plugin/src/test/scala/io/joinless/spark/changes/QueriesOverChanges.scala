@@ -66,16 +66,14 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       */
     def withoutStream(sql: String, form: String, seed: Long)(body: (() => Unit, () => Unit) => Unit): Unit = {
       streams()
-      val state = s"$checkpoint/state"
       val forms = BatchForms.random(session, seed)
-      val batches = new MicroBatches(session, spark.sql(sql).incrementalEnumerate(form), state, forms)
+      val batches = new MicroBatches(session, spark.sql(sql).incrementalEnumerate(form), checkpoint, forms)
       def next(): Unit = {
         val taken = all.flatMap(_.taken())
-        if (batches.reads(taken.map(_._1).toSet)) take(sql, batches.playRows(taken.toMap))
+        if (batches.reads(taken.map(_._1).toSet)) batches.playRows(taken.toMap).foreach(batch => take(sql, batch.rows))
       }
-      try body(() => next(), () => batches.restart())
+      try body(() => next(), () => { streams(); batches.restart() })
       finally batches.close()
-      if (begun) batches.record(checkpoint)
     }
 
     private def all: Seq[Stream] = Seq(changes, pairs, rows)
@@ -162,12 +160,6 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     }
   }
 
-  /** The confs that running batches changes and that must be restored. */
-  private def batchConfs: Seq[(String, String)] = Seq(
-    "spark.sql.streaming.unsupportedOperationCheck" -> "false",
-    "spark.sql.adaptive.enabled" -> "false"
-  )
-
   private def weight(change: Any): Long = change match {
     case "insert" => 1L
     case "delete" => -1L
@@ -219,7 +211,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       tables.start(sql, form)
       try play(() => tables.advance(), () => { tables.running.stop(); tables.start(sql, form) })
       finally tables.running.stop()
-    } else withConf(batchConfs: _*)(tables.withoutStream(sql, form, seed)(play))
+    } else tables.withoutStream(sql, form, seed)(play)
     if (tables.begun && seed % 4 == 0) {
       val _ = assert(tables.full(sql) == tables.result, s"seed $seed, the complete result of $sql")
     }
@@ -261,8 +253,8 @@ object QueriesOverChanges {
     }
 
     /** The waiting rows, if there are any; the stream does not have them. */
-    def taken(): Option[(MemoryStream[_], Dataset[_])] = Option.when(waiting.nonEmpty) {
-      val rows = rowsOf(session, waiting.toSeq, schema)
+    def taken(): Option[(MemoryStream[_], Seq[Row])] = Option.when(waiting.nonEmpty) {
+      val rows = waiting.map(Row.fromTuple).toSeq
       waiting.clear()
       memory -> rows
     }
