@@ -181,8 +181,17 @@ final case class JoinFreeExec(
     val times = watermarks.filter(_ => spec.forgets || spec.expires)
     val (late, eviction) =
       (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
+    val inTasks = new InTasks(this)
     mapCells(child.execute()) { (store, rows) =>
-      runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), negatives, late, eviction)
+      inTasks.operator.runCell(
+        store,
+        rows,
+        cacheEnabled,
+        JoinlessConf.boundOfCache(cacheMaxBytes),
+        negatives,
+        late,
+        eviction
+      )
     }
   }
 

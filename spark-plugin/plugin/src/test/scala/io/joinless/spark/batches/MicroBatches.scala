@@ -35,7 +35,6 @@ final class MicroBatches(
   def this(session: SparkSession, query: DataFrame, checkpoint: String) =
     this(session, query, checkpoint, BatchForms.scans(session))
 
-  private val schema = query.schema
   private var run = UnstartedQuery(query, checkpoint, mode)
   private var last = Option.empty[UnstartedQuery.Batch]
 
@@ -53,7 +52,11 @@ final class MicroBatches(
     * @param files new files in the folders of the streams; folders without any may be omitted
     * @return the rows that a sink would get
     */
-  def play(files: Map[String, Seq[String]]): Seq[Row] = played(BatchPlans.of(run.query, files, forms.next)).rows
+  def play(files: Map[String, Seq[String]]): Seq[Row] = playFiles(files).rows
+
+  /** The same, with its report. */
+  def playFiles(files: Map[String, Seq[String]]): UnstartedQuery.Batch =
+    played(BatchPlans.of(run.query, files, forms.next))
 
   /** The same over streams in memory, followed by the batches without rows that Spark would run
     * before it waits for more.
@@ -84,7 +87,7 @@ final class MicroBatches(
     */
   def play(files: java.util.Map[String, java.util.List[String]]): DataFrame = {
     val rows = play(files.asScala.map { case (folder, names) => folder -> names.asScala.toSeq }.toMap)
-    session.createDataFrame(rows.asJava, schema)
+    session.createDataFrame(rows.asJava, run.query.schema)
   }
 
   def close(): Unit = run.close()

@@ -18,11 +18,10 @@ final class PlayedQuery(
     streams: Seq[PlayedStream[_ <: Product]],
     way: PlayedQuery.Way,
     mode: OutputMode = OutputMode.Append(),
-    readTwice: Boolean = false
+    readTwice: Boolean = false,
+    val checkpoint: String = PlayedQuery.newCheckpoint()
 )(query: => DataFrame) {
   import PlayedQuery._
-
-  val checkpoint: String = TestFolders.create("played").resolve("cp").toString
 
   private[this] val run: Run = way match {
     case AsBatches(seed) => new Batches(seed)
@@ -118,6 +117,9 @@ final class PlayedQuery(
 }
 
 object PlayedQuery {
+
+  /** A folder that does not exist yet. */
+  def newCheckpoint(): String = TestFolders.create("played").resolve("cp").toString
 
   /** How a query is played. What it gets and what is expected do not depend on it. */
   sealed trait Way

@@ -25,8 +25,8 @@ final class PlayedStream[A <: Product](session: SparkSession, schema: StructType
     */
   def table(rows: Seq[A]): DataFrame = session.createDataFrame(rows.map(Row.fromTuple).asJava, schema)
 
-  /** Sends the waiting rows to the query that reads the stream. */
-  private[batches] def send(): Unit = if (waiting.nonEmpty) {
+  /** Sends the waiting rows to the stream of Spark's that reads it; [[PlayedQuery]] does so. */
+  def send(): Unit = if (waiting.nonEmpty) {
     sent += waiting.toSeq
     val _ = memory.addData(waiting.map(Row.fromTuple).toSeq)
     waiting.clear()
