@@ -1,21 +1,18 @@
 package io.joinless.spark
 
 import java.sql.Timestamp
-import java.util.concurrent.ConcurrentLinkedQueue
 
-import scala.jdk.CollectionConverters._
 import scala.util.Random
 
 import io.joinless.spark.api._
+import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
 import io.joinless.spark.checkpoint.CommittedState
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.spec.BlockShape
-import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.joinless.Plans
-import org.apache.spark.sql.streaming.StreamingQuery
-import org.apache.spark.sql.{DataFrame, Dataset, Encoder, Encoders, Row, classic}
+import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** GROUP BY over joins in plain streaming SQL: results are counted inside of the join, and each
@@ -72,23 +69,30 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
   )
 
   for (((sql, counts), i) <- inUpdateMode.zipWithIndex; if all || played(i))
-    test(s"in update mode each batch is Spark's: $sql")(check(sql, "update", counts, i.toLong))
+    test(s"in update mode each batch is Spark's: $sql")(check(
+      sql,
+      OutputMode.Update(),
+      counts,
+      i.toLong,
+      way(i % 12 == 2)
+    ))
 
   for (((sql, counts), i) <- inAppendMode.zipWithIndex; if all || i == 0)
-    test(s"in append mode each batch is Spark's: $sql")(check(sql, "append", counts, 100L + i))
+    test(s"in append mode each batch is Spark's: $sql")(check(sql, OutputMode.Append(), counts, 100L + i, way(i == 0)))
 
   test("which of these queries count") {
-    new Run("update").views()
+    new Run(OutputMode.Update()).views()
     for ((sql, counts) <- inUpdateMode ++ inAppendMode)
       assert(this.counts(sql) == counts, sql)
   }
 
   for (seed <- 0 until random) test(s"random query $seed: each batch is Spark's, in update mode") {
-    check(new RandomGroups(seed.toLong).sql, "update", counts = !AllColumnsProjected(seed), seed.toLong)
+    val counts = !AllColumnsProjected(seed)
+    check(new RandomGroups(seed.toLong).sql, OutputMode.Update(), counts, seed.toLong, way(seed % 6 == 0))
   }
 
   test("random queries count but for those that project all columns of their rows") {
-    new Run("update").views()
+    new Run(OutputMode.Update()).views()
     val listed = (0 until 100).filterNot(seed => counts(new RandomGroups(seed.toLong).sql))
     assert(listed.toSet == AllColumnsProjected, listed.map(seed => new RandomGroups(seed.toLong).sql).mkString("\n"))
   }
@@ -99,14 +103,14 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
     ) {
       val sql = inUpdateMode(2)._1
       val batches = new Generator(7L).batches(4)
-      val run = new Run("update")
+      val run = new Run(OutputMode.Update(), PlayedQuery.AsStream)
       val emitted = run.emitted(sql, batches)(atRestart => conf(aggregates = counted != atRestart))
       assert(run.recorded.exists(_.reduction.isDefined) == counted)
-      assert(emitted == sparks(sql, "update", batches))
+      assert(emitted == sparks(sql, OutputMode.Update(), batches, PlayedQuery.AsStream))
     }
 
   test("a query that adds up something else is refused by name") {
-    val run = new Run("update")
+    val run = new Run(OutputMode.Update(), PlayedQuery.AsStream)
     val batches = new Generator(8L).batches(2)
     run.emitted(s"SELECT t.g, SUM(t.x) AS s $Path GROUP BY t.g", batches)(_ => ())
     val error = intercept[Exception](run.emitted(s"SELECT t.g, SUM(a.y) AS s $Path GROUP BY t.g", batches)(_ => ()))
@@ -117,31 +121,40 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
 
   private def conf(aggregates: Boolean): Unit = spark.conf.set("spark.joinless.aggregates.enabled", aggregates.toString)
 
-  private def check(sql: String, mode: String, counts: Boolean, seed: Long): Unit = {
-    val ours = new Run(mode)
+  /** Of each kind of query one or more are played as streams. */
+  private def way(asStream: Boolean) = if (asStream) PlayedQuery.AsStream else PlayedQuery.AsBatches()
+
+  private def check(sql: String, mode: OutputMode, counts: Boolean, seed: Long, way: PlayedQuery.Way): Unit = {
+    val ours = new Run(mode, way)
     ours.views()
     assert(this.counts(sql) == counts, sql)
     val batches = new Generator(seed).batches(if (all) 6 else 4)
     val emitted = ours.emitted(sql, batches)(_ => ())
-    val expected = sparks(sql, mode, batches)
+    val expected = sparks(sql, mode, batches, way)
     assert(emitted.size == expected.size)
     assert(expected.exists(_.nonEmpty), "no results")
     for ((batch, i) <- emitted.zip(expected).zipWithIndex) assert(batch._1 == batch._2, s"in batch $i of $sql")
-    if (mode == "update" && !sql.contains("t.ts")) { // else late rows are missing
+    if (mode == OutputMode.Update() && !sql.contains("t.ts")) { // else late rows are missing
       val complete = ours.complete(sql)
       tables(batches.flatten)
       val _ = assert(complete == bag(session.sql(sql)), s"complete result of $sql")
     }
   }
 
-  private def sparks(sql: String, mode: String, batches: Seq[Seq[Event]]): Seq[Map[Seq[Any], Int]] =
-    withConf("spark.joinless.enabled" -> "false")(new Run(mode).emitted(sql, batches)(_ => ()))
+  private def sparks(
+      sql: String,
+      mode: OutputMode,
+      batches: Seq[Seq[Event]],
+      way: PlayedQuery.Way
+  ): Seq[Map[Seq[Any], Int]] =
+    withConf("spark.joinless.enabled" -> "false")(new Run(mode, way).emitted(sql, batches)(_ => ()))
 
-  private def bag(df: DataFrame): Map[Seq[Any], Int] =
-    df.collect().toSeq.map(_.toSeq).groupMapReduce(identity)(_ => 1)(_ + _)
+  private def bag(df: DataFrame): Map[Seq[Any], Int] = bag(BatchSql.rows(df))
+
+  private def bag(rows: Seq[Row]): Map[Seq[Any], Int] = rows.map(_.toSeq).groupMapReduce(identity)(_ => 1)(_ + _)
 
   private def tables(events: Seq[Event]): Unit =
-    PlainGroupsSpec.tables(session.createDataset(events)(encoder).select("_1.*", "_2.*").toDF(Columns: _*))
+    PlainGroupsSpec.tables(PlayedStream.of[Event](session).table(events).coalesce(1))
 
   private def counts(sql: String): Boolean = shapes(sql).exists(_.reduction.isDefined)
 
@@ -149,15 +162,11 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
     Inspection.optimized(session, Plans.analyzed(session.sql(sql))).collect { case join: JoinFreeJoin => join.shape }
 
   /** A query over tables that are parts of one stream, so that rows added at once are one batch. */
-  final private class Run(mode: String) {
-    private val events = MemoryStream[Event](encoder, session)
-    private val checkpoint = TestFolders.create("plain-groups").resolve("cp").toString
+  final private class Run(mode: OutputMode, way: PlayedQuery.Way = PlayedQuery.AsBatches()) {
+    private val events = PlayedStream.of[Event](session)
+    private val checkpoint = PlayedQuery.newCheckpoint()
 
-    def views(): Unit = {
-      val timed = events.toDF().select(col("_1"), col("_2"), col("_2._3").as("ts")).withWatermark("ts", "5 seconds")
-      val all = timed.select("_1.*", "_2._1", "_2._2", "ts").toDF(Columns: _*)
-      PlainGroupsSpec.tables(all)
-    }
+    def views(): Unit = PlainGroupsSpec.tables(events.toDF.withWatermark("ts", "5 seconds"))
 
     def recorded: Seq[BlockShape] = CommittedState(session, checkpoint, None).operators.ours.map(_.spec.shape)
 
@@ -175,26 +184,19 @@ class PlainGroupsSpec extends AnyFunSuite with SharedSpark {
       withConf("spark.joinless.aggregates.enabled" -> "true")(emittedOf(sql, batches)(set))
 
     private def emittedOf(sql: String, batches: Seq[Seq[Event]])(set: Boolean => Unit): Seq[Map[Seq[Any], Int]] = {
-      val emitted = new ConcurrentLinkedQueue[Map[Seq[Any], Int]]
-      val take: (Dataset[Row], Long) => Unit = (batch, _) => {
-        val _ = emitted.add(bag(batch))
-      }
-      def start(again: Boolean): StreamingQuery = {
-        set(again)
+      var starts = 0
+      val played = new PlayedQuery(Seq(events), way, mode, checkpoint = checkpoint)({
+        set(starts > 0)
+        starts += 1
         views()
-        session.sql(sql).writeStream.outputMode(mode).option("checkpointLocation", checkpoint).foreachBatch(take).start()
-      }
-      var query = start(again = false)
-      try for ((batch, i) <- batches.zipWithIndex) {
-          if (i == batches.size / 2) {
-            query.stop()
-            query = start(again = true)
-          }
-          events.addData(batch)
-          query.processAllAvailable()
+        session.sql(sql)
+      })
+      try batches.zipWithIndex.flatMap { case (batch, i) =>
+          if (i == batches.size / 2) played.restart()
+          events.add(batch: _*)
+          played.next().map(batch => bag(batch.rows))
         }
-      finally query.stop()
-      emitted.asScala.toSeq
+      finally played.close()
     }
   }
 }
@@ -206,15 +208,9 @@ private object PlainGroupsSpec {
     */
   val AllColumnsProjected: Set[Int] = Set(42, 74, 75, 90)
 
-  /** tag, k, g, x, d, ts */
-  type Event = ((String, Integer, Integer), (java.lang.Long, java.lang.Double, Timestamp))
+  final case class Event(tag: String, k: Integer, g: Integer, x: java.lang.Long, d: java.lang.Double, ts: Timestamp)
 
-  val encoder: Encoder[Event] = Encoders.tuple(
-    Encoders.tuple(Encoders.STRING, Encoders.INT, Encoders.INT),
-    Encoders.tuple(Encoders.LONG, Encoders.DOUBLE, Encoders.TIMESTAMP)
-  )
-
-  val Columns: Seq[String] = Seq("tag", "k", "g", "x", "d", "ts")
+  implicit val events: Encoder[Event] = Encoders.product[Event]
 
   /** The tables of which such rows are parts. */
   def tables(all: DataFrame): Unit = {
@@ -295,7 +291,8 @@ private object PlainGroupsSpec {
       def int(n: Int): Integer = if (rng.nextInt(8) == 0) null else rng.nextInt(n)
       val x: java.lang.Long = if (rng.nextInt(6) == 0) null else Seq(1L, -1L, 7L, 1L << 40)(rng.nextInt(4))
       val at = math.max(0L, second + rng.nextInt(10) - (if (rng.nextInt(6) == 0) 15 else 0))
-      ((Seq("t", "u", "a")(rng.nextInt(3)), int(3), int(3)), (x, rng.nextInt(16) / 8.0, new Timestamp(1000L * at)))
+      val tag = Seq("t", "u", "a")(rng.nextInt(3))
+      Event(tag, int(3), int(3), x, rng.nextInt(16) / 8.0, new Timestamp(1000L * at))
     }
   }
 }

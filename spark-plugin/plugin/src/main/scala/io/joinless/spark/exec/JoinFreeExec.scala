@@ -6,7 +6,7 @@ import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.exec.cells.{CellContext, CellKinds, CellTask, LogReplay}
 import io.joinless.spark.exec.figures.{CellSizes, OperatorMetrics, RelationSizes, TaskMetrics}
-import io.joinless.spark.exec.operator.{LaggingCells, LateRows, NetChanges, ReadInParts}
+import io.joinless.spark.exec.operator.{InTasks, LaggingCells, LateRows, NetChanges, ReadInParts}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
@@ -178,8 +178,17 @@ final case class JoinFreeExec(
     val times = watermarks.filter(_ => kind.endsRows(spec))
     val (late, eviction) =
       (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
+    val inTasks = new InTasks(this)
     mapCells(child.execute()) { (store, rows) =>
-      runCell(store, rows, cacheEnabled, JoinlessConf.boundOfCache(cacheMaxBytes), negatives, late, eviction)
+      inTasks.operator.runCell(
+        store,
+        rows,
+        cacheEnabled,
+        JoinlessConf.boundOfCache(cacheMaxBytes),
+        negatives,
+        late,
+        eviction
+      )
     }
   }
 

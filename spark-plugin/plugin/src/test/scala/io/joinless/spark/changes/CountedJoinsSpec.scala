@@ -72,7 +72,7 @@ class CountedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
       def run(counted: Boolean): Unit = withConf(JoinlessConf.AGGREGATES_ENABLED.key -> counted.toString) {
         tables.start(sql)
         try tables.advance()
-        finally tables.running.stop()
+        finally tables.stop()
         assert(tables.result == tables.expected(sql))
         val _ = assert(tables.full(sql) == tables.result)
       }

@@ -139,7 +139,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
         val (tables, rng) = (new Tables, new Random(i.toLong))
         tables.start(sql)
         try for (_ <- 0 until 3) { tables.random(rng); tables.advance() }
-        finally tables.running.stop()
+        finally tables.stop()
         assert(tables.full(sql) == tables.result, sql)
         val leaves = tables.readFrom(sql)
         assert(leaves.nonEmpty && leaves.forall(_.contains("groups")), s"$sql: $leaves")
@@ -154,7 +154,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
       for (i <- 0 until 6) tables.append(i % 3, i)
       for (i <- 0 until 6) tables.insert(i % 3, i % 2, i.toLong, 0.5)
       tables.advance()
-      tables.running.stop()
+      tables.stop()
       tables
     }
     val appended = "SELECT y, COUNT(*) AS n FROM a GROUP BY y"
@@ -192,7 +192,7 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     tables.insert(1, 2, 6L, 1.5)
     tables.append(1, 1)
     tables.advance()
-    tables.running.stop()
+    tables.stop()
     val zone = spark.conf.get("spark.sql.session.timeZone")
     between()
     val refused =
@@ -208,12 +208,12 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
             case refused: JoinlessAnalysisException => refused.getMessage
           }
         case refused: JoinlessAnalysisException => Some(refused.getMessage)
-      } finally tables.running.stop()
+      } finally tables.stop()
     spark.conf.set("spark.sql.session.timeZone", zone)
     // the original query continues, whatever was tried
     tables.start(before)
     tables.advance()
-    tables.running.stop()
+    tables.stop()
     if (refused.isDefined) assert(tables.result == tables.expected(before), s"$before, after $after")
     refused
   }
@@ -302,10 +302,12 @@ class GroupQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     var rows = Seq.empty[Row]
     def run(sql: String, form: String)(each: DataFrame => Any): Unit = {
       val write: (org.apache.spark.sql.Dataset[Row], Long) => Unit = (batch, _) => { val _ = each(batch) }
-      tables.running = spark.sql(sql).incrementalEnumerate(form).writeStream.option("checkpointLocation", checkpoint)
+      val running = spark.sql(sql).incrementalEnumerate(form).writeStream.option("checkpointLocation", checkpoint)
         .foreachBatch(write).start()
-      try tables.advance()
-      finally tables.running.stop()
+      try {
+        tables.send()
+        running.processAllAvailable()
+      } finally running.stop()
     }
     val sql = "SELECT g, COUNT(*) AS n FROM t GROUP BY g"
     for (g <- 0 until 20) tables.insert(g, g, 1L, 0.5)

@@ -38,12 +38,12 @@ class LiteralQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
     tables.start(of("(1), (2)"))
     tables.insert(1, 1, 1L, 1.0)
     try tables.advance()
-    finally tables.running.stop()
+    finally tables.stop()
     tables.insert(2, 1, 1L, 1.0)
     val refused = intercept[Exception] {
       tables.start(of("(1), (3)"))
       try tables.advance()
-      finally tables.running.stop()
+      finally tables.stop()
     }
     val condition = refused match {
       case failed: StreamingQueryException => failed.getCause.asInstanceOf[SparkThrowable].getCondition

@@ -106,7 +106,7 @@ class MatchQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
       tables.insertPair(1, 1)
       tables.advance()
       assert(tables.result == tables.expected(sql), sql)
-      tables.running.stop()
+      tables.stop()
     }
   }
 

@@ -121,14 +121,14 @@ class OrderedQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverCh
       tables.advance()
       for (_ <- 0 until 3) tables.delete(0)
       tables.advance()
-      tables.running.stop()
+      tables.stop()
       assert(tables.full(sql) == tables.result, sql)
     }
     val tables = new Tables
     tables.start("SELECT g, k FROM t")
     for (i <- 0 until 9) tables.insert(i, i, 1L, 0.5)
     tables.advance()
-    tables.running.stop()
+    tables.stop()
     assert(tables.full("SELECT g, k FROM t LIMIT 4").values.sum == 4)
     val four = tables.fullRows("SELECT g, k FROM t LIMIT 4").queryExecution.analyzed
     assert(four.exists(_.isInstanceOf[LocalLimit]), "not all rows are enumerated for four of them")

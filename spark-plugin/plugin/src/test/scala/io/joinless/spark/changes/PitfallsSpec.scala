@@ -22,7 +22,7 @@ class PitfallsSpec extends AnyFunSuite with SharedSpark with QueriesOverChanges 
           assert(tables.result == tables.expected(sql), sql)
           tables.emitted - before
         }
-      finally tables.running.stop()
+      finally tables.stop()
     }
   }
 

@@ -6,13 +6,10 @@ import scala.util.Random
 
 import io.joinless.engine.oracle.Seeds
 import io.joinless.spark.api._
-import io.joinless.spark.batches.MicroBatches
-import io.joinless.spark.{BatchSql, SharedSpark, TestFolders}
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
-import org.apache.spark.sql.joinless.BatchForms
-import org.apache.spark.sql.streaming.StreamingQuery
+import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
+import io.joinless.spark.{BatchSql, SharedSpark}
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.{DataFrame, Dataset, Encoder, Encoders, Row, SparkSession, classic}
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row, SparkSession, classic}
 import org.scalatest.Assertions
 
 /** Random changes of a few tables, and the changes that queries over them emit, against batch SQL.
@@ -24,20 +21,23 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
 
   /** Changes of `t(k, g, x, d)` and of `u(k, g)`, and append-only rows of `a(k, y)`. */
   final protected class Tables {
-    private val changes = new Stream(named(change.schema, "_change_type", "k", "g", "x", "d"), session)
-    private val pairs = new Stream(named(pairChange.schema, "_change_type", "k", "g"), session)
-    private val rows = new Stream(named(appended.schema, "k", "y"), session)
+    private val changes = new PlayedStream[Change](session, named(change.schema, "_change_type", "k", "g", "x", "d"))
+    private val pairs = new PlayedStream[PairChange](session, named(pairChange.schema, "_change_type", "k", "g"))
+    private val rows = new PlayedStream[Appended](session, named(appended.schema, "k", "y"))
     private val present = mutable.ArrayBuffer.empty[Now]
     private val presentPairs = mutable.ArrayBuffer.empty[Appended]
     private val appendedRows = mutable.ArrayBuffer.empty[Appended]
-    private val checkpoint = TestFolders.create("groups").resolve("cp").toString
+    private val checkpoint = PlayedQuery.newCheckpoint()
     private val sums = mutable.Map.empty[Seq[Any], Long].withDefaultValue(0L)
-    var running: StreamingQuery = null
+    private var played: PlayedQuery = null
+    private var sql = ""
+
+    private def all: Seq[PlayedStream[_ <: Product]] = Seq(changes, pairs, rows)
 
     def streams(): Unit = {
-      changes.memory.toDF().changelog().createOrReplaceTempView("t")
-      pairs.memory.toDF().changelog().createOrReplaceTempView("u")
-      rows.memory.toDF().createOrReplaceTempView("a")
+      changes.toDF.changelog().createOrReplaceTempView("t")
+      pairs.toDF.changelog().createOrReplaceTempView("u")
+      rows.toDF.createOrReplaceTempView("a")
     }
 
     def tables(): Unit = {
@@ -46,41 +46,25 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
       BatchSql.table("a", rowsOf(session, appendedRows.toSeq, named(appended.schema, "k", "y")))
     }
 
-    def start(sql: String, form: String = "change_type"): Unit = {
-      streams()
-      val each: (Dataset[Row], Long) => Unit = (batch, _) => take(sql, batch.collect().toSeq)
-      running = spark.sql(sql).incrementalEnumerate(form).writeStream.option("checkpointLocation", checkpoint)
-        .foreachBatch(each).start()
+    def start(sql: String, form: String = "change_type", way: PlayedQuery.Way = PlayedQuery.AsStream): Unit = {
+      this.sql = sql
+      played = new PlayedQuery(all, way, checkpoint = checkpoint)({
+        streams()
+        spark.sql(sql).incrementalEnumerate(form)
+      })
     }
+
+    /** Sends the waiting rows to a query that the test runs itself. */
+    def send(): Unit = all.foreach(_.send())
 
     /** Sends the waiting rows to the query: one batch, if it reads any of them. */
-    def advance(): Unit = {
-      all.foreach(_.send())
-      running.processAllAvailable()
-    }
+    def advance(): Unit = played.next().foreach(batch => take(batch.rows))
 
-    /** Runs some batches of the query without a stream; `body` gets a function that runs the next
-      * one, and one that restarts the query.
-      *
-      * @param seed decides on the plans of the sources
-      */
-    def withoutStream(sql: String, form: String, seed: Long)(body: (() => Unit, () => Unit) => Unit): Unit = {
-      streams()
-      val state = s"$checkpoint/state"
-      val forms = BatchForms.random(session, seed)
-      val batches = new MicroBatches(session, spark.sql(sql).incrementalEnumerate(form), state, forms)
-      def next(): Unit = {
-        val taken = all.flatMap(_.taken())
-        if (batches.reads(taken.map(_._1).toSet)) take(sql, batches.playRows(taken.toMap))
-      }
-      try body(() => next(), () => batches.restart())
-      finally batches.close()
-      if (begun) batches.record(checkpoint)
-    }
+    def restart(): Unit = played.restart()
 
-    private def all: Seq[Stream] = Seq(changes, pairs, rows)
+    def stop(): Unit = played.close()
 
-    private def take(sql: String, rows: Seq[Row]): Unit = {
+    private def take(rows: Seq[Row]): Unit = {
       begun = true
       this.emitted += rows.length
       val emitted = rows.map(row => (values(row).init, weight(row.toSeq.last)))
@@ -162,12 +146,6 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     }
   }
 
-  /** The confs that running batches changes and that must be restored. */
-  private def batchConfs: Seq[(String, String)] = Seq(
-    "spark.sql.streaming.unsupportedOperationCheck" -> "false",
-    "spark.sql.adaptive.enabled" -> "false"
-  )
-
   private def weight(change: Any): Long = change match {
     case "insert" => 1L
     case "delete" => -1L
@@ -206,20 +184,17 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
   ): Unit = {
     val rng = new Random(seed)
     val tables = new Tables
-    def play(next: () => Unit, restart: () => Unit): Unit =
+    tables.start(sql, form, if (streaming) PlayedQuery.AsStream else PlayedQuery.AsBatches(Some(seed)))
+    try
       for (batch <- 0 until 4) {
-        if (batch == 2) restart()
+        if (batch == 2) tables.restart()
         tables.random(rng)
-        next()
+        tables.advance()
         // before the first rows there was no batch
         if (tables.begun)
           assert(tables.result == tables.expected(oracle.getOrElse(sql)), s"seed $seed, batch $batch, $form: $sql")
       }
-    if (streaming) {
-      tables.start(sql, form)
-      try play(() => tables.advance(), () => { tables.running.stop(); tables.start(sql, form) })
-      finally tables.running.stop()
-    } else withConf(batchConfs: _*)(tables.withoutStream(sql, form, seed)(play))
+    finally tables.stop()
     if (tables.begun && seed % 4 == 0) {
       val _ = assert(tables.full(sql) == tables.result, s"seed $seed, the complete result of $sql")
     }
@@ -230,7 +205,7 @@ trait QueriesOverChanges extends Assertions { this: SharedSpark =>
     val (rng, tables) = (new Random(seed), new Tables)
     tables.start(sql)
     try for (_ <- 0 until 2) { tables.random(rng); tables.advance() }
-    finally tables.running.stop()
+    finally tables.stop()
     val _ = assert(tables.full(sql) == tables.expected(sql), s"seed $seed: $sql")
   }
 }
@@ -245,28 +220,6 @@ object QueriesOverChanges {
 
   private def named(schema: StructType, columns: String*): StructType =
     StructType(schema.zip(columns).map { case (field, name) => field.copy(name = name) })
-
-  /** Rows that wait for the next batch, in a stream in memory. Its columns have the names that
-    * queries use.
-    */
-  final private class Stream(schema: StructType, session: classic.SparkSession) {
-    val memory: MemoryStream[Row] = MemoryStream[Row](session, 2)(Encoders.row(schema))
-    private val waiting = mutable.ArrayBuffer.empty[Product]
-
-    def add(row: Product): Unit = waiting += row
-
-    def send(): Unit = if (waiting.nonEmpty) {
-      val _ = memory.addData(waiting.map(Row.fromTuple).toSeq)
-      waiting.clear()
-    }
-
-    /** The waiting rows, if there are any; the stream does not have them. */
-    def taken(): Option[(MemoryStream[_], Dataset[_])] = Option.when(waiting.nonEmpty) {
-      val rows = rowsOf(session, waiting.toSeq, schema)
-      waiting.clear()
-      memory -> rows
-    }
-  }
 
   type Change = (String, Integer, Integer, java.lang.Long, java.lang.Double)
   type Now = (Integer, Integer, java.lang.Long, java.lang.Double)

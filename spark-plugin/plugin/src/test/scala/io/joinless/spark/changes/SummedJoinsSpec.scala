@@ -127,7 +127,7 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     tables.append(2, 3)
     tables.start(query("SUM(t.x) AS s, COUNT(*) AS n"))
     try tables.advance()
-    finally tables.running.stop()
+    finally tables.stop()
     assert(tables.full(query("SUM(t.x) AS s, COUNT(*) AS n")) == Map(Seq[Any](1, 5L, 1L) -> 1L))
     assert(tables.full(query("AVG(t.x) AS m")) == Map(Seq[Any](1, 5.0) -> 1L)) // it adds up the same
     for (other <- Seq("SUM(a.y) AS m", "MAX(t.x) AS m", "COUNT(*) AS n")) {
@@ -150,7 +150,7 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
     def run(): Unit = {
       tables.start(sql)
       try tables.advance()
-      finally tables.running.stop()
+      finally tables.stop()
     }
     run()
     assert(tables.result == Map(Seq[Any](2, 20L) -> 1L))
@@ -184,7 +184,7 @@ class SummedJoinsSpec extends AnyFunSuite with SharedSpark with QueriesOverChang
       tables.delete(1)
       tables.advance()
       assert(tables.result == tables.expected(sql))
-    } finally tables.running.stop()
+    } finally tables.stop()
   }
 }
 

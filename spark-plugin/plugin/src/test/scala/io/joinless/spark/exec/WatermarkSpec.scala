@@ -2,8 +2,9 @@ package io.joinless.spark.exec
 
 import java.sql.Timestamp
 import io.joinless.spark.SharedSpark
-import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row}
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
+import org.apache.spark.sql.streaming.OutputMode
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Event time: late rows are dropped at their scan as Spark's joins drop them, and the watermark is
@@ -19,28 +20,29 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
   /** Runs a query over watermarked events and plain edges, batch by batch; its rows and the late
     * rows it dropped.
     */
-  private def run(enabled: Boolean, sql: String, mode: String = "append")(batches: Seq[Event]*): (Seq[String], Long) =
+  private def run(
+      enabled: Boolean,
+      sql: String,
+      mode: OutputMode = OutputMode.Append(),
+      way: PlayedQuery.Way = PlayedQuery.AsBatches()
+  )(batches: Seq[Event]*): (Seq[String], Long) =
     withConf("spark.joinless.enabled" -> enabled.toString, "spark.sql.shuffle.partitions" -> "2") {
-      val session = spark.asInstanceOf[org.apache.spark.sql.classic.SparkSession]
-      val watermarked = MemoryStream[Event](events, session)
-      val plain = MemoryStream[Event](events, session)
-      def table(stream: MemoryStream[Event]): DataFrame = stream.toDF().toDF("src", "dst", "ts")
+      val watermarked = PlayedStream.of[Event](spark)
+      val plain = PlayedStream.of[Event](spark)
+      def table(stream: PlayedStream[Event]): DataFrame = stream.toDF.toDF("src", "dst", "ts")
       table(watermarked).withWatermark("ts", "10 seconds").createOrReplaceTempView("events")
       table(plain).select("src", "dst").createOrReplaceTempView("edges")
-      val name = s"watermarks_${java.util.UUID.randomUUID().toString.replace("-", "")}"
-      val query = spark.sql(sql).writeStream.format("memory").queryName(name).outputMode(mode).start()
+      val query = new PlayedQuery(Seq(watermarked, plain), way, mode)(spark.sql(sql))
       try {
-        plain.addData(event(2, 3, 0), event(3, 4, 0), event(5, 6, 0))
-        query.processAllAvailable()
-        for (batch <- batches) {
-          watermarked.addData(batch: _*)
-          query.processAllAvailable()
+        plain.add(event(2, 3, 0), event(3, 4, 0), event(5, 6, 0))
+        val played = query.next() ++ batches.flatMap { batch =>
+          watermarked.add(batch: _*)
+          query.next()
         }
-        val joins = query.recentProgress.flatMap(_.stateOperators).filter(o => o.operatorName != "stateStoreSave")
+        val joins = played.flatMap(_.operators).filter(o => o.operatorName != "stateStoreSave")
         assert(joins.forall(_.operatorName == (if (enabled) "joinFree" else "symmetricHashJoin")))
-        val rows: Seq[Row] = spark.table(name).collect().toSeq
-        (rows.map(_.toString).sorted, joins.map(_.numRowsDroppedByWatermark).sum)
-      } finally query.stop()
+        (played.flatMap(_.rows.map(_.toString)).sorted, joins.map(_.numRowsDroppedByWatermark).sum)
+      } finally query.close()
     }
 
   private val batches = Seq(
@@ -54,9 +56,9 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
 
   test("differential_ late rows are dropped as by Spark's joins") {
     val sql = s"SELECT a.src, a.ts, c.dst FROM $join"
-    val (ours, dropped) = run(enabled = true, sql)(batches: _*)
+    val (ours, dropped) = run(enabled = true, sql, way = PlayedQuery.AsStream)(batches: _*)
     assert(ours.size == 7 && dropped == 1)
-    assert((ours, dropped) == run(enabled = false, sql)(batches: _*))
+    assert((ours, dropped) == run(enabled = false, sql, way = PlayedQuery.AsStream)(batches: _*))
   }
 
   for (
@@ -67,9 +69,9 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
   )
     test(s"differential_ late rows are dropped where results are counted: $counted") {
       val sql = s"SELECT c.dst, $counted FROM $join GROUP BY c.dst"
-      val (ours, dropped) = run(enabled = true, sql, mode = "update")(batches: _*)
+      val (ours, dropped) = run(enabled = true, sql, mode = OutputMode.Update())(batches: _*)
       assert(dropped > 0)
-      assert((ours, dropped) == run(enabled = false, sql, mode = "update")(batches: _*))
+      assert((ours, dropped) == run(enabled = false, sql, mode = OutputMode.Update())(batches: _*))
     }
 
   test("differential_ late rows are dropped where a key of the join is computed of their time") {
@@ -82,9 +84,9 @@ class WatermarkSpec extends AnyFunSuite with SharedSpark {
 
   test("differential_ late rows are dropped where they are grouped by a function of their time") {
     val sql = s"SELECT HOUR(a.ts) + 1 AS h, a.ts > TIMESTAMP_SECONDS(0) AS l, COUNT(*) AS n FROM $join GROUP BY 1, 2"
-    val (ours, dropped) = run(enabled = true, sql, mode = "update")(batches: _*)
+    val (ours, dropped) = run(enabled = true, sql, mode = OutputMode.Update())(batches: _*)
     assert(dropped > 0)
-    assert((ours, dropped) == run(enabled = false, sql, mode = "update")(batches: _*))
+    assert((ours, dropped) == run(enabled = false, sql, mode = OutputMode.Update())(batches: _*))
   }
 
   test("differential_ without the event-time column nothing is late") {

@@ -6,8 +6,10 @@ import java.util.concurrent.ConcurrentHashMap
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.api._
-import io.joinless.spark.{SharedSpark, TestFolders}
-import org.apache.spark.sql.streaming.Trigger
+import io.joinless.spark.batches.MicroBatches
+import io.joinless.spark.{BatchSql, SharedSpark, TestFolders}
+import org.apache.spark.sql.joinless.BatchForms
+import org.apache.spark.sql.streaming.{OutputMode, StateOperatorProgress, Trigger}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -29,33 +31,55 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
   /** The rows that two runs emitted, the second one over the other schema; of changes, each with
     * its weight.
     */
-  private def emitted(sql: String, requested: Boolean, mode: String): Seq[Row] = withConf(
+  private def emitted(sql: String, requested: Boolean, mode: OutputMode, asStream: Boolean): Seq[Row] = withConf(
     "spark.sql.shuffle.partitions" -> "2",
     "spark.joinless.minRelations" -> "2",
     "spark.joinless.mode" -> (if (requested) "auto" else "force")
   ) {
     val folder = TestFolders.create("reordered")
     val source = Files.createDirectory(folder.resolve("in"))
-    val batches = new ConcurrentHashMap[Long, Seq[Row]]
-    for ((schema, batch) <- schemas.zipWithIndex) {
+    val checkpoint = folder.resolve("cp").toString
+    var batch = 0
+    def query: DataFrame = {
+      val stream = spark.readStream.schema(schemas(batch)).json(source.toString)
+      val timed = stream.takenAsRows.drop("_change_type").withWatermark("ts", "1 hour")
+      (if (requested) stream.changelog() else timed).createOrReplaceTempView("t")
+      spark.sql(sql)
+    }
+    def emitting: DataFrame = if (requested) query.incrementalEnumerate("weight") else query
+    def arrived(): String = {
       val lines = rows(batch).filter(requested || _._5 == "insert").map { case (k, x, s, second, change) =>
         s"""{"k": $k, "x": $x, "s": "$s", "ts": "2026-01-01T00:00:0${second}Z", "_change_type": "$change"}"""
       }
       val file = Files.write(folder.resolve(s".$batch"), lines.asJava)
-      val _ = Files.move(file, source.resolve(s"$batch.json"))
-      val stream = spark.readStream.schema(schema).json(source.toString)
-      val timed = stream.takenAsRows.drop("_change_type").withWatermark("ts", "1 hour")
-      (if (requested) stream.changelog() else timed).createOrReplaceTempView("t")
-      val query = spark.sql(sql)
-      val running = (if (requested) query.incrementalEnumerate("weight") else query).writeStream
-        .outputMode(mode).option("checkpointLocation", folder.resolve("cp").toString).trigger(Trigger.AvailableNow())
+      Files.move(file, source.resolve(s"$batch.json")).toString
+    }
+    def isOurs(operators: Seq[StateOperatorProgress]) = operators.exists(_.operatorName.startsWith("joinFree"))
+
+    val emitted = if (asStream) schemas.indices.flatMap { i =>
+      batch = i
+      val _ = arrived()
+      val batches = new ConcurrentHashMap[Long, Seq[Row]]
+      val running = emitting.writeStream
+        .outputMode(mode).option("checkpointLocation", checkpoint).trigger(Trigger.AvailableNow())
         .foreachBatch((df: DataFrame, id: Long) => { val _ = batches.put(id, df.collect().toSeq) }).start()
       running.awaitTermination()
-      val operators = running.recentProgress.flatMap(_.stateOperators).map(_.operatorName).toSet
-      assert(operators.exists(_.startsWith("joinFree")), operators)
-      if (requested) full = query.enumerateFull(folder.resolve("cp").toString).collect().toSeq
+      assert(isOurs(running.recentProgress.toSeq.flatMap(_.stateOperators)))
+      batches.asScala.toSeq.sortBy(_._1).flatMap(_._2)
     }
-    batches.asScala.toSeq.sortBy(_._1).flatMap(_._2)
+    else {
+      val batches = new MicroBatches(spark, emitting, checkpoint, BatchForms.scans(spark), mode)
+      try schemas.indices.flatMap { i =>
+          batch = i
+          if (i > 0) batches.restart()
+          val played = batches.playFiles(Map(source.toString -> Seq(arrived())))
+          assert(isOurs(played.operators))
+          played.rows
+        }
+      finally batches.close()
+    }
+    if (requested) full = query.enumerateFull(checkpoint).collect().toSeq
+    emitted
   }
 
   /** The result of batch SQL over the rows that are present in the end. */
@@ -67,7 +91,7 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
       s"SELECT CAST(k AS BIGINT) AS k, CAST(x AS INT) AS x, s, ts FROM VALUES ${values.mkString(", ")} AS v(k, x, s, ts)"
     )
       .createOrReplaceTempView("t")
-    spark.sql(sql).collect().toSeq.map(_.toString).sorted
+    BatchSql.rows(spark.sql(sql)).map(_.toString).sorted
   }
 
   private var full: Seq[Row] = Nil // the complete result after the second run
@@ -75,28 +99,33 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
   private val zone = "spark.sql.session.timeZone" -> "UTC"
 
   for (
-    sql <- Seq(
+    (sql, i) <- Seq(
       "SELECT a.s, b.x, a.x AS y FROM t a JOIN t b ON a.k = b.k",
       "SELECT a.s, b.x, c.s AS z FROM t a JOIN t b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR JOIN t c ON c.k = b.k AND c.x > a.x",
       "SELECT a.s, b.ts FROM t a LEFT SEMI JOIN t b ON a.k = b.k AND a.x < b.x JOIN t b ON a.k = b.k"
-    )
+    ).zipWithIndex
   ) test(s"recovery_ plain rows: $sql") {
-    withConf(zone)(assert(emitted(sql, requested = false, "append").map(_.toString).sorted == expected(
-      sql,
-      requested = false
-    )))
+    withConf(zone)(
+      assert(emitted(sql, requested = false, OutputMode.Append(), asStream = i == 0).map(_.toString).sorted == expected(
+        sql,
+        requested = false
+      ))
+    )
   }
 
   test("recovery_ counts of a plain GROUP BY go on") {
     val sql = "SELECT b.s, COUNT(*) AS n, SUM(a.x) AS m, MAX(a.s) AS h FROM t a JOIN t b ON a.k = b.k GROUP BY b.s"
     withConf(zone) {
-      val last = emitted(sql, requested = false, "update").groupMapReduce(_.getString(0))(identity)((_, later) => later)
+      val last =
+        emitted(sql, requested = false, OutputMode.Update(), asStream = true).groupMapReduce(_.getString(0))(identity)(
+          (_, later) => later
+        )
       assert(last.values.map(_.toString).toSeq.sorted == expected(sql, requested = false))
     }
   }
 
   for (
-    sql <- Seq(
+    (sql, i) <- Seq(
       "SELECT a.s, b.x, a.x AS y FROM t a JOIN t b ON a.k = b.k AND a.s <= b.s",
       "SELECT s, x FROM t WHERE k > 1",
       "SELECT k, COUNT(*) AS n, SUM(x) AS m, MAX(s) AS h FROM t GROUP BY k",
@@ -118,10 +147,10 @@ class ReorderedColumnsSpec extends AnyFunSuite with SharedSpark {
       "SELECT b.s, COUNT(*) AS n, MAX(b.x) AS m FROM t a LEFT JOIN t b ON a.k = b.k AND a.s < b.s GROUP BY b.s",
       "SELECT DISTINCT s, x FROM (SELECT s, x FROM t UNION ALL SELECT s, x FROM t)",
       "SELECT a.s, a.x FROM (SELECT s, x, k FROM t UNION ALL SELECT s, x, k FROM t) a JOIN t b ON a.k = b.k AND a.x >= b.x"
-    )
+    ).zipWithIndex
   ) test(s"recovery_ changes: $sql") {
     withConf(zone) {
-      val sums = emitted(sql, requested = true, "append")
+      val sums = emitted(sql, requested = true, OutputMode.Append(), asStream = i % 6 == 0)
         .groupMapReduce(row => Row.fromSeq(row.toSeq.init).toString)(_.toSeq.last.asInstanceOf[Long])(_ + _)
       assert(sums.values.forall(_ >= 0))
       assert(sums.toSeq.flatMap { case (row, n) => Seq.fill(n.toInt)(row) }.sorted == expected(sql, requested = true))

@@ -1,14 +1,12 @@
 package io.joinless.spark.time
 
 import java.sql.Timestamp
-import java.util.concurrent.ConcurrentHashMap
 
-import scala.jdk.CollectionConverters._
 import scala.util.Random
 
-import io.joinless.spark.{SharedSpark, TestFolders}
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
-import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
+import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
+import io.joinless.spark.{BatchSql, SharedSpark}
+import org.apache.spark.sql.{Encoder, Encoders}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Joins of two relations with bounds in time, against Spark's own operator: the same rows, and no
@@ -20,7 +18,7 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
   private val on = "a JOIN b ON a.k = b.k"
 
   for (
-    sql <- Seq(
+    (sql, i) <- Seq(
       s"SELECT a.v, b.v AS u FROM $on AND b.tb BETWEEN a.ta AND a.ta + INTERVAL 20 SECONDS",
       s"SELECT a.v, b.v AS u FROM $on AND b.tb > a.ta - INTERVAL 5 SECONDS AND b.tb < a.ta + INTERVAL 5 SECONDS",
       s"SELECT a.v, b.v AS u FROM $on AND b.tb >= a.ta",
@@ -28,10 +26,10 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
       s"SELECT a.v, b.v AS u FROM $on AND CAST(b.tb AS BIGINT) BETWEEN CAST(a.ta AS BIGINT) - 10 AND CAST(a.ta AS BIGINT) + 3",
       s"SELECT a.v, a.ta, b.v AS u FROM $on AND b.tb BETWEEN a.ta AND a.ta + INTERVAL 20 SECONDS",
       s"SELECT a.v, b.v AS u FROM (SELECT k, v, window(ta, '10 seconds') AS w FROM a) a JOIN (SELECT k, v, window(tb, '10 seconds') AS w FROM b) b ON a.k = b.k AND a.w = b.w"
-    )
+    ).zipWithIndex
   ) test(s"rows and state beside Spark's: $sql") {
-    val spark = play(enabled = false, sql)
-    val ours = play(enabled = true, sql)
+    val spark = play(enabled = false, sql, asStream = i == 0)
+    val ours = play(enabled = true, sql, asStream = i == 0)
     assert(ours.map(_.rows) == spark.map(_.rows))
     assert(spark.map(_.rows.size).sum >= 10)
     for ((o, s) <- ours.zip(spark)) assert(o.stored <= s.stored, s"${ours.map(_.stored)} and ${spark.map(_.stored)}")
@@ -46,14 +44,15 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
   }
 
   for (
-    sql <- Seq(
+    (sql, i) <- Seq(
       "SELECT window(b.tb, '10 seconds') AS w, COUNT(*) AS n, SUM(a.v) AS s FROM a JOIN b ON a.k = b.k AND " +
         "b.tb BETWEEN a.ta AND a.ta + INTERVAL 20 SECONDS GROUP BY window(b.tb, '10 seconds')",
       "SELECT window(a.ta, '10 seconds') AS w, COUNT(*) AS n, SUM(b.v) AS s FROM a JOIN b ON a.k = b.k AND " +
         "b.tb BETWEEN a.ta AND a.ta + INTERVAL 20 SECONDS GROUP BY window(a.ta, '10 seconds')"
-    )
+    ).zipWithIndex
   ) test(s"windows above a join get all of its rows: $sql") {
-    val (ours, spark) = (play(enabled = true, sql, InTime), play(enabled = false, sql, InTime))
+    val ours = play(enabled = true, sql, InTime, asStream = i == 0)
+    val spark = play(enabled = false, sql, InTime, asStream = i == 0)
     // ours may be emitted earlier: the watermark is held back only by the times that the join
     // projects
     val emitted = ours.map(_.rows).scanLeft(Set.empty[String])(_ ++ _)
@@ -76,44 +75,43 @@ class AgainstSparkSpec extends AnyFunSuite with SharedSpark {
 
   /** The same as one batch, without watermarks. */
   private def whole(sql: String): Set[String] = {
-    def table(name: String) =
-      spark.createDataset(InTime.flatten.filter(_.stream == name))(events).selectExpr("k", s"ts AS t$name", "v")
-    Seq("a", "b").foreach(name => table(name).createOrReplaceTempView(name))
-    spark.sql(sql).collect().map(_.toString).toSet
+    def table(name: String) = PlayedStream.of[Tagged](spark).table(InTime.flatten.filter(_.stream == name))
+      .selectExpr("k", s"ts AS t$name", "v")
+    Seq("a", "b").foreach(name => BatchSql.table(name, table(name)))
+    BatchSql.rows(spark.sql(sql)).map(_.toString).toSet
   }
 
   implicit private val events: Encoder[Tagged] = Encoders.product[Tagged]
 
-  private def play(enabled: Boolean, sql: String, batches: Seq[Seq[Tagged]] = Batches): Seq[Round] = withConf(
+  private def play(
+      enabled: Boolean,
+      sql: String,
+      batches: Seq[Seq[Tagged]] = Batches,
+      asStream: Boolean = false
+  ): Seq[Round] = withConf(
     "spark.joinless.enabled" -> enabled.toString,
     "spark.joinless.minRelations" -> "2",
     "spark.sql.shuffle.partitions" -> "1"
   ) {
-    val source = MemoryStream[Tagged](events, spark.asInstanceOf[classic.SparkSession])
+    val source = PlayedStream.of[Tagged](spark)
     for (name <- Seq("a", "b"))
-      source.toDF().where(s"stream = '$name'").selectExpr("k", s"ts AS t$name", "v").withWatermark(
+      source.toDF.where(s"stream = '$name'").selectExpr("k", s"ts AS t$name", "v").withWatermark(
         s"t$name",
         "5 seconds"
       )
         .createOrReplaceTempView(name)
-    val emitted = new ConcurrentHashMap[Long, Seq[String]]
-    val query = spark.sql(sql).writeStream
-      .foreachBatch((df: DataFrame, id: Long) => { val _ = emitted.put(id, df.collect().map(_.toString).toSeq) })
-      .option("checkpointLocation", TestFolders.create("against").toString).start()
+    val way = if (asStream) PlayedQuery.AsStream else PlayedQuery.AsBatches()
+    val query = new PlayedQuery(Seq(source), way)(spark.sql(sql))
     try batches.map { batch =>
-        source.addData(batch: _*)
-        query.processAllAvailable()
-        val operator =
-          query.recentProgress.filter(_.stateOperators.nonEmpty).last.stateOperators.filter(
-            _.operatorName != "stateStoreSave"
-          ).head
+        source.add(batch: _*)
+        val played = query.next()
+        val operator = played.last.operators.filter(_.operatorName != "stateStoreSave").head
         assert(operator.operatorName == (if (enabled) "joinFree" else "symmetricHashJoin"))
-        val rows = emitted.asScala.toSeq.sortBy(_._1).flatMap(_._2)
-        emitted.clear()
+        val rows = played.flatMap(_.rows.map(_.toString))
         assert(rows.distinct.size == rows.size)
         Round(rows.toSet, operator.numRowsTotal)
       }
-    finally query.stop()
+    finally query.close()
   }
 }
 

@@ -3,6 +3,7 @@ package io.joinless.spark.time
 import java.sql.Timestamp
 
 import io.joinless.spark.api._
+import io.joinless.spark.batches.PlayedQuery
 import io.joinless.spark.{SharedSpark, TestFolders}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.{AnalysisException, DataFrame, Encoder, Encoders, classic}
@@ -22,13 +23,16 @@ class FinalRowsSpec extends AnyFunSuite with SharedSpark {
 
   for ((query, i) <- FinalQuery.All.zipWithIndex if runs.isDefined || i % 4 == 0; run <- 0 until runs.getOrElse(1))
     test(s"oracle_ what is final: ${query.sql}${if (run > 0) s", run $run" else ""}") {
-      played(new FinalRowsRun(session, query, 1000L * i + run + 1))
+      played(new FinalRowsRun(spark, query, 1000L * i + run + 1, way(i % 12 == 0)))
     }
 
   for ((query, i) <- FinalQuery.Waiting.zipWithIndex if runs.isDefined || i % 4 == 2; run <- 0 until runs.getOrElse(1))
     test(s"oracle_ plain outer and semi joins: ${query.sql}${if (run > 0) s", run $run" else ""}") {
-      played(new FinalRowsRun(session, query, 1000L * i + run + 1, plain = true))
+      played(new FinalRowsRun(spark, query, 1000L * i + run + 1, way(i % 12 == 6), plain = true))
     }
+
+  /** Some queries are played as streams: one or more of each kind. */
+  private def way(asStream: Boolean) = if (asStream) PlayedQuery.AsStream else PlayedQuery.AsBatches()
 
   private def played(run: FinalRowsRun): Unit = {
     withConf(run.confs: _*)(run.play())

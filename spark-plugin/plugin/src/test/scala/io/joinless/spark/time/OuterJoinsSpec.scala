@@ -1,12 +1,10 @@
 package io.joinless.spark.time
 
 import java.sql.Timestamp
-import java.util.concurrent.ConcurrentHashMap
-
-import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.{SharedSpark, TestFolders}
 import io.joinless.spark.api._
+import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
 import io.joinless.spark.explain.ViewTreeFacts
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.nodes.JoinFreeJoin
@@ -14,7 +12,6 @@ import io.joinless.spark.plans.reasons.Reason
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.functions.expr
-import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{AnalysisException, DataFrame, Encoder, Encoders, Row, classic}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -32,21 +29,23 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
   private val pairs =
     s"SELECT t.k, t.g, t.x, t.ts, a.y FROM t JOIN t u ON u.g = t.g AND u.ts = t.ts LEFT JOIN a ON $near"
 
-  /** Two streams with watermarks as the views `t` and `a`, and a method that sends a second of
+  /** Two streams with watermarks as the views `t` and `a`, and a method that adds a second of
     * each.
     */
   private class Streams {
-    private[this] val ts = MemoryStream[Timed](timedRows, session)
-    private[this] val as = MemoryStream[Other](otherRows, session)
-    ts.toDF().withWatermark("ts", "1 second").createOrReplaceTempView("t")
-    as.toDF().withWatermark("ta", "1 second").createOrReplaceTempView("a")
+    private[this] val ts = PlayedStream.of[Timed](spark)
+    private[this] val as = PlayedStream.of[Other](spark)
+    ts.toDF.withWatermark("ts", "1 second").createOrReplaceTempView("t")
+    as.toDF.withWatermark("ta", "1 second").createOrReplaceTempView("a")
 
-    def send(second: Int): Unit = {
-      ts.addData(
+    def all: Seq[PlayedStream[_ <: Product]] = Seq(ts, as)
+
+    def add(second: Int): Unit = {
+      ts.add(
         Timed(second % 3, second % 2, second.toLong, at(second)),
         Timed(second % 4, 7, -second.toLong, at(second))
       )
-      val _ = as.addData(Other(second % 5, second, at(second + 3)))
+      as.add(Other(second % 5, second, at(second + 3)))
     }
   }
 
@@ -189,9 +188,9 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
   test("Spark's own operators above get all rows, in time") {
     val sql =
       s"SELECT window(ts, '10 seconds').end AS e, COUNT(*) AS n, COUNT(y) AS m, SUM(x) AS s FROM ($pairs) GROUP BY window(ts, '10 seconds')"
-    val emitted = played(sql, new Streams, TestFolders.create("above").toString)(_.startsWith("joinFree"))
+    val emitted = played(sql, new Streams)(_.startsWith("joinFree"))
     val bySpark = withConf("spark.joinless.enabled" -> "false") {
-      played(sql, new Streams, TestFolders.create("above").toString)(_ == "symmetricHashJoin")
+      played(sql, new Streams)(_ == "symmetricHashJoin")
     }
     // Spark waits longer
     assert(bySpark.toSet.subsetOf(emitted.toSet) && bySpark.size >= 4 && emitted.distinct.size == emitted.size)
@@ -203,7 +202,7 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
       spark.sql(s"SELECT t.k, t.g, t.x, t.ts, a.y FROM t LEFT JOIN a ON $near").incrementalEnumerate("on_close")
         .createOrReplaceTempView("q")
       val requested = spark.sql(sql).incrementalEnumerate("on_close")
-      played(requested, streams, TestFolders.create("nested").toString, 0 until 150 by 10)(_.startsWith("joinFree"))
+      played(requested, streams, PlayedQuery.newCheckpoint(), PlayedQuery.AsBatches())(_.startsWith("joinFree"))
     }
     val joined =
       emitted("SELECT q.x, q.y FROM q JOIN t u ON u.g = q.g AND u.ts BETWEEN q.ts - INTERVAL 10 SECONDS AND q.ts")
@@ -220,52 +219,58 @@ class OuterJoinsSpec extends AnyFunSuite with SharedSpark {
   }
 
   test("a checkpoint that was begun with Spark's operators goes on with them") {
-    val (streams, checkpoint) = (new Streams, TestFolders.create("spark").toString)
+    val (streams, checkpoint) = (new Streams, PlayedQuery.newCheckpoint())
     val first = withConf("spark.joinless.enabled" -> "false") {
-      played(pairs, streams, checkpoint, 0 until 40 by 10)(_ == "symmetricHashJoin")
+      begun(pairs, streams, checkpoint, 0 until 40 by 10)(_ == "symmetricHashJoin")
     }
-    val second = played(pairs, streams, checkpoint, 40 until 80 by 10)(_ == "symmetricHashJoin")
+    val second = begun(pairs, streams, checkpoint, 40 until 80 by 10)(_ == "symmetricHashJoin")
     assert(first.nonEmpty && second.nonEmpty)
     assert(reasons(optimized(pairs)).isEmpty, "a new query is rewritten")
   }
 
   test("a checkpoint that was begun here goes on, whatever the settings say by now") {
-    val (streams, checkpoint) = (new Streams, TestFolders.create("ours").toString)
-    val first = played(pairs, streams, checkpoint, 0 until 40 by 10)(_.startsWith("joinFree"))
+    val (streams, checkpoint) = (new Streams, PlayedQuery.newCheckpoint())
+    val first = begun(pairs, streams, checkpoint, 0 until 40 by 10)(_.startsWith("joinFree"))
     val second = withConf("spark.joinless.minRelations" -> "9", "spark.joinless.outerJoins.enabled" -> "false") {
-      played(pairs, streams, checkpoint, 40 until 120 by 10)(_.startsWith("joinFree"))
+      begun(pairs, streams, checkpoint, 40 until 120 by 10)(_.startsWith("joinFree"))
     }
     val whole =
-      played(pairs, new Streams, TestFolders.create("ours").toString, 0 until 120 by 10)(_.startsWith("joinFree"))
+      begun(pairs, new Streams, PlayedQuery.newCheckpoint(), 0 until 120 by 10)(_.startsWith("joinFree"))
     def bag(rows: Seq[Row]) = rows.groupBy(identity).map { case (row, copies) => row -> copies.size }
     assert(bag(first ++ second) == bag(whole) && whole.exists(_.isNullAt(4)) && whole.exists(!_.isNullAt(4)))
     val changed = intercept[Exception](
-      played(pairs.replace("20 SECONDS", "30 SECONDS"), streams, checkpoint, 120 until 130 by 10)(_ => true)
+      begun(pairs.replace("20 SECONDS", "30 SECONDS"), streams, checkpoint, 120 until 130 by 10)(_ => true)
     )
     assert(changed.getMessage.contains("JOINLESS_STATE_MISMATCH"), changed.getMessage)
   }
 
-  private def played(sql: String, streams: Streams, checkpoint: String, seconds: Range = 0 until 150 by 10)(
+  private def played(sql: String, streams: Streams)(operator: String => Boolean): Seq[Row] =
+    played(spark.sql(sql), streams, PlayedQuery.newCheckpoint(), PlayedQuery.AsBatches())(operator)
+
+  /** As a stream, whose checkpoint another run may continue. */
+  private def begun(sql: String, streams: Streams, checkpoint: String, seconds: Range)(
       operator: String => Boolean
-  ): Seq[Row] = played(spark.sql(sql), streams, checkpoint, seconds)(operator)
+  ): Seq[Row] = played(spark.sql(sql), streams, checkpoint, PlayedQuery.AsStream, seconds)(operator)
 
   /** The rows that a query emits for these seconds. All of its stateful operators below its own
     * groups must satisfy `operator`.
     */
-  private def played(result: DataFrame, streams: Streams, checkpoint: String, seconds: Range)(
-      operator: String => Boolean
-  ): Seq[Row] = {
-    val emitted = new ConcurrentHashMap[Long, Seq[Row]]
-    val query: StreamingQuery = result.writeStream.option("checkpointLocation", checkpoint)
-      .foreachBatch((df: DataFrame, id: Long) => { val _ = emitted.put(id, df.collect().toSeq) }).start()
-    try
-      for (second <- seconds) {
-        streams.send(second)
-        query.processAllAvailable()
-      }
-    finally query.stop()
-    val operators = query.recentProgress.flatMap(_.stateOperators.map(_.operatorName)).distinct.toSeq
+  private def played(
+      result: DataFrame,
+      streams: Streams,
+      checkpoint: String,
+      way: PlayedQuery.Way,
+      seconds: Range = 0 until 150 by 10
+  )(operator: String => Boolean): Seq[Row] = {
+    val query = new PlayedQuery(streams.all, way, checkpoint = checkpoint)(result)
+    val batches =
+      try seconds.flatMap { second =>
+          streams.add(second)
+          query.next()
+        }
+      finally query.close()
+    val operators = batches.flatMap(_.operators.map(_.operatorName)).distinct
     assert(operators.filterNot(_ == "stateStoreSave").forall(operator) && operators.nonEmpty, operators)
-    emitted.asScala.toSeq.sortBy(_._1).flatMap(_._2)
+    batches.flatMap(_.rows)
   }
 }

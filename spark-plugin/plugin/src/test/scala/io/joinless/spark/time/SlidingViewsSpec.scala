@@ -1,16 +1,14 @@
 package io.joinless.spark.time
 
 import java.sql.Timestamp
-import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
 import scala.util.Random
 
 import io.joinless.spark.api._
-import io.joinless.spark.{SharedSpark, TestFolders}
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
-import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryProgress}
-import org.apache.spark.sql.{DataFrame, Encoders, Row, classic}
+import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
+import io.joinless.spark.{BatchSql, SharedSpark}
+import org.apache.spark.sql.{Encoder, Encoders, Row}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Queries over rows that expire: after every batch, the sum of all emitted changes is the result
@@ -58,34 +56,30 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
   )
 
   for ((sql, i) <- queries.zipWithIndex if runs.isDefined || i % 3 == 1; run <- 0 until runs.getOrElse(1))
-    test(s"oracle_ what is true now: $sql${if (run > 0) s", run $run" else ""}")(new Run(sql, 100L * i + run).play())
-
-  private lazy val session = spark.asInstanceOf[classic.SparkSession]
+    test(s"oracle_ what is true now: $sql${if (run > 0) s", run $run" else ""}") {
+      new Run(sql, 100L * i + run, if (i % 15 == 1) PlayedQuery.AsStream else PlayedQuery.AsBatches()).play()
+    }
 
   /** Streams `t(k, g, x, ts)` and `a(k, y, ta)` of rows that expire, `u(k, v)` of changes,
     * `plain(k, v)` of rows that stay, and `e(k, v, te)` of changes to rows that expire.
     */
-  final private class Run(sql: String, seed: Long) {
+  final private class Run(sql: String, seed: Long, way: PlayedQuery.Way) {
     private[this] val random = new Random(seed * 0x9e3779b97f4a7c15L)
     private[this] val lasts = Seq(random.nextInt(40), random.nextInt(40), 0, 0, random.nextInt(60))
     private[this] val delays = Seq(random.nextInt(15), random.nextInt(15), 0, 0, random.nextInt(15))
     private[this] val wayOfChanges = random.nextInt(3)
     private[this] val negatives = random.nextInt(3) == 0 // deletes may precede inserts
     private[this] val twice = random.nextInt(3) == 0
-    private[this] val ts = MemoryStream[Timed](Encoders.product[Timed], session)
-    private[this] val as = MemoryStream[Other](Encoders.product[Other], session)
-    private[this] val us = MemoryStream[Weighted](Encoders.product[Weighted], session)
-    private[this] val plains = MemoryStream[Plain](Encoders.product[Plain], session)
-    private[this] val es = MemoryStream[Changed](Encoders.product[Changed], session)
-    private[this] val sent = new SentRows[Product](Seq(ts, as, us, plains, es))
+    private[this] val ts = PlayedStream.of[Timed](spark)
+    private[this] val as = PlayedStream.of[Other](spark)
+    private[this] val us = PlayedStream.of[Weighted](spark)
+    private[this] val plains = PlayedStream.of[Plain](spark)
+    private[this] val es = PlayedStream.of[Changed](spark)
     private[this] val here = Seq.fill(5)(mutable.ArrayBuffer.empty[Product]) // those that were not late
     private[this] val open = mutable.ArrayBuffer.empty[Changed] // changes that another one may revert
-    private[this] val checkpoint = TestFolders.create("sliding").resolve("cp").toString
-    private[this] val emitted = new ConcurrentHashMap[Long, Seq[Row]]
     private[this] val sums = mutable.Map.empty[Seq[Any], Long]
     private[this] var late = 0L
     private[this] var waiting = 0L
-    private[this] val newBatches = new NewBatches
     private[this] var (batches, expired, emptyBatches) = (0, 0L, 0)
     private[this] val results = mutable.Map.empty[Long, Map[Seq[Any], Long]]
 
@@ -94,36 +88,33 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       "spark.joinless.deleteOfAbsentRow" -> (if (negatives) "negative" else "fail"),
       "spark.sql.streaming.multipleWatermarkPolicy" -> (if (random.nextInt(3) == 0) "max" else "min")
     ) {
-      var running = start()
+      val played = new PlayedQuery(Seq(ts, as, us, plains, es), way, readTwice = twice)({
+        streams()
+        spark.sql(sql).incrementalEnumerate("weight")
+      })
       try {
         for (batch <- 0 until 9) {
           add(batch)
-          running.processAllAvailable()
-          check(running)
-          if (batch == 4) {
-            running.stop()
-            running = start()
-          }
+          check(played.next())
+          if (batch == 4) played.restart()
         }
         // only the time advances
-        send(0, Seq(Timed(9, 9, 9L, at(100000))))
-        send(1, Seq(Other(9, 9, at(100000))))
-        send(4, Seq(Changed(1, 9, 9, at(100000))))
-        running.processAllAvailable()
-        check(running)
-        full(running)
-      } finally running.stop()
+        ts.add(Timed(9, 9, 9L, at(100000)))
+        as.add(Other(9, 9, at(100000)))
+        es.add(Changed(1, 9, 9, at(100000)))
+        check(played.next())
+        full(played.checkpoint)
+      } finally played.close()
       info(s"$batches batches, $expired expired, ${sums.size} rows at the end, $emptyBatches batches without rows")
     }
 
-    private def full(running: StreamingQuery): Unit = {
+    private def full(checkpoint: String): Unit = {
+      streams()
       val query = spark.sql(sql)
-      for (batch <- results.keys.toSeq.sorted.takeRight(3))
-        assert(
-          bag(query.enumerateFull(checkpoint, Some(batch))) == results(batch),
-          s"the complete result of batch $batch"
-        )
-      val _ = assert(running.exception.isEmpty)
+      for (batch <- results.keys.toSeq.sorted.takeRight(3)) {
+        val complete = bag(query.enumerateFull(checkpoint, Some(batch)).collect().toSeq)
+        assert(complete == results(batch), s"the complete result of batch $batch")
+      }
     }
 
     private def at(second: Int) = new Timestamp(1000L * second)
@@ -133,31 +124,20 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
       if (random.nextInt(20) == 0) null else at(second)
     }
 
-    private def send(stream: Int, rows: Seq[Product]): Unit = if (rows.nonEmpty) {
-      sent.add(stream, rows)
-      val _ = stream match {
-        case 0 => ts.addData(rows.map(_.asInstanceOf[Timed]))
-        case 1 => as.addData(rows.map(_.asInstanceOf[Other]))
-        case 2 => us.addData(rows.map(_.asInstanceOf[Weighted]))
-        case 3 => plains.addData(rows.map(_.asInstanceOf[Plain]))
-        case 4 => es.addData(rows.map(_.asInstanceOf[Changed]))
-      }
-    }
-
     private def add(batch: Int): Unit = {
       def many(n: Int) = random.nextInt(n)
       val t = Seq.fill(many(8))(Timed(many(4), many(3), many(6).toLong, some(batch)))
-      send(0, if (t.nonEmpty && many(3) == 0) t :+ t.head else t)
-      send(1, Seq.fill(many(6))(Other(many(4), many(4), some(batch))))
-      send(2, Seq.fill(many(3))(Weighted(1, many(4), many(3))) ++ Seq.fill(many(2))(Weighted(1, 0, 0)))
-      send(3, Seq.fill(many(3))(Plain(many(4), many(3))))
-      send(4, changes(batch))
+      ts.add((if (t.nonEmpty && many(3) == 0) t :+ t.head else t): _*)
+      as.add(Seq.fill(many(6))(Other(many(4), many(4), some(batch))): _*)
+      us.add((Seq.fill(many(3))(Weighted(1, many(4), many(3))) ++ Seq.fill(many(2))(Weighted(1, 0, 0))): _*)
+      plains.add(Seq.fill(many(3))(Plain(many(4), many(3))): _*)
+      es.add(changes(batch): _*)
     }
 
     /** New rows, and changes that revert earlier ones, of this batch or an old one, some of whose
       * rows have expired.
       */
-    private def changes(batch: Int): Seq[Product] = {
+    private def changes(batch: Int): Seq[Changed] = {
       val rows = Seq.fill(random.nextInt(8)) {
         val back = open.nonEmpty && random.nextInt(2) == 0
         val change = if (back) {
@@ -174,65 +154,53 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     }
 
     private def streams(): Unit = {
-      ts.toDF().withWatermark("ts", s"${delays(0)} seconds").expire("ts", s"${lasts(0)} seconds")
+      ts.toDF.withWatermark("ts", s"${delays(0)} seconds").expire("ts", s"${lasts(0)} seconds")
         .createOrReplaceTempView("t")
-      as.toDF().withWatermark("ta", s"${delays(1)} seconds").expire("ta", s"${lasts(1)} seconds")
+      as.toDF.withWatermark("ta", s"${delays(1)} seconds").expire("ta", s"${lasts(1)} seconds")
         .createOrReplaceTempView("a")
-      us.toDF().weightedChangelog("w").createOrReplaceTempView("u")
-      plains.toDF().createOrReplaceTempView("plain")
+      us.toDF.weightedChangelog("w").createOrReplaceTempView("u")
+      plains.toDF.createOrReplaceTempView("plain")
       val delay = s"${delays(4)} seconds"
       val changed = wayOfChanges match {
-        case 0 => es.toDF().withWatermark("te", delay).weightedChangelog("w")
-        case 1 => es.toDF().weightedChangelog("w").withWatermark("te", delay)
-        case _ => es.toDF().withColumnRenamed("te", "at").weightedChangelog("w").filter("k < 100")
+        case 0 => es.toDF.withWatermark("te", delay).weightedChangelog("w")
+        case 1 => es.toDF.weightedChangelog("w").withWatermark("te", delay)
+        case _ => es.toDF.withColumnRenamed("te", "at").weightedChangelog("w").filter("k < 100")
             .selectExpr("at + INTERVAL 0 SECONDS AS te", "v", "k").withWatermark("te", delay)
       }
       changed.expire("te", s"${lasts(4)} seconds").createOrReplaceTempView("e")
     }
 
-    private def start(): StreamingQuery = {
-      streams()
-      newBatches.begin()
-      val query = spark.sql(sql)
-      query.incrementalEnumerate("weight").writeStream.option("checkpointLocation", checkpoint)
-        .foreachBatch { (df: DataFrame, id: Long) =>
-          if (twice) { val _ = df.count() }
-          val _ = emitted.put(id, df.collect().toSeq)
-        }.start()
-    }
-
-    private def check(running: StreamingQuery): Unit = {
-      newBatches.foreach(running)(check)
+    private def check(played: Seq[PlayedQuery.Batch]): Unit = {
+      played.foreach(check)
       // compared once per round: Spark's own batch SQL costs more than the batch
       val expected = batch()
-      assert(sums.toMap == expected, s"batch ${newBatches.last} at watermark $late, ${lasts.mkString(" and ")} seconds")
-      results(newBatches.last) = expected
+      val last = played.lastOption.map(_.number)
+      assert(sums.toMap == expected, s"batch $last at watermark $late, ${lasts.mkString(" and ")} seconds")
+      last.foreach(results(_) = expected)
     }
 
-    private def check(progress: StreamingQueryProgress): Unit = {
+    private def check(batch: PlayedQuery.Batch): Unit = {
       batches += 1
-      val watermark = Option(progress.eventTime.get("watermark")).fold(0L)(java.time.Instant.parse(_).toEpochMilli)
-      val arrived = sent.next(progress)
-      for ((rows, s) <- arrived.zipWithIndex)
+      for ((rows, s) <- batch.arrived.zipWithIndex)
         here(s) ++= rows.filter(row => s == 4 || timeOf(row).forall(_ > late)) // no change is late
       def sum(metric: String) =
-        progress.stateOperators.flatMap(o => Option(o.customMetrics.get(metric))).map(_.longValue).sum
+        batch.operators.flatMap(o => Option(o.customMetrics.get(metric))).map(_.longValue).sum
       val more = sum("rowsExpired")
       expired += more
       val waited = waiting
       waiting = sum("negativeRows")
-      if (arrived.forall(_.isEmpty) && batches > 1) {
+      if (batch.arrived.forall(_.isEmpty) && batches > 1) {
         emptyBatches += 1
         // deletes that wait for their insert expire, too
-        assert(more > 0 || waited > waiting, s"batch ${progress.batchId} has neither rows nor any that expire")
+        assert(more > 0 || waited > waiting, s"batch ${batch.number} has neither rows nor any that expire")
       }
-      for (row <- emitted.get(progress.batchId)) {
+      for (row <- batch.rows) {
         val (key, weight) = (row.toSeq.init, row.getLong(row.length - 1))
         val sum = sums.getOrElse(key, 0L) + weight
         assert(sum >= 0, s"$key is deleted, and was not there")
         if (sum == 0) sums -= key else sums(key) = sum
       }
-      late = watermark
+      late = batch.watermarkMs
     }
 
     private def timeOf(row: Product): Option[Long] = row match {
@@ -245,28 +213,27 @@ class SlidingViewsSpec extends AnyFunSuite with SharedSpark {
     /** The query over the rows that are present now. */
     private def batch(): Map[Seq[Any], Long] = {
       def live(s: Int) = here(s).filter(row => timeOf(row).exists(_ + 1000L * lasts(s) > late)).toSeq
-      session.createDataset(live(0).map(_.asInstanceOf[Timed]))(Encoders.product[Timed]).createOrReplaceTempView("t")
-      session.createDataset(live(1).map(_.asInstanceOf[Other]))(Encoders.product[Other]).createOrReplaceTempView("a")
-      session.createDataset(here(2).toSeq.map(_.asInstanceOf[Weighted]))(Encoders.product[Weighted])
-        .createOrReplaceTempView("u")
-      session.createDataset(here(3).toSeq.map(_.asInstanceOf[Plain]))(Encoders.product[Plain]).createOrReplaceTempView(
-        "plain"
-      )
-      val counts = live(4).map(_.asInstanceOf[Changed]).groupBy(_.copy(w = 1)).toSeq
-      session.createDataset(counts.flatMap { case (row, changes) => Seq.fill(changes.map(_.w).sum)(row) })(
-        Encoders.product[Changed]
-      ).createOrReplaceTempView("e")
-      val result = bag(spark.sql(sql))
-      streams()
-      result
+      BatchSql.table("t", ts.table(live(0).collect { case t: Timed => t }))
+      BatchSql.table("a", as.table(live(1).collect { case a: Other => a }))
+      BatchSql.table("u", us.table(here(2).toSeq.collect { case u: Weighted => u }))
+      BatchSql.table("plain", plains.table(here(3).toSeq.collect { case p: Plain => p }))
+      val counts = live(4).collect { case e: Changed => e }.groupBy(_.copy(w = 1)).toSeq
+      BatchSql.table("e", es.table(counts.flatMap { case (row, changes) => Seq.fill(changes.map(_.w).sum)(row) }))
+      bag(BatchSql.rows(spark.sql(sql)))
     }
 
-    private def bag(df: DataFrame): Map[Seq[Any], Long] =
-      df.collect().toSeq.map(_.toSeq).groupBy(identity).map { case (row, copies) => row -> copies.size.toLong }
+    private def bag(rows: Seq[Row]): Map[Seq[Any], Long] =
+      rows.map(_.toSeq).groupBy(identity).map { case (row, copies) => row -> copies.size.toLong }
   }
 }
 
 private object SlidingViewsSpec {
+  implicit private val ofTimed: Encoder[Timed] = Encoders.product[Timed]
+  implicit private val ofOther: Encoder[Other] = Encoders.product[Other]
+  implicit private val ofWeighted: Encoder[Weighted] = Encoders.product[Weighted]
+  implicit private val ofPlain: Encoder[Plain] = Encoders.product[Plain]
+  implicit private val ofChanged: Encoder[Changed] = Encoders.product[Changed]
+
   final case class Timed(k: Int, g: Int, x: Long, ts: Timestamp)
   final case class Other(k: Int, y: Int, ta: Timestamp)
   final case class Weighted(w: Int, k: Int, v: Int)

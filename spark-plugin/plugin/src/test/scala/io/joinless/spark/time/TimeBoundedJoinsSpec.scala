@@ -1,6 +1,7 @@
 package io.joinless.spark.time
 
 import io.joinless.spark.SharedSpark
+import io.joinless.spark.batches.PlayedQuery
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Joins with bounds in time: the rows emitted in each batch are the new results of a nested loop
@@ -16,7 +17,8 @@ class TimeBoundedJoinsSpec extends AnyFunSuite with SharedSpark {
     test(s"oracle_ a random join with bounds in time, seed $seed") {
       val query = TimeBoundedQuery.draw(seed)
       info(query.sql)
-      val run = new TimeBoundedRun(spark, query)
+      val way = if (seed % 6 == 0) PlayedQuery.AsStream else PlayedQuery.AsBatches()
+      val run = new TimeBoundedRun(spark, query, way)
       run.play()
       info(run.summary)
     }

@@ -1,31 +1,21 @@
 package io.joinless.spark.time
 
-import java.util.concurrent.ConcurrentHashMap
-
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import io.joinless.spark.TestFolders
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
-import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryProgress}
-import org.apache.spark.sql.{DataFrame, Encoder, Encoders, Row, SparkSession, classic}
+import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders, SparkSession}
 
-/** Runs a query as a real streaming one, with restarts, and compares each batch with nested loops.
+/** Plays a query, with restarts, and compares each batch with nested loops.
   *
   * The streams are sources of their own, so some are idle. The query's progress gives the rows of a
   * batch, and its watermark.
   */
-final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
+final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery, way: PlayedQuery.Way) {
   import TimeBoundedRun._
 
   implicit private val rows: Encoder[Stored] = Encoders.product[Stored]
-  private[this] val sources =
-    (0 until query.streams).map(_ => MemoryStream[Stored](rows, session.asInstanceOf[classic.SparkSession]))
-  private[this] val checkpoint = TestFolders.create("time").toString
-  private[this] val emitted = new ConcurrentHashMap[Long, Seq[Row]]
-  private[this] val newBatches = new NewBatches
-  private[this] val taken = Array.fill(query.streams)(0) // rows of each stream that were in batches so far
-  private[this] val sent = Array.fill(query.streams)(mutable.ArrayBuffer.empty[Event])
+  private[this] val sources = (0 until query.streams).map(_ => PlayedStream.of[Stored](session))
   private[this] val kept = Array.fill(query.streams)(mutable.ArrayBuffer.empty[Event]) // those that were not late
   private[this] var results = Set.empty[Seq[Long]]
   private[this] var late = 0L // watermark, in milliseconds, of the batch before
@@ -50,85 +40,64 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
   }
 
   private def batchByBatch(): Unit = {
-    var running = start()
+    val played = new PlayedQuery(sources, way, readTwice = query.twice)(streaming())
     try
       for ((batch, i) <- query.batches.zipWithIndex) {
-        for ((events, s) <- batch.zipWithIndex if events.nonEmpty) {
-          sent(s) ++= events
-          sources(s).addData(events.map(e => Stored(e.k, e.j, e.ts, e.v)): _*)
-        }
-        running.processAllAvailable()
-        check(running)
-        if (query.restartAfter(i)) {
-          running.stop()
-          running = start()
-        }
+        for ((events, s) <- batch.zipWithIndex)
+          sources(s).add(events.map(e => Stored(e.k, e.j, e.ts, e.v)): _*)
+        played.next().foreach(check)
+        if (query.restartAfter(i)) played.restart()
       }
-    finally running.stop()
+    finally played.close()
   }
 
-  private def start(): StreamingQuery = {
+  private def streaming(): DataFrame = {
     for ((source, i) <- sources.zipWithIndex) {
-      val events = source.toDF().withWatermark("ts", s"${query.delays(i)} seconds")
+      val events = source.toDF.withWatermark("ts", s"${query.delays(i)} seconds")
       val windowed =
         if (query.hasWindow(i)) events.selectExpr("k", "j", "window(ts, '10 seconds') AS w", "v") else events
       windowed.createOrReplaceTempView(s"s$i")
     }
-    newBatches.begin()
-    session.sql(query.sql).writeStream
-      .foreachBatch { (df: DataFrame, id: Long) =>
-        val rows = df.collect().toSeq
-        if (query.twice) require(df.collect().toSet == rows.toSet, s"batch $id has other rows the second time")
-        val _ = emitted.put(id, rows)
-      }
-      .option("checkpointLocation", checkpoint)
-      .start()
+    session.sql(query.sql)
   }
 
-  private def check(running: StreamingQuery): Unit = newBatches.foreach(running)(check)
-
-  private def check(progress: StreamingQueryProgress): Unit = {
+  private def check(batch: PlayedQuery.Batch): Unit = {
     batches += 1
-    val watermark = millis(progress.eventTime.get("watermark"))
-    var arrived = 0
-    for ((source, s) <- progress.sources.zipWithIndex; _ <- 0L until source.numInputRows) {
-      val event = sent(s)(taken(s))
-      taken(s) += 1
-      arrived += 1
+    val arrived = batch.arrived.map(_.collect { case row: Stored => row.event })
+    for ((events, s) <- arrived.zipWithIndex; event <- events)
       if (query.hasTime(s) && event.second.exists(second => 1000L * query.lateness(s, second) <= late)) lateRows += 1
       else kept(s) += event
-    }
     val now = join()
     val expected = now -- results
-    val rows = emitted.get(progress.batchId).map(row => row.toSeq.map(_.asInstanceOf[Long]))
+    val rows = batch.rows.map(row => row.toSeq.map(_.asInstanceOf[Long]))
     require(
       rows.size == rows.toSet.size && rows.toSet == expected, {
-        s"batch ${progress.batchId}: emitted ${rows.toSet.diff(expected)} too many, ${expected.diff(rows.toSet)} too few"
+        s"batch ${batch.number}: emitted ${rows.toSet.diff(expected)} too many, ${expected.diff(rows.toSet)} too few"
       }
     )
     results = now
 
-    val operator = progress.stateOperators.find(_.operatorName == "joinFree")
-      .getOrElse(throw new IllegalArgumentException(s"not ours: $progress"))
-    val stored = (0 until query.streams).map(s => kept(s).count(isNeeded(s, _, watermark)))
+    val operator = batch.operators.find(_.operatorName == "joinFree")
+      .getOrElse(throw new IllegalArgumentException(s"not ours: $batch"))
+    val stored = (0 until query.streams).map(s => kept(s).count(isNeeded(s, _, batch.watermarkMs)))
     val figures = operator.customMetrics.asScala
     // if the bounds contradict each other, no rows are needed, and there are no results; several
     // cells have rows more than once
     val contradictory = most.indices.exists(i => most(i)(i) < 0)
     require(
       contradictory || operator.numRowsTotal == stored.sum || query.partitions > 1 && operator.numRowsTotal > stored.sum,
-      s"batch ${progress.batchId}: ${operator.numRowsTotal} rows stored, the bounds need ${stored.mkString(" + ")}"
+      s"batch ${batch.number}: ${operator.numRowsTotal} rows stored, the bounds need ${stored.mkString(" + ")}"
     )
     require(
       figures("logRows") <= 2 * operator.numRowsTotal,
       s"${figures("logRows")} entries for ${operator.numRowsTotal} rows"
     )
     forgotten += figures("rowsForgotten")
-    if (arrived == 0 && progress.batchId > 0) {
+    if (arrived.forall(_.isEmpty) && batch.number > 0) {
       emptyBatches += 1
-      require(figures("rowsForgotten") > 0, s"batch ${progress.batchId} has neither rows nor anything to forget")
+      require(figures("rowsForgotten") > 0, s"batch ${batch.number} has neither rows nor anything to forget")
     }
-    late = watermark
+    late = batch.watermarkMs
   }
 
   /** The greatest difference by which a stream's time can be later than another's: by relaxing
@@ -170,7 +139,9 @@ final class TimeBoundedRun(session: SparkSession, query: TimeBoundedQuery) {
 
 private object TimeBoundedRun {
 
-  final case class Stored(k: Int, j: Int, ts: java.sql.Timestamp, v: Long)
+  final case class Stored(k: Int, j: Int, ts: java.sql.Timestamp, v: Long) {
+    def event: Event = Event(k, j, Option(ts).map(time => (time.getTime / 1000).toInt), v)
+  }
 
   /** The conditions on the first streams only. */
   def prefix(query: TimeBoundedQuery, last: Int): TimeBoundedQuery = query.copy(
@@ -178,6 +149,4 @@ private object TimeBoundedRun {
     bounds = query.bounds.filter(b => math.max(b.later, b.earlier) <= last),
     windows = query.windows.filter { case (a, b) => math.max(a, b) <= last }
   )
-
-  def millis(time: String): Long = if (time == null) 0L else java.time.Instant.parse(time).toEpochMilli
 }

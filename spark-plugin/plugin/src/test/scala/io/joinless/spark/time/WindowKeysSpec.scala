@@ -1,14 +1,11 @@
 package io.joinless.spark.time
 
 import java.sql.Timestamp
-import java.util.concurrent.ConcurrentHashMap
-
-import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.api._
-import io.joinless.spark.{SharedSpark, TestFolders}
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
-import org.apache.spark.sql.{DataFrame, Encoder, Encoders, classic}
+import io.joinless.spark.SharedSpark
+import io.joinless.spark.batches.{PlayedQuery, PlayedStream}
+import org.apache.spark.sql.{DataFrame, Encoder, Encoders}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Joins that read windows of their times only: a row counts as long as its window is open,
@@ -25,19 +22,19 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
   private val sliding = Seq("a", "b").map(of(_, "window(ts, '10 seconds', '5 seconds')"))
 
   for (
-    sql <- Seq(
+    (sql, i) <- Seq(
       s"SELECT a.id, b.id AS x FROM ${of("a")} FULL JOIN ${of("b")} ON $on",
       s"SELECT a.id, a.k AS x FROM ${of("a")} LEFT SEMI JOIN ${of("b")} ON $on"
-    )
+    ).zipWithIndex
   ) test(s"rows of windows that are open, beside Spark's: $sql") {
-    val (emitted, late) = played(sql, enabled = true)
-    assert(emitted == played(sql, enabled = false)._1)
+    val (emitted, late) = played(sql, enabled = true, way(i == 0))
+    assert(emitted == played(sql, enabled = false, way(i == 0))._1)
     assert(emitted.exists(_.matches("\\[12,(22|3)\\]")) && !emitted.exists(_.contains("10")), emitted)
     assert(late > 0)
   }
 
   for (
-    (sql, expected) <- Seq(
+    ((sql, expected), i) <- Seq(
       s"SELECT unix_timestamp(a.w.end) AS e, COUNT(*) AS n, COUNT(b.id) AS m FROM ${of("a")} LEFT JOIN ${of("b")} ON $on GROUP BY a.w" -> Seq(
         "[10,3,1]",
         "[20,2,1]",
@@ -64,16 +61,23 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
           "[16,null,20]",
           "[16,null,25]"
         )
-    )
+    ).zipWithIndex
   ) test(s"what is final of windows that are open: $sql") {
-    val (emitted, late) = played(sql, enabled = true, _.incrementalEnumerate("on_close"))
+    val (emitted, late) = played(sql, enabled = true, way(i == 0), _.incrementalEnumerate("on_close"))
     assert(emitted == expected && late > 0)
   }
+
+  private def way(asStream: Boolean) = if (asStream) PlayedQuery.AsStream else PlayedQuery.AsBatches()
 
   /** The rows emitted for some input rows, of which one of each stream is late, in any order; and
     * the number of late rows.
     */
-  private def played(sql: String, enabled: Boolean, mark: DataFrame => DataFrame = identity): (Seq[String], Long) =
+  private def played(
+      sql: String,
+      enabled: Boolean,
+      way: PlayedQuery.Way,
+      mark: DataFrame => DataFrame = identity
+  ): (Seq[String], Long) =
     withConf(
       "spark.joinless.enabled" -> enabled.toString,
       "spark.joinless.minRelations" -> "2",
@@ -82,23 +86,18 @@ class WindowKeysSpec extends AnyFunSuite with SharedSpark {
       "spark.sql.shuffle.partitions" -> "1",
       "spark.sql.streaming.statefulOperator.checkCorrectness.enabled" -> "false"
     ) {
-      val session = spark.asInstanceOf[classic.SparkSession]
-      val streams = Seq("a", "b").map(name => name -> MemoryStream[Event](events, session))
+      val streams = Seq("a", "b").map(name => name -> PlayedStream.of[Event](spark))
       for ((name, stream) <- streams)
-        stream.toDF().toDF("k", "id", "ts").withWatermark("ts", "0 seconds").createOrReplaceTempView(name)
-      val emitted = new ConcurrentHashMap[Long, Seq[String]]
-      val query =
-        mark(spark.sql(sql)).writeStream.option("checkpointLocation", TestFolders.create("windows").toString)
-          .foreachBatch((df: DataFrame, id: Long) => { val _ = emitted.put(id, df.collect().map(_.toString).toSeq) })
-          .start()
-      try
-        for (batch <- Batches) {
-          for ((name, stream) <- streams) batch.get(name).foreach(stream.addData(_))
-          query.processAllAvailable()
-        }
-      finally query.stop()
-      val late = query.recentProgress.flatMap(_.stateOperators).map(_.numRowsDroppedByWatermark).sum
-      (emitted.asScala.values.flatten.toSeq.filterNot(_.contains("99")).sorted, late)
+        stream.toDF.toDF("k", "id", "ts").withWatermark("ts", "0 seconds").createOrReplaceTempView(name)
+      val query = new PlayedQuery(streams.map(_._2), way)(mark(spark.sql(sql)))
+      val batches =
+        try Batches.flatMap { batch =>
+            for ((name, stream) <- streams; rows <- batch.get(name)) stream.add(rows: _*)
+            query.next()
+          }
+        finally query.close()
+      val late = batches.flatMap(_.operators).map(_.numRowsDroppedByWatermark).sum
+      (batches.flatMap(_.rows.map(_.toString)).filterNot(_.contains("99")).sorted, late)
     }
 
   implicit private val events: Encoder[Event] = Encoders.product[Event]

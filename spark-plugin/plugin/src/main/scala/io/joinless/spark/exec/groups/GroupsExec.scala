@@ -3,7 +3,7 @@ package io.joinless.spark.exec.groups
 import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.operator.{AtEnd, LaggingCells, LateRows, NetChanges, ReadInParts}
+import io.joinless.spark.exec.operator.{AtEnd, InTasks, LaggingCells, LateRows, NetChanges, ReadInParts}
 import io.joinless.spark.plans.reasons.WindowTexts
 import io.joinless.spark.plans.values.{Addition, DeltaForm, GroupFunction}
 import io.joinless.spark.spec.{GroupFormat, GroupShape}
@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{
 }
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.joinless.{GroupExchange, StateInfo, Watermarks}
+import org.apache.spark.sql.joinless.{CellStore, GroupExchange, StateInfo, Watermarks}
 import org.apache.spark.sql.streaming.StateOperatorProgress
 import org.apache.spark.sql.types.{BinaryType, StructType}
 import org.apache.spark.util.CollectionAccumulator
@@ -127,22 +127,30 @@ final case class GroupsExec(
     late
     val times = watermarks.filter(_ => shape.isClosing)
     val (upTo, eviction) = (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
-    mapCells(child.execute()) { (store, rows) =>
-      val task = GroupsTask(shape, functions, store, rows, upTo, eviction)
-      longMetric("allUpdatesTimeMs") += timeTakenMs(task.read())
-      AtEnd(task.changes) {
-        longMetric("commitTimeMs") += timeTakenMs(store.commit())
-        longMetric("numUpdatedStateRows") += task.changed
-        longMetric("numRemovedStateRows") += task.removed
-        longMetric("numOutputRows") += task.emitted
-        longMetric(GroupsExec.RowsOut) += task.emitted
-        longMetric(GroupsExec.GroupsTouched) += task.touched
-        late += task.late
-        val (entries, bytes) = addStoreMetrics(store)
-        val groups = if (task.nextClose == Long.MaxValue) entries else entries - 1
-        commits.add(GroupSizes(store.cell, groups, bytes, task.nextClose))
-        setOperatorMetrics()
-      }
+    val inTasks = new InTasks(this)
+    mapCells(child.execute())((store, rows) => inTasks.operator.runPartition(store, rows, upTo, eviction))
+  }
+
+  private def runPartition(
+      store: CellStore,
+      rows: Iterator[InternalRow],
+      upTo: Long,
+      eviction: Long
+  ): Iterator[InternalRow] = {
+    val task = GroupsTask(shape, functions, store, rows, upTo, eviction)
+    longMetric("allUpdatesTimeMs") += timeTakenMs(task.read())
+    AtEnd(task.changes) {
+      longMetric("commitTimeMs") += timeTakenMs(store.commit())
+      longMetric("numUpdatedStateRows") += task.changed
+      longMetric("numRemovedStateRows") += task.removed
+      longMetric("numOutputRows") += task.emitted
+      longMetric(GroupsExec.RowsOut) += task.emitted
+      longMetric(GroupsExec.GroupsTouched) += task.touched
+      late += task.late
+      val (entries, bytes) = addStoreMetrics(store)
+      val groups = if (task.nextClose == Long.MaxValue) entries else entries - 1
+      commits.add(GroupSizes(store.cell, groups, bytes, task.nextClose))
+      setOperatorMetrics()
     }
   }
 

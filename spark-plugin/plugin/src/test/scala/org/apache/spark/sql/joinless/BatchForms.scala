@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * @param choice the form of the next batch of a source, below `BatchForms.Count`
   */
-final class BatchForms(session: SparkSession, choice: () => Int) {
+final class BatchForms(val session: SparkSession, choice: () => Int) {
   import BatchForms._
 
   /** The next batch of a source, from a scan of its rows. */

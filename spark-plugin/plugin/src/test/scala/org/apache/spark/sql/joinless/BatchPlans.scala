@@ -1,26 +1,16 @@
 package org.apache.spark.sql.joinless
 
-import java.util.UUID
-
 import scala.collection.mutable
 
-import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{Dataset, SparkSession}
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
-import org.apache.spark.sql.execution.{LogicalRDD, QueryExecution}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.datasources.{DataSource, LogicalRelation}
-import org.apache.spark.sql.execution.streaming.checkpointing.{CommitMetadata, OffsetSeq, OffsetSeqMetadata}
-import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperatorStateInfo
-import org.apache.spark.sql.execution.streaming.runtime.{
-  MemoryStream,
-  MemoryStreamTable,
-  StreamExecution,
-  StreamingQueryCheckpointMetadata,
-  StreamingRelation
-}
-import org.apache.spark.sql.execution.streaming.state.OperatorStateMetadataWriter
+import org.apache.spark.sql.execution.streaming.runtime.{MemoryStream, MemoryStreamTable, StreamingRelation}
 import org.apache.spark.sql.sources.BaseRelation
 
 /** The steps by which Spark's micro-batch execution plans a batch of a query, for tests that run
@@ -67,14 +57,14 @@ object BatchPlans {
   }
 
   /** The analyzed plan of a batch over streams in memory: each is replaced by its new rows, or by
-    * no rows.
+    * no rows, in one partition.
     *
     * @param form the rows of a scan as the source gives them
     */
   def ofRows(
       session: SparkSession,
       analyzed: LogicalPlan,
-      rows: Map[MemoryStream[_], Dataset[_]],
+      rows: Map[MemoryStream[_], Seq[Row]],
       form: LogicalPlan => LogicalPlan
   ): LogicalPlan = {
     val batches = mutable.Map.empty[StreamingRelationV2, LogicalPlan]
@@ -82,7 +72,9 @@ object BatchPlans {
       rows.collectFirst { case (of, arrived) if of eq stream => arrived }
         .fold[LogicalPlan](LocalRelation(source.output, isStreaming = true)) { arrived =>
           val columns = source.output.map(_.newInstance())
-          def scan = LogicalRDD(columns, arrived.queryExecution.toRdd, isStreaming = true)(classicOf(session))
+          val toCatalyst = CatalystTypeConverters.createToCatalystConverter(DataTypeUtils.fromAttributes(source.output))
+          lazy val ofBatch = session.sparkContext.parallelize(arrived.map(toCatalyst(_).asInstanceOf[InternalRow]), 1)
+          def scan = LogicalRDD(columns, ofBatch, isStreaming = true)(classicOf(session))
           inPlace(source.output, batches.getOrElseUpdate(source, form(scan)))
         }
     }
@@ -98,43 +90,4 @@ object BatchPlans {
 
   private def listed(source: DataSource, files: Seq[String]): BaseRelation =
     source.copy(paths = files, options = source.options - "path").resolveRelation(checkFilesExist = false)
-
-  def execution(session: SparkSession, plan: LogicalPlan): QueryExecution =
-    new QueryExecution(classicOf(session), plan)
-
-  /** The stores of an operator that a run opens at a version. */
-  def stateInfo(folder: String, run: UUID, operator: Long, version: Long, stores: Int): StateInfo =
-    StatefulOperatorStateInfo(folder, run, operator, version, stores)
-
-  /** Writes the files of a query's checkpoint apart from the stores: the metadata of each operator,
-    * and that a batch is done.
-    */
-  def record(session: SparkSession, checkpoint: String, operators: Seq[StatefulCells], batch: Long): Unit = {
-    val classic = classicOf(session)
-    val logs = new StreamingQueryCheckpointMetadata(classic, checkpoint)
-    operators.foreach { operator =>
-      val folder = new Path(operator.getStateInfo.checkpointLocation, operator.getStateInfo.operatorId.toString)
-      OperatorStateMetadataWriter.createWriter(
-        folder,
-        classic.sessionState.newHadoopConf(),
-        operator.operatorStateMetadataVersion,
-        Some(0L)
-      ).write(operator.operatorStateMetadata(List(Nil)))
-    }
-    // the conf that a query sets in its own session when it starts: the number of its partitions
-    val confs = OffsetSeqMetadata(0, 0, classic.conf).conf.map { case (key, value) =>
-      key -> Option(value).getOrElse(classic.conf.get("spark.sql.shuffle.partitions"))
-    }
-    val offsets = OffsetSeq(Nil, Some(OffsetSeqMetadata(0, 0, confs)))
-    assert(logs.offsetLog.add(batch, offsets) && logs.commitLog.add(batch, CommitMetadata()))
-  }
-
-  /** Allows a session whose query has this run id to open state stores. */
-  def beginRun(session: SparkSession, run: UUID): Unit = session.conf.set(StreamExecution.RUN_ID_KEY, run.toString)
-
-  /** Closes the stores of a run. */
-  def endRun(session: SparkSession, run: UUID): Unit = {
-    session.conf.unset(StreamExecution.RUN_ID_KEY)
-    classicOf(session).streams.stateStoreCoordinator.deactivateInstances(run)
-  }
 }
