@@ -145,7 +145,7 @@ def test_files_that_pages_name_exist(page: Path) -> None:
 
 def test_python_knows_all_metrics_of_the_operator() -> None:
     """A field of `Progress` without its metric would always be 0."""
-    source = ROOT / "spark-plugin/plugin/src/main/scala/io/joinless/spark/exec/OperatorMetrics.scala"
+    source = ROOT / "spark-plugin/plugin/src/main/scala/io/joinless/spark/exec/figures/OperatorMetrics.scala"
     names = {name.strip("`") for name, _ in metrics(source)}
     assert len(names) > 15
     camel = {

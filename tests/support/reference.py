@@ -28,7 +28,7 @@ def reference(spark: SparkSession, root: Path) -> str:
             "Generated from the code by `.venv/bin/pytest tests/test_docs.py --update`; a test compares.",
             "",
             *_section("Settings", ("setting", "default", "meaning"), settings(spark)),
-            *_section("Metrics", ("customMetrics", "meaning"), metrics(code / "exec/OperatorMetrics.scala")),
+            *_section("Metrics", ("customMetrics", "meaning"), metrics(code / "exec/figures/OperatorMetrics.scala")),
             *_section(
                 "Reasons",
                 ("code", "why a join stays with Spark", "what to do"),

@@ -2,9 +2,9 @@ package io.joinless.bench
 
 import io.joinless.engine.algebra.{Counts, ExactSums, Ring}
 import io.joinless.engine.query.{Hypergraph, ReducedRelation, Reduction}
-import io.joinless.engine.reduce.{ComponentDef, Lift, ReducedDef}
+import io.joinless.engine.reduce.{ComponentDef, ReducedDef}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
-import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, Lift, RelationDef}
 import scala.collection.immutable.BitSet
 
 /** A grouped query of benchmarks/queries.py, built from its clauses, and its definition for the

@@ -15,7 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 class EnginePropertySpec extends AnyFunSuite {
 
   test("oracle_batches: results, deltas, weights, membership and invariants of at least 200,000 batches") {
-    var batches, refused, rehearsals, emptied, gained, lost, negatives, runs = 0
+    var batches, refused, rehearsals, emptied, gained, lost, negatives, runs, aggregates = 0
     var seed = 0L
     while (batches < 200000) {
       val query = Generators.draw(seed)
@@ -28,13 +28,14 @@ class EnginePropertySpec extends AnyFunSuite {
       gained += run.resultsGained
       lost += run.resultsLost
       runs += run.runs
+      aggregates += run.aggregatesChanged
       seed += 1
     }
     info(
-      s"$seed queries ($negatives with negative multiplicities), $batches batches: $gained results gained, $lost lost, $runs runs of several, $refused batches refused, $rehearsals rolled back, $emptied times empty"
+      s"$seed queries ($negatives with negative multiplicities), $batches batches: $gained results gained, $lost lost, $runs runs of several, $aggregates aggregates of groups changed, $refused batches refused, $rehearsals rolled back, $emptied times empty"
     )
     assert(
-      gained > 10 * seed && lost > 5 * seed && negatives > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100
+      gained > 10 * seed && lost > 5 * seed && negatives > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100 && aggregates > 5 * seed
     )
   }
 

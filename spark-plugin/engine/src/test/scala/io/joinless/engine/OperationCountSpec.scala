@@ -202,8 +202,8 @@ class OperationCountSpec extends AnyFunSuite {
         stream.add(r, query.edges(r).toSeq.map(_ => random.nextInt(40).toLong): _*)
       }
       val pairs = stream.tree.nodes.map {
-        case g: view.GeneralizedNode => g.domain.size.toLong * g.childCount
-        case r: view.RelationNode => r.arena.live.toLong * r.childCount
+        case g: view.GeneralizedViews => g.domain.size.toLong * g.childCount
+        case r: view.RelationViews => r.arena.live.toLong * r.childCount
       }.sum
       assert(stream.steps <= pairs)
     }

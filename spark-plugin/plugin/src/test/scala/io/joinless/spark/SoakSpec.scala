@@ -2,7 +2,7 @@ package io.joinless.spark
 
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.plans.values.DeltaForm
-import io.joinless.spark.state.ViewTreeCache
+import io.joinless.spark.state.cells.ViewTreeCache
 import java.lang.management.ManagementFactory
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}

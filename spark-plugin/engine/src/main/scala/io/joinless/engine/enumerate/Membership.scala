@@ -1,7 +1,7 @@
 package io.joinless.engine.enumerate
 
 import io.joinless.engine.algebra.Weight
-import io.joinless.engine.view.{GeneralizedNode, RelationNode, ViewNode, ViewTree}
+import io.joinless.engine.view.{GeneralizedViews, RelationViews, ViewNode, ViewTree}
 
 /** Computes the multiplicity of a given row in the result, without enumeration: one look-up per
   * relation and per edge (algorithms A28).
@@ -21,11 +21,11 @@ final class Membership(tree: ViewTree) {
     * input have the same keys: one of them is followed, and multiplied by their number.
     */
   private def weightFrom(node: ViewNode, key: Int, rows: IndexedSeq[Array[Long]]): Long = node match {
-    case g: GeneralizedNode =>
+    case g: GeneralizedViews =>
       val tuple = keyOf(g, rows)
       if (tuple < 0 || !g.isAlive(tuple) || (!g.isRoot && g.key(tuple) != key)) 0L
       else product(g, tuple, 1L, rows)
-    case r: RelationNode =>
+    case r: RelationViews =>
       val words = rows(r.relation)
       val identity = tree.identity(r.input)
       var count = 0L
@@ -47,11 +47,11 @@ final class Membership(tree: ViewTree) {
   }
 
   /** The tuple of a generalized node on which the given rows join; −1 if there is none. */
-  private def keyOf(node: GeneralizedNode, rows: IndexedSeq[Array[Long]]): Int = {
+  private def keyOf(node: GeneralizedViews, rows: IndexedSeq[Array[Long]]): Int = {
     @scala.annotation.tailrec
     def find(n: ViewNode, level: Int): Int = n.child(0) match {
-      case r: RelationNode => r.upReaders(level).find(node.domain, rows(r.relation), 0)
-      case g: GeneralizedNode => find(g, level + 1)
+      case r: RelationViews => r.upReaders(level).find(node.domain, rows(r.relation), 0)
+      case g: GeneralizedViews => find(g, level + 1)
     }
     find(node, 0)
   }

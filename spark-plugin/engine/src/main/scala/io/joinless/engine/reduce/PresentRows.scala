@@ -1,14 +1,15 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.update.CollectedChanges
+import io.joinless.engine.view.RowStore
 
 /** The number of rows of each input that are present in any of its relations, for inputs whose
   * arenas also hold keys of other relations ([[WholeRows]]).
   *
   * After a restore the rows are counted on the first read.
   */
-final private class PresentRows(join: ReducedJoin) {
-  private[this] val block = join.block
+final private class PresentRows(store: RowStore) {
+  private[this] val block = store.block
   private[this] var rows = new Array[Long](block.inputs.size)
 
   def of(input: Int): Long = { countIfUnknown(); rows(input) }
@@ -38,7 +39,7 @@ final private class PresentRows(join: ReducedJoin) {
   /** Counts the rows if a restore has reset the counts. */
   private def countIfUnknown(): Unit = if (rows == null) {
     rows = Array.tabulate(block.inputs.size) { input =>
-      (0 until join.arena(input).limit).count(join.isThere(input, _)).toLong
+      (0 until store.arena(input).limit).count(store.isThere(input, _)).toLong
     }
   }
 }

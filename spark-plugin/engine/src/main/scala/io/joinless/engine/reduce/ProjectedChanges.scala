@@ -1,6 +1,7 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.view.Annotation
 
 /** The result changes of a join with one component: each projected row is a result, and is emitted
   * once.
@@ -18,7 +19,7 @@ final private[reduce] class ProjectedChanges(join: ReducedJoin, residuals: Index
 
   override def readBefore(into: Array[Long]): Unit = {
     sums.read(rows(0), into)
-    if (once) ring.results(into, SumNode.once(into(0)))
+    if (once) ring.results(into, Annotation.once(into(0)))
   }
 
   override protected def begin(): Unit = entry = 0
@@ -30,10 +31,10 @@ final private[reduce] class ProjectedChanges(join: ReducedJoin, residuals: Index
       val before = sums.count(rows(0))
       sums.readChange(entry, element)
       val after = before + element(0)
-      if (once) ring.results(element, SumNode.once(after) - SumNode.once(before))
+      if (once) ring.results(element, Annotation.once(after) - Annotation.once(before))
       // the change of a key without results can be a rounding residue, which is not emitted
       val isThere = before > 0L || after > 0L
-      if (isThere && !SumNode.isZero(element) && (residuals.isEmpty || residuals.forall(_.accept(rows)))) {
+      if (isThere && !Annotation.isZero(element) && (residuals.isEmpty || residuals.forall(_.accept(rows)))) {
         unseen = 1L
         pending = true
         return true

@@ -1,7 +1,7 @@
 package io.joinless.engine.reduce
 
 import io.joinless.engine.enumerate.Residual
-import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
+import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch, Reversal}
 
 /** A batch of signed changes and its delta of the results of a [[ReducedJoin]].
   *
@@ -18,7 +18,7 @@ import io.joinless.engine.update.{DeleteOfAbsentRow, NettedBatch}
   */
 final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], negatives: Boolean = false)
     extends NettedBatch(join) {
-  private[this] val sums = SumChanges(join, residuals)
+  private[this] val sums = ResultChanges(join, residuals)
 
   def rows: Array[Int] = sums.rows
   def element: Array[Long] = sums.element
@@ -57,7 +57,7 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], neg
       if (before != after) {
         var roles = changes.roles(e)
         while (roles != 0L) {
-          join.relation(java.lang.Long.numberOfTrailingZeros(roles)).change(changes.row(e), before, after)
+          join.relationSums(java.lang.Long.numberOfTrailingZeros(roles)).change(changes.row(e), before, after)
           roles &= roles - 1
         }
       }
@@ -82,4 +82,15 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], neg
     sums.drain()
     finish()
   }
+}
+
+object ReducedBatch {
+
+  /** Records a batch so that it can be rolled back. */
+  def reversal(join: ReducedJoin): Reversal =
+    new Reversal(
+      join,
+      (_, _) => throw new IllegalStateException("all rows of a reduced join are counted"),
+      () => new ReducedBatch(join, IndexedSeq.empty, negatives = true)
+    )
 }

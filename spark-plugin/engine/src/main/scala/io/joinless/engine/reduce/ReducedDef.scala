@@ -3,9 +3,9 @@ package io.joinless.engine.reduce
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.algebra.Ring
-import io.joinless.engine.query.{GeneralizedNode, JoinTree, RelationNode}
+import io.joinless.engine.query.JoinTree
 import io.joinless.engine.tuples.ProjectedField
-import io.joinless.engine.view.BlockDef
+import io.joinless.engine.view.{BlockDef, Lift, ProjectedRows}
 
 /** The definition of a [[ReducedJoin]], as data.
   *
@@ -44,10 +44,7 @@ final case class ComponentDef(
 object ComponentDef {
 
   /** The relations that meet the root of a tree. */
-  def atRoot(tree: JoinTree): IndexedSeq[Int] = tree match {
-    case RelationNode(r, _, _) => IndexedSeq(r)
-    case GeneralizedNode(_, children) => children.flatMap(atRoot)
-  }
+  def atRoot(tree: JoinTree): IndexedSeq[Int] = ProjectedRows.atRoot(tree)
 
   /** The projected columns of a component, in the order in which a relation at its root stores
     * them. Rows that are projected whole are then stored once ([[WholeRows]]).

@@ -1,8 +1,20 @@
 package io.joinless.engine.reduce
 
-import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena, TupleKeys}
-import io.joinless.engine.update.{Restoration, Reversal, RowGroup}
-import io.joinless.engine.view.{BlockDef, Counters, RowStore, ViewTree}
+import io.joinless.engine.tuples.{KeyIndex, NotedKeys, PagedLongs, TupleArena, TupleKeys}
+import io.joinless.engine.update.{Restoration, RowGroup}
+import io.joinless.engine.view.{
+  AnnotationDef,
+  BlockDef,
+  Counters,
+  ProjectedRows,
+  RelationViews,
+  RowStore,
+  TreeDef,
+  ViewNode,
+  ViewTree,
+  ViewTreeBuilder,
+  WholeRows
+}
 
 /** The aggregates of a join without its results (algorithms A7): the state of a block below an
   * aggregate.
@@ -35,7 +47,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   private[this] val onlyIdentity: KeyIndex =
     if (top == null) new KeyIndex(onlyRows, definition.top.inputs(0).fixedWords, counted = true) else null
 
-  private[this] val whole = new WholeRows(definition)
+  private[this] val whole = new WholeRows(block, definition.components.map(_.projected))
   private[reduce] val present = new PresentRows(this)
   private[this] val arenas: Array[TupleArena] = block.inputs.indices.map { i =>
     whole.projectedBy(i).fold(new TupleArena(block.inputs(i).fixedWords))(projectedRows)
@@ -44,28 +56,40 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     whole.projectedBy(i).fold(new KeyIndex(arenas(i), block.inputs(i).fixedWords, counted = true))(projectedIdentity)
   }.toArray
 
-  private[this] val built = new SumTreeBuilder(definition, arenas, identities, whole, counters, projectedIdentity)
+  private[this] val builder = new ViewTreeBuilder(block, arenas, null, Some(whole), identities, keysOfProjected(_))
 
   /** The nodes of each component, children before parents: the last is the root. */
-  private[reduce] val nodes: Array[Array[SumNode]] = built.nodes
+  private[this] val nodes: Array[Array[ViewNode]] = definition.components.zipWithIndex.map { case (component, c) =>
+    val rows = new ProjectedRows(component.projected, projectedIdentity(c), whole.projected(c))
+    val annotation = AnnotationDef(definition.ring, definition.lifts, component.distinct, Some(rows))
+    builder.build(TreeDef(component.tree, enumerated = false, Some(annotation)))
+  }.toArray
 
-  // projected rows of one component can be keys of nodes anywhere
-  for (node <- nodes.iterator.flatten; c <- definition.components.indices if node.up eq projectedIdentity(c))
-    node.keysOfKeys = keysOfProjected(c)
+  private[reduce] val sums: Array[ComponentSums] = nodes.map(new ComponentSums(_, definition.ring, counters))
 
-  private[this] val relations: Array[RelationNode] = built.relations
+  /** The sums of each relation. */
+  private[reduce] val relationSums: Array[RelationSums] = {
+    val all = sums.iterator.flatMap(_.ofRelations).toMap
+    block.relations.indices.map(all).toArray
+  }
 
-  private[this] val mixed: Array[Boolean] =
-    block.inputs.indices.map(block.relationsOf(_).exists(r => relations(r).isKey && relations(r).parent != null)).toArray
+  private[this] val relations: Array[RelationViews] = relationSums.map(_.node)
 
-  /** Whether the arena of an input also holds keys that are none of its rows: if a relation's rows
-    * are keys, other relations may have added keys to it.
+  private[reduce] def root(component: Int): ViewNode = nodes(component).last
+
+  /** An arena also holds keys that are none of its rows if a relation's rows are keys, or projected
+    * rows of a component with several relations at its root: other relations may have added them.
     */
-  private[reduce] def hasOtherKeys(input: Int): Boolean = mixed(input)
+  private[this] val mixed: Array[Boolean] = block.inputs.indices.map { input =>
+    block.relationsOf(input).exists(r => relations(r).isOwnKey && !relations(r).isRoot) ||
+    whole.projectedBy(input).exists(!root(_).isInstanceOf[RelationViews])
+  }.toArray
 
-  private[reduce] def root(component: Int): SumNode = nodes(component).last
+  override private[engine] def hasOtherKeys(input: Int): Boolean = mixed(input)
 
-  private[reduce] def relation(r: Int): RelationNode = relations(r)
+  private[this] val keysByInput: Array[Array[TupleKeys]] = block.inputs.indices.map { input =>
+    RelationViews.keysOfRows(block.relationsOf(input).map(relations)) ++ keysOfProjected(identities(input))
+  }.toArray
 
   /** The projected rows of a component. */
   def projectedRows(component: Int): TupleArena = if (top == null) onlyRows else top.arena(component)
@@ -74,12 +98,15 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   override def arena(input: Int): TupleArena = arenas(input)
 
-  override private[engine] def keysOfRows(input: Int): Array[TupleKeys] =
-    whole.projectedBy(input).fold(Array.empty[TupleKeys])(keysOfProjected)
+  override private[engine] def keysOfRows(input: Int): Array[TupleKeys] = keysByInput(input)
 
-  /** The keys that the top has memoized for the projected rows of a component. */
-  private def keysOfProjected(component: Int): Array[TupleKeys] =
-    if (top == null) Array.empty else top.keysOfRows(component)
+  /** If the keys of an index are the projected rows of a component: the keys that the top has
+    * memoized for them.
+    */
+  private def keysOfProjected(index: KeyIndex): Array[TupleKeys] =
+    if (top == null) TupleKeys.None
+    else
+      definition.components.indices.find(c => top.identity(c) eq index).fold(TupleKeys.None)(top.keysOfRows)
 
   override def rowsOf(input: Int): Long = if (hasOtherKeys(input)) present.of(input) else super.rowsOf(input)
 
@@ -87,13 +114,16 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   override private[engine] def multiplicities(relation: Int): PagedLongs = relations(relation).multiplicity
 
-  override def keys: Long = built.keys.size + (if (top == null) 0L else top.keys)
+  override def keys: Long = builder.keys.size + (if (top == null) 0L else top.keys)
 
   override def liveTuples: Long = if (top == null) 0L else top.liveTuples
 
+  private[this] val noted: Array[NotedKeys] = ViewNode.notedKeys(nodes.flatten)
+
   override def bytes: Long =
     block.inputs.indices.filter(whole.projectedBy(_).isEmpty).map(i => arenas(i).bytes + identities(i).bytes).sum +
-      built.keys.bytes + nodes.iterator.flatten.map(_.bytes).sum +
+      builder.keys.bytes + noted.iterator.map(_.bytes).sum + nodes.iterator.flatten.map(_.bytes).sum +
+      sums.iterator.map(_.bytes).sum +
       (if (top == null) onlyRows.bytes + onlyIdentity.bytes else top.bytes)
 
   /** Whether nothing is stored, and nothing remains of earlier rows. */
@@ -101,26 +131,24 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
     (arenas ++ definition.components.indices.map(projectedRows)).forall(_.live == 0) && rows == 0 && keys == 0 &&
       (top == null || top.isEmpty)
 
-  /** Fills the state, which must be empty, with rows and their counts. After its `finish`, either
-    * call `restored` or read its results ([[RestoredResults]]) to the end.
+  /** Fills the state, which must be empty, with rows and their counts. After its `finish`, its
+    * results ([[RestoredResults]]) must be read to the end, or skipped.
     */
   def restoration(): Restoration = {
     present.forget()
-    new Restoration(this, (relation, row, count) => relations(relation).change(row, 0L, count), RowGroup.unread(this))
+    new Restoration(this, new ReducedJoin.Loading(this), RowGroup.unread(this))
   }
-
-  def restored(): Unit = new RestoredResults(this, IndexedSeq.empty).drain()
-
-  /** Records a batch so that it can be rolled back. */
-  def reversal(): Reversal =
-    new Reversal(
-      this,
-      (_, _) => throw new IllegalStateException("all rows of a reduced join are counted"),
-      () => new ReducedBatch(this, IndexedSeq.empty, negatives = true)
-    )
 }
 
 private object ReducedJoin {
+
+  /** Notes the rows at their relations; their results are those of a first batch. */
+  final private class Loading(join: ReducedJoin) extends Restoration.Loading {
+    override def insert(relation: Int, row: Int, count: Long): Unit =
+      join.relationSums(relation).change(row, 0L, count)
+
+    override def end(): Unit = ()
+  }
 
   /** The definition of the top with rows that count once: their sums are kept outside of the top.
     */

@@ -8,8 +8,8 @@ import io.joinless.engine.enumerate.Residual
   * A result is a row of each component, with its ids in `rows`, and an element. A result may be
   * emitted several times; its elements then add up.
   */
-final class RestoredResults(join: ReducedJoin, residuals: IndexedSeq[Residual]) {
-  private[this] val sums = SumChanges(join, residuals)
+final class RestoredResults(join: ReducedJoin, residuals: IndexedSeq[Residual] = IndexedSeq.empty) {
+  private[this] val sums = ResultChanges(join, residuals)
 
   def rows: Array[Int] = sums.rows
   def element: Array[Long] = sums.element

@@ -1,6 +1,6 @@
 package io.joinless.engine.reduce
 
-import io.joinless.engine.enumerate.Residual
+import io.joinless.engine.view.Annotation
 
 /** Propagates the row changes collected at the nodes through the components, and emits the result
   * changes (algorithms A29). First each component is brought up to date, from the leaves to the
@@ -12,7 +12,7 @@ import io.joinless.engine.enumerate.Residual
 abstract private[reduce] class SumChanges(join: ReducedJoin) {
   final protected val ring = join.definition.ring
   final protected val components = join.definition.components
-  final protected val roots: Array[KeySums] = components.indices.map(join.root(_).sums).toArray
+  final protected val roots: Array[Annotation] = join.sums.map(_.root)
 
   /** The components whose rows count once. */
   final protected val distinct: Array[Boolean] = components.map(_.distinct).toArray
@@ -59,7 +59,7 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
   /** Propagates the changes through the components. */
   final def start(): Unit = if (!started) {
     started = true
-    join.nodes.foreach(_.foreach(_.update()))
+    join.sums.foreach(_.update())
     begin()
   }
 
@@ -78,13 +78,6 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
 
   final protected def end(): Unit = {
     roots.foreach(_.clear())
-    join.nodes.foreach(_.foreach(_.deferredFree()))
     started = false
   }
-}
-
-private[reduce] object SumChanges {
-
-  def apply(join: ReducedJoin, residuals: IndexedSeq[Residual]): SumChanges =
-    if (join.top == null) new ProjectedChanges(join, residuals) else new TopChanges(join, residuals)
 }

@@ -3,6 +3,7 @@ package io.joinless.engine.reduce
 import io.joinless.engine.enumerate.Residual
 import io.joinless.engine.tuples.{IntStack, Words}
 import io.joinless.engine.update.DeltaEnumeration
+import io.joinless.engine.view.Annotation
 
 /** The result changes of a join with a top, which joins the projected rows of the components.
   *
@@ -71,7 +72,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
       val after = before + change(0)
       val wasThere = before > 0L
       val stays = wasThere && after > 0L
-      val emits = if (stays) !distinct(c) && !SumNode.isZero(change) else wasThere || after > 0L
+      val emits = if (stays) !distinct(c) && !Annotation.isZero(change) else wasThere || after > 0L
       if (distinct(c) || !emits) { val _ = sums.applyChange(e, change) }
       if (emits) phases(if (stays) Remaining else if (wasThere) Deleted else Inserted)(c).push(e)
       e += 1
@@ -103,7 +104,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   /** Starts the results of the pending entry. In the top each row counts once. So `reweigh` to 1
     * changes no view: it only walks the row's results.
     */
-  private def startEntry(sums: KeySums): Unit = {
+  private def startEntry(sums: Annotation): Unit = {
     val row = sums.key(entry)
     if (distinct(component)) ring.results(factor, if (phase == Deleted) -1L else 1L)
     else sums.readChange(entry, factor)
@@ -128,7 +129,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
       }
       c += 1
     }
-    !SumNode.isZero(element)
+    !Annotation.isZero(element)
   }
 
   /** Applies the pending change, whose results were emitted. */

@@ -21,5 +21,10 @@ final class IntStack {
 
   def clear(): Unit = count = 0
 
+  @inline def foreach(f: Int => Unit): Unit = {
+    var i = 0
+    while (i < count) { f(items(i)); i += 1 }
+  }
+
   def bytes: Long = 4L * items.length
 }

@@ -7,7 +7,7 @@ package io.joinless.engine.tuples
   * generalized node share one, whose ids are that node's tuples. Each slot holds the key's hash
   * with the id. So a key is read only to confirm a match, never to reject one, to grow the table or
   * to close a gap. With `counted`, `retain`/`release` count references, and the last release frees
-  * the id for another key (`freeLater` defers that to `deferredFree`). Otherwise keys stay. One
+  * the id for another key. Otherwise keys stay. One
   * probe costs O(1) expected.
   *
   * `find(Long)` and `findOrAdd(Long)` are for indexes with one-word keys (`keyWords` 1), the array
@@ -122,14 +122,6 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     */
   def release(id: Int, times: Int = 1): Boolean =
     references != null && references.add(id, -times) == 0 && { vacate(id); keys.free(id); true }
-
-  /** Releases a reference, but defers freeing the key to `deferredFree`. True if no reference
-    * remains.
-    */
-  def freeLater(id: Int): Boolean = references != null && references.add(id, -1) == 0
-
-  /** The deferred free of a key: frees it and returns true if it still has no reference. */
-  def deferredFree(id: Int): Boolean = references(id) == 0 && { vacate(id); keys.free(id); true }
 
   private def isKey(id: Int, key: Long): Boolean = keys.page(id)(keys.start(id)) == key
 

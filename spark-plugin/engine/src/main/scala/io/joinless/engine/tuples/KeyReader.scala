@@ -36,8 +36,7 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
     else { val n = fill(page, start); index.findOrAdd(buffer, n) }
   }
 
-  /** The hash of the row's key in an index. */
-  def hash(row: Int): Int = {
+  override def hash(row: Int): Int = {
     val page = arena.page(row)
     val start = arena.start(row)
     if (keyWords == 1) KeyIndex.hash(page(start + singleWord))

@@ -24,6 +24,11 @@ final class RowProjection(arena: TupleArena, rowFields: Int, fields: Array[Proje
     if (fields.length == 0) index.findOrAdd(0L) else index.findOrAdd(buffer, words)
   }
 
+  override def hash(row: Int): Int = {
+    val words = fill(arena.page(row), arena.start(row))
+    if (fields.length == 0) KeyIndex.hash(0L) else KeyIndex.hash(buffer, 0, words)
+  }
+
   /** Writes the projection of the row that begins at `start` of `page` to `buffer`, and returns its
     * number of words. Data of variable fields is packed behind the fixed words.
     */

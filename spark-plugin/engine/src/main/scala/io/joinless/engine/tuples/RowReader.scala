@@ -5,4 +5,7 @@ trait RowReader {
 
   /** The id of the row's part in `index`; a new part is added. */
   def findOrAdd(index: KeyIndex, row: Int): Int
+
+  /** The hash of the row's part in an index. */
+  def hash(row: Int): Int
 }

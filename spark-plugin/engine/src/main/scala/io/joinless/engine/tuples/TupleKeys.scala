@@ -10,8 +10,16 @@ package io.joinless.engine.tuples
   * @param reader reads the key from a row
   * @param noted the memoized keys, by tuple; those of a generalized node may be read from rows of
   *     several relations
+  * @param ofKeys if the keys are themselves rows of another tree: the keys that it has memoized for
+  *     them, which are forgotten with them
   */
-final class TupleKeys(index: KeyIndex, reader: KeyReader, val noted: NotedKeys, above: TupleKeys) {
+final class TupleKeys(
+    index: KeyIndex,
+    reader: RowReader,
+    val noted: NotedKeys,
+    above: TupleKeys,
+    ofKeys: Array[TupleKeys] = TupleKeys.None
+) {
 
   /** The tuple's key; a new key is added. `row` is the tuple, or a row of which the tuple is the
     * key. The caller must call `forget` when the tuple is deleted.
@@ -45,12 +53,16 @@ final class TupleKeys(index: KeyIndex, reader: KeyReader, val noted: NotedKeys, 
     val key = noted(tuple)
     if (key >= 0) {
       noted.forget(tuple)
-      if (index.release(key) && above != null) above.forget(key)
+      if (index.release(key)) {
+        if (above != null) above.forget(key)
+        TupleKeys.forget(ofKeys, key)
+      }
     }
   }
 }
 
 object TupleKeys {
+  private[engine] val None: Array[TupleKeys] = Array.empty
 
   /** Forgets all memoized keys of a deleted tuple. */
   def forget(keys: Array[TupleKeys], tuple: Int): Unit = {

@@ -4,7 +4,7 @@ import java.lang.Long.{lowestOneBit, numberOfTrailingZeros}
 
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.tuples.IntStack
-import io.joinless.engine.view.{RelationNode, ViewTree}
+import io.joinless.engine.view.{RelationViews, ViewTree}
 
 /** The order in which the net changes of a batch are applied. No view changes here.
   *
@@ -21,7 +21,6 @@ import io.joinless.engine.view.{RelationNode, ViewTree}
   */
 final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges) {
   import ApplyOrder._
-  import ChangeBatch.each
 
   // entries of the net batch, by kind of change
   private[this] val deletions = new IntStack
@@ -116,14 +115,14 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     */
   private def putInOrder(): Unit = {
     val mayRefill = deletions.size > 0 && insertions.size > 0
-    if (mayRefill) each(deletions)(e => emptying.push(e, rolesWhere(e, changes.roles(e), emptiesKey)))
-    each(insertions) { e =>
+    if (mayRefill) deletions.foreach(e => emptying.push(e, rolesWhere(e, changes.roles(e), emptiesKey)))
+    insertions.foreach { e =>
       val refill = if (mayRefill) rolesWhere(e, changes.roles(e), refills) else 0L
       refilledIn |= refill
       refilling.push(e, refill)
       fresh.push(e, changes.roles(e) & ~refill)
     }
-    each(deletions) { e =>
+    deletions.foreach { e =>
       val replaced = if (refilled == 0L) 0L else rolesWhere(e, changes.roles(e), isReplaced)
       order.push(e, changes.roles(e) & ~replaced)
       replacedRows.push(e, replaced)
@@ -133,7 +132,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     refillsUntil = order.size
     order.pushAll(replacedRows)
     refilledUntil = order.size
-    each(reweighings)(e => order.push(e, changes.roles(e)))
+    reweighings.foreach(e => order.push(e, changes.roles(e)))
     order.pushAll(fresh)
     var i = 0
     while (i < emptying.size) { val _ = rolesWhere(emptying.entry(i), emptying.roles(i), isForgotten); i += 1 }
@@ -169,7 +168,7 @@ private object ApplyOrder {
 
   /** A predicate on a row in a relation, which may also update the state of the row's key. */
   trait Question {
-    def apply(node: RelationNode, row: Int): Boolean
+    def apply(node: RelationViews, row: Int): Boolean
   }
 
   /** The deletion removes an alive tuple of a key of V_p; counts it at the key. */
@@ -195,5 +194,5 @@ private object ApplyOrder {
     true
   }
 
-  private def canEmpty(node: RelationNode, row: Int): Boolean = !node.isRoot && node.isAlive(row)
+  private def canEmpty(node: RelationViews, row: Int): Boolean = !node.isRoot && node.isAlive(row)
 }

@@ -56,7 +56,7 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
   /** Ends the batch after all changes were completed: sets the counts of rows that were and remain
     * absent.
     */
-  def end(): Unit = ChangeBatch.each(order.absences) { e =>
+  def end(): Unit = order.absences.foreach { e =>
     var roles = changes.roles(e)
     while (roles != 0L) {
       val counts = changes.store.multiplicities(numberOfTrailingZeros(roles))

@@ -1,7 +1,6 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.enumerate.{Residual, Results, Run, WordPointers}
-import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.view.ViewTree
 
 /** A batch of signed changes and its deltas of the result (algorithms A29 to A34, architecture D6).
@@ -65,6 +64,15 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
   private[this] val application = new BatchApplication(changes, order, delta)
   private[this] val deltas = new BatchDeltas(changes, order, application, delta)
 
+  private[this] val annotations = if (tree.aggregates.isEmpty) null else new TreeAnnotations(tree)
+  private[this] var isApplied = false // all rows and views are those after the batch
+
+  /** The changes of the tree's aggregates; null if it has none. They must be drained after the
+    * results, as a part of the batch.
+    */
+  val aggregates: AggregateChanges =
+    if (annotations == null) null else new AggregateChanges(tree, annotations, applyRest _, end _)
+
   val rows: Array[Int] = delta.rows
   val pointers: WordPointers = delta.pointers
   def changed: Long = deltas.changed
@@ -101,24 +109,38 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
   }
 
   override def drain(): Unit = {
-    prepare()
-    application.drain()
-    complete()
+    applyRest()
+    if (annotations == null) end() else aggregates.drain()
   }
 
-  /** Ends the batch after its last change was applied. */
+  /** Applies all changes, without the results that were not read yet. */
+  private def applyRest(): Unit = {
+    prepare()
+    application.drain()
+    applied()
+  }
+
+  /** Completes a batch of which all results were read. */
   private def complete(): Unit = {
+    applied()
+    if (annotations == null) end()
+  }
+
+  /** Follows the last change. */
+  private def applied(): Unit = if (!isApplied) {
+    isApplied = true
     application.end()
+    if (annotations != null) {
+      annotations.change(changes)
+      annotations.update()
+    }
+  }
+
+  /** Ends a batch that was applied. */
+  private def end(): Unit = {
+    isApplied = false
     finish()
     order.clear()
     deltas.end()
-  }
-}
-
-private[update] object ChangeBatch {
-
-  @inline def each(entries: IntStack)(f: Int => Unit): Unit = {
-    var i = 0
-    while (i < entries.size) { f(entries(i)); i += 1 }
   }
 }

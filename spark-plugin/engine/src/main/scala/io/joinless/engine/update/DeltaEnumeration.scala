@@ -2,7 +2,7 @@ package io.joinless.engine.update
 
 import io.joinless.engine.algebra.Weight
 import io.joinless.engine.enumerate.{Cursor, Residual, Results, Run, WordPointers}
-import io.joinless.engine.view.{RelationNode, ViewTree}
+import io.joinless.engine.view.{RelationViews, ViewTree}
 
 /** The result deltas of one change of one relation, row by row with constant delay.
   *
@@ -42,7 +42,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   private[this] var pending = false
   private[this] var witness = 0 // the position of the next witness
   private[this] var sign = 1L // 1: insert, −1: delete, 0: reweigh
-  private[this] var node: RelationNode = null
+  private[this] var node: RelationViews = null
   private[this] var row = 0
   private[this] var newWeight = 0L // the row's count after the change
 
@@ -140,9 +140,8 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
       if (node.weight(row) > 1) addRepeated(-1)
       if (newWeight > 1) addRepeated(1)
     }
-    if (sign == 0L) propagation.reweigh(node, row, newWeight)
-    else propagation.finish()
-    if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = newWeight
+    if (sign != 0L) propagation.finish()
+    if (sign <= 0L && node.multiplicity != null) node.multiplicity(row) = newWeight
     pending = false
   }
 }

@@ -11,10 +11,16 @@ import io.joinless.engine.view.ViewTree
   */
 final class Forgetting(tree: ViewTree) extends ((Int, Int) => Unit) {
   private[this] lazy val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+  private[this] lazy val annotations = new TreeAnnotations(tree)
 
   /** Deletes `row` from `relation`. */
   override def apply(relation: Int, row: Int): Unit = {
     delta.delete(relation, row)
     delta.complete()
+    if (tree.aggregates.isDefined) {
+      annotations.change(relation, row, 1L, 0L)
+      annotations.update()
+      annotations.finish()
+    }
   }
 }

@@ -1,39 +1,59 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.view.RelationNode
+import io.joinless.engine.view.{RelationViews, ViewNode}
 
-/** Adds rows to the indexes of their node and removes them: the lists by the row's keys towards
-  * children. A row's count is the number of children that support it.
+/** Adds rows to the lists of their node by keys towards children, and removes them. A row's support
+  * count is the number of children that have an alive tuple for it.
   *
-  * V_s and the live views are not changed here, but by [[Propagation]] and [[Liveness]]. Keys are
-  * memoized as long as a row is stored (`tuples.TupleKeys`). Cost: one list per child of the node,
-  * and one probe per key that no relation of the row has requested before.
+  * V_s, the live views and annotations are not changed here. Keys are memoized as long as a row is
+  * stored (`tuples.TupleKeys`). Cost: one list per child of the node, and one probe per key that no
+  * relation of the row has requested before.
   */
-private[update] object Links {
+private[engine] object Links {
 
-  /** Adds a row, which lies in the arena, to the indexes of `node`; sets its count. */
-  def link(node: RelationNode, row: Int): Unit = {
-    if (!node.isRoot) { val _ = node.toParent.findOrAdd(row, row) }
+  /** Adds a row, which lies in the arena, to the lists of `node`; sets its support count. */
+  def link(node: RelationViews, row: Int): Unit = {
+    if (node.toParent != null) { val _ = node.toParent.findOrAdd(row, row) }
     if (node.childCount > 0) {
       var supporting = 0 // children
       var c = 0
       while (c < node.childCount) {
         val key = node.toChildren(c).findOrAdd(row, row)
-        node.idx(c).push(key, row)
-        if (!node.child(c).vs.isEmpty(key)) supporting += 1
+        if (!node.isSplit) node.idx(c).push(key, row)
+        if (node.countsSupport && node.child(c).hasAlive(key)) supporting += 1
         c += 1
       }
-      node.state(row) = supporting
+      if (node.countsSupport) node.state(row) = supporting
+      if (node.isSplit) pushAll(node, row)
     }
   }
 
-  /** Removes a row that is no longer alive in `node` from its indexes. */
-  def unlink(node: RelationNode, row: Int): Unit = if (node.childCount > 0) {
+  private def pushAll(node: RelationViews, row: Int): Unit = {
+    var c = 0
+    while (c < node.childCount) { node.idx(c).push(node.listTo(c, row), row); c += 1 }
+  }
+
+  /** Removes a row from the lists of its node. Its state must be that which it had when the lists
+    * were last changed.
+    */
+  def unlink(node: RelationViews, row: Int): Unit = if (node.childCount > 0) {
     var c = 0
     while (c < node.childCount) {
-      node.idx(c).remove(node.down(c)(row), row)
+      node.idx(c).remove(node.listTo(c, row), row)
       c += 1
     }
-    node.state(row) = 0
+    if (node.countsSupport) node.state(row) = 0
+  }
+
+  /** Moves a tuple between the lists of alive tuples and of others, in a node that is split. */
+  def move(node: ViewNode, tuple: Int, toAlive: Boolean): Unit = {
+    var c = 0
+    while (c < node.childCount) {
+      val key = node.keyTo(c, tuple)
+      val (alive, other) = (ViewNode.aliveList(key), ViewNode.otherList(key))
+      node.idx(c).remove(if (toAlive) other else alive, tuple)
+      node.idx(c).push(if (toAlive) alive else other, tuple)
+      c += 1
+    }
   }
 }

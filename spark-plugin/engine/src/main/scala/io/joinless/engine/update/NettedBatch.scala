@@ -76,10 +76,10 @@ abstract class NettedBatch private[engine] (store: RowStore) {
   }
 
   /** Records all net changes of the row whose chain begins at this entry. */
-  private def noteRow(reversal: Reversal, first: Int): Unit = {
+  private def noteRow(record: ChangeRecord, first: Int): Unit = {
     var e = first
     while (e >= 0) {
-      if (changes.change(e) != 0L) reversal.changed(changes.roles(e), changes.row(e), changes.change(e))
+      if (changes.change(e) != 0L) record.changed(changes.roles(e), changes.row(e), changes.change(e))
       e = changes.next(e)
     }
   }
@@ -87,11 +87,11 @@ abstract class NettedBatch private[engine] (store: RowStore) {
   /** Records the changes of a prepared batch, to roll it back later. `each` is called as in
     * `foreachChangedRow`, after each row's changes.
     */
-  final def note(reversal: Reversal, each: (Int, Int) => Unit = (_, _) => ()): Unit = {
+  final def note(record: ChangeRecord, each: (Int, Int) => Unit = (_, _) => ()): Unit = {
     eachFirst { e =>
-      noteRow(reversal, e)
+      noteRow(record, e)
       each(changes.input(e), changes.row(e))
     }
-    for (i <- 0 until changes.appends) reversal.inserted(changes.appendedRelation(i), changes.appendedRow(i))
+    for (i <- 0 until changes.appends) record.inserted(changes.appendedRelation(i), changes.appendedRow(i))
   }
 }

@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.tuples.IntStack
-import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
+import io.joinless.engine.view.{RelationViews, ViewNode, ViewTree}
 
 /** Change propagation without joins (algorithms A16 to A20): inserts one row into one relation, or
   * deletes it.
@@ -37,7 +37,6 @@ import io.joinless.engine.view.{RelationNode, ViewNode, ViewTree}
 final private[update] class Propagation(tree: ViewTree) {
   private[this] val liveness = new Liveness(tree)
   private[this] val counters = tree.counters
-  private[this] val touched = tree.touched
   private[this] var level = new IntStack
   private[this] var above = new IntStack // the next level, filled while `level` is walked
 
@@ -52,10 +51,10 @@ final private[update] class Propagation(tree: ViewTree) {
   private[this] val fallingTuples = new IntStack
   private[this] val candidateNodes = new IntStack
   private[this] val candidateTuples = new IntStack
-  private[this] var deleted: RelationNode = null
+  private[this] var deleted: RelationViews = null
   private[this] var deletedRow = 0
 
-  def insert(node: RelationNode, row: Int): Unit = {
+  def insert(node: RelationViews, row: Int): Unit = {
     Links.link(node, row)
     if (node.isAlive(row)) climb(node, row, appears = true)
   }
@@ -69,7 +68,11 @@ final private[update] class Propagation(tree: ViewTree) {
     while (!above.isEmpty) {
       val swap = level; level = above; above = swap
       var i = 0
-      while (i < level.size) { reach(node, level(i), appears); i += 1 }
+      while (i < level.size) {
+        if (appears && node.isSplit) Links.move(node, level(i), toAlive = true)
+        reach(node, level(i), appears)
+        i += 1
+      }
       level.clear()
       node = node.parent
     }
@@ -86,12 +89,10 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isRoot) {
       node.vs.push(0, tuple)
       witness(node, tuple)
-      if (touched != null) notifyTouched(node, 0, 1)
     } else {
       val key = node.key(tuple)
       val first = node.vs.isEmpty(key)
       node.vs.push(key, tuple)
-      if (touched != null) notifyTouched(node, key, 1)
       if (!first) { if (node.isLiveAbove(key)) witness(node, tuple) }
       else countAbove(node, key, up = true)
     }
@@ -102,17 +103,27 @@ final private[update] class Propagation(tree: ViewTree) {
     */
   private def countAbove(node: ViewNode, key: Int, up: Boolean): Unit = {
     val parent = node.parent
-    val list = parent.idx(node.position)
     // without a list, the key is itself the only tuple of the parent that has it
-    if (list == null) { if (up) countUp(parent, key) else noteFalling(parent, key) }
+    if (parent.idx(node.position) == null) count(parent, key, up)
+    else if (!parent.isSplit) countAll(node, key, up)
     else {
-      var slot = list.first(key)
-      while (slot != 0) {
-        if (up) countUp(parent, list.tuple(slot)) else noteFalling(parent, list.tuple(slot))
-        slot = list.next(slot)
-      }
+      countAll(node, ViewNode.otherList(key), up)
+      if (!up) countAll(node, ViewNode.aliveList(key), up)
     }
   }
+
+  /** `count` of all tuples in a list of the parent's. */
+  private def countAll(node: ViewNode, list: Int, up: Boolean): Unit = {
+    val lists = node.parent.idx(node.position)
+    var slot = lists.first(list)
+    while (slot != 0) {
+      count(node.parent, lists.tuple(slot), up)
+      slot = lists.next(slot)
+    }
+  }
+
+  private def count(node: ViewNode, tuple: Int, up: Boolean): Unit =
+    if (up) countUp(node, tuple) else noteFalling(node, tuple)
 
   private def countUp(node: ViewNode, tuple: Int): Unit = {
     counters.steps += 1
@@ -126,7 +137,7 @@ final private[update] class Propagation(tree: ViewTree) {
   }
 
   /** Simulates the deletion of `row` from `node`: fills the witnesses, changes no view. */
-  def delete(node: RelationNode, row: Int): Unit = {
+  def delete(node: RelationViews, row: Int): Unit = {
     deleted = node
     deletedRow = row
     if (node.isAlive(row)) climb(node, row, appears = false)
@@ -167,18 +178,6 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isAlive(tuple)) above.push(tuple)
   }
 
-  /** Sets the multiplicity of a row that is present and remains present. */
-  def reweigh(node: RelationNode, row: Int, weight: Long): Unit = {
-    if (node.multiplicity != null) node.multiplicity(row) = weight
-    if (touched != null && node.isAlive(row)) notifyTouched(node, node.key(row), 0)
-  }
-
-  /** Notifies that the key has `change` more alive tuples than before. Called after the change. */
-  private def notifyTouched(node: ViewNode, key: Int, change: Int): Unit = {
-    val alive = node.vs.count(key)
-    touched.touched(node.id, key, alive - change, alive)
-  }
-
   /** Completes the pending change, after its witnesses were enumerated. */
   def finish(): Unit = {
     if (deleted == null) {
@@ -201,7 +200,7 @@ final private[update] class Propagation(tree: ViewTree) {
       val t = dyingTuples(i)
       if (n.isRoot) n.vs.remove(0, t)
       else { n.dying(n.key(t)) = 0; n.vs.remove(n.key(t), t) }
-      if (touched != null) notifyTouched(n, n.key(t), -1)
+      if (n.isSplit && ((n ne deleted) || t != deletedRow)) Links.move(n, t, toAlive = false)
       counters.alive -= 1
       i += 1
     }

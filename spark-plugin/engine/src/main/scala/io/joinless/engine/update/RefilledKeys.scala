@@ -1,6 +1,6 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.view.RelationNode
+import io.joinless.engine.view.RelationViews
 
 /** The keys of V_p that a batch empties and refills: for same-key replacement (algorithms A31).
   *
@@ -16,10 +16,10 @@ import io.joinless.engine.view.RelationNode
 private[update] object RefilledKeys {
 
   /** Registers that the batch deletes an alive tuple of the key. */
-  def noteDeleted(node: RelationNode, key: Int): Unit = { val _ = node.refills.add(key, 2) }
+  def noteDeleted(node: RelationViews, key: Int): Unit = { val _ = node.refills.add(key, 2) }
 
   /** Registers that the batch inserts a tuple under the key; true if the key is refilled. */
-  def noteInserted(node: RelationNode, key: Int): Boolean = {
+  def noteInserted(node: RelationViews, key: Int): Boolean = {
     val word = node.refills(key)
     word != 0 && word >>> 1 == node.vs.count(key) && { node.refills(key) = word | 1; true }
   }
@@ -27,7 +27,7 @@ private[update] object RefilledKeys {
   /** Whether all alive tuples of the key are deleted, and others inserted. Valid after all
     * insertions are registered.
     */
-  def contains(node: RelationNode, key: Int): Boolean = (node.refills(key) & 1) != 0
+  def contains(node: RelationViews, key: Int): Boolean = (node.refills(key) & 1) != 0
 
-  def forget(node: RelationNode, key: Int): Unit = node.refills(key) = 0
+  def forget(node: RelationViews, key: Int): Unit = node.refills(key) = 0
 }

@@ -11,15 +11,15 @@ import io.joinless.engine.view.{RowStore, ViewTree}
   * and frees those whose counts are all 0. Cost: one probe per `find`, then that of inserting each
   * row once.
   *
-  * @param insert inserts a row, which lies in its arena, into a relation with a multiplicity
+  * @param loading inserts the rows
   * @param group prefetch group of rows to be inserted, the last of them by `finish`
   */
-final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Long) => Unit, group: RowGroup) {
+final class Restoration private[engine] (store: RowStore, loading: Restoration.Loading, group: RowGroup) {
 
-  def this(tree: ViewTree) = this(tree, Restoration.inserter(tree), new RowGroup(tree))
+  def this(tree: ViewTree) = this(tree, new Restoration.TreeLoading(tree), new RowGroup(tree))
 
   private[engine] def this(tree: ViewTree, near: Int) =
-    this(tree, Restoration.inserter(tree), new RowGroup(tree, near))
+    this(tree, new Restoration.TreeLoading(tree), new RowGroup(tree, near))
 
   /** Loads a row of an append-only input, which lies in its arena. */
   def load(roles: Long, row: Int): Unit = add(roles, row)
@@ -31,7 +31,7 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
 
   private def insertGroup(): Unit = group.drain { (relation, row) =>
     val counts = store.multiplicities(relation)
-    insert(relation, row, if (counts == null) 1L else counts(row))
+    loading.insert(relation, row, if (counts == null) 1L else counts(row))
   }
 
   /** The id of a row of a retractable input. Ids are dense and valid until `finish`. */
@@ -73,6 +73,7 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
       }
     }
     insertGroup()
+    loading.end()
   }
 
   private def eachRow(identity: KeyIndex)(f: Int => Unit): Unit = {
@@ -82,10 +83,31 @@ final class Restoration private[engine] (store: RowStore, insert: (Int, Int, Lon
   }
 }
 
-private object Restoration {
+object Restoration {
 
-  def inserter(tree: ViewTree): (Int, Int, Long) => Unit = {
-    val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
-    delta.load(_, _, _)
+  /** How rows are inserted into a state. */
+  private[engine] trait Loading {
+
+    /** Inserts a row, which lies in its arena, into a relation with a multiplicity. */
+    def insert(relation: Int, row: Int, count: Long): Unit
+
+    /** Called once all rows are inserted. */
+    def end(): Unit
+  }
+
+  /** Inserts rows into a view tree, and brings its annotations up to date at the end. */
+  final private class TreeLoading(tree: ViewTree) extends Loading {
+    private[this] val delta = new DeltaEnumeration(tree, IndexedSeq.empty)
+    private[this] val annotations = if (tree.aggregates.isEmpty) null else new TreeAnnotations(tree)
+
+    override def insert(relation: Int, row: Int, count: Long): Unit = {
+      delta.load(relation, row, count)
+      if (annotations != null) annotations.change(relation, row, 0L, count)
+    }
+
+    override def end(): Unit = if (annotations != null) {
+      annotations.update()
+      annotations.finish()
+    }
   }
 }

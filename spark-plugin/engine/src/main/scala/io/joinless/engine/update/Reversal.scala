@@ -17,7 +17,8 @@ import io.joinless.engine.view.{RowStore, ViewTree}
   * @param inverse creates a batch that may lead to negative multiplicities: those that existed
   *     before
   */
-final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Unit, inverse: () => NettedBatch) {
+final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Unit, inverse: () => NettedBatch)
+    extends ChangeRecord {
 
   def this(tree: ViewTree) =
     this(tree, new Forgetting(tree), () => new ChangeBatch(tree, IndexedSeq.empty, negatives = true))
@@ -35,10 +36,7 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
   private[this] val changedRoles = new PagedLongs
   private[this] val changes = new PagedLongs
 
-  /** Records that a row of an append-only input was inserted into `relation`. The roles of a row
-    * must be recorded consecutively.
-    */
-  def inserted(relation: Int, row: Int): Unit = {
+  override def inserted(relation: Int, row: Int): Unit = {
     val role = 1L << relation
     if (insertedRows.isEmpty || insertedRows(insertedRows.size - 1) != row) pushRow(row, role)
     else {
@@ -64,10 +62,7 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     upper | (insertedRoles.pop() & 0xffffffffL)
   }
 
-  /** Records that the count of a retractable input's row in some of its relations (bit set) changes
-    * by `change`.
-    */
-  def changed(roles: Long, row: Int, change: Long): Unit = {
+  override def changed(roles: Long, row: Int, change: Long): Unit = {
     val at = changedCopies.size
     changedCopies.push(copies.add(block.inputOf(roles), row))
     changedRoles(at) = roles

@@ -1,7 +1,7 @@
 package io.joinless.engine.update
 
 import io.joinless.engine.tuples.{KeyedLists, NotedKeys, TupleKeys}
-import io.joinless.engine.view.{RelationNode, RowStore, ViewTree}
+import io.joinless.engine.view.{RelationViews, RowStore, ViewTree}
 
 /** A prefetch group: a few rows that are about to be inserted into a tree together, so that the
   * memory reads of several rows overlap. The address of a row's key depends on earlier reads of
@@ -167,7 +167,7 @@ object RowGroup {
     }
 
   /** The lists of a node and of its neighbours that have these keys. */
-  private def lists(node: RelationNode, keys: NotedKeys): Seq[KeyedLists] = {
+  private def lists(node: RelationViews, keys: NotedKeys): Seq[KeyedLists] = {
     val parent = node.parent
     val above =
       if (node.isRoot || (node.upKeys ne keys)) Nil

@@ -2,7 +2,7 @@ package io.joinless.engine.view
 
 import scala.collection.immutable.BitSet
 
-import io.joinless.engine.query.{JoinTree, RelationNode => TreeRelation}
+import io.joinless.engine.query.{JoinTree, RelationNode}
 import io.joinless.engine.tuples.KeyReader
 
 /** The locations of projected fields during an enumeration, chosen so that rows need not be read:
@@ -96,7 +96,7 @@ private object FieldLocations {
   /** The number of nodes next to a relation's node. */
   def neighbours(tree: JoinTree, relation: Int): Int = {
     def isItsNode(node: JoinTree) = node match {
-      case TreeRelation(r, _, _) => r == relation
+      case RelationNode(r, _, _) => r == relation
       case _ => false
     }
     tree.edges.count { case (parent, child) => isItsNode(parent) || isItsNode(child) }

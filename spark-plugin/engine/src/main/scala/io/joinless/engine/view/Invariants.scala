@@ -11,6 +11,8 @@ import io.joinless.engine.tuples.{IntLists, RecordLists}
   *   - I4 t is marked live exactly when it is alive and a live tuple of the parent joins it (any,
   *     at the root);
   *   - the words inlined with a tuple of a list equal those of the node and the row;
+  *   - I8 in a node that is split, alive tuples and others are in their own lists;
+  *   - I9 a key's annotation counts results exactly if the key is in V_p;
   *   - I5 V_s(e) is the projection of the join of e's subtree: by I1 and I2 from the leaves
   *     upwards, so checked by those.
   *
@@ -53,6 +55,8 @@ object Invariants {
         throw new IllegalStateException(s"counted ${node.repeated} repeated rows, found $repeated")
       total += repeated
       checkLiveLists(node)
+      checkSplit(node)
+      if (node.annotation != null && !node.isRoot) checkAnnotation(node)
     }
     ensure(
       alive == tree.counters.alive,
@@ -74,7 +78,7 @@ object Invariants {
 
   private def checkLiveLists(node: ViewNode): Unit =
     for (c <- 0 until node.childCount if node.live(c) != null) {
-      val indexed = members(node.idx(c), node.child(c).up.limit)
+      val indexed = indexedBy(node, c)
       val live = members(node.live(c), node.child(c).up.limit)
       for ((key, tuple) <- indexed)
         ensure(node.keyTo(c, tuple) == key, "I3", node, tuple, "is indexed under another key")
@@ -92,7 +96,28 @@ object Invariants {
   private def tuples(node: ViewNode, aliveTuples: Set[Int]): Iterable[Int] =
     if (node.childCount == 0) aliveTuples
     else if (node.idx(0) == null) 0 until node.child(0).up.limit
-    else members(node.idx(0), node.child(0).up.limit).map(_._2)
+    else indexedBy(node, 0).map(_._2)
+
+  /** The tuples with their keys towards child `c`, by the lists of these. */
+  private def indexedBy(node: ViewNode, c: Int): IndexedSeq[(Int, Int)] = {
+    val limit = node.child(c).up.limit
+    if (!node.isSplit) members(node.idx(c), limit)
+    else members(node.idx(c), 2 * limit).map { case (list, tuple) => (list / 2, tuple) }
+  }
+
+  /** I8 a node that is split has its alive tuples in lists of their own. */
+  private def checkSplit(node: ViewNode): Unit = if (node.isSplit)
+    for (c <- 0 until node.childCount; (list, tuple) <- members(node.idx(c), 2 * node.child(c).up.limit))
+      ensure(node.listTo(c, tuple) == list, "I8", node, tuple, "is in the list of the others")
+
+  /** I9 a key has results below it exactly if it is in V_p, and no change is pending. */
+  private def checkAnnotation(node: ViewNode): Unit = {
+    for (key <- 0 until node.up.limit) {
+      val counted = node.annotation.count(key)
+      ensure(counted > 0L == !node.vs.isEmpty(key), "I9", node, -1, s"$counted results under key $key")
+    }
+    ensure(node.annotation.touched == 0, "I9", node, -1, "a change is pending")
+  }
 
   /** The tuples of all lists, each with its list's key; the keys are below `keyLimit`. */
   private def members(lists: IntLists, keyLimit: Int): IndexedSeq[(Int, Int)] =

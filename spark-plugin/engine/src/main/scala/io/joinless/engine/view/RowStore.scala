@@ -47,6 +47,9 @@ trait RowStore {
   /** The memoized keys of an input's rows, which must be forgotten with the rows. */
   private[engine] def keysOfRows(input: Int): Array[TupleKeys]
 
+  /** Whether the arena of an input also holds keys that are none of its rows. */
+  private[engine] def hasOtherKeys(input: Int): Boolean = false
+
   /** The number of stored rows, over all inputs. */
   final def rows: Long = rowsOfInputs.sum
 

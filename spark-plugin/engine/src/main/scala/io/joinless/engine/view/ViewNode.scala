@@ -17,17 +17,25 @@ import io.joinless.engine.tuples.{
 
 /** The views of one node of the join tree, over its tuples (dense int ids).
   *
-  * `key(t)` = the tuple's key on the separator to the parent, an id of `up`; the root has the one
-  * key 0. A tuple is ''alive'' if each child has an alive tuple for it: `count(t)` = number of such
-  * children = all. It is ''live'' if it is part of some result: alive, and some live tuple of the
-  * parent (any, at the root) joins it.
+  * `key(t)` = the tuple's key on the separator to the parent, an id of `up`. A tuple is ''alive''
+  * if each child has an alive tuple for it. It is ''live'' if it is part of some result: alive, and
+  * some live tuple of the parent (any, at the root) joins it.
   *
-  *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
-  *   - `state`: count, and a mark on live tuples of nodes that have children (leaves need none);
   *   - per child c: `down(c)(t)` the tuple's key on the separator (relations that read one column
-  *     share one array of these), `idx(c)` all tuples by that key, `live(c)` the live ones. All
-  *     three are null if a tuple is itself the key: then it alone has that key, and is live if it
-  *     is marked.
+  *     share one array of these), `idx(c)` all tuples by that key; null if a tuple is itself the
+  *     key: then it alone has that key;
+  *   - `state`: the support count, that is, the number of children that have an alive tuple for it
+  *     (`countsSupport`); and a mark on live tuples of nodes that have children (leaves need none).
+  *
+  * If results are enumerated (`isEnumerated`):
+  *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
+  *   - `live(c)`: the live tuples by their key to child c; null where `idx(c)` is: such a tuple is
+  *     live if it is marked.
+  *
+  * If they are counted or summed up: `annotation`, an element of a ring per key ([[Annotation]]); a
+  * key with a result is in V_p. A node of an annotated tree with several children is `split`:
+  * `idx(c)` has two lists per key, 2 · key of the tuples that are not alive, and 2 · key + 1 of
+  * those that are.
   *
   * Enumeration continues from a tuple by the key inlined with it: in V_s the key towards the first
   * child, in the live views the key to the parent (at the root to another child).
@@ -37,13 +45,16 @@ import io.joinless.engine.tuples.{
   *
   * @param relations the relations (bit set) whose rows a tuple of this node binds
   * @param multiplicity of each tuple; null if each counts once
-  * @param upKeys the key of each tuple on the edge to the parent; null at the root
+  * @param upKeys the key of each tuple on the edge to the parent. Null if all have the key 0: at
+  *     the root, unless its results are projected. Also null if `isOwnKey`.
+  * @param isOwnKey a tuple is its own key ([[WholeRows]])
   */
 sealed abstract class ViewNode(
     val id: Int,
     val relations: Long,
     private[engine] val multiplicity: PagedLongs,
-    private[engine] val upKeys: NotedKeys
+    private[engine] val upKeys: NotedKeys,
+    private[engine] val isOwnKey: Boolean
 ) {
   private[view] var parentNode: ViewNode = null
   private[view] var childNodes: Array[ViewNode] = Array.empty
@@ -57,7 +68,7 @@ sealed abstract class ViewNode(
   def child(i: Int): ViewNode = childNodes(i)
   def isRoot: Boolean = parentNode == null
 
-  /** The keys of the edge to the parent; null at the root. */
+  /** The keys of the edge to the parent; at the root, the projected rows, or null. */
   private[engine] var up: KeyIndex = null
 
   /** The pointers to the projected words of that edge's keys, and the offset of each in a key. */
@@ -86,7 +97,23 @@ sealed abstract class ViewNode(
   private[engine] var idx: Array[IntLists] = Array.empty
   private[engine] var live: Array[RecordLists] = Array.empty
 
-  final def key(tuple: Int): Int = if (upKeys == null) 0 else upKeys(tuple)
+  /** The annotation of the node's keys; null if there is none. */
+  private[engine] var annotation: Annotation = null
+
+  /** The parent counts a key once, however many results are under it. */
+  private[engine] var isDistinct: Boolean = false
+
+  /** Whether the lists by keys towards children separate alive tuples from others. */
+  private[engine] var isSplit: Boolean = false
+
+  /** Whether `state` has the support count. If results are only counted, a tuple with one child is
+    * alive exactly if the key to that child has results, so no count is stored.
+    */
+  private[engine] var countsSupport: Boolean = true
+
+  def isEnumerated: Boolean = vs != null
+
+  final def key(tuple: Int): Int = if (upKeys != null) upKeys(tuple) else if (isOwnKey) tuple else 0
   final def support(tuple: Int): Int = state(tuple) & ViewNode.CountMask
   final def isAlive(tuple: Int): Boolean = childNodes.length == 0 || support(tuple) == childNodes.length
   final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
@@ -99,6 +126,15 @@ sealed abstract class ViewNode(
   /** The tuple's key towards child `c`. */
   final def keyTo(c: Int, tuple: Int): Int = if (down(c) == null) tuple else down(c)(tuple)
 
+  /** The list of `idx(c)` in which the tuple is. */
+  final def listTo(c: Int, tuple: Int): Int = {
+    val key = keyTo(c, tuple)
+    if (!isSplit) key else if (isAlive(tuple)) ViewNode.aliveList(key) else ViewNode.otherList(key)
+  }
+
+  /** Whether some tuple under this key is alive: whether the key is in V_p. */
+  final def hasAlive(key: Int): Boolean = if (vs != null) !vs.isEmpty(key) else annotation.count(key) > 0L
+
   /** Whether some live tuple of the parent has this key; always true at the root. */
   final def isLiveAbove(key: Int): Boolean = parentNode == null || parentNode.isLiveFor(positionInParent, key)
 
@@ -108,13 +144,21 @@ sealed abstract class ViewNode(
   def bytes: Long = {
     val arrays = Iterator[Paged](state, dying, multiplicity)
     arrays.filter(_ != null).map(_.bytes).sum + idx.iterator.filter(_ != null).map(_.bytes).sum +
-      (Iterator(vs) ++ live).filter(_ != null).map(_.bytes).sum
+      (Iterator(vs) ++ live).filter(_ != null).map(_.bytes).sum + (if (annotation == null) 0L else annotation.bytes)
   }
 }
 
 private[engine] object ViewNode {
   final val LiveMark = 0x80
   final val CountMask = 0x7f
+
+  /** The lists of a key in a node that is split: of its alive tuples, and of the others. */
+  def aliveList(key: Int): Int = 2 * key + 1
+  def otherList(key: Int): Int = 2 * key
+
+  /** The memoized keys of the nodes' tuples, which nodes share. */
+  def notedKeys(nodes: Array[ViewNode]): Array[NotedKeys] =
+    nodes.flatMap(n => n.upKeys +: n.down).filter(_ != null).distinct
 }
 
 /** The views of a relation: tuples are row ids of its input.
@@ -122,17 +166,21 @@ private[engine] object ViewNode {
   * `multiplicity` exists only if rows of the input are counted; else each row counts once. Linked
   * rows have a positive one. Rows with multiplicity zero or a negative one (a delete before its
   * insert) are in no view.
+  *
+  * @param lift the contribution of a row to the annotation; null if rows are counted only
   */
-final class RelationNode(
+final class RelationViews(
     id: Int,
     val relation: Int,
     val input: Int,
     val arena: TupleArena,
     counted: Boolean,
-    upKeys: NotedKeys
-) extends ViewNode(id, 1L << relation, if (counted) new PagedLongs else null, upKeys) {
+    upKeys: NotedKeys,
+    isOwnKey: Boolean,
+    private[engine] val lift: Lift
+) extends ViewNode(id, 1L << relation, if (counted) new PagedLongs else null, upKeys, isOwnKey) {
 
-  /** The keys to the parent, null at the root, and to the children. */
+  /** The keys to the parent, null if there are none, and to the children. */
   private[engine] var toParent: TupleKeys = null
   private[engine] var toChildren: Array[TupleKeys] = Array.empty
 
@@ -152,8 +200,19 @@ final class RelationNode(
   override def bytes: Long = super.bytes + refills.bytes
 }
 
+private[engine] object RelationViews {
+
+  /** The memoized keys of the rows of relations. */
+  def keysOfRows(relations: Array[RelationViews]): Array[TupleKeys] =
+    relations.flatMap(r => r.toParent +: r.toChildren).filter(_ != null).distinctBy(_.noted)
+}
+
 /** The views of a generalized node: a tuple is a key of `domain`, on which all its children join.
   * It binds no row.
   */
-final class GeneralizedNode(id: Int, private[engine] val domain: KeyIndex, isRoot: Boolean)
-    extends ViewNode(id, 0L, null, if (isRoot) null else new NotedKeys)
+final class GeneralizedViews(
+    id: Int,
+    private[engine] val domain: KeyIndex,
+    upKeys: NotedKeys,
+    isOwnKey: Boolean
+) extends ViewNode(id, 0L, null, upKeys, isOwnKey)

@@ -5,17 +5,17 @@ import io.joinless.engine.tuples.{InlinedWords, KeyIndex, NotedKeys, PagedLongs,
 /** The semi-join and projection views of a join block, linear in its rows; never a join result
   * (algorithms A11 to A15).
   *
-  * Rows are stored once, in the arena of their input. Each relation (role) has a [[RelationNode]]
-  * of lists over row ids, each generalized node of the join tree a [[GeneralizedNode]] over its
+  * Rows are stored once, in the arena of their input. Each relation (role) has a [[RelationViews]]
+  * of lists over row ids, each generalized node of the join tree a [[GeneralizedViews]] over its
   * keys. Only the package `update` changes them; `enumerate` reads. Space: for each row and role, a
   * constant number of ints per incident edge of the tree (architecture D4).
   *
   * Not thread safe. Node `r < relations` belongs to relation `r`, since a cursor returns a node's
   * tuple as the row of that relation; generalized nodes follow.
   *
-  * @param touched notified of every key whose alive tuples change; null for no listener
+  * @param aggregates results are also counted and summed up, from the same state
   */
-final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKeys = null) extends RowStore {
+final class ViewTree(val block: BlockDef, val aggregates: Option[AggregatesDef] = None) extends RowStore {
   val counters = new Counters
   private[this] val arenas: Array[TupleArena] = block.inputs.map(i => new TupleArena(i.fixedWords)).toArray
   private[this] val identities: Array[KeyIndex] = block.inputs.indices.map { i =>
@@ -24,15 +24,31 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   /** The locations of projected fields. */
   private[engine] val locations = new FieldLocations(block)
-  private[this] val built = new ViewTreeBuilder(block, locations, arenas)
+  private[this] val builder =
+    new ViewTreeBuilder(block, arenas, locations, whole = None, identities, _ => TupleKeys.None)
 
-  /** All nodes: the relations' in their order, then the generalized ones. */
-  private[engine] val nodes: Array[ViewNode] = built.nodes
-  private[engine] val root: ViewNode = built.root
+  /** The rows projected for `aggregates`, and their identity; null if there are none. */
+  private[this] val projected: TupleArena = aggregates.filter(_.isGrouped).map(t => new TupleArena(t.fixedWords)).orNull
+  private[this] val projectedIdentity: KeyIndex =
+    if (projected == null) null else new KeyIndex(projected, aggregates.get.fixedWords, counted = true)
 
-  private[this] val relations: Array[RelationNode] = built.relations
+  /** All nodes, children before their parents. */
+  private[engine] val childrenFirst: Array[ViewNode] = builder.build(TreeDef(
+    block.tree,
+    enumerated = true,
+    aggregates.map(_.annotation(projectedIdentity))
+  ))
 
-  private[engine] def relation(r: Int): RelationNode = relations(r)
+  /** All nodes by their ids: the relations' in their order, then the generalized ones. */
+  private[engine] val nodes: Array[ViewNode] = childrenFirst.sortBy(_.id)
+  private[engine] val root: ViewNode = childrenFirst.last
+
+  private[this] val relations: Array[RelationViews] = nodes.collect { case r: RelationViews => r }
+
+  /** The projected rows for which results are counted. */
+  def projectedRows: TupleArena = projected
+
+  private[engine] def relation(r: Int): RelationViews = relations(r)
 
   /** The pointer to a projected field and its offset in words ([[FieldLocations]]); None if the row
     * must be read.
@@ -53,21 +69,22 @@ final class ViewTree(val block: BlockDef, private[engine] val touched: TouchedKe
 
   private[engine] def identity(input: Int): KeyIndex = identities(input)
 
-  def keys: Long = built.keys.size
+  def keys: Long = builder.keys.size + (if (projected == null) 0L else projected.live.toLong)
 
   def liveTuples: Long = counters.marked
 
-  private[this] val noted: Array[NotedKeys] = nodes.flatMap(n => n.upKeys +: n.down).filter(_ != null).distinct
+  private[this] val noted: Array[NotedKeys] = ViewNode.notedKeys(nodes)
 
   private[this] val keysByInput: Array[Array[TupleKeys]] = block.inputs.indices.map { input =>
-    relations.filter(_.input == input).flatMap(r => r.toParent +: r.toChildren).filter(_ != null).distinctBy(_.noted)
+    RelationViews.keysOfRows(relations.filter(_.input == input))
   }.toArray
 
   private[engine] def keysOfRows(input: Int): Array[TupleKeys] = keysByInput(input)
 
   def bytes: Long =
     arenas.iterator.map(_.bytes).sum + identities.iterator.filter(_ != null).map(_.bytes).sum +
-      built.keys.bytes + noted.iterator.map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
+      (if (projected == null) 0L else projected.bytes + projectedIdentity.bytes) + builder.keys.bytes + noted.iterator
+        .map(_.bytes).sum + nodes.iterator.map(_.bytes).sum
 
   /** Whether nothing is stored, and no view refers to anything. */
   def isEmpty: Boolean = rows == 0 && (!block.removable || keys == 0) && counters.alive == 0 && counters.marked == 0

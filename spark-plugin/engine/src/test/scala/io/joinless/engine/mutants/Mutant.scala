@@ -43,21 +43,13 @@ object Mutant {
   private val builder = "view/ViewTreeBuilder.scala"
   private val index = "tuples/KeyIndex.scala"
   private val reader = "tuples/KeyReader.scala"
-  private val keySums = "reduce/KeySums.scala"
-  private val sumNode = "reduce/SumNode.scala"
-  private val sumTree = "reduce/SumTreeBuilder.scala"
-  private val wholeRows = "reduce/WholeRows.scala"
-  private val presentRows = "reduce/PresentRows.scala"
-  private val rowStore = "view/RowStore.scala"
-  private val reduction = "query/Reduction.scala"
-  private val exactSums = "algebra/ExactSums.scala"
-  private val sumChanges = "reduce/SumChanges.scala"
-  private val topChanges = "reduce/TopChanges.scala"
-  private val projection = "tuples/RowProjection.scala"
 
   private val survives = "n.vs.count(key) > n.dying(key) && n.isLiveAbove(key)"
 
-  val all: Seq[Mutant] = Seq(
+  /** Those of trees whose results are enumerated, and all others ([[SumMutants]]). */
+  val all: Seq[Mutant] = enumerated ++ SumMutants.all
+
+  private def enumerated: Seq[Mutant] = Seq(
     Mutant("delete: witnesses whose key does not survive", propagation, survives -> "n.isLiveAbove(key)"),
     Mutant("delete: witnesses below dead parents", propagation, survives -> "n.vs.count(key) > n.dying(key)"),
     Mutant(
@@ -174,7 +166,11 @@ object Mutant {
       restoration,
       "if (store.multiplicity(r, row) != 0) identity.retain(row)" -> "()"
     ),
-    Mutant("last restored rows are left out", restoration, "    insertGroup()\n  }\n" -> "  }\n"),
+    Mutant(
+      "last restored rows are left out",
+      restoration,
+      "    insertGroup()\n    loading.end()" -> "    loading.end()"
+    ),
     Mutant(
       "restored rows are inserted once",
       restoration,
@@ -220,7 +216,7 @@ object Mutant {
     Mutant(
       "multiplicity of deleted rows kept",
       delta,
-      "if (sign < 0L && node.multiplicity != null) node.multiplicity(row) = newWeight" -> ""
+      "if (sign <= 0L && node.multiplicity != null)" -> "if (sign == 0L && node.multiplicity != null)"
     ),
     Mutant(
       "multiplicity of other rows forgotten",
@@ -262,25 +258,29 @@ object Mutant {
       cursor,
       "if (conditions.length > 0 && " -> "if (conditions.length > 99 && "
     ),
-    Mutant("index entry left", links, "      node.idx(c).remove(node.down(c)(row), row)\n" -> ""),
+    Mutant("index entry left", links, "      node.idx(c).remove(node.listTo(c, row), row)\n" -> ""),
     Mutant(
       "key of a generalized tuple left",
       tupleKeys,
-      "if (index.release(key) && above != null) above.forget(key)" -> "val _ = index.release(key)"
+      "        if (above != null) above.forget(key)\n" -> ""
     ),
-    Mutant("keys of rows not released", tupleKeys, "if (index.release(key) && above != null) above.forget(key)" -> ""),
+    Mutant("keys of rows not released", tupleKeys, "if (index.release(key)) {" -> "if (false) {"),
     Mutant("keys of rows noted for ever", tupleKeys, "      noted.forget(tuple)\n" -> ""),
     Mutant(
       "keys of rows kept",
       deletedRows,
-      "if (store.identity(input).release(row, relations)) TupleKeys" -> "if (store.identity(input).release(row, relations) && false) TupleKeys"
+      "if (store.identity(input).release(row, relations) ||" -> "if (store.identity(input).release(row, relations) && false ||"
     ),
     Mutant(
       "keys of appended rows kept",
       deletedRows,
       "    TupleKeys.forget(store.keysOfRows(input), row)\n    store" -> "    store"
     ),
-    Mutant("counts of a new row start at 0", links, "if (!node.child(c).vs.isEmpty(key)) supporting += 1" -> ""),
+    Mutant(
+      "counts of a new row start at 0",
+      links,
+      "if (node.countsSupport && node.child(c).hasAlive(key)) supporting += 1" -> ""
+    ),
     Mutant("NULL equals 0", reader, "|= 1L << (f & 63)" -> "|= 0L"),
     Mutant("sizes of variable keys ignored", reader, "buffer(n) = size.toLong" -> "buffer(n) = 0L"),
     Mutant("hole in a run of keys", index, "{ slots(hole) = slots(s); hole = s }" -> "{ }"),
@@ -328,7 +328,11 @@ object Mutant {
     Mutant("columns that can be NULL read from keys", fieldLocations, ".filterNot(block.attributes(_).nullSafe)" -> ""),
     Mutant("another word of a key projected", fieldLocations, "separator.toIndexedSeq.indexOf(a)" -> "0"),
     Mutant("keys of two indexes noted in one array", builder, "(index, block.relations" -> "(null, block.relations"),
-    Mutant("keys of a node below another one shared", builder, "if (isRoot) keys.shared" -> "if (true) keys.shared"),
+    Mutant(
+      "keys of a node below another one shared",
+      builder,
+      "if (isTop) keys.shared" -> "if (!isOwnKey) keys.shared"
+    ),
     Mutant(
       "pointers to words not set",
       cursor,
@@ -344,115 +348,6 @@ object Mutant {
       "chunk given back too early",
       lists,
       "if (chunks.isBorder(length)) {\n      set" -> "if (chunks.isBorder(length + 1)) {\n      set"
-    ),
-    Mutant("sums: key touched once per row", keySums, "        page(touchedAt) = keys.size\n" -> ""),
-    Mutant("sums: touched keys stay touched", keySums, "    if (!once) page(at + width) = 0L\n" -> ""),
-    Mutant(
-      "sums: change of an earlier batch kept",
-      keySums,
-      "Words.copy(summand, 0, changes.page(index), changes.at(index), width)" ->
-        "ring.add(changes.page(index), changes.at(index), summand, 0)"
-    ),
-    Mutant("sums: a distinct part counts as often as it is there", sumNode, "if (child.distinct) " -> "if (false) "),
-    Mutant(
-      "sums: a distinct part multiplies",
-      sumNode,
-      "if (other != c && !children(other).distinct)" -> "if (other != c)"
-    ),
-    Mutant("sums: the changed child multiplies, too", sumNode, "if (other != c && " -> "if ("),
-    Mutant(
-      "sums: a touched key is not kept",
-      sumNode,
-      "if (up.freeLater(key)) freedLater.push(key)" -> "if (up.freeLater(key)) { val _ = up.deferredFree(key) }"
-    ),
-    Mutant(
-      "sums: a key is kept for ever",
-      sumNode,
-      "if (up.freeLater(key)) freedLater.push(key)" -> "{ val _ = up.freeLater(key) }"
-    ),
-    Mutant(
-      "sums: a freed key is found",
-      index,
-      "references(id) == 0 && { vacate(id); " -> "references(id) == 0 && { "
-    ),
-    Mutant("sums: a generalized tuple stays", sumNode, "        above.release(keyAbove)\n" -> ""),
-    Mutant("sums: rows count once", sumNode, "    ring.scale(product, multiplicity(row))\n" -> ""),
-    Mutant("sums: rows do not lift", sumNode, "    if (lifted != null) lifted.multiply(product, arena, row)\n" -> ""),
-    Mutant("sums: negative counts count", sumNode, "math.max(countAfter, 0L)" -> "countAfter"),
-    Mutant(
-      "sums: new count in place of the difference",
-      sumNode,
-      "ring.results(product, after - before)" -> "ring.results(product, after)"
-    ),
-    Mutant("sums: dead rows walked as alive", sumNode, "walk(c, 2 * key + 1, delta)" -> "walk(c, 2 * key, delta)"),
-    Mutant(
-      "sums: support of dead rows not decremented",
-      sumNode,
-      "        support(row) = support(row) - 1\n        counters.steps += 1" -> "        counters.steps += 1"
-    ),
-    Mutant("sums: rows stay in their list", sumNode, "move(row, from = 1, to = 0)" -> "()"),
-    Mutant("sums: new rows are without support", sumNode, "      support(row) = supported\n" -> ""),
-    Mutant(
-      "sums: projected rows are not freed",
-      sumChanges,
-      "join.nodes.foreach(_.foreach(_.deferredFree()))" -> "()"
-    ),
-    Mutant(
-      "sums: keys of freed projected rows kept",
-      sumNode,
-      "      TupleKeys.forget(keysOfKeys, key)\n" -> ""
-    ),
-    Mutant("sums: pending row taken twice", topChanges, "if (c != component && " -> "if ("),
-    Mutant(
-      "sums: inserted rows are emitted with the remaining ones",
-      topChanges,
-      "case Remaining => delta.reweigh" -> "case Remaining => delta.insert"
-    ),
-    Mutant(
-      "sums: a row that is touched in vain stays touched",
-      topChanges,
-      "if (distinct(c) || !emits)" -> "if (distinct(c) && emits)"
-    ),
-    Mutant("sums: each sum takes in the number", exactSums, "var i = starts(s)" -> "var i = 0"),
-    Mutant(
-      "sums: the number alone is multiplied with a count",
-      exactSums,
-      "multiplySum(into, s, times, times >> 63)" -> "()"
-    ),
-    Mutant("sums: keys that are rows have their columns in another order", wholeRows, ".sortBy(_._1.ordinal)" -> ""),
-    Mutant(
-      "sums: a part of a row is taken for all of it",
-      wholeRows,
-      " && fields.map(_.ordinal).sorted == (0 until columns)" -> ""
-    ),
-    Mutant(
-      "sums: rows of different inputs are one",
-      wholeRows,
-      "block.relations(r).input == input && isWhole(r, projected)" -> "isWhole(r, projected)"
-    ),
-    Mutant(
-      "sums: a key that is touched several times is taken to be touched once",
-      sumTree,
-      "r.isKey && r.children.isEmpty" -> "r.isKey"
-    ),
-    Mutant("sums: rows counted once per role", presentRows, "if (changes.isRowsFirst(entry))" -> "if (true)"),
-    Mutant("sums: what is restored has no rows", presentRows, "count(join.isThere(input, _))" -> "count(_ => false)"),
-    Mutant("find: a key is taken for a row", rowStore, "row >= 0 && isThere(input, row)" -> "row >= 0"),
-    Mutant(
-      "restore: rows of one identity are given back once per input",
-      restoration,
-      "inputs.groupBy(store.identity)" -> "inputs.map(i => store.identity(i) -> IndexedSeq(i))"
-    ),
-    Mutant(
-      "reduction: a component goes below one that has a part of what it projects",
-      reduction,
-      "part.projected.subsetOf(whole.projected)" -> "(part.projected & whole.projected).nonEmpty"
-    ),
-    Mutant("projection: NULL equals 0", projection, "buffer(f >>> 6) |= 1L << (f & 63)" -> "()"),
-    Mutant(
-      "projection: offsets of the row it was taken from",
-      projection,
-      "(8L * end) << 32 | word & 0xffffffffL" -> "word"
     )
   )
 }

@@ -5,7 +5,7 @@ import scala.util.Random
 
 import io.joinless.engine.enumerate.{FullEnumeration, Membership, Residual, Results, Run, WordPointers}
 import io.joinless.engine.update.{ChangeBatch, DeleteOfAbsentRow, DeltaEnumeration, Restoration, Reversal, RowGroup}
-import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewTree}
+import io.joinless.engine.view.{GeneralizedViews, Invariants, RelationViews, ViewTree}
 
 /** Runs a case on the engine and compares it, batch by batch, with the oracle.
   *
@@ -18,7 +18,8 @@ import io.joinless.engine.view.{GeneralizedNode, Invariants, RelationNode, ViewT
   *   - cursors move at most twice per level between two results;
   *   - the full enumeration is the result, with its weights;
   *   - the membership of some rows;
-  *   - the invariants I1 to I5;
+  *   - counts and sums of the results, if the tree has aggregates: their changes, and all;
+  *   - the invariants I1 to I5, I8 and I9;
   *   - a tree with all rows deleted is empty.
   *
   * A batch that was rolled back leaves no trace: applied again, by the same [[ChangeBatch]] or
@@ -31,6 +32,9 @@ final class EngineRun(query: Case) {
   private[this] val oracle = new NaiveJoin(query)
   private[this] val appendOnly = query.inputs.forall(!_.retractable)
   private[this] val random = new Random(query.batches.size)
+  // every other query without conditions is counted and enumerated from one state
+  private[this] val aggregates: Option[AggregatesCheck] =
+    Option.when(query.residuals.isEmpty && random.nextBoolean())(new AggregatesCheck(query, random))
   private[this] var current = mutable.LongMap.empty[Long]
   private[this] var tree: ViewTree = _
   private[this] var batch: ChangeBatch = _
@@ -51,6 +55,9 @@ final class EngineRun(query: Case) {
   /** Counts of what the case covered. */
   var batchesDone, batchesRefused, rehearsals, timesEmptied, resultsGained, resultsLost, runs = 0
 
+  /** The number of groups whose aggregates a batch changed. */
+  def aggregatesChanged: Int = aggregates.fold(0)(_.changed)
+
   /** @throws Mismatch naming the batch and what differs */
   def run(): Unit =
     for (changes <- query.batches) {
@@ -63,7 +70,7 @@ final class EngineRun(query: Case) {
     }
 
   private def fresh(): Unit = {
-    tree = new ViewTree(query.block)
+    tree = new ViewTree(query.block, aggregates.map(_.definition))
     stepsRehearsed = 0L
     batch = new ChangeBatch(tree, residuals, query.negatives)
     delta = new DeltaEnumeration(tree, residuals)
@@ -82,11 +89,14 @@ final class EngineRun(query: Case) {
       if (random.nextInt(4) == 0) rehearse(changes)
       val difference = next.clone()
       for ((key, weight) <- current) add(difference, key, -weight)
+      val last = current
       current = next
       val steps = tree.counters.steps
       appended += changes.count(c => !query.inputs(c.input).retractable)
       val emitted =
-        if (appendOnly && random.nextBoolean()) insertOneByOne(changes, once) else playBatch(changes, once)
+        if (appendOnly && aggregates.isEmpty && random.nextBoolean()) insertOneByOne(changes, once)
+        else playBatch(changes, once)
+      for (check <- aggregates; what <- check.drain(tree, batch, last, current)) expect(holds = false, what)
       expectSame("delta", difference, emitted)
       val taken = tree.counters.steps - steps
       expect(stepsOfRehearsal < 0 || taken == stepsOfRehearsal, s"$taken steps, rehearsed in $stepsOfRehearsal")
@@ -114,7 +124,7 @@ final class EngineRun(query: Case) {
     val (rows, steps) = (tree.rows, tree.counters.steps)
     var results = if (random.nextBoolean()) Int.MaxValue else random.nextInt(5)
     def enough(): Boolean = { results -= 1; results < 0 }
-    if (appendOnly) {
+    if (appendOnly && aggregates.isEmpty) {
       val reversal = new Reversal(tree)
       inGroups(changes) { (r, row) =>
         delta.insert(r, row)
@@ -138,6 +148,7 @@ final class EngineRun(query: Case) {
     Invariants.check(tree)
     expect(tree.rows == rows, s"${tree.rows} rows after a batch was rolled back, not $rows")
     expectSame("full enumeration after a batch was rolled back", current, fullResult())
+    checkAggregates()
     rehearsals += 1
     stepsRehearsed += tree.counters.steps - steps
   }
@@ -331,6 +342,7 @@ final class EngineRun(query: Case) {
     if (random.nextInt(4) == 0) {
       expectSame("full enumeration", current, fullResult())
       checkMembership()
+      checkAggregates()
     }
     if (appended == 0 && oracle.multiplicity.forall(_.forall(_ == 0))) {
       timesEmptied += 1
@@ -338,13 +350,16 @@ final class EngineRun(query: Case) {
     }
     if (appendOnly) {
       val pairs = tree.nodes.map {
-        case g: GeneralizedNode => g.domain.size.toLong * g.childCount
-        case r: RelationNode => oracle.multiplicity(r.id).sum * r.childCount
+        case g: GeneralizedViews => g.domain.size.toLong * g.childCount
+        case r: RelationViews => oracle.multiplicity(r.id).sum * r.childCount
       }.sum
       val steps = tree.counters.steps - stepsRehearsed
       expect(steps <= pairs, s"$steps steps for $pairs pairs")
     }
   }
+
+  private def checkAggregates(): Unit =
+    for (check <- aggregates; what <- check.differs(tree, current)) expect(holds = false, what)
 
   private def checkMembership(): Unit = {
     val membership = new Membership(tree)
@@ -370,17 +385,18 @@ final class EngineRun(query: Case) {
     } yield (r, row, oracle.multiplicity(r)(row))
     fresh()
     appended = rows.map { case (r, _, count) => if (changelog(r)) 0 else count }.sum
-    val restored = !appendOnly && random.nextBoolean()
+    val inBatches = !appendOnly || aggregates.isDefined
+    val restored = inBatches && random.nextBoolean()
     if (restored) restore(random.shuffle(rows))
     else for ((r, row, count) <- random.shuffle(rows)) {
       val input = query.relations(r).input
-      if (appendOnly) {
+      if (appendOnly && aggregates.isEmpty) {
         val words = query.inputs(input).words(row)
         for (_ <- 1L to count) delta.load(r, tree.arena(input).append(words, 0, words.length))
       } else if (query.inputs(input).retractable) send(CaseChange(input, row, 1L << r, count), batch)
       else for (_ <- 1L to count) send(CaseChange(input, row, 1L << r, 1L), batch)
     }
-    if (!appendOnly && !restored) while (batch.next()) {}
+    if (inBatches && !restored) { while (batch.next()) {}; batch.drain() }
     checkState()
   }
 

@@ -8,6 +8,7 @@ import io.joinless.engine.algebra.WeightOverflow
 import io.joinless.engine.oracle.{Case, CaseAttribute, CaseChange, CaseInput, CaseRelation, NaiveJoin, Rows}
 import io.joinless.engine.query.{Hypergraph, TreeSearch}
 import io.joinless.engine.tuples.TupleArena
+import io.joinless.engine.view.Lift
 import org.scalatest.funsuite.AnyFunSuite
 
 /** An example of a user-defined ring: the sums that least squares needs of the results of a join,

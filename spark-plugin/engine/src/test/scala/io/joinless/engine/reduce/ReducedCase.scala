@@ -8,7 +8,7 @@ import io.joinless.engine.algebra.{ExactSums, Ring}
 import io.joinless.engine.oracle.{Case, Generators, Rows}
 import io.joinless.engine.query.{Hypergraph, Reduction}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection, TupleArena}
-import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, Lift, RelationDef}
 
 /** A random query that projects some attributes and columns, over the relations and batches of a
   * [[Case]].

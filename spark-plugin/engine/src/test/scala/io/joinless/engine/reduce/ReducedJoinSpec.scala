@@ -3,9 +3,9 @@ package io.joinless.engine.reduce
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.algebra.Counts
-import io.joinless.engine.query.{Hypergraph, Reduction, RelationNode => TreeRelation}
+import io.joinless.engine.query.{Hypergraph, Reduction, RelationNode}
 import io.joinless.engine.tuples.{KeyField, ProjectedField, RowProjection}
-import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef}
+import io.joinless.engine.view.{AttributeDef, BlockDef, InputDef, RelationDef, RelationViews, WholeRows}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Sums over joins, without their results, against nested loops. */
@@ -31,11 +31,12 @@ class ReducedJoinSpec extends AnyFunSuite {
       if (query.reduction.components.exists(_.relations.size > 1)) summed += 1
       if (query.reduction.output != query.requested) extended += 1
       val definition = query.definition(ReducedCase.numbers, lifts = true)
-      val (join, whole) = (new ReducedJoin(definition), new WholeRows(definition))
+      val (join, whole) =
+        (new ReducedJoin(definition), new WholeRows(definition.block, definition.components.map(_.projected)))
       val inputs = query.of.inputs.indices
       // if a component projects the rows of one relation only, the arena holds no keys of others
       for (i <- inputs; c <- whole.projectedBy(i) if !join.hasOtherKeys(i)) {
-        assert(join.root(c).isInstanceOf[RelationNode])
+        assert(join.root(c).isInstanceOf[RelationViews])
         alone += 1
       }
       if (inputs.exists(i => join.hasOtherKeys(i) && whole.projectedBy(i).isEmpty)) mixed += 1
@@ -72,7 +73,7 @@ class ReducedJoinSpec extends AnyFunSuite {
         RelationDef(1, IndexedSeq(2 -> word(0), 3 -> word(1), 0 -> word(2))),
         RelationDef(0, IndexedSeq(2 -> word(0), 3 -> word(1)))
       ),
-      TreeRelation(0, BitSet(0, 1), Vector.empty)
+      RelationNode(0, BitSet(0, 1), Vector.empty)
     )
     val graph = Hypergraph(IndexedSeq(BitSet(0, 1), BitSet(0, 2, 3), BitSet(2, 3)))
     val reduction = Reduction.best(graph, BitSet(0, 1)).toOption.get
@@ -97,7 +98,9 @@ class ReducedJoinSpec extends AnyFunSuite {
     )
     val definition = ReducedDef(block, components, top, Counts, block.relations.map(_ => None))
     val join = new ReducedJoin(definition)
-    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(definition).projectedBy(0).nonEmpty)
+    assert(components.size > 1 && join.hasOtherKeys(0) && new WholeRows(block, components.map(_.projected)).projectedBy(
+      0
+    ).nonEmpty)
     val batch = new ReducedBatch(join, IndexedSeq.empty)
     def play(changes: (Int, Seq[Long], Long)*): Long = {
       for ((input, values, weight) <- changes)

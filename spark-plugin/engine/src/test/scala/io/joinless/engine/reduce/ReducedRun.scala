@@ -104,7 +104,7 @@ final class ReducedRun(query: ReducedCase) {
     rehearsals += 1
     send(changes)
     batch.prepare()
-    val reversal = join.reversal()
+    val reversal = ReducedBatch.reversal(join)
     batch.note(reversal)
     var some = random.nextInt(4)
     while (some > 0 && batch.next()) some -= 1
@@ -123,7 +123,7 @@ final class ReducedRun(query: ReducedCase) {
         restoration.set(1L << r, restoration.find(input, words, words.length), oracle.multiplicity(r)(row))
     }
     restoration.finish()
-    next.restored()
+    new RestoredResults(next).drain()
     join = next
     batch = new ReducedBatch(join, IndexedSeq.empty, query.of.negatives)
   }

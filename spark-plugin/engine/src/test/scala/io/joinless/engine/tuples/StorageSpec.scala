@@ -9,17 +9,6 @@ import scala.util.Random
   */
 class StorageSpec extends AnyFunSuite {
 
-  test("a key to be freed later stays until its deferred free, and for good if somebody retains it") {
-    val keys = new TupleArena(1)
-    val index = new KeyIndex(keys, 1, counted = true)
-    def add(key: Long): Int = { val id = index.findOrAdd(key); index.retain(id); id }
-    val (used, unused) = (add(7L), add(8L))
-    assert(index.freeLater(used) && index.freeLater(unused) && index.find(7L) == used && index.find(8L) == unused)
-    assert(add(7L) == used)
-    assert(!index.deferredFree(used) && index.find(7L) == used && index.deferredFree(unused) && index.find(8L) == -1)
-    assert(index.size == 1 && add(9L) == unused && index.find(7L) == used)
-  }
-
   for (fixed <- Seq(1, 3, 40000, 0)) test(s"oracle_arena: rows stay what they are (fixed words: $fixed)") {
     val random = new Random(fixed.toLong)
     val arena = new TupleArena(fixed)

@@ -3,7 +3,9 @@ package io.joinless.spark.checkpoint
 import scala.util.control.NonFatal
 
 import io.joinless.spark.errors.{JoinlessAnalysisException, JoinlessErrors, Mismatch}
-import io.joinless.spark.state.{ChangeLog, CommittedStores, StoredGroups}
+import io.joinless.spark.state.CommittedStores
+import io.joinless.spark.state.groups.StoredGroups
+import io.joinless.spark.state.log.ChangeLog
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.joinless.CheckpointLogs
 import org.apache.spark.sql.types.StructType

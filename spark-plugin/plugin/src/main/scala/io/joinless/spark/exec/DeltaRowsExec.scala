@@ -1,5 +1,7 @@
 package io.joinless.spark.exec
 
+import io.joinless.spark.exec.operator.{NetChanges, PartsRead, ReadInParts}
+import io.joinless.spark.exec.rows.{EmitChanges, NetRows}
 import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow

@@ -1,6 +1,7 @@
 package io.joinless.spark.exec
 
-import io.joinless.spark.state.RowLifetimes
+import io.joinless.spark.exec.operator.LateRows
+import io.joinless.spark.state.times.RowLifetimes
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}

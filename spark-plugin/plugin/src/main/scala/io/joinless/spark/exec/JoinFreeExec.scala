@@ -2,22 +2,16 @@ package io.joinless.spark.exec
 
 import scala.jdk.CollectionConverters._
 
-import io.joinless.engine.view.RowStore
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
+import io.joinless.spark.exec.cells.{CellContext, CellKinds, CellTask, LogReplay}
+import io.joinless.spark.exec.figures.{CellSizes, OperatorMetrics, RelationSizes, TaskMetrics}
+import io.joinless.spark.exec.operator.{LaggingCells, LateRows, NetChanges, ReadInParts}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.{Addition, DeltaForm}
 import io.joinless.spark.spec.{BlockSpec, SpecComparison, StateFormat}
-import io.joinless.spark.state.{
-  CacheSweeper,
-  CellId,
-  CellState,
-  ChangeLog,
-  ChangeLogReader,
-  StateVersion,
-  Undo,
-  ViewTreeCache
-}
+import io.joinless.spark.state.cells.{CacheSweeper, CellId, CellState, StateVersion, Undo, ViewTreeCache}
+import io.joinless.spark.state.log.{ChangeLog, ChangeLogReader}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
@@ -45,14 +39,14 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   *   ┌─ cell 2, batch 7 ───▼──────────────────────────────┐
   *   │ tree at version 7: from the cache, as it is or     │
   *   │   rolled back from version 8; else from the log    │
-  *   │ rows ─► CellTask or ChangelogTask ─────────────────┼─► result rows, on demand
+  *   │ rows ─► CellTask ──────────────────────────────────┼─► result rows, on demand
   *   │ all read: blocks of the log ─► store, commit       │
   *   │ committed: tree, undo ─► cache, as version 8       │
   *   └────────────────────────────────────────────────────┘
   * }}}
   * ''Computes'' the change of the join of all relations by the batch: inserted rows if all inputs
-  * are append-only ([[CellTask]], streaming), net changes with weights if one is a changelog
-  * ([[ChangelogTask]], the batch in memory). Child rows are those of [[RolesAndCellsExec]]. Three
+  * are append-only (`RowByRowTask`, streaming), net changes with weights if one is a changelog
+  * (`NettedTask`, the batch in memory). Child rows are those of [[RolesAndCellsExec]]. Three
   * hops over the edges (1,2), (2,3) and, in the next batch, (3,4):
   * {{{
   * a JOIN b ON a.dst = b.src JOIN c ON b.dst = c.src
@@ -80,7 +74,7 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   * NOT NULL, never 0). `stateInfo` is None if no query runs (explain). `views` is the view tree as
   * text, for explain. Late rows are dropped at
   * their scan. Stored rows are evicted when they can be part of no further result
-  * ([[ForgettingTask]]), and without a delete they are removed in no other case. So a batch without
+  * (`ForgettingCell`), and without a delete they are removed in no other case. So a batch without
   * data is of use only if the watermark has passed a time at which some row is evicted. A row that
   * is kept beyond its own time can give results whose times lie below the watermark. Therefore the
   * output watermark is lower than the watermark where such results are possible.
@@ -145,7 +139,9 @@ final case class JoinFreeExec(
   /** A cell commits when it was read to its end. */
   override def partsLeft: Int = spec.cells - committed.size
 
-  override private[exec] def retracts: Boolean = spec.retractable
+  @transient private lazy val kind = CellKinds.of(spec)
+
+  override private[exec] def retracts: Boolean = kind.isWeighted
 
   override private[exec] def addition(form: DeltaForm, projected: Seq[Int]): Addition =
     Addition(spec, form, projected)
@@ -172,14 +168,14 @@ final case class JoinFreeExec(
 
   /** Whether rows would be evicted in a batch without data. */
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
-    committed.exists(_.nextForgotten <= newInputWatermark)
+    committed.exists(_.nextEnd <= newInputWatermark)
 
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulator
     commits
     val confs = new JoinlessConf(conf)
     val (cacheEnabled, cacheMaxBytes, negatives) = (confs.cacheEnabled, confs.cacheMaxBytes, confs.negativesAllowed)
-    val times = watermarks.filter(_ => spec.forgets || spec.expires)
+    val times = watermarks.filter(_ => kind.endsRows(spec))
     val (late, eviction) =
       (times.fold(Long.MinValue)(_.lateMs), times.fold(Long.MinValue)(_.evictionMs))
     mapCells(child.execute()) { (store, rows) =>
@@ -230,15 +226,14 @@ final case class JoinFreeExec(
       * @param undo makes of the new state that of the batch before, should this batch be repeated
       */
     def commit(after: CellState, undo: Undo): Unit = {
-      val now = after.following(start)
+      after.follows(start)
       measured.commitNanos = nanosOf(store.commit())
-      val bytes = now.bytes
-      if (cacheEnabled && !now.isRoomy) {
+      report(store, cell, after, measured) // while the state is this task's own
+      if (cacheEnabled && !after.isRoomy) {
         val committed = base.copy(version = base.version + 1, checkpointId = store.checkpointId)
-        lease.checkIn(now, committed, limit, Some(base -> undo))
+        lease.checkIn(after, committed, limit, Some(base -> undo))
         CacheSweeper.start()
       } else lease.release()
-      report(store, cell, now.views, bytes, measured)
     }
 
     // counted at once: a task whose rows nobody reads to the end has no later moment
@@ -247,7 +242,7 @@ final case class JoinFreeExec(
     val reader = logReader(cell, info.storeVersion)
     val work =
       CellContext(spec, residuals, cell, store, reader, checkSize, commit, measured, deltas, negatives, watermark)
-    task = CellTask(work, start, rows)
+    task = kind.task(work, start, rows)
     new InterruptibleIterator(context, task)
   }
 
@@ -258,8 +253,10 @@ final case class JoinFreeExec(
       checkSize: Long => Unit,
       watermark: Long
   ): CellState =
-    if (version == 0) CellTask.empty(spec)
-    else store.read(CellTask.rebuild(spec, logReader(cell, version), _, checkSize, watermark = watermark))
+    if (version == 0) kind.empty(spec)
+    else store.read(blocks =>
+      kind.rebuild(new LogReplay(spec, logReader(cell, version), blocks, checkSize, watermark))
+    )
 
   private def logReader(cell: Int, version: Long): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
@@ -268,19 +265,19 @@ final case class JoinFreeExec(
     * of the operator. `addStoreMetrics` adds the store's figures to these metrics: its blocks are
     * replaced by rows there, and the memory of the views is added to the store's.
     */
-  private def report(store: CellStore, cell: Int, views: RowStore, bytes: Long, measured: TaskMetrics): Unit = {
-    measured.report(views, longMetric)
+  private def report(store: CellStore, cell: Int, state: CellState, measured: TaskMetrics): Unit = {
+    measured.report(state.views, longMetric)
     longMetric("numOutputRows") += measured.rowsOut
     longMetric("numUpdatedStateRows") += measured.rowsIn
     longMetric("numRemovedStateRows") += measured.rowsRemoved
     longMetric("allUpdatesTimeMs") += (measured.propagate.nanos + measured.enumerate.nanos) / 1000000
     longMetric("commitTimeMs") += measured.commitNanos / 1000000
     val (blocks, storeBytes) = addStoreMetrics(store)
-    val sizes = CellSizes(cell, views, bytes, storeBytes, measured)
+    val sizes = CellSizes(cell, state, storeBytes)
     commits.add(sizes)
     CellSizes.figures(Seq(sizes)).foreach { case (name, size) => longMetric(name) += size }
     longMetric("numTotalStateRows") += sizes.rows - blocks
-    longMetric("stateMemory") += bytes
+    longMetric("stateMemory") += sizes.bytes
     setOperatorMetrics()
   }
 

@@ -1,5 +1,8 @@
 package io.joinless.spark.exec
 
+import io.joinless.spark.exec.cells.{CellKinds, ExchangeRow}
+import io.joinless.spark.exec.figures.OperatorMetrics
+import io.joinless.spark.exec.operator.LateRows
 import io.joinless.spark.placement.Cells
 import io.joinless.spark.plans.failures.KeyErrors
 import io.joinless.spark.plans.reasons.WindowTexts
@@ -31,7 +34,7 @@ import org.apache.spark.unsafe.Platform
   * (elsewhere it is 1), then, with several roles, one BOOLEAN per role, in order. With one role and
   * no weight the child's bytes are the stored row. Rows of changelogs are always projected: their
   * identity is their bytes, so equal rows must have equal bytes. A row of weight 0 or without a
-  * role is sent nowhere. Nor is a row that is too late for its scan's watermark ([[LateRows]]);
+  * role is sent nowhere. Nor is a row that is too late for its scan's watermark (`LateRows`);
   * changes of a changelog are never too late, since without its delete a row would stay. A scan
   * without roles (a placeholder for a leaf merged into another) sends nothing. The same output row
   * object is returned every time, so the parent must be an exchange (whose writers copy bytes at
@@ -119,7 +122,8 @@ final case class RolesAndCellsExec(
 object RolesAndCellsExec {
 
   def newOutput(spec: BlockSpec): Seq[Attribute] = {
-    val weight = if (spec.retractable) Seq(AttributeReference("weight", LongType, nullable = false)()) else Nil
+    val weight =
+      if (CellKinds.of(spec).isWeighted) Seq(AttributeReference("weight", LongType, nullable = false)()) else Nil
     Seq(
       AttributeReference("cell", IntegerType, nullable = false)(),
       AttributeReference("roles", LongType, nullable = false)(),
@@ -128,23 +132,8 @@ object RolesAndCellsExec {
   }
 }
 
-/** The output row's layout: null word, cell, roles, offset and size of the stored row, weight if
-  * any, stored row.
-  */
-object ExchangeRow {
-  final val CellAt = 8
-  final val RolesAt = 16
-  final val SizeAt = 24
-  final val WeightAt = 32
-
-  // the same as ordinals
-  final val Cell = 0
-  final val Roles = 1
-  final val Row = 2
-  final val Weight = 3
-}
-
-final private class RolesAndCells(
+/** Rows of a scan in, a row of the exchange (`ExchangeRow`) for each of its cells out. */
+final private[exec] class RolesAndCells(
     spec: BlockSpec,
     roles: Array[Int],
     input: Iterator[InternalRow],
@@ -158,7 +147,7 @@ final private class RolesAndCells(
   private[this] val width = scanned.columns.size
   private[this] val changelog = scanned.retractable
   private[this] val firstRole = if (changelog) width + 1 else width
-  private[this] val weighted = spec.retractable
+  private[this] val weighted = CellKinds.of(spec).isWeighted
   private[this] val rowAt = if (weighted) WeightAt + 8 else WeightAt
   private[this] var buffer = new Array[Byte](256)
   private[this] val out = new UnsafeRow(if (weighted) 4 else 3)

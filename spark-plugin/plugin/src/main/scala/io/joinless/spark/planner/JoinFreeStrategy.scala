@@ -3,15 +3,8 @@ package io.joinless.spark.planner
 import io.joinless.spark.checkpoint.{Recorded, StreamContext}
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
-import io.joinless.spark.exec.{
-  DeltaRowsExec,
-  GroupsExec,
-  InTimeExec,
-  JoinFreeExec,
-  MarkExec,
-  RolesAndCellsExec,
-  RowWindowsExec
-}
+import io.joinless.spark.exec.{DeltaRowsExec, InTimeExec, JoinFreeExec, MarkExec, RolesAndCellsExec, RowWindowsExec}
+import io.joinless.spark.exec.groups.GroupsExec
 import io.joinless.spark.explain.ViewTreePlan
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.marks.{Changelog, DeltaOutput}

@@ -6,9 +6,11 @@ import io.joinless.engine.reduce.ReducedJoin
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.exec.CellTask
+import io.joinless.spark.exec.cells.{CellKinds, LogReplay, ReducedCell}
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{CellId, CellState, ChangeLogReader, CommittedStores, StateVersion, ViewTreeCache}
+import io.joinless.spark.state.CommittedStores
+import io.joinless.spark.state.cells.{CellId, CellState, StateVersion, ViewTreeCache}
+import io.joinless.spark.state.log.ChangeLogReader
 import org.apache.spark.{TaskContext, TaskKilledException}
 
 /** The view tree of one cell, or its sums, for one reader, rebuilt from the cell's log, and the
@@ -29,14 +31,16 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
   )
 
   /** @param keep the roles of a row that are read */
-  def rebuilt(keep: ChangeLogReader.Keep): ViewTree =
+  def rebuilt(keep: ChangeLogReader.Keep): ViewTree = {
     // rows are enumerated here, also where their query counts them only
-    restored(spec.shaped(_.copy(reduction = None)), keep).tree
+    val enumerated = spec.shaped(_.copy(reduction = None))
+    restored(enumerated, keep)(CellKinds.of(enumerated).rebuild).tree
+  }
 
   /** The sums of a block that has some; their results are still to be read. */
-  def sums(keep: ChangeLogReader.Keep): ReducedJoin = restored(spec, keep).views.asInstanceOf[ReducedJoin]
+  def sums(keep: ChangeLogReader.Keep): ReducedJoin = restored(spec, keep)(ReducedCell.pending).views
 
-  private def restored(as: BlockSpec, keep: ChangeLogReader.Keep): CellState = {
+  private def restored[S <: CellState](as: BlockSpec, keep: ChangeLogReader.Keep)(rebuild: LogReplay => S): S = {
     val limit = JoinlessConf.boundOfCache(cacheMaxBytes)
     val context = Option(TaskContext.get())
     def checkSize(bytes: Long): Unit = {
@@ -44,7 +48,7 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
       lease.resize(bytes, limit)
       if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
     }
-    stores.read(cell)(blocks => CellTask.rebuild(as, reader(keep), blocks, checkSize, settled = false))
+    stores.read(cell)(blocks => rebuild(new LogReplay(as, reader(keep), blocks, checkSize)))
   }
 
   def reader(keep: ChangeLogReader.Keep): ChangeLogReader =

@@ -1,11 +1,12 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.checkpoint.{CommittedState, RecordedGroups}
-import io.joinless.spark.exec.{GroupValues, GroupsExec}
+import io.joinless.spark.exec.groups.GroupValues
 import io.joinless.spark.plans.nodes.Groups
 import io.joinless.spark.plans.values.GroupFunction
 import io.joinless.spark.spec.GroupShape
-import io.joinless.spark.state.{CommittedStores, GroupArgument, GroupTotals, StoredGroups}
+import io.joinless.spark.state.CommittedStores
+import io.joinless.spark.state.groups.{GroupArgument, GroupTotals, StoredGroups}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -43,7 +44,7 @@ final private case class GroupsTable(
   override protected def parts: Int = recorded.partitions
 
   override def createReaderFactory(): PartitionReaderFactory =
-    GroupsReaderFactory(recorded.shape, functions, GroupsExec.arguments(functions, recorded.shape), stores)
+    GroupsReaderFactory(recorded.shape, functions, GroupArgument.of(functions, recorded.shape), stores)
 }
 
 private object GroupsTable {

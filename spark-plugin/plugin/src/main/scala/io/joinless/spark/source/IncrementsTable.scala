@@ -2,10 +2,11 @@ package io.joinless.spark.source
 
 import io.joinless.engine.reduce.RestoredResults
 import io.joinless.spark.conf.JoinlessConf
-import io.joinless.spark.exec.{ReducedOutput, ResidualPredicates}
+import io.joinless.spark.exec.rows.{ReducedOutput, ResidualPredicates}
 import io.joinless.spark.plans.nodes.JoinFreeJoin
 import io.joinless.spark.spec.{BlockSpec, ReducedBlock, SpecComparison}
-import io.joinless.spark.state.{ChangeLogReader, CommittedStores}
+import io.joinless.spark.state.CommittedStores
+import io.joinless.spark.state.log.ChangeLogReader
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

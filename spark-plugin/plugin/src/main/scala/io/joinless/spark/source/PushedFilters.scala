@@ -1,7 +1,7 @@
 package io.joinless.spark.source
 
 import io.joinless.spark.spec.{BlockSpec, Roles}
-import io.joinless.spark.state.ChangeLogReader
+import io.joinless.spark.state.log.ChangeLogReader
 import org.apache.spark.sql.catalyst.expressions.{And, BasePredicate, Expression, Predicate, UnsafeRow}
 
 /** The pushed-down conditions on single relations, checked while the log is read: of a stored row's

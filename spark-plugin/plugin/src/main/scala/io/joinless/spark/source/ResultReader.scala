@@ -3,9 +3,10 @@ package io.joinless.spark.source
 import io.joinless.engine.enumerate.FullEnumeration
 import io.joinless.engine.tuples.TupleArena
 import io.joinless.engine.view.ViewTree
-import io.joinless.spark.exec.{OutputRow, ResidualPredicates}
+import io.joinless.spark.exec.rows.{OutputRow, ResidualPredicates}
 import io.joinless.spark.spec.BlockSpec
-import io.joinless.spark.state.{ChangeLogReader, CommittedStores}
+import io.joinless.spark.state.CommittedStores
+import io.joinless.spark.state.log.ChangeLogReader
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{And, BoundReference, Expression, Predicate, UnsafeProjection}
 import org.apache.spark.sql.connector.read.PartitionReader

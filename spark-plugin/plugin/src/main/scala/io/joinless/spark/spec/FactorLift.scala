@@ -1,7 +1,7 @@
 package io.joinless.spark.spec
 
 import io.joinless.engine.algebra.ExactSums
-import io.joinless.engine.reduce.Lift
+import io.joinless.engine.view.Lift
 import io.joinless.engine.tuples.TupleArena
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{

@@ -11,7 +11,7 @@ import org.json4s.jackson.JsonMethods.{compact, parse, render}
   *
   * '''Durable format''' 1 and 2: one JSON object. Version 2 has `closes`; version 1 is written
   * where groups do not close. The contents of the stores are described at
-  * [[io.joinless.spark.state.StoredGroups]].
+  * [[io.joinless.spark.state.groups.StoredGroups]].
   */
 object GroupFormat {
   private val Versions = Seq(1, 2)

@@ -3,8 +3,9 @@ package io.joinless.spark.spec
 import scala.collection.immutable.BitSet
 
 import io.joinless.engine.algebra.{Counts, ExactSums, Ring}
+import io.joinless.engine.view.Lift
 import io.joinless.engine.query.{Hypergraph, Reduction}
-import io.joinless.engine.reduce.{ComponentDef, Lift, ReducedDef}
+import io.joinless.engine.reduce.{ComponentDef, ReducedDef}
 import io.joinless.engine.tuples.ProjectedField
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.types.{BooleanType, DecimalType}

@@ -1,7 +1,7 @@
 package io.joinless.spark.start
 
 import io.joinless.spark.errors.JoinlessErrors
-import io.joinless.spark.exec.ReadInParts
+import io.joinless.spark.exec.operator.ReadInParts
 import io.joinless.spark.inspect.Inspection
 import io.joinless.spark.plans.nodes.{Groups, JoinFreeJoin}
 import org.apache.spark.sql.SparkSession

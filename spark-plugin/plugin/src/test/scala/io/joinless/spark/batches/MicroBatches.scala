@@ -6,7 +6,9 @@ import scala.jdk.CollectionConverters._
 
 import io.joinless.spark.checkpoint.{RunState, StreamContext}
 import io.joinless.spark.compile.DeltaCompilation
-import io.joinless.spark.exec.{GroupsExec, JoinFreeExec, ReadInParts}
+import io.joinless.spark.exec.JoinFreeExec
+import io.joinless.spark.exec.groups.GroupsExec
+import io.joinless.spark.exec.operator.ReadInParts
 import io.joinless.spark.spec.{BlockSpec, NodeId, SpecComparison}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.SparkPlan

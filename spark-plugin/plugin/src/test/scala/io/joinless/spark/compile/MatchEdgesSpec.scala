@@ -8,7 +8,7 @@ import io.joinless.spark.SharedSpark
 import io.joinless.spark.api._
 import io.joinless.spark.changes.Changes
 import io.joinless.spark.errors.JoinlessAnalysisException
-import io.joinless.spark.exec.InterpretedPlan
+import io.joinless.spark.exec.groups.InterpretedPlan
 import io.joinless.spark.plans.values.DeltaForm
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

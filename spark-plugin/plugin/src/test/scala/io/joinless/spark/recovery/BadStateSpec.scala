@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, Paths}
 import java.util.UUID
 import io.joinless.spark.{EdgeFiles, SharedSpark}
-import io.joinless.spark.state.ChangeLog
+import io.joinless.spark.state.log.ChangeLog
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.state._

@@ -4,7 +4,7 @@ import scala.util.Random
 
 import io.joinless.spark.Specs
 import io.joinless.spark.errors.Mismatch
-import io.joinless.spark.exec.CellTask
+import io.joinless.spark.exec.cells.CellKinds
 import io.joinless.spark.placement.Cells
 import io.joinless.spark.state.SignedText
 import org.apache.spark.sql.types._
@@ -25,7 +25,7 @@ class StateFormatFuzzSpec extends AnyFunSuite {
       assert(what.endsWith(".") && what.length < 2000, what.take(2000))
       Some(kind)
     case Right(spec) =>
-      val _ = CellTask.empty(spec)
+      val _ = CellKinds.of(spec).empty(spec)
       if (spec.shares.nonEmpty) { val _ = new Cells(spec) }
       assert(StateFormat.read(StateFormat.toJson(spec)) == Right(spec))
       None

@@ -7,8 +7,8 @@ import java.sql.Timestamp
 import scala.util.Random
 
 import io.joinless.spark.api._
-import io.joinless.spark.state.ViewTreeCache
 import io.joinless.spark.{SharedSpark, TestFolders}
+import io.joinless.spark.state.cells.ViewTreeCache
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.streaming.StreamingQueryProgress
 import org.apache.spark.sql.{DataFrame, Encoders, classic}

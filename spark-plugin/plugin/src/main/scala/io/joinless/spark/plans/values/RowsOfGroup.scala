@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.trees.UnaryLike
 /** An aggregate function of the rows of a group in an order.
   *
   * Our operators store the rows and maintain them under changes
-  * ([[io.joinless.spark.state.BestOf]]); for a complete result Spark runs the function as it is
-  * defined here.
+  * ([[io.joinless.spark.state.groups.BestOf]]); for a complete result Spark runs the function as it
+  * is defined here.
   */
 trait RowsOfGroup extends TypedImperativeAggregate[ArrayBuffer[UnsafeRow]] with UnaryLike[Expression] {
 

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.joinless
 
 import io.joinless.spark.{EdgeFiles, SharedSpark}
-import io.joinless.spark.state.{CacheSweeper, ViewTreeCache}
+import io.joinless.spark.state.cells.{CacheSweeper, ViewTreeCache}
 import org.apache.spark.sql.execution.streaming.state.StateStore
 import org.scalatest.funsuite.AnyFunSuite
 

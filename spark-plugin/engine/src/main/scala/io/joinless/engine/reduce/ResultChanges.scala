@@ -1,0 +1,10 @@
+package io.joinless.engine.reduce
+
+import io.joinless.engine.enumerate.Residual
+
+/** Chooses how the result changes of a reduced join are found. */
+private[reduce] object ResultChanges {
+
+  def apply(join: ReducedJoin, residuals: IndexedSeq[Residual]): SumChanges =
+    if (join.top == null) new ProjectedChanges(join, residuals) else new TopChanges(join, residuals)
+}

@@ -1,0 +1,90 @@
+package io.joinless.spark.exec.cells
+
+import io.joinless.engine.tuples.TupleArena
+import io.joinless.spark.state.RowWords
+import io.joinless.spark.state.cells.{CellState, Undo}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/** One batch in one cell: an iterator over its results. How rows are stored and which results they
+  * have is in two classes, each of which reads from the top:
+  * {{{
+  *            appended rows ([[RowByRowTask]])        changes ([[NettedTask]])
+  * take       a few rows                              all rows
+  * prepare    into the tree and the log               netted; what is left of them into the log
+  * emit       those of each, then take again          all results
+  * }}}
+  * Both read rows with [[ArrivedRows]]. Here is what they have in common: when the last result was
+  * emitted, the log is cleaned and closed, and state and undo are handed over, once.
+  *
+  * A task that fails, or that is not read to its end, has committed nothing. A task that was not
+  * read to its end (because a LIMIT above had enough rows) can roll its state back. The state of a
+  * task that failed cannot be used any more (P12, P16).
+  */
+abstract private[exec] class CellTask(context: CellContext, start: CellState) extends Iterator[InternalRow] {
+  import context.{metrics, spec}
+
+  final protected val inputOf: Array[Int] = spec.relations.map(_.input).toArray
+  final protected val arenas: Array[TupleArena] = spec.inputs.indices.map(start.views.arena).toArray
+  final protected val arenaOf: Int => TupleArena = r => arenas(inputOf(r))
+
+  private[this] var consumer: Thread = null
+  private[this] var current: UnsafeRow = null
+  private[this] var finished = false
+
+  metrics.start(start.views)
+
+  /** Returns the next result and takes rows as needed; null if there is none left. */
+  protected def emit(): UnsafeRow
+
+  /** Closes the log. Returns the state after the batch. */
+  protected def close(): CellState
+
+  /** Completes what was begun, without its results; false if the state is not known. */
+  protected def complete(): Boolean
+
+  /** Leads from the state after the batch, or after what of it is complete, to the state before. */
+  protected def undo: Undo
+
+  final override def hasNext: Boolean = current != null || !finished && {
+    if (consumer == null) consumer = Thread.currentThread
+    current = emit()
+    if (current == null) commit() else metrics.rowsOut += 1
+    current != null
+  }
+
+  final override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException("no more results")
+    val result = current
+    current = null
+    result
+  }
+
+  private def commit(): Unit = {
+    finished = true
+    context.checkSize(start.bytes)
+    context.commit(close(), undo)
+  }
+
+  /** Ends a task that was not read to its end. Returns the state at the start. None if a thread
+    * other than the caller's has read from the iterator and may still do so.
+    */
+  final def rollBack(): Option[CellState] =
+    if (consumer == null) Some(start)
+    else if (finished || (consumer ne Thread.currentThread)) None
+    else {
+      finished = true
+      Option.when(complete())(undo())
+    }
+}
+
+private[spark] object CellTask {
+
+  /** Adds a row with these bytes to the arena and returns its id. */
+  def append(arena: TupleArena, base: AnyRef, offset: Long, bytes: Int): Int = {
+    val row = arena.reserve(bytes >>> 3)
+    Platform.copyMemory(base, offset, arena.page(row), RowWords.offset(arena, row), bytes)
+    row
+  }
+}

@@ -1,0 +1,41 @@
+package io.joinless.spark.exec.cells
+
+import io.joinless.engine.view.RowStore
+import io.joinless.spark.spec.BlockSpec
+import io.joinless.spark.state.log.{ChangeLogReader, LogEnd, LoggedBlock}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** The log of a cell of which the state is rebuilt. Cost of a rebuild: that of inserting every row
+  * once; no results are enumerated.
+  *
+  * @param blocks in any order
+  * @param checkSize called with the bytes of the views from time to time; throws if they are too
+  *   large
+  * @param watermark where rows are evicted: rows that were needed no longer at this watermark are
+  *   left out
+  */
+final private[spark] class LogReplay(
+    val spec: BlockSpec,
+    reader: ChangeLogReader,
+    blocks: Iterator[(UnsafeRow, UnsafeRow)],
+    val checkSize: Long => Unit,
+    val watermark: Long = Long.MinValue
+) {
+
+  /** Calls `f` with each block, whose rows are added to `views`. Returns the end of the log. */
+  def foreachBlock(views: RowStore)(f: LoggedBlock => Unit): LogEnd = {
+    var checked = 0L
+    for ((key, value) <- blocks) {
+      f(new LoggedBlock(key, value, reader))
+      if (reader.entries - checked >= CellContext.RowsBetweenSizeChecks) {
+        checked = reader.entries
+        checkSize(views.bytes)
+      }
+    }
+    reader.finish()
+  }
+
+  /** Of the blocks that were read: the number of the first one, and the number of their entries. */
+  def oldest: Long = reader.oldestSequence
+  def entries: Long = reader.entries
+}

@@ -1,0 +1,114 @@
+package io.joinless.spark.exec.cells
+
+import io.joinless.engine.update.{DeltaEnumeration, Reversal, RowGroup}
+import io.joinless.engine.view.ViewTree
+import io.joinless.spark.exec.rows.{OutputRow, ResidualPredicates}
+import io.joinless.spark.state.Rollback
+import io.joinless.spark.state.cells.{CellJournal, CellState, Undo}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** One batch in one cell of a block whose inputs are append-only: exchange rows in, result rows
+  * out, streaming.
+  *
+  * Rows are written to the arena and to the log, a few of them ahead ([[RowGroup]]), then each is
+  * inserted role by role. The results of each insertion are emitted before the next one, so no
+  * result is buffered.
+  *
+  * @param first rolls back the first batch of a cell
+  * @param parts of the state, apart from the views, that are changed in place
+  */
+abstract private class RowByRowTask(
+    context: CellContext,
+    start: CellState,
+    final protected val tree: ViewTree,
+    exchanged: Iterator[InternalRow],
+    first: Undo,
+    parts: Rollback*
+) extends CellTask(context, start) {
+  import context._
+
+  private[this] val arrived = new ArrivedRows(context, start, exchanged)
+  private[this] val delta = new DeltaEnumeration(tree, ResidualPredicates.compile(spec, residuals, arenaOf))
+  private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0, tree.words, tree.location)
+  private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
+
+  private[this] val group = new RowGroup(tree)
+  private[this] var position = 0 // of the current row, among the rows taken ahead
+  private[this] var rolesLeft = 0L // roles of the current row, not yet inserted
+  private[this] var enumerating = false
+
+  final override protected val undo: Undo = if (reversal == null) first else new CellJournal(start, reversal, parts)
+
+  final override protected def emit(): UnsafeRow = {
+    var result: UnsafeRow = null
+    var more = true
+    while (result == null && more) {
+      if (enumerating) {
+        result = nextResult()
+        enumerating = result != null
+      } else if (rolesLeft != 0L) insert()
+      else more = turnToNext()
+    }
+    result
+  }
+
+  /** Moves to the next of the rows taken ahead, and takes more if there is none; false if the input
+    * is exhausted.
+    */
+  private def turnToNext(): Boolean = {
+    position += 1
+    if (position >= group.size) {
+      position = 0
+      takeGroup()
+    }
+    !group.isEmpty && { rolesLeft = group.roles(position); true }
+  }
+
+  private def takeGroup(): Unit = {
+    group.clear()
+    while (!group.isFull && arrived.next()) storeArrived()
+    if (!group.isEmpty) metrics.propagate.once(group.ready())
+  }
+
+  /** Stores the arrived row, in no relation yet. */
+  private def storeArrived(): Unit = {
+    val row = CellTask.append(arenas(arrived.input), arrived.base, arrived.offset, arrived.bytes)
+    group.add(arrived.roles, row)
+    stored(arrived.roles, row, arrived.base, arrived.offset, arrived.bytes)
+  }
+
+  /** A row was stored with these roles; its bytes are at `offset` of `base`. */
+  protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
+
+  private def insert(): Unit = {
+    val role = java.lang.Long.numberOfTrailingZeros(rolesLeft)
+    rolesLeft &= rolesLeft - 1
+    val row = group.row(position)
+    metrics.propagate.begin()
+    if (reversal != null) reversal.inserted(role, row)
+    delta.insert(role, row)
+    metrics.propagate.end()
+    enumerating = true
+  }
+
+  private def nextResult(): UnsafeRow = {
+    val ofRun = output.turn()
+    if (ofRun != null) ofRun
+    else {
+      metrics.enumerate.begin()
+      val result =
+        if (!delta.next(output.run)) null
+        else if (weighted) output.update(delta, 1L)
+        else output.update(delta)
+      metrics.enumerate.end()
+      result
+    }
+  }
+
+  final override protected def complete(): Boolean = {
+    delta.complete()
+    group.free(position + 1)
+    true
+  }
+}
