@@ -149,6 +149,14 @@ def test_a_circle_is_found_in_what_files_say(a: str, b: str, circle: bool) -> No
     assert circles.components(needs) == ([{"A", "B"}] if circle else [])
 
 
+def test_links_in_comments_lead_to_what_there_is() -> None:
+    sources = [*scala_sources(ENGINE), *scala_sources(PLUGIN)]
+    known = circles.names(sources)
+    for source in sources:
+        for link in re.findall(r"\[\[(io\.joinless\.(?:[a-z]\w*\.)*[A-Z]\w*)", source.read_text()):
+            assert link in known, source.name
+
+
 def python_imports(source: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(source.read_text())):

@@ -31,9 +31,15 @@ def of_scala(sources: Iterable[Path]) -> list[set[str]]:
     packages: dict[str, dict[str, str]] = {}
     for source in sources:
         text = prose.code_of_scala(source.read_text())
-        name = ".".join(found[1] for found in _PACKAGE.findall(text))
+        name = _package(text)
         packages.setdefault(name, {})[f"{name}/{source.name}"] = text
     return [circle for name, files in sorted(packages.items()) for circle in components(needs_of_scala(name, files))]
+
+
+def names(sources: Iterable[Path]) -> set[str]:
+    """The full names of what is defined at the top of files."""
+    texts = [prose.code_of_scala(source.read_text()) for source in sources]
+    return {f"{_package(text)}.{name}" for text in texts for name in _top_level(text)}
 
 
 def needs_of_scala(package: str, files: Mapping[str, str]) -> dict[str, set[str]]:
@@ -89,6 +95,10 @@ def _reached(start: str, needs: Mapping[str, set[str]]) -> set[str]:
             seen.add(other)
             waiting.append(other)
     return seen
+
+
+def _package(text: str) -> str:
+    return ".".join(found[1] for found in _PACKAGE.findall(text))
 
 
 def _top_level(text: str) -> set[str]:

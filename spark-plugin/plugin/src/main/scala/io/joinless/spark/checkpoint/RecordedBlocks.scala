@@ -3,7 +3,8 @@ package io.joinless.spark.checkpoint
 import io.joinless.spark.spec.{BlockShape, NodeId}
 
 /** Compares the join blocks of a plan, by their ids, with those that were decided before: there may
-  * be no more and no fewer. [[SpecComparison]] compares the contents of blocks.
+  * be no more and no fewer. [[io.joinless.spark.spec.SpecComparison]] compares the contents of
+  * blocks.
   *
   * While the first batch is not done, a stop may have left the metadata of some operators only:
   * existing metadata is in force, and the rest is written by the next attempt.

@@ -13,8 +13,9 @@ import org.apache.spark.sql.catalyst.rules.Rule
   *
   * Runs as a plan-normalization rule, which Spark applies to every micro-batch:
   * `IncrementalExecution.optimizedPlan` starts from `withCachedData`, that from
-  * `QueryExecution.normalized`. [[RewriteStreamingJoins]] reveals the sources again before anything
-  * depends on statistics; Spark's later rules then fold empty relations.
+  * `QueryExecution.normalized`. [[io.joinless.spark.rules.rewrite.RewriteStreamingJoins]] reveals
+  * the sources again before anything depends on statistics; Spark's later rules then fold empty
+  * relations.
   *
   * The joins to rewrite were decided before; or else this is the first batch of a query that has an
   * idle source, and an optimized copy decides: the plan with its idle sources hidden, which is the

@@ -23,7 +23,7 @@ sealed abstract private[compile] class Source {
   /** The query itself derives its rows. None of these is late. */
   def isDerived: Boolean
 
-  /** The lag of a column that is a closing time ([[EventTimes]]).
+  /** The lag of a column that is a closing time ([[io.joinless.spark.rules.time.EventTimes]]).
     *
     * @param column the column of the reference at this position
     */

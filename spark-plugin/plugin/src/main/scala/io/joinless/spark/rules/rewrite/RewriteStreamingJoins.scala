@@ -23,7 +23,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * depends on statistics. Extract ([[ExtractJoinBlock]]), decide ([[Eligibility]]), rewrite
   * ([[RewriteBlock]]) are separate. The decisions for a run hold for all its batches: `state` has
   * them, and each planned batch reports through `decide`. Blocks that were compiled at the start of
-  * the query ([[CompileDeltas]]) only get their position, and their scans are merged.
+  * the query ([[io.joinless.spark.start.CompileDeltas]]) only get their position, and their scans
+  * are merged.
   *
   * A plan that is not streaming, or in which nothing is rewritten and nothing was hidden, is
   * returned `eq`, with reasons as tags on its joins.
