@@ -21,19 +21,53 @@ final case class StateVersion(run: UUID, version: Long, checkpointId: Option[Str
   * is requested by another action on the batch of a `foreachBatch`, and by the retry of a task
   * whose result was lost.
   *
-  * Memory: idle trees and checked-out trees together stay below the bound that tasks give; trees
-  * unused longest are dropped first. A check-out drops trees that cannot be requested again: trees
-  * of earlier runs and of earlier versions of its operator.
+  * An idle tree can also be read, by several readers at a time (`read`). A check-out waits for them
+  * for a moment. If they take longer, they keep the tree as it is, and the task rebuilds its own:
+  * a batch never changes what is read, and no reader holds up a query.
+  *
+  * Memory: idle trees, checked-out trees and those that are read together stay below the bound that
+  * tasks give; trees unused longest are dropped first. A check-out drops trees that cannot be
+  * requested again: trees of earlier runs and of earlier versions of its operator.
+  *
+  * @param patience the milliseconds for which a check-out waits for readers
   */
-final class ViewTreeCache {
+final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
   import ViewTreeCache._
 
   // in order of last use; a check-out at another version discards the tree
   private[this] val idle = mutable.LinkedHashMap.empty[CellId, Idle]
   private[this] val working = mutable.Set.empty[Lease]
+  private[this] val reading = mutable.Set.empty[Reading]
+
+  /** The tree of `cell`, to be read together with others; None if it is not idle at exactly `at`.
+    */
+  def read(cell: CellId, at: StateVersion): Option[Reading] = synchronized {
+    idle.get(cell).filter(_.at == at).map { i =>
+      val reader = new Reading(i.cached, i.cached.bytes)
+      reading += reader
+      reader
+    }
+  }
+
+  private def isRead(state: CellState): Boolean = reading.exists(_.state eq state)
+
+  /** Waits until nobody reads the idle tree of a cell. Drops it if that takes too long: its readers
+    * keep it.
+    */
+  private def awaitReaders(cell: CellId): Unit = {
+    def isBusy = idle.get(cell).exists(i => isRead(i.cached))
+    val until = System.nanoTime + patience * 1000000L
+    var left = patience
+    while (isBusy && left > 0) {
+      wait(left)
+      left = (until - System.nanoTime) / 1000000L
+    }
+    if (isBusy) { val _ = idle.remove(cell) }
+  }
 
   /** The tree of `cell` at exactly `at`, if it is cached, and the right to check one in. */
   def checkOut(cell: CellId, at: StateVersion): Lease = synchronized {
+    awaitReaders(cell)
     val found = idle.remove(cell).filter(i => i.at == at || i.before.exists(_._1 == at))
     val stale = idle.iterator.collect {
       case (id, i)
@@ -48,8 +82,13 @@ final class ViewTreeCache {
     lease
   }
 
-  /** Bytes of all trees, idle and checked out. */
-  def bytes: Long = synchronized(idle.valuesIterator.map(_.bytes).sum + working.iterator.map(_.bytes).sum)
+  /** Bytes of all trees: idle, checked out, or dropped but still read. */
+  def bytes: Long = synchronized {
+    val idleStates = idle.valuesIterator.map(_.cached).toSeq
+    val dropped = reading.filterNot(r => idleStates.exists(_ eq r.state)).groupBy(r => System.identityHashCode(r.state))
+    idle.valuesIterator.map(_.bytes).sum + working.iterator.map(_.bytes).sum +
+      dropped.valuesIterator.map(_.head.bytes).sum
+  }
 
   /** Number of idle trees. */
   def size: Int = synchronized(idle.size)
@@ -76,10 +115,21 @@ final class ViewTreeCache {
       idle.update(cell, i.copy(before = None, bytes = i.bytes - undo.bytes))
       total -= undo.bytes
     }
-    while (total > limit && idle.nonEmpty) {
-      val (id, oldest) = idle.head
-      idle.remove(id)
-      total -= oldest.bytes
+    // to drop one that is read would free nothing
+    for ((cell, i) <- idle.toList if total > limit && !isRead(i.cached)) {
+      idle.remove(cell)
+      total -= i.bytes
+    }
+  }
+
+  /** The shared use of a cell's tree by one reader, until `close`. The tree does not change
+    * meanwhile.
+    */
+  final class Reading private[ViewTreeCache] (val state: CellState, private[ViewTreeCache] val bytes: Long)
+      extends AutoCloseable {
+    override def close(): Unit = ViewTreeCache.this.synchronized {
+      reading -= this
+      ViewTreeCache.this.notifyAll()
     }
   }
 
@@ -127,6 +177,9 @@ final class ViewTreeCache {
 }
 
 object ViewTreeCache {
+
+  /** The milliseconds for which a check-out waits for readers: longer than most of them take. */
+  final val Patience = 1000L
 
   /** The cache of this executor. */
   val executor = new ViewTreeCache
