@@ -1,5 +1,6 @@
 package io.joinless.spark.exec.cells
 
+import io.joinless.spark.spec.Roles
 import io.joinless.spark.state.cells.CellState
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
@@ -19,7 +20,7 @@ final private class ArrivedRows(context: CellContext, state: CellState, exchange
   def next(): Boolean = exchanged.hasNext && {
     row = exchanged.next().asInstanceOf[UnsafeRow]
     ofRoles = row.getLong(ExchangeRow.Roles)
-    ofInput = inputOf(java.lang.Long.numberOfTrailingZeros(ofRoles))
+    ofInput = inputOf(Roles.first(ofRoles))
     val place = row.getLong(ExchangeRow.Row)
     ofOffset = row.getBaseOffset + (place >>> 32)
     ofBytes = place.toInt

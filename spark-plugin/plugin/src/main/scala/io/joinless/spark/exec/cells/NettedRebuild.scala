@@ -2,6 +2,7 @@ package io.joinless.spark.exec.cells
 
 import io.joinless.engine.update.Restoration
 import io.joinless.engine.view.RowStore
+import io.joinless.spark.spec.Roles
 import io.joinless.spark.state.RowWords
 import io.joinless.spark.state.cells.CellState
 import io.joinless.spark.state.log.{LogEnd, LogExtent, LoggedBlock, RowCounts}
@@ -19,7 +20,7 @@ final private class NettedRebuild[V <: RowStore](log: LogReplay, empty: () => V,
   private[this] var extent = new LogExtent(log.spec)
   private[this] var restoration = restorationOf(views)
   private[this] val counts = new RowCounts(views.block)
-  private[this] val allRoles = inputs.indices.map(counts.relations(_).map(1L << _).foldLeft(0L)(_ | _)).toArray
+  private[this] val allRoles = inputs.indices.map(i => Roles.of(counts.relations(i))).toArray
   private[this] val words = new RowWords
   private[this] var (rowsMentioned, rowsThere) = (0L, 0L) // of rows that are counted
 

@@ -3,6 +3,7 @@ package io.joinless.spark.exec.cells
 import io.joinless.engine.update.{DeltaEnumeration, Reversal, RowGroup}
 import io.joinless.engine.view.ViewTree
 import io.joinless.spark.exec.rows.{OutputRow, ResidualPredicates}
+import io.joinless.spark.spec.Roles
 import io.joinless.spark.state.Rollback
 import io.joinless.spark.state.cells.{CellJournal, CellState, Undo}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -82,8 +83,8 @@ abstract private class RowByRowTask(
   protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
 
   private def insert(): Unit = {
-    val role = java.lang.Long.numberOfTrailingZeros(rolesLeft)
-    rolesLeft &= rolesLeft - 1
+    val role = Roles.first(rolesLeft)
+    rolesLeft = Roles.rest(rolesLeft)
     val row = group.row(position)
     metrics.propagate.begin()
     if (reversal != null) reversal.inserted(role, row)

@@ -2,7 +2,7 @@ package io.joinless.spark.state.log
 
 import scala.collection.mutable
 
-import io.joinless.spark.spec.{BlockSpec, RowCodec}
+import io.joinless.spark.spec.{BlockSpec, Roles, RowCodec}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
@@ -30,7 +30,7 @@ final class ChangeLogReader(
   private[this] val leastBytes = spec.inputs.map(8 * RowCodec.leastWords(_)).toArray
   private[this] val fixedBytes = spec.inputs.map(8 * RowCodec.fixedWords(_)).toArray
   private[this] val rolesOfInput: Array[Long] = spec.inputs.indices.map { i =>
-    spec.relations.indices.filter(inputOf(_) == i).map(1L << _).foldLeft(0L)(_ | _)
+    Roles.of(spec.relations.indices.filter(inputOf(_) == i))
   }.toArray
   private[this] val weighted = spec.shape.logIsCleaned
   private[this] val appendOnly = spec.inputs.map(!_.retractable).toArray
@@ -123,7 +123,7 @@ final class ChangeLogReader(
       val roles = Platform.getLong(bytes, at)
       val weight = if (weighted) Platform.getLong(bytes, at + 8) else 1L
       val size = Platform.getLong(bytes, at + entryBytes - 8)
-      val role = java.lang.Long.numberOfTrailingZeros(roles)
+      val role = Roles.first(roles)
       if (entry == null) {
         if (role >= inputOf.length || (roles & ~rolesOfInput(inputOf(role))) != 0L)
           fail(s"the roles ${roles.toHexString} of entry $n are not of one input")
