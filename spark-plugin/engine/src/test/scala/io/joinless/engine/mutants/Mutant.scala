@@ -108,7 +108,7 @@ object Mutant {
       "insertions first",
       order,
       "order.push(e, changes.roles(e) & ~replaced)" -> "if (refilled != 0L) order.push(e, changes.roles(e) & ~replaced)",
-      "    order.pushAll(fresh)\n" -> "    order.pushAll(fresh)\n    if (refilled == 0L) each(deletions)(e => order.push(e, changes.roles(e)))\n"
+      "    order.pushAll(fresh)\n" -> "    order.pushAll(fresh)\n    if (refilled == 0L) deletions.foreach(e => order.push(e, changes.roles(e)))\n"
     ),
     Mutant(
       "transient results of replacements emitted",

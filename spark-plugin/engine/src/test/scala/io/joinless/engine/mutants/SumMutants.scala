@@ -197,7 +197,7 @@ private[mutants] object SumMutants {
       "r.isOwnKey && r.childCount == 0" -> "r.isOwnKey"
     ),
     Mutant("sums: rows counted once per role", presentRows, "if (changes.isRowsFirst(entry))" -> "if (true)"),
-    Mutant("sums: what is restored has no rows", presentRows, "count(join.isThere(input, _))" -> "count(_ => false)"),
+    Mutant("sums: what is restored has no rows", presentRows, "count(store.isThere(input, _))" -> "count(_ => false)"),
     Mutant("find: a key is taken for a row", rowStore, "row >= 0 && isThere(input, row)" -> "row >= 0"),
     Mutant(
       "restore: rows of one identity are given back once per input",
