@@ -8,6 +8,8 @@ import java.net.URI
 import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 
+import scala.jdk.CollectionConverters._
+
 /** Hadoop's local file system, but Java sets the permissions of files. Without its native library,
   * Hadoop starts a process for each file that is written (`chmod`) or renamed (`readlink`), which
   * is a fifth of a test of sinks. Tests make no links.
@@ -20,8 +22,20 @@ object LocalFiles {
   def use(conf: Configuration): Unit = {
     conf.set("fs.file.impl", classOf[LocalFiles].getName)
     conf.set("fs.AbstractFileSystem.file.impl", classOf[Context].getName)
+    unneeded(conf).foreach(conf.unset)
     FileSystem.closeAll() // another one may have been used before
   }
+
+  /** Defaults of systems that tests do not use: over a thousand entries, of which each operator of
+    * each batch sends its tasks a copy.
+    */
+  private def unneeded(conf: Configuration): Seq[String] =
+    conf.iterator.asScala.map(_.getKey).filter { key =>
+      !Needed.exists(key.startsWith) &&
+      Option(conf.getPropertySources(key)).exists(_.forall(_.endsWith("-default.xml")))
+    }.toSeq
+
+  private val Needed = Seq("fs.defaultFS", "fs.file.", "fs.AbstractFileSystem.", "file.", "io.", "hadoop.security.")
 
   /** The same for users of a `FileContext`. */
   final class Context(uri: URI, conf: Configuration)

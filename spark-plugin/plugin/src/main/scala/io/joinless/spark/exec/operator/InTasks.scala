@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.SparkPlan
   *
   * A function of an RDD that uses its operator would carry both into each task, which reads
   * them first: of a small batch, that is most of a task's work, and of the driver's for it. Alone
-  * an operator has a third to a fifth of the bytes.
+  * an operator has a quarter to a half of the bytes.
   */
 final private[exec] class InTasks[A <: SparkPlan](@transient private var alone: A) extends Serializable {
 
