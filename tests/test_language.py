@@ -83,3 +83,16 @@ def test_comments_of_scala_have_at_most_a_hundred_columns() -> None:
         if len(line) > LONGEST
     ]
     assert not long, "\n".join(long)
+
+
+@pytest.mark.parametrize("part", ["engine", "plugin"])
+def test_a_quarter_of_the_main_code_is_contracts(part: str) -> None:
+    """Comments among the lines that are neither blank, imports nor the package."""
+    lines = comments = 0
+    for path in (ROOT / "spark-plugin" / part / "src/main").rglob("*.scala"):
+        source = path.read_text()
+        for written, left in zip(source.splitlines(), prose.code_of_scala(source).splitlines(), strict=True):
+            if written.strip() and not left.startswith(("import ", "package ")):
+                lines += 1
+                comments += not left.strip()
+    assert comments >= lines / 4, f"{comments} of {lines}"
