@@ -65,6 +65,7 @@ abstract private class RowByRowTask(
     !group.isEmpty && { rolesLeft = group.roles(position); true }
   }
 
+  /** Stores the next rows, up to the size of a prefetch group, and looks up their keys. */
   private def takeGroup(): Unit = {
     group.clear()
     while (!group.isFull && arrived.next()) storeArrived()
@@ -81,6 +82,7 @@ abstract private class RowByRowTask(
   /** A row was stored with these roles; its bytes are at `offset` of `base`. */
   protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
 
+  /** Inserts the current row in the next of its roles; the results follow from `nextResult`. */
   private def insert(): Unit = {
     val role = java.lang.Long.numberOfTrailingZeros(rolesLeft)
     rolesLeft &= rolesLeft - 1
@@ -92,6 +94,9 @@ abstract private class RowByRowTask(
     enumerating = true
   }
 
+  /** The next result of the last insertion: the rest of a run first. Null after the last one; then
+    * the insertion is complete, and what it made live is marked.
+    */
   private def nextResult(): UnsafeRow = {
     val ofRun = output.turn()
     if (ofRun != null) ofRun
