@@ -193,9 +193,9 @@ final case class JoinFreeExec(
     }
   }
 
-  /** One batch in one cell, in its task: takes the state from the cache or rebuilds it, and hands it
-    * with the rows to a task of the cell's kind. When the last result was read, that task calls
-    * `commit`. A task that is not read to its end, and did not fail, is rolled back by the listener.
+  /** One batch in one cell, in its task: takes the state from the cache or rebuilds it, and hands
+    * it with the rows to a task of the cell's kind. When the last result was read, that task calls
+    * `commit`. A task that did not fail but is not read to its end is rolled back by the listener.
     */
   private def runCell(
       store: CellStore,
