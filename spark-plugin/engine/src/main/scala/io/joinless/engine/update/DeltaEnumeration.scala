@@ -94,6 +94,9 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
     complete()
   }
 
+  /** Moves to the next result of the pending change, witness by witness. False after the last one;
+    * then the change is complete.
+    */
   def next(): Boolean = {
     if (cursor.next()) return true
     while (pending) {

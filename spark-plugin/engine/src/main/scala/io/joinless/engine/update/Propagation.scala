@@ -54,6 +54,9 @@ final private[update] class Propagation(tree: ViewTree) {
   private[this] var deleted: RelationViews = null
   private[this] var deletedRow = 0
 
+  /** Inserts a row, which lies in the arena, into the views: fills the witnesses. The live views
+    * follow with `finish`.
+    */
   def insert(node: RelationViews, row: Int): Unit = {
     Links.link(node, row)
     if (node.isAlive(row)) climb(node, row, appears = true)

@@ -71,13 +71,14 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   *
   * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`. `output`
   * matches `spec.output`; with `deltas` one more column follows, the weight of the change (BIGINT
-  * NOT NULL, never 0). `stateInfo` is None if no query runs (explain). `views` is the view tree as
-  * text, for explain. Late rows are dropped at
-  * their scan. Stored rows are evicted when they can be part of no further result
-  * (`ForgettingCell`), and without a delete they are removed in no other case. So a batch without
-  * data is of use only if the watermark has passed a time at which some row is evicted. A row that
-  * is kept beyond its own time can give results whose times lie below the watermark. Therefore the
-  * output watermark is lower than the watermark where such results are possible.
+  * NOT NULL, never 0). `stateInfo` is None if no query runs (explain). `views` are lines of the
+  * plan text that show the view tree; they are never executed.
+  *
+  * Late rows are dropped at their scan. Stored rows are evicted when they can be part of no further
+  * result (`ForgettingCell`), and without a delete they are removed in no other case. So a batch
+  * without data is of use only if the watermark has passed a time at which some row is evicted. A
+  * row that is kept beyond its own time can give results whose times lie below the watermark.
+  * Therefore the output watermark is lower than the watermark where such results are possible.
   */
 final case class JoinFreeExec(
     spec: BlockSpec,
@@ -192,6 +193,10 @@ final case class JoinFreeExec(
     }
   }
 
+  /** One batch in one cell, in its task: takes the state from the cache or rebuilds it, and hands
+    * it with the rows to a task of the cell's kind. When the last result was read, that task calls
+    * `commit`. A task that did not fail but is not read to its end is rolled back by the listener.
+    */
   private def runCell(
       store: CellStore,
       rows: Iterator[InternalRow],
@@ -255,6 +260,7 @@ final case class JoinFreeExec(
     new InterruptibleIterator(context, task)
   }
 
+  /** The state at a version of the store, from all blocks of the log; an empty one at version 0. */
   private def rebuild(
       store: CellStore,
       cell: Int,

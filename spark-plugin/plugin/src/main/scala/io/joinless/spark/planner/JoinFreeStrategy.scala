@@ -110,7 +110,9 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     )
   }
 
-  /** The block with its shares. The shares of every batch of a run are those of its first one. */
+  /** The block with its shares and its tree: those that the checkpoint has recorded; else those of
+    * an earlier batch of the run; else, in the first batch of a new checkpoint, shares chosen now.
+    */
   private def completed(planned: BlockShape, stateInfo: StateInfo): BlockSpec = {
     val spec = StreamContext.recorded(session, planned.id) match {
       case Some(recorded) => continued(recorded, planned, stateInfo)
@@ -125,6 +127,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     spec
   }
 
+  /** The block as recorded, after a comparison that fails before anything is written. */
   private def continued(
       recorded: Recorded,
       planned: BlockShape,

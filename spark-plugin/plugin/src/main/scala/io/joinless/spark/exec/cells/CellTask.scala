@@ -35,7 +35,9 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState) ex
 
   metrics.start(start.views)
 
-  /** Returns the next result and takes rows as needed; null if there is none left. */
+  /** Returns the next result, and reads and applies rows until there is one; null if all rows are
+    * applied and all results returned.
+    */
   protected def emit(): UnsafeRow
 
   /** Closes the log. Returns the state after the batch. */
@@ -61,6 +63,7 @@ abstract private[exec] class CellTask(context: CellContext, start: CellState) ex
     result
   }
 
+  /** Follows the last result. The operator's `commit` makes the log durable and caches the state. */
   private def commit(): Unit = {
     finished = true
     context.checkSize(start.bytes)

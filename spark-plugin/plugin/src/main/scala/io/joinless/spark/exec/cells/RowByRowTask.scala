@@ -66,6 +66,7 @@ abstract private class RowByRowTask(
     !group.isEmpty && { rolesLeft = group.roles(position); true }
   }
 
+  /** Stores the next rows, up to the size of a prefetch group, and looks up their keys. */
   private def takeGroup(): Unit = {
     group.clear()
     while (!group.isFull && arrived.next()) storeArrived()
@@ -82,6 +83,7 @@ abstract private class RowByRowTask(
   /** A row was stored with these roles; its bytes are at `offset` of `base`. */
   protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
 
+  /** Inserts the current row in the next of its roles; the results follow from `nextResult`. */
   private def insert(): Unit = {
     val role = Roles.first(rolesLeft)
     rolesLeft = Roles.rest(rolesLeft)
@@ -93,6 +95,9 @@ abstract private class RowByRowTask(
     enumerating = true
   }
 
+  /** The next result of the last insertion: the rest of a run first. Null after the last one; then
+    * the insertion is complete, and what it made live is marked.
+    */
   private def nextResult(): UnsafeRow = {
     val ofRun = output.turn()
     if (ofRun != null) ofRun

@@ -93,6 +93,7 @@ final class RewriteStreamingJoins(
     if (run.blocks.nonEmpty) run.blocks.values.exists(_.staticsAtArrival) else conf().staticsAtArrival
   )
 
+  /** The decision on a block, whether it was compiled at the start of the query or not. */
   private def decision(root: BlockRoot, id: NodeId, run: RunState)(implicit statics: StaticSides): Decision =
     root.plan match {
       case compiled: JoinFreeJoin => Place(compiled.shape.copy(id = id))
