@@ -104,8 +104,9 @@ private[enumerate] object Plan {
 
   /** The level of a walk, after the levels `before`; it evaluates `residuals` (null: none). */
   private def level(walk: Walk, before: collection.Seq[Level], residuals: Array[Residual]): Level = {
-    val source = before.find(l => l.node == walk.from && l.lists != null && l.lists.inlines(walk.keys)).orNull
-    // a pointer is set by the first level that can: it is entered least often
+    val inlinesKey = before.find(l => l.node == walk.from && l.lists != null && l.lists.inlines(walk.keys)).orNull
+    // the keys of several edges can have the word of one attribute: its pointer is set by the first
+    // level that is entered by such a key, since that is entered least often
     val alreadySet = before.foldLeft(0L)(_ | _.setsOnEntry)
     val setHere = if (walk.below == null) Array.empty[Int]
     else walk.below.keyPointers.indices.filter(i => (alreadySet >>> walk.below.keyPointers(i) & 1L) == 0).toArray
@@ -114,7 +115,7 @@ private[enumerate] object Plan {
       walk.from,
       walk.lists,
       walk.keys,
-      source,
+      inlinesKey,
       if (setHere.isEmpty) null else walk.below.up,
       setHere.map(walk.below.keyPointers(_)),
       setHere.map(walk.below.keyOffsets(_)),

@@ -21,6 +21,8 @@ final private[engine] class Contribution(node: ViewNode, ring: Ring, counters: C
   private[this] val below: Array[Annotation] =
     Array.tabulate(children)(c => if (node.child(c).isDistinct) null else node.child(c).annotation)
   private[this] val down: Array[NotedKeys] = node.down
+  private[this] val upKeys: NotedKeys = node.upKeys
+  private[this] val isOwnKey: Boolean = node.isOwnKey
 
   private[this] val relation: RelationViews = node match {
     case r: RelationViews => r
@@ -48,7 +50,8 @@ final private[engine] class Contribution(node: ViewNode, ring: Ring, counters: C
       c += 1
     }
     counters.steps += 1
-    if (!Annotation.isZero(product)) annotation.add(node.key(tuple), product)
+    if (!Annotation.isZero(product))
+      annotation.add(if (upKeys != null) upKeys(tuple) else if (isOwnKey) tuple else 0, product)
   }
 
   /** Whether the keys of a tuple towards all children but one have results. */

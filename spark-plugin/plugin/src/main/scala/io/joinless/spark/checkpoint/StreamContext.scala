@@ -27,9 +27,9 @@ object StreamContext {
   ) {
 
     /** The record may be incomplete: the first batch was begun and is not done. */
-    @volatile var some: Boolean = first && (recorded.nonEmpty || groups.nonEmpty || sparkOperators)
+    @volatile var isPartial: Boolean = first && (recorded.nonEmpty || groups.nonEmpty || sparkOperators)
 
-    @volatile var placed: Map[NodeId, BlockSpec] = Map.empty
+    @volatile var specs: Map[NodeId, BlockSpec] = Map.empty
     @volatile var blocks: Option[Map[NodeId, BlockShape]] =
       Option.when(recorded.nonEmpty || groups.nonEmpty || sparkOperators)(recorded.map { case (id, block) =>
         id -> block.spec.shape
@@ -83,7 +83,7 @@ object StreamContext {
       _,
       run.sparkOperators,
       run.groups.map(_.shape),
-      run.some
+      run.isPartial
     ))
 
   /** Records which blocks of a batch are ours. For a new query these are fixed from now on;
@@ -94,12 +94,12 @@ object StreamContext {
     run.blocks match {
       case None => run.blocks = Some(blocks)
       case Some(before) =>
-        RecordedBlocks.difference(before, blocks, run.some).foreach { what =>
+        RecordedBlocks.difference(before, blocks, run.isPartial).foreach { what =>
           throw JoinlessErrors.stateMismatch(Mismatch.Query, batch.checkpoint, what)
         }
-        if (run.some) {
+        if (run.isPartial) {
           run.blocks = Some(blocks ++ before)
-          run.some = false
+          run.isPartial = false
         }
     }
   }
@@ -108,14 +108,14 @@ object StreamContext {
   def recorded(session: SparkSession, id: NodeId): Option[Recorded] =
     current(session).flatMap(runOf(session, _).recorded.get(id))
 
-  /** The block's spec as it was completed by an earlier batch of this run. */
-  def completed(session: SparkSession, id: NodeId): Option[BlockSpec] =
-    current(session).flatMap(runOf(session, _).placed.get(id))
+  /** The block's spec, with its shares, as an earlier batch of this run chose it. */
+  def earlierSpec(session: SparkSession, id: NodeId): Option[BlockSpec] =
+    current(session).flatMap(runOf(session, _).specs.get(id))
 
   /** Records a block's spec with the chosen shares; later batches of the run reuse it. */
   def complete(session: SparkSession, spec: BlockSpec): Unit = current(session).foreach { batch =>
     val run = runOf(session, batch)
-    run.placed += spec.id -> spec
+    run.specs += spec.id -> spec
     run.blocks = Some(run.blocks.getOrElse(Map.empty) + (spec.id -> spec.shape))
   }
 

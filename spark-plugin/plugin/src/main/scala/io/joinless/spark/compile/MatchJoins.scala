@@ -95,7 +95,7 @@ final private[compile] class MatchJoins(emission: Emission, random: LogicalPlan 
       case LeftOuter =>
         val decidedBy = join.getTagValue(OuterChains.decidedBy).map(inner(_)).getOrElse(Right(join.right))
         decidedBy.map(outer(join, _))
-      case LeftSingle => Subqueries.single(join).flatMap(inner(_))
+      case LeftSingle => Subqueries.leftSingle(join).flatMap(inner(_))
       case other =>
         Left(Reason.of(Reason.OuterJoin, "type" -> other.sql, "why" -> "its rows cannot be kept up to date"))
     }

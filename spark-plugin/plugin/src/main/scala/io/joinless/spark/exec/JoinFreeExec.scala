@@ -71,7 +71,7 @@ import org.apache.spark.{InterruptibleIterator, TaskContext}
   *
   * `residuals(j)` is a predicate over `BoundReference`s into `spec.residuals(j).columns`. `output`
   * matches `spec.output`; with `deltas` one more column follows, the weight of the change (BIGINT
-  * NOT NULL, never 0). `stateInfo` is None if no query runs (explain). `views` are lines of the
+  * NOT NULL, never 0). `stateInfo` is None if no query runs (explain). `viewLines` are lines of the
   * plan text that show the view tree; they are never executed.
   *
   * Late rows are dropped at their scan. Stored rows are evicted when they can be part of no further
@@ -90,7 +90,7 @@ final case class JoinFreeExec(
     watermarks: Option[Watermarks] = None,
     override val lag: Long = 0L,
     notes: Seq[Reason] = Nil,
-    @transient views: Seq[QueryPlan[_]] = Nil
+    @transient viewLines: Seq[QueryPlan[_]] = Nil
 ) extends LaggingCells with NetChanges with ReadInParts {
 
   override def shortName: String = StateFormat.OperatorName
@@ -109,7 +109,7 @@ final case class JoinFreeExec(
     Iterator(spec.relations.map(_.name).mkString("[", ", ", "]"), s"${spec.cells} cells") ++ stateInfo
 
   /** Plan texts print the views, each with its columns, below the operator. */
-  override def innerChildren: Seq[QueryPlan[_]] = views
+  override def innerChildren: Seq[QueryPlan[_]] = viewLines
 
   override protected def figures: Seq[(String, String)] = OperatorMetrics.all
 
@@ -195,7 +195,8 @@ final case class JoinFreeExec(
 
   /** One batch in one cell, in its task: takes the state from the cache or rebuilds it, and hands
     * it with the rows to a task of the cell's kind. When the last result was read, that task calls
-    * `commit`. A task that did not fail but is not read to its end is rolled back by the listener.
+    * `commitCell`. A task that did not fail but is not read to its end is rolled back by the
+    * listener.
     */
   private def runCell(
       store: CellStore,
@@ -239,7 +240,7 @@ final case class JoinFreeExec(
       *
       * @param undo makes of the new state that of the batch before, should this batch be repeated
       */
-    def commit(after: CellState, undo: Undo): Unit = {
+    def commitCell(after: CellState, undo: Undo): Unit = {
       after.follows(start)
       measured.commitNanos = nanosOf(store.commit())
       report(store, cell, after, measured) // while the state is this task's own
@@ -255,7 +256,7 @@ final case class JoinFreeExec(
     if (lease.rolledBack) longMetric(OperatorMetrics.BatchesRolledBack) += 1
     val reader = logReader(cell, info.storeVersion)
     val work =
-      CellContext(spec, residuals, cell, store, reader, checkSize, commit, measured, deltas, negatives, watermark)
+      CellContext(spec, residuals, cell, store, reader, checkSize, commitCell, measured, deltas, negatives, watermark)
     task = kind.task(work, start, rows)
     new InterruptibleIterator(context, task)
   }

@@ -151,13 +151,13 @@ final private[exec] class RolesAndCells(
   private[this] val rowAt = if (weighted) WeightAt + 8 else WeightAt
   private[this] var buffer = new Array[Byte](256)
   private[this] val out = new UnsafeRow(if (weighted) 4 else 3)
-  private[this] var next_ = 0
+  private[this] var nextCell = 0
   private[this] var rowsIn = 0L
   private[this] var rowsOut = 0L
   private[this] var done = false
 
   override def hasNext: Boolean = {
-    while (next_ >= cells.size) {
+    while (nextCell >= cells.size) {
       if (!input.hasNext) {
         if (!done) { done = true; report(rowsIn, rowsOut) }
         return false
@@ -169,9 +169,9 @@ final private[exec] class RolesAndCells(
 
   override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException("no more rows")
-    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + CellAt, cells.cell(next_))
-    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + RolesAt, cells.roles(next_))
-    next_ += 1
+    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + CellAt, cells.cell(nextCell))
+    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + RolesAt, cells.roles(nextCell))
+    nextCell += 1
     rowsOut += 1
     out
   }
@@ -182,7 +182,7 @@ final private[exec] class RolesAndCells(
     */
   private def place(row: InternalRow): Unit = {
     cells.clear()
-    next_ = 0
+    nextCell = 0
     rowsIn += 1
     val weight = if (changelog) row.getLong(width) else 1L
     if (weight != 0L)

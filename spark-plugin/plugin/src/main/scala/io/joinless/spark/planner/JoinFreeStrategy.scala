@@ -45,7 +45,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     val batch = StreamContext.current(session)
     val stateInfo = batch.map(_.nextStateInfo())
     val spec = stateInfo match {
-      case Some(info) => completed(join.shape, info)
+      case Some(info) => withShares(join.shape, info)
       case None => ChosenShares(join.shape, partitions, ExecutorCores.known(session), JoinlessConf.active)
     }
     val watermarks = for (planning <- batch; info <- stateInfo) yield Watermarks.of(planning, info)
@@ -113,11 +113,11 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
   /** The block with its shares and its tree: those that the checkpoint has recorded; else those of
     * an earlier batch of the run; else, in the first batch of a new checkpoint, shares chosen now.
     */
-  private def completed(planned: BlockShape, stateInfo: StateInfo): BlockSpec = {
+  private def withShares(planned: BlockShape, stateInfo: StateInfo): BlockSpec = {
     val spec = StreamContext.recorded(session, planned.id) match {
       case Some(recorded) => continued(recorded, planned, stateInfo)
       case None =>
-        StreamContext.completed(session, planned.id) match {
+        StreamContext.earlierSpec(session, planned.id) match {
           case Some(before) => SpecComparison.continued(before, planned)
           case None =>
             ChosenShares(planned, stateInfo.numPartitions, ExecutorCores.settled(session), JoinlessConf.active)

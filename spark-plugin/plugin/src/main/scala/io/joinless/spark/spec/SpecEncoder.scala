@@ -12,7 +12,9 @@ private[spec] object SpecEncoder {
   final val AtArrival = "atArrival"
   final val AsSpark = "asSpark"
 
-  /** @param release the release that writes */
+  /** @param version the number of the newest version: the fields are those of no other
+    * @param release the release that writes
+    */
   def encode(spec: BlockSpec, version: Int, release: String): JObject = {
     val shape = spec.shape
     JObject(List(

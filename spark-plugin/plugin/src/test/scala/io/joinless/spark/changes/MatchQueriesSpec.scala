@@ -125,6 +125,36 @@ class MatchQueriesSpec extends AnyFunSuite with SharedSpark with QueriesOverChan
     assert(tables.result == Map(Seq(1, 3) -> 1L))
   }
 
+  for (
+    subquery <- Seq(
+      "SELECT u.k FROM u WHERE u.k = t.k", // the value is the key
+      "SELECT u.g FROM u WHERE u.k = t.k",
+      "SELECT u.g FROM u WHERE u.k % 10 = t.k" // two keys, one compared value
+    )
+  )
+    test(s"a correlated scalar subquery of two rows fails its batch as in Spark: $subquery") {
+      val sql = s"SELECT k, ($subquery) AS one FROM t"
+      val tables = new Tables
+      tables.start(sql)
+      for (k <- 1 to 3) tables.insert(k, 1, 5L, 0.5)
+      tables.insertPair(1, 7)
+      tables.insertPair(2, 8)
+      tables.advance()
+      assert(tables.result == tables.expected(sql), sql)
+      tables.insertPair(if (subquery.contains("%")) 11 else 1, 9)
+      val error = intercept[StreamingQueryException](tables.advance())
+      val texts = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString("\n")
+      assert(texts.contains("SCALAR_SUBQUERY_TOO_MANY_ROWS"), texts)
+    }
+
+  test("a correlated scalar subquery whose condition is no equi-join condition alone is refused by name") {
+    for (condition <- Seq("u.k < t.k", "u.k = t.k AND u.g < t.g")) {
+      val tables = new Tables
+      val refused = intercept[Exception](tables.start(s"SELECT k, (SELECT u.g FROM u WHERE $condition) AS one FROM t"))
+      assert(refused.getMessage.contains("equi-join conditions alone do not say which"), refused.getMessage)
+    }
+  }
+
   test("a stream in a subquery: whose changes are not requested is refused, and what is switched off is Spark's") {
     val tables = new Tables
     tables.streams()

@@ -58,7 +58,9 @@ sealed abstract private[compile] class Emission {
   /** A relation of a block whose matches are unbounded, if there is one and it matters. */
   def unboundedMatches(layout: BlockLayout, streams: StreamFacts): Option[UnboundedMatches]
 
-  /** The grouping columns by which groups close, with their lags, or why they never close. */
+  /** The grouping columns by which groups close, with their lags; empty where groups are emitted
+    * whenever they change, and need not close. Else, why groups that must close never do.
+    */
   def closes(
       grouping: GroupCompiler.Grouping,
       rows: WeightedRows,

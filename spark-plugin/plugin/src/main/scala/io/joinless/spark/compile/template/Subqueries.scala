@@ -17,7 +17,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.SCALAR_SUBQUERY
   * subquery is one row that is joined with each row; where it is no GROUP BY of all rows, its value
   * is the greatest value of its rows, and their number is checked.
   */
-private[compile] object Subqueries {
+private[compile] object Subqueries extends PredicateHelper {
 
   /** Whether a subquery of the plan has a stream. */
   def has(plan: LogicalPlan): Boolean = plan.subqueriesAll.exists(_.isStreaming)
@@ -204,27 +204,42 @@ private[compile] object Subqueries {
     }
   }
 
-  /** The right side of a join in which each row may have one match, as one row per key with the
-    * number of matches.
-    *
-    * @param right the side, by the columns that the condition reads
+  /** A LEFT SINGLE join as a LEFT JOIN: a row of its left side that has several matches fails. The
+    * new right side has one row per value that the condition compares, with the number of its rows,
+    * which is checked.
     */
-  def single(join: Join): Either[Reason, LogicalPlan] = {
-    val (keys, values) = join.right.output.partition(join.condition.toSeq.flatMap(_.references).contains)
-    if (keys.isEmpty) Left(Reason.of(
+  def leftSingle(join: Join): Either[Reason, LogicalPlan] = {
+    def of(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
+    def compared(l: Expression, r: Expression): Option[Expression] =
+      if (of(l, join.left) && of(r, join.right)) Some(r)
+      else Option.when(of(r, join.left) && of(l, join.right))(l)
+    val (others, equated) = splitConjunctivePredicates(join.condition.getOrElse(Literal.TrueLiteral)).partitionMap {
+      case condition @ EqualTo(l, r) => compared(l, r).toRight(condition)
+      case condition @ EqualNullSafe(l, r) => compared(l, r).toRight(condition)
+      case condition => Left(condition)
+    }
+    if (equated.isEmpty || !others.forall(_.references.subsetOf(join.left.outputSet))) Left(Reason.of(
       Reason.OuterJoin,
       "type" -> join.joinType.sql,
-      "why" -> "it must have one row for each row, and no equi-join condition says which"
+      "why" -> "it must have one row for each row, and equi-join conditions alone do not say which"
     ))
     else {
-      val count = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
-      val greatest = values.map(a => Alias(Max(a).toAggregateExpression(), a.name)())
-      val groups = Aggregate(keys, keys ++ greatest :+ count, join.right)
-      val checked = values.zip(greatest).map { case (a, value) =>
-        Alias(SingleValue(value.toAttribute, count.toAttribute), a.name)(a.exprId, a.qualifier)
+      val keys = equated.distinctBy(_.canonicalized).map {
+        case column: Attribute => column -> column
+        case computed => computed -> Alias(computed, Names.of(computed))()
       }
-      val outer = Join(join.left, groups, LeftOuter, join.condition, join.hint)
-      Right(Project(join.left.output ++ keys ++ checked, outer))
+      val count = Alias(Count(Literal(1)).toAggregateExpression(), "rows")()
+      val values = join.right.output.filterNot(a => keys.exists(_._1.semanticEquals(a)))
+      val greatest = values.map(a => Alias(Max(a).toAggregateExpression(), a.name)())
+      val groups = Aggregate(keys.map(_._1), keys.map(_._2) ++ greatest :+ count, join.right)
+      val condition = join.condition.map(_.transformDown {
+        case e if keys.exists(_._1.semanticEquals(e)) => keys.find(_._1.semanticEquals(e)).get._2.toAttribute
+      })
+      val valueOf = AttributeMap(values.zip(greatest.map(_.toAttribute)))
+      val checked = join.right.output.map { a =>
+        Alias(SingleValue(valueOf.getOrElse(a, a), count.toAttribute), a.name)(a.exprId, a.qualifier)
+      }
+      Right(Project(join.left.output ++ checked, Join(join.left, groups, LeftOuter, condition, join.hint)))
     }
   }
 }

@@ -28,7 +28,7 @@ private[spark] object AppendedCell extends CellKind[AppendedState] {
     new AppendedState(tree, end)
   }
 
-  override protected def start(context: CellContext, state: AppendedState, rows: Iterator[InternalRow]): CellTask =
+  override protected def newTask(context: CellContext, state: AppendedState, rows: Iterator[InternalRow]): CellTask =
     new AppendedTask(context, state, rows)
 }
 

@@ -35,11 +35,11 @@ abstract private[spark] class CellKind[S <: CellState](implicit tag: ClassTag[S]
   def rebuild(log: LogReplay): S
 
   /** One batch from this state on. */
-  protected def start(context: CellContext, state: S, rows: Iterator[InternalRow]): CellTask
+  protected def newTask(context: CellContext, state: S, rows: Iterator[InternalRow]): CellTask
 
   /** One batch from a state of this kind on. */
   final def task(context: CellContext, state: CellState, rows: Iterator[InternalRow]): CellTask = state match {
-    case own: S => start(context, own, rows)
+    case own: S => newTask(context, own, rows)
     case other => throw new IllegalStateException(s"${other.getClass.getName} is the state of another kind of cell")
   }
 

@@ -28,7 +28,7 @@ private[spark] object ChangelogCell extends NettedCell[ViewTree, ChangelogState]
       expiring: Option[ExpiringRows]
   ): ChangelogState = new ChangelogState(views, end, extent, expiring)
 
-  override protected def start(context: CellContext, state: ChangelogState, rows: Iterator[InternalRow]): CellTask =
+  override protected def newTask(context: CellContext, state: ChangelogState, rows: Iterator[InternalRow]): CellTask =
     new ChangelogTask(context, state, rows)
 }
 
@@ -87,7 +87,7 @@ final private class ChangelogTask(context: CellContext, start: ChangelogState, e
 
   /** Returns the next row, with its weight; null after the last one. */
   private def nextRow(): UnsafeRow = {
-    val ofRun = output.turn()
+    val ofRun = output.nextOfRun()
     if (ofRun != null) ofRun
     else if (step()) output.update(batch, batch.weight)
     else null

@@ -52,7 +52,7 @@ private[spark] object ForgettingCell extends CellKind[ForgettingState] {
     new ForgettingState(tree, end, needed, NeededBlocks.of(blocks.toSeq))
   }
 
-  override protected def start(context: CellContext, state: ForgettingState, rows: Iterator[InternalRow]): CellTask =
+  override protected def newTask(context: CellContext, state: ForgettingState, rows: Iterator[InternalRow]): CellTask =
     new ForgettingTask(context, state, rows)
 }
 

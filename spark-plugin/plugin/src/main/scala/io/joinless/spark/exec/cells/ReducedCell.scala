@@ -37,7 +37,7 @@ private[spark] object ReducedCell extends NettedCell[ReducedJoin, ReducedState] 
   /** The state of a cell; the counts of its results are pending, for a reader of them. */
   def pending(log: LogReplay): ReducedState = super.rebuild(log)
 
-  override protected def start(context: CellContext, state: ReducedState, rows: Iterator[InternalRow]): CellTask =
+  override protected def newTask(context: CellContext, state: ReducedState, rows: Iterator[InternalRow]): CellTask =
     new ReducedTask(context, state, rows)
 }
 

@@ -34,7 +34,7 @@ abstract private class RowByRowTask(
   private[this] val output = new OutputRow(spec, arenaOf, numbers = if (weighted) 1 else 0, tree.words, tree.location)
   private[this] val reversal = if (tree.rows == 0) null else new Reversal(tree)
 
-  private[this] val group = new RowGroup(tree)
+  private[this] val ahead = new RowGroup(tree)
   private[this] var position = 0 // of the current row, among the rows taken ahead
   private[this] var rolesLeft = 0L // roles of the current row, not yet inserted
   private[this] var enumerating = false
@@ -49,7 +49,7 @@ abstract private class RowByRowTask(
         result = nextResult()
         enumerating = result != null
       } else if (rolesLeft != 0L) insert()
-      else more = turnToNext()
+      else more = nextRow()
     }
     result
   }
@@ -57,26 +57,26 @@ abstract private class RowByRowTask(
   /** Moves to the next of the rows taken ahead, and takes more if there is none; false if the input
     * is exhausted.
     */
-  private def turnToNext(): Boolean = {
+  private def nextRow(): Boolean = {
     position += 1
-    if (position >= group.size) {
+    if (position >= ahead.size) {
       position = 0
-      takeGroup()
+      takeAhead()
     }
-    !group.isEmpty && { rolesLeft = group.roles(position); true }
+    !ahead.isEmpty && { rolesLeft = ahead.roles(position); true }
   }
 
   /** Stores the next rows, up to the size of a prefetch group, and looks up their keys. */
-  private def takeGroup(): Unit = {
-    group.clear()
-    while (!group.isFull && arrived.next()) storeArrived()
-    if (!group.isEmpty) metrics.propagate.once(group.ready())
+  private def takeAhead(): Unit = {
+    ahead.clear()
+    while (!ahead.isFull && arrived.next()) storeArrived()
+    if (!ahead.isEmpty) metrics.propagate.once(ahead.ready())
   }
 
   /** Stores the arrived row, in no relation yet. */
   private def storeArrived(): Unit = {
     val row = CellTask.append(arenas(arrived.input), arrived.base, arrived.offset, arrived.bytes)
-    group.add(arrived.roles, row)
+    ahead.add(arrived.roles, row)
     stored(arrived.roles, row, arrived.base, arrived.offset, arrived.bytes)
   }
 
@@ -87,7 +87,7 @@ abstract private class RowByRowTask(
   private def insert(): Unit = {
     val role = Roles.first(rolesLeft)
     rolesLeft = Roles.rest(rolesLeft)
-    val row = group.row(position)
+    val row = ahead.row(position)
     metrics.propagate.begin()
     if (reversal != null) reversal.inserted(role, row)
     delta.insert(role, row)
@@ -99,7 +99,7 @@ abstract private class RowByRowTask(
     * the insertion is complete, and what it made live is marked.
     */
   private def nextResult(): UnsafeRow = {
-    val ofRun = output.turn()
+    val ofRun = output.nextOfRun()
     if (ofRun != null) ofRun
     else {
       metrics.enumerate.begin()
@@ -114,7 +114,7 @@ abstract private class RowByRowTask(
 
   final override protected def complete(): Boolean = {
     delta.complete()
-    group.free(position + 1)
+    ahead.free(position + 1)
     true
   }
 }

@@ -111,7 +111,7 @@ final class OutputRow(
   /** The next result of the run, of which only the row of the run's relation is written; null after
     * the last one.
     */
-  def turn(): UnsafeRow =
+  def nextOfRun(): UnsafeRow =
     if (turns == 0) null
     else {
       turns -= 1

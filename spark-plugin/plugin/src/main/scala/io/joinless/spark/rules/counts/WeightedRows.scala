@@ -119,7 +119,8 @@ final case class WeightedRows(
 
   /** These rows, where the stateful operators from which they come record the expressions that
     * compute them, if rows can be deleted: a delete must have the values of its insert, also after
-    * a restart.
+    * a restart. The first stateful operator on each way down records them. They stand among its
+    * conditions, also where they are projected values.
     *
     * @param texts the expressions as they are recorded
     * @param expressions the expressions themselves: the time zone on which they depend is recorded,

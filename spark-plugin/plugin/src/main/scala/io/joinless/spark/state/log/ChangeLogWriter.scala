@@ -107,7 +107,7 @@ final class ChangeLogWriter(
       again: LogTail.Block => ChangeLogReader.Entry
   ): Unit = if (always || entries > 0) {
     var first = sequence
-    var taken = blocks.takenInBy(length, mergedRoom)
+    var taken = blocks.mergedInto(length, mergedRoom)
     while (taken.isDefined) {
       first = taken.get.first
       key.setLong(0, first)
@@ -116,7 +116,7 @@ final class ChangeLogWriter(
       reader.read(key, block)(again(taken.get))
       store.remove(key)
       blocks = blocks.withoutLast
-      taken = blocks.takenInBy(length, mergedRoom)
+      taken = blocks.mergedInto(length, mergedRoom)
     }
     write(first)
   }

@@ -19,7 +19,7 @@ final case class LogTail(blocks: List[LogTail.Block]) {
   def append(block: Block, capacity: Int): LogTail = LogTail.of(Iterator(block) ++ blocks, capacity)
 
   /** The block that is merged next into one with `bytes` of entries. */
-  def takenInBy(bytes: Int, capacity: Int): Option[Block] =
+  def mergedInto(bytes: Int, capacity: Int): Option[Block] =
     blocks.headOption.filter(b => b.bytes < 2L * bytes && b.bytes + bytes <= capacity)
 
   def withoutLast: LogTail = LogTail(blocks.tail)
