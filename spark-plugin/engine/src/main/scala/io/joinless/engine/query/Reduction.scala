@@ -20,7 +20,8 @@ import scala.collection.immutable.BitSet
   * make it free-connex; the consumer aggregates over the additional ones.
   *
   * @param output the projected attributes: those requested and those added
-  * @param components in the order of their lowest relation
+  * @param components in the order of their lowest relations; those that project nothing follow the
+  *     first of these
   * @param top a join tree of the components, by position
   */
 final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelation], top: JoinTree) {

@@ -109,8 +109,9 @@ final private class TreeSearch(
   /** Trees with a generalized root G ⊋ `shared` where at least two sets of `some` relations meet.
     *
     * These sets are the components outside G. A component without a relation that contains G cannot
-    * be a child of G. It goes below some relation of another component, with all its relations one
-    * level down; the first component takes it.
+    * be a child of G. It goes below a relation of another component that contains G, with all its
+    * relations one level down. Each other component has such a relation at its top level, as
+    * generalized nodes add no level. So all choices cost the same: the first component takes it.
     *
     * Outside G two components have no common attribute, and each has a relation that contains G. So
     * G is the intersection of two relations, and no other sets need be tried.

@@ -116,7 +116,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     walking = true
   }
 
-  /** Computes the pending row's change times the elements of the result's other rows; false if it
+  /** Sets `element` to the pending row's change times the elements of the result's other rows; false if it
     * is 0.
     */
   private def combine(): Boolean = {

@@ -136,7 +136,9 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
     }
   }
 
-  /** Ends a batch that was applied. */
+  /** Forgets a batch that was applied, so that the next one can be added. With aggregates, these
+    * call it after their last change.
+    */
   private def end(): Unit = {
     isApplied = false
     finish()

@@ -58,7 +58,7 @@ abstract class NettedBatch private[engine] (store: RowStore) {
   /** Applies the rest of the batch without emitting results. */
   def drain(): Unit
 
-  /** Ends a batch that was applied. */
+  /** Forgets the net changes of a batch that was applied. */
   final protected def finish(): Unit = {
     changes.finish()
     isPrepared = false

@@ -166,7 +166,10 @@ object RowGroup {
       new Joined(keys, nodes.foldLeft(0L)(_ | _.relations), nodes.flatMap(lists(_, keys.noted)).distinct)
     }
 
-  /** The lists of a node and of its neighbours that have these keys. */
+  /** The lists under these keys: those of the node, of its parent and of its children. Results of a
+    * `ViewTree` are enumerated, so every node has V_s and live views. Only a generalized parent has
+    * no lists towards its children (null): there a tuple is itself the key.
+    */
   private def lists(node: RelationViews, keys: NotedKeys): Seq[KeyedLists] = {
     val parent = node.parent
     val above =

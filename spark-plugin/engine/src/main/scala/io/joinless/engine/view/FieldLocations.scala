@@ -57,10 +57,10 @@ final private[engine] class FieldLocations(block: BlockDef) {
       }
     }
 
-  /** For a key on these attributes: calls `visit` with the pointer to each projected attribute and
-    * its word in the key.
+  /** Calls `visit` for each attribute of this separator that is read from keys: with the number of
+    * its pointer, and the offset of its word in a key.
     */
-  def inKeys(separator: BitSet, visit: (Int, Int) => Unit): Unit =
+  def visitKeyWords(separator: BitSet, visit: (Int, Int) => Unit): Unit =
     for (a <- inKeys(separator) if fromKeys(a))
       visit(
         relationCount + attributes.indexOf(a),

@@ -74,7 +74,7 @@ final private[engine] class ViewTreeBuilder(
         case query.GeneralizedNode(attributes, _) => generalized(tree, attributes, isRoot)
       }
       node.up = up
-      if (enumerated && !isRoot) locations.inKeys(separator, node.addKeyPointer(_, _))
+      if (enumerated && !isRoot) locations.visitKeyWords(separator, node.addKeyPointer(_, _))
       node.isDistinct = annotation.exists(_.distinct)
       node.isSplit = annotation.isDefined && node.isInstanceOf[RelationViews] && tree.children.size > 1
       node.countsSupport = enumerated || node.isSplit
@@ -238,8 +238,11 @@ final private[engine] class ViewTreeBuilder(
       }
     }
 
-    /** The keys of a node's tuples, which are read from rows of `r`. Where such a key is a tuple of
-      * a generalized node, that tuple's key is above.
+    /** The keys to the parent of the tuples of `node`, which is `r` or a generalized node above it.
+      * They are read from rows of `r`. Where such a key is a tuple of a generalized parent that has
+      * keys itself, that tuple's key is the `above` of the result.
+      *
+      * @param level how many nodes `node` is above `r`: the position of its reader in `r.upReaders`
       */
     private def toParent(r: RelationViews, node: ViewNode, level: Int): TupleKeys = {
       val (reader, above) = node.parent match {

@@ -71,7 +71,7 @@ final class DeltaCompiler(
     var reason: Option[Reason] = None
     val compiled = DeltaCompiler.inlined(plan).transformUp {
       case mark @ DeltaCompiler.Mark(query, form, output) if reason.isEmpty =>
-        ChangeFeeds.unmarked(query).toLeft(()).flatMap(_ => compiledMark(query, form, output)).fold(
+        ChangeFeeds.unmarked(query).toLeft(()).flatMap(_ => compiledQuery(query, form, output)).fold(
           r => { reason = Some(r); mark },
           identity
         )
@@ -91,7 +91,7 @@ final class DeltaCompiler(
   def finalRows(query: LogicalPlan, needed: Seq[Attribute]): Either[Reason, LogicalPlan] = {
     val columns = needed.distinctBy(_.exprId)
     val form = DeltaForm.OnClose
-    compiledMark(Project(columns, query), form, columns :+ AttributeReference(form.column, form.dataType)())
+    compiledQuery(Project(columns, query), form, columns :+ AttributeReference(form.column, form.dataType)())
       .map(Project(needed, _))
   }
 
@@ -106,23 +106,26 @@ final class DeltaCompiler(
 
   implicit private val statics: StaticSides = StaticSides(conf.staticsAtArrival)
 
-  /** Compiles the query below a mark, from its template to the inputs of the operators. Each step
-    * reads what the steps before it left in `streams`; the sequence matters.
+  /** Compiles a query into the operators that emit its changes in this form; or the reason why it
+    * cannot be compiled. Its streams are numbered when the template is made. A later step adds the
+    * streams that it derives, and reads what the steps before it noted. So the sequence matters.
+    *
+    * @param output the result's columns, then the column of the form
     */
-  private def compiledMark(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
+  private def compiledQuery(query: LogicalPlan, form: DeltaForm, output: Seq[Attribute]): Either[Reason, LogicalPlan] =
     if (!conf.enabled) Left(Reason(Reason.Disabled))
     else {
       val emission = Emission.of(form)
-      val unread = new Streams(emission)
-      val template = templateOf(query, unread)
+      val taken = new Streams(emission) // how operators read them is known below: `streams`
+      val template = templateOf(query, taken)
       RelationNames.note(template)
       for {
-        _ <- DeltaCompiler.sessions(query).orElse(unread.refused).toLeft(())
-        whole = ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders))
-        ordered <- new OrderedRows(unread.isChangelog, emission).grouped(emission.literals(whole, unread.isChangelog))
-        inner <- new MatchJoins(emission, unread.random).inner(emission.nested(ordered))
-        reads = Reads(ColumnOrder.of(whole), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
-        streams = unread.of(reads)
+        _ <- DeltaCompiler.sessions(query).orElse(taken.refused).toLeft(())
+        restored = ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders))
+        ordered <- new OrderedRows(taken.isChangelog, emission).grouped(emission.literals(restored, taken.isChangelog))
+        inner <- new MatchJoins(emission, taken.random).inner(emission.nested(ordered))
+        reads = Reads(ColumnOrder.of(restored), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
+        streams = taken.of(reads)
         plan <- inputs(inner, streams)
         rows <- rows(plan, streams, Consumer.Result)
       } yield {

@@ -57,8 +57,8 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     case other => Seq(other)
   }
 
-  /** A window gets the number of rows that the filter above it keeps of each partition (None: all),
-    * so that its groups keep only so many.
+  /** The plan with groups in place of each LIMIT, and below each window. Where a filter above a
+    * window keeps none but the first n rows of a partition, its groups store n rows, else all.
     */
   private def rewritten(plan: LogicalPlan): LogicalPlan = plan match {
     case rows: FirstRows => if (rows.isAll) rewritten(rows.child) else first(rows)

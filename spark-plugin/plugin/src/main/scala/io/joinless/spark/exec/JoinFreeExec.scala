@@ -197,6 +197,9 @@ final case class JoinFreeExec(
     * it with the rows to a task of the cell's kind. When the last result was read, that task calls
     * `commitCell`. A task that did not fail but is not read to its end is rolled back by the
     * listener.
+    *
+    * @param late rows with times up to this watermark are late
+    * @param eviction the watermark by which this batch evicts rows
     */
   private def runCell(
       store: CellStore,
@@ -205,7 +208,7 @@ final case class JoinFreeExec(
       limit: Long,
       negatives: Boolean,
       late: Long,
-      watermark: Long
+      eviction: Long
   ): Iterator[InternalRow] = {
     val context = TaskContext.get()
     val info = getStateInfo
@@ -229,6 +232,7 @@ final case class JoinFreeExec(
     val start = lease.cached.getOrElse {
       var rebuilt: CellState = null
       longMetric(OperatorMetrics.RebuildMs) += nanosOf {
+        // the batch before has evicted up to the watermark by which rows are late now
         rebuilt = rebuild(store, cell, info.storeVersion, checkSize, late)
       } / 1000000
       if (info.storeVersion > 0) longMetric(OperatorMetrics.Rebuilds) += 1
@@ -256,7 +260,7 @@ final case class JoinFreeExec(
     if (lease.rolledBack) longMetric(OperatorMetrics.BatchesRolledBack) += 1
     val reader = logReader(cell, info.storeVersion)
     val work =
-      CellContext(spec, residuals, cell, store, reader, checkSize, commitCell, measured, deltas, negatives, watermark)
+      CellContext(spec, residuals, cell, store, reader, checkSize, commitCell, measured, deltas, negatives, eviction)
     task = kind.task(work, start, rows)
     new InterruptibleIterator(context, task)
   }
@@ -267,11 +271,11 @@ final case class JoinFreeExec(
       cell: Int,
       version: Long,
       checkSize: Long => Unit,
-      watermark: Long
+      evicted: Long
   ): CellState =
     if (version == 0) kind.empty(spec)
     else store.read(blocks =>
-      kind.rebuild(new LogReplay(spec, logReader(cell, version), blocks, checkSize, watermark))
+      kind.rebuild(new LogReplay(spec, logReader(cell, version), blocks, checkSize, evicted))
     )
 
   private def logReader(cell: Int, version: Long): ChangeLogReader =

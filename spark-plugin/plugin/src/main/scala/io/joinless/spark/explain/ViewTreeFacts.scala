@@ -47,7 +47,10 @@ final case class ViewTreeFacts(shape: BlockShape) {
   /** The relations whose rows are inserted and deleted. */
   def changelogs: Seq[String] = shape.relations.filter(r => shape.inputs(r.input).kind.leaves).map(_.name)
 
-  /** For each relation with eviction, the watermark until which its rows are needed. */
+  /** For each relation with eviction, the watermark until which its rows are needed, as a text over
+    * its columns. Where rows are of several kinds (those of a union), the text has a time for each
+    * kind, joined by `or`: a row is of one of them.
+    */
   def neededUntil: Seq[(String, String)] = for {
     (relation, r) <- shape.relations.zipWithIndex
     lifetime <- relation.lifetime

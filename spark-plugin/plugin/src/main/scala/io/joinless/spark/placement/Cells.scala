@@ -24,7 +24,7 @@ import org.apache.spark.unsafe.hash.Murmur3_x86_32
 final class Cells(spec: BlockSpec) {
   import Cells._
 
-  private[this] val relations: Array[RelationPlacement] = spec.relations.indices.map(layout).toArray
+  private[this] val relations: Array[RelationPlacement] = spec.relations.indices.map(placement).toArray
   private[this] val masks = new Array[Long](spec.cells)
   private[this] val touched = new Array[Int](spec.cells)
   private[this] var count = 0
@@ -55,7 +55,7 @@ final class Cells(spec: BlockSpec) {
     }
   }
 
-  private def layout(relation: Int): RelationPlacement = {
+  private def placement(relation: Int): RelationPlacement = {
     val r = spec.relations(relation)
     val columns = spec.inputs(r.input).columns
     val strides = spec.strides

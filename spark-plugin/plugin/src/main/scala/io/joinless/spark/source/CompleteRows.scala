@@ -47,8 +47,9 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     case other => throw JoinlessErrors.rowsNotStored(SourceNames.of(other))
   }
 
-  /** The recorded block that this block of the query continues, with conditions that the stored
-    * rows can be checked by; else it is refused.
+  /** The recorded block that this block of the query continues. Refused where no block fits, where
+    * the stored columns do not decide a further condition of the query (`checkFilters`), or where
+    * rows of its results were forgotten.
     */
   private def snapshot(join: JoinFreeJoin): Snapshot = {
     val place = BlockPlace(joins.indexWhere(_ eq join), joins.size)

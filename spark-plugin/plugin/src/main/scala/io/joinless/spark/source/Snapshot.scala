@@ -43,11 +43,13 @@ object Snapshot {
     snapshot.copy(spec = snapshot.spec.copy(shape = stored))
   }
 
-  /** The block of the checkpoint that a compiled query can continue.
+  /** The block of the checkpoint that a compiled query can continue. If none fits, or several do
+    * and nothing chooses between them, it throws the error for the user.
     *
     * @param place position of the query's block among all its blocks: if several blocks fit, the
     *   one at the same position is taken, if it has the same relations
-    * @param operator number of the block's stateful operator; needed only if several blocks fit
+    * @param operator number of the block's stateful operator. If it is given, no other block is
+    *   tried. It is needed only if several blocks fit and `place` does not choose
     */
   def fitting(state: CommittedState, planned: BlockShape, place: BlockPlace, operator: Option[Long]): Snapshot = {
     def difference(block: Recorded) =

@@ -37,7 +37,11 @@ object StateFormat {
   /** Our operator's name in Spark's metadata, progress and errors. */
   val OperatorName = "joinFree"
 
-  /** A result that makes the text too long to be read is omitted. */
+  /** The spec as a text of the newest version. If the text is too long to be read, the field
+    * `result` is left out.
+    *
+    * @throws IllegalArgumentException if the text is still too long, or nested too deep
+    */
   def toJson(spec: BlockSpec): String = {
     val fields = SpecEncoder.encode(spec, SpecDecoder.all.last.version, EngineVersion)
     val text = compact(render(JObject(fields.obj :+ ("digest" -> JString(digest(fields))))))

@@ -134,7 +134,11 @@ private[compile] object GroupCompiler {
     case other => FactorLift.takes(other)
   }
 
-  /** @param rows the changes of the grouping's child
+  /** The stateful node of a grouping. Its child has the keys, the arguments of the functions, and
+    * the weight. An argument that was added up below has the columns of its sum instead, and the
+    * first of them is its position.
+    *
+    * @param rows the changes of the grouping's child
     * @param closes keys that are closing times, with their lags, where groups are emitted once they
     *   are final
     */

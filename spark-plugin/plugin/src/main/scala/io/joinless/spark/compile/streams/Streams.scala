@@ -208,8 +208,9 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     source
   }
 
-  /** The origin of the rows of a block's leaf: the plan below its conditions, which are recorded
-    * separately.
+  /** The origin of the rows of a block's leaf, as it is recorded and compared at a restart. The
+    * digest is of the plan below the topmost projections and conditions. The conditions are in
+    * `filters`, as texts.
     *
     * @param keys positions of columns that are never NULL in a stored row
     */

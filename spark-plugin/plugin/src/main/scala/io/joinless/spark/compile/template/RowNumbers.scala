@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical.Window
 /** Conditions that keep the first rows of each partition by `ROW_NUMBER()`. */
 private[compile] object RowNumbers {
 
-  /** The greatest number of rows of a partition that pass a condition, where the window has row
-    * numbers only.
+  /** The n such that only the first n rows of a partition can pass a condition, where the window
+    * has row numbers only. At least 1.
     */
   def atMost(condition: Expression, window: Window): Option[Int] = window.windowExpressions match {
     case Seq(number @ Alias(WindowExpression(_: RowNumber, _), _)) =>

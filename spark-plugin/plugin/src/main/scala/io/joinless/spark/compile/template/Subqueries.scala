@@ -84,6 +84,7 @@ private[compile] object Subqueries extends PredicateHelper {
     * SUM(a + s), GROUP BY s        the aggregate's child is joined
     * HAVING, SUM(a) + s            the aggregate without s, joined, below a projection that adds v
     * }}}
+    * All other operators keep their subqueries. Later steps refuse them.
     */
   private def withScalars(node: LogicalPlan): LogicalPlan = node match {
     case Filter(condition, child) =>

@@ -25,8 +25,10 @@ private[exec] object RelationSizes {
     inputs.map(_(relation.input)).sum / copies
   }
 
-  /** The percentage of steps that changes would save in the best tree, if relations change as often
-    * as they have rows. 0 if no tree is better, or if results are counted.
+  /** How many percent fewer steps the changes would cost in the best tree than in the recorded one,
+    * if relations change in proportion to their rows. The best tree is the lowest, and of these the
+    * cheapest. 0 if it is not cheaper or is higher, if results are counted, or if there are more
+    * than `Most` relations.
     */
   def saved(shape: BlockShape, sizes: IndexedSeq[Long]): Long =
     if (shape.reduction.isDefined || sizes.size > Most || sizes.sum == 0) 0L

@@ -229,7 +229,8 @@ final private class ClosingGroups(
   }
 
   /** Removes the groups that close in this batch, each when it is read here, and returns their
-    * rows, if they were not emitted with the first row. Notes when the next group closes.
+    * rows, if they were not emitted with the first row. Notes when the next group closes. It must
+    * be called after all groups of the batch are updated; `++` evaluates it only then.
     */
   private def closed: Iterator[UnsafeRow] = {
     val due = if (next <= watermark) takeDue() else Nil

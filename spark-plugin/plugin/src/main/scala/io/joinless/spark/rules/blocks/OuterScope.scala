@@ -26,11 +26,16 @@ private[spark] object OuterScope {
     case attribute: Attribute => to(attribute)
     case subquery: SubqueryExpression =>
       val ofSubquery = subquery.plan.outputSet
-      inside(subquery)(to).mapChildren(replace(_)(a => if (ofSubquery.contains(a)) a else to(a)))
+      withOuterReferences(subquery)(to).mapChildren(replace(_)(a => if (ofSubquery.contains(a)) a else to(a)))
     case other => other.mapChildren(replace(_)(to))
   }
 
-  private def inside(subquery: SubqueryExpression)(to: Attribute => Expression): SubqueryExpression = {
+  /** The subquery, with `to(a)` in place of each outer attribute `a` that its plan refers to. An
+    * [[OuterReference]] can hold a column only. So where `to(a)` is computed, the old one stays.
+    */
+  private def withOuterReferences(
+      subquery: SubqueryExpression
+  )(to: Attribute => Expression): SubqueryExpression = {
     val plan = subquery.plan
     val replaced = plan.transformAllExpressionsWithSubqueries { case reference @ OuterReference(a: Attribute) =>
       to(a) match {

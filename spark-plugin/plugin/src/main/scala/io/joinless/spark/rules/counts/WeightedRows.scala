@@ -19,7 +19,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Expand, Filter, Generate, Lo
 
 /** Changes of a query's rows, with their known properties.
   *
-  * @param plan the query's columns, then the weight of each change (BIGINT, not NULL)
+  * @param plan the query's columns, then those of `sums`, then the weight of each change (BIGINT,
+  *   not NULL)
   * @param projected per column of the query, the position of the column of the stateful operator
   *   below that it projects; −1 where it is computed, or where there are several
   * @param text an expression over the query's columns as it is recorded

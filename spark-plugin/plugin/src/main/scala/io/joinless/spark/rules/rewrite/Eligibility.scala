@@ -64,6 +64,10 @@ final class Eligibility(
     }
   }
 
+  /** Refuses a block of fewer relations than the setting demands. If there are joins below it that
+    * an operator keeps apart, that operator is the reason: with them the block could be large
+    * enough.
+    */
   private def tooFew(layout: BlockLayout)(implicit statics: StaticSides): Option[Reason] = {
     val found = layout.block.leaves.size
     Option.when(found < conf.minRelations && !compiled) {

@@ -156,8 +156,8 @@ final class RewriteBlock(layout: BlockLayout) {
   private def merged(shape: BlockShape, rows: Int => LogicalPlan): Seq[Scan] =
     MergeScans(shape, layout.block.leaves.indices.map(i => Scan(rows(i), Seq(i))))
 
-  /** Like `plan`, but the node returns changes of the result: its columns, by position those of the
-    * block's root, then the weight.
+  /** Like `plan`, but returns changes of the result. The first columns are by position those of
+    * the block's root. The columns of each sum follow, then the weight.
     *
     * @param scans return rows of the relations, with their weights where rows carry weights
     */

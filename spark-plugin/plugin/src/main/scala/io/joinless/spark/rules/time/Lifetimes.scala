@@ -121,8 +121,9 @@ final private[rules] class Lifetimes(
     known.getOrElseUpdate(parts, boundsOf(parts))
   }
 
-  /** The bounds that the conditions imply for rows of these kinds: with their constants in place of
-    * columns, and with `<=>` as `=` where a side is never NULL in them.
+  /** The bounds that the conditions imply for rows of these kinds. Their constants replace columns.
+    * An `If` whose condition has become TRUE or FALSE is the branch that holds. `<=>` is `=` where a
+    * side is never NULL. Kinds that add none of this may be left out.
     */
   private def boundsOf(kinds: Seq[KindOfRows]): TimeBounds = {
     val constants = kinds.flatMap(_.constants).toMap

@@ -120,7 +120,7 @@ final private[spark] class NewestCounts(
 
   override def isMostlyOutdated: Boolean = extent.entries > 2 * extent.live
 
-  /** A batch may read one block for which the saved credit suffices; further ones only if its own
+  /** A batch may clean one block for which the saved credit suffices; further ones only if its own
     * entries pay for all of them.
     */
   override def pays(entries: Int): Boolean =

@@ -69,12 +69,15 @@ final private[spark] class NeededRows(spec: BlockSpec) extends Rollback {
     times.advance(watermark) { (relation, row) =>
       endedRelations.push(relation)
       endedRows.push(row)
-      ends(relation, row)
+      endRole(relation, row)
     }
-    times.eachInserted((relation, row, until) => if (until <= watermark) ends(relation, row))
+    times.eachInserted((relation, row, until) => if (until <= watermark) endRole(relation, row))
   }
 
-  private def ends(relation: Int, row: Int): Unit = {
+  /** The relation needs the row no longer. If no other relation does, the row is evicted: it is
+    * noted here, and freed by `settle`.
+    */
+  private def endRole(relation: Int, row: Int): Unit = {
     val input = inputOf(relation)
     val rolesLeft = roles(input)(row) - 1
     roles(input)(row) = rolesLeft

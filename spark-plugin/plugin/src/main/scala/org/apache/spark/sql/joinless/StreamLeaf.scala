@@ -28,7 +28,10 @@ final case class StreamLeaf(
     older: Option[StreamLeaf]
 ) {
 
-  /** Its table, path or topic. None if it has none of them, as a stream in memory. */
+  /** Its table, its path, or `topic` and the topics or their pattern, as a text; the first of them
+    * that it has. None if it has none of them, as a stream in memory. Checkpoints record the text,
+    * so it must not change.
+    */
   def place: Option[String] = {
     val set = CaseInsensitiveMap(options)
     table.orElse(set.get("path"))
