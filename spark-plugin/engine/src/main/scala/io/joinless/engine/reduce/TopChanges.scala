@@ -116,8 +116,8 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     walking = true
   }
 
-  /** Sets `element` to the pending row's change times the elements of the result's other rows; false if it
-    * is 0.
+  /** Sets `element` to the pending row's change times the elements of the result's other rows;
+    * false if it is 0.
     */
   private def combine(): Boolean = {
     Words.copy(factor, 0, element, 0, element.length)

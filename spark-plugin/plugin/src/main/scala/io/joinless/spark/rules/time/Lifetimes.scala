@@ -122,8 +122,8 @@ final private[rules] class Lifetimes(
   }
 
   /** The bounds that the conditions imply for rows of these kinds. Their constants replace columns.
-    * An `If` whose condition has become TRUE or FALSE is the branch that holds. `<=>` is `=` where a
-    * side is never NULL. Kinds that add none of this may be left out.
+    * An `If` whose condition has become TRUE or FALSE is the branch that holds. `<=>` is `=` where
+    * a side is never NULL. Kinds that add none of this may be left out.
     */
   private def boundsOf(kinds: Seq[KindOfRows]): TimeBounds = {
     val constants = kinds.flatMap(_.constants).toMap
