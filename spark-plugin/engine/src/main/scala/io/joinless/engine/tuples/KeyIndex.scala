@@ -6,8 +6,8 @@ package io.joinless.engine.tuples
   * compared as primitives. Each tree edge has one index for both of its sides. The children of a
   * generalized node share one, whose ids are that node's tuples. Each slot holds the key's hash
   * with the id. So a key is read to confirm a match, but not to reject one, nor to grow the table.
-  * To free an id, only its own key is read. With `counted`, `retain`/`release` count references, and
-  * the last release frees the id for another key. Otherwise keys stay. One probe costs O(1)
+  * To free an id, only its own key is read. With `counted`, `retain`/`release` count references,
+  * and the last release frees the id for another key. Otherwise keys stay. One probe costs O(1)
   * expected.
   *
   * `find(Long)` and `findOrAdd(Long)` are for indexes with one-word keys (`keyWords` 1), the array
