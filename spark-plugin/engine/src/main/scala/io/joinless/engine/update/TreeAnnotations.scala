@@ -17,6 +17,8 @@ import io.joinless.engine.view.{Annotation, Counters, RelationViews, ViewNode, V
   *      here on. So what is not alive now contributes nothing;
   *   1. all other changed keys of children: the alive tuples under them contribute the difference.
   *
+  * No key counts once here (`isDistinct`), as results are enumerated one by one.
+  *
   * The sum of these is the difference of the node's elements before and after: children are taken
   * over one after the other, so that each step changes one factor. The keys of deleted rows are
   * read, so the pass precedes the end of the batch, which forgets them.
@@ -107,7 +109,7 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
         val key = child.annotation.key(i)
         if (child.annotation.countAfter(i) == 0L) {
           val before = child.annotation.applyChange(i, delta)
-          if (before > 0L) contributeAll(c, key, before, 0L, alive = false)
+          if (before > 0L) contributeAll(c, key, alive = false)
         }
         i += 1
       }
@@ -120,8 +122,8 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
       while (i < child.annotation.touched) {
         // the keys without results are taken over already: their change is below 0 once more
         if (child.annotation.countAfter(i) > 0L) {
-          val before = child.annotation.applyChange(i, delta)
-          contributeAll(c, child.annotation.key(i), before, before + delta(0), alive = true)
+          val _ = child.annotation.applyChange(i, delta)
+          contributeAll(c, child.annotation.key(i), alive = true)
         }
         i += 1
       }
@@ -131,8 +133,7 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
     /** Adds the contributions that follow from `delta`, the change of a child's key: of the tuples
       * under it that are alive now, or not.
       */
-    private def contributeAll(c: Int, key: Int, before: Long, after: Long, alive: Boolean): Unit = {
-      if (node.child(c).isDistinct) ring.results(delta, Annotation.once(after) - Annotation.once(before))
+    private def contributeAll(c: Int, key: Int, alive: Boolean): Unit =
       if (!Annotation.isZero(delta)) {
         val lists = node.idx(c)
         if (lists == null) contribute(c, key)
@@ -146,7 +147,6 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
           }
         }
       }
-    }
 
     private def contribute(c: Int, tuple: Int): Unit = if (contribution.isSupported(tuple, c)) {
       Words.copy(delta, 0, contribution.product, 0, delta.length)

@@ -27,7 +27,7 @@ import io.joinless.engine.tuples.{
   *   - `state`: the support count, that is, the number of children that have an alive tuple for it
   *     (`countsSupport`); and a mark on live tuples of nodes that have children (leaves need none).
   *
-  * If results are enumerated (`isEnumerated`):
+  * If results are enumerated:
   *   - `vs`: V_s, the alive tuples by key; the keys that have one are V_p;
   *   - `live(c)`: the live tuples by their key to child c; null where `idx(c)` is: such a tuple is
   *     live if it is marked.
@@ -110,8 +110,6 @@ sealed abstract class ViewNode(
     * alive exactly if the key to that child has results, so no count is stored.
     */
   private[engine] var countsSupport: Boolean = true
-
-  def isEnumerated: Boolean = vs != null
 
   final def key(tuple: Int): Int = if (upKeys != null) upKeys(tuple) else if (isOwnKey) tuple else 0
   final def support(tuple: Int): Int = state(tuple) & ViewNode.CountMask

@@ -126,7 +126,7 @@ private[mutants] object SumMutants {
     Mutant(
       "aggregates: rows of a lost key keep their contributions",
       treeAnnotations,
-      "if (before > 0L) contributeAll(c, key, before, 0L, alive = false)" -> "()"
+      "if (before > 0L) contributeAll(c, key, alive = false)" -> "()"
     ),
     Mutant(
       "aggregates: appended rows are not counted",
