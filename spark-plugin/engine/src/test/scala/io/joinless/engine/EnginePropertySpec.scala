@@ -16,6 +16,7 @@ class EnginePropertySpec extends AnyFunSuite {
 
   test("oracle_batches: results, deltas, weights, membership and invariants of at least 200,000 batches") {
     var batches, refused, rehearsals, emptied, gained, lost, negatives, runs, aggregates = 0
+    var located = 0L
     var seed = 0L
     while (batches < 200000) {
       val query = Generators.draw(seed)
@@ -29,13 +30,14 @@ class EnginePropertySpec extends AnyFunSuite {
       lost += run.resultsLost
       runs += run.runs
       aggregates += run.aggregatesChanged
+      located += run.resultsLocated
       seed += 1
     }
     info(
-      s"$seed queries ($negatives with negative multiplicities), $batches batches: $gained results gained, $lost lost, $runs runs of several, $aggregates aggregates of groups changed, $refused batches refused, $rehearsals rolled back, $emptied times empty"
+      s"$seed queries ($negatives with negative multiplicities), $batches batches: $gained results gained, $lost lost, $runs runs of several, $aggregates aggregates of groups changed, $located results located, $refused batches refused, $rehearsals rolled back, $emptied times empty"
     )
     assert(
-      gained > 10 * seed && lost > 5 * seed && negatives > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100 && aggregates > 5 * seed
+      gained > 10 * seed && lost > 5 * seed && negatives > seed / 5 && refused > seed / 4 && rehearsals > batches / 5 && emptied > seed && runs > gained / 100 && aggregates > 5 * seed && located > batches
     )
   }
 

@@ -3,15 +3,22 @@ package io.joinless.engine.algebra
 /** A commutative ring whose elements are aggregated over the results of a join (algorithms A46). An
   * element is `width` words in an array.
   *
-  * The first word is an integer that adds and multiplies as such: the number of results that an
-  * element stands for. An element whose first word is 0 stands for no result, and is 0. The other
-  * words belong to the ring: sums, or a matrix.
+  * The first word, or the first two, are an integer that adds and multiplies as such: the number of
+  * results that an element stands for. An element with the number 0 stands for no result, and is 0.
+  * The other words belong to the ring: sums, or a matrix.
   *
   * Elements to be changed lie at the beginning of `into`, except for `add`.
   */
 trait Ring {
 
   def width: Int
+
+  /** Whether the number of results in an element is 0. */
+  def isEmpty(element: Array[Long], at: Int): Boolean = element(at) == 0L
+
+  /** The sign of the number of results in the sum of two elements. */
+  def signOfSum(element: Array[Long], at: Int, summand: Array[Long], from: Int): Int =
+    java.lang.Long.signum(element(at) + summand(from))
 
   /** The element of a row that is counted only: the ring's one. */
   def one(into: Array[Long]): Unit
@@ -36,4 +43,56 @@ object Counts extends Ring {
   override def multiply(into: Array[Long], factor: Array[Long], from: Int): Unit =
     into(0) = Weight.multiply(into(0), factor(from))
   override def scale(into: Array[Long], times: Long): Unit = into(0) = Weight.multiply(into(0), times)
+}
+
+/** The ring of integers of two words ([[Wide]]), the lower word first; negative ones are changes.
+  * For blocks whose results exceed 64 bits.
+  */
+object WideCounts extends Ring {
+  override def width: Int = 2
+
+  override def isEmpty(element: Array[Long], at: Int): Boolean = (element(at) | element(at + 1)) == 0L
+
+  override def signOfSum(element: Array[Long], at: Int, summand: Array[Long], from: Int): Int = {
+    val low = element(at) + summand(from)
+    val high = element(at + 1) + summand(from + 1) + carry(low, element(at))
+    if (high != 0L) java.lang.Long.signum(high) else if (low != 0L) 1 else 0
+  }
+
+  /** The carry of a sum of lower words, of which `summand` is one. */
+  private def carry(sum: Long, summand: Long): Long = if (java.lang.Long.compareUnsigned(sum, summand) < 0) 1L else 0L
+
+  override def one(into: Array[Long]): Unit = { into(0) = 1L; into(1) = 0L }
+
+  override def add(into: Array[Long], at: Int, summand: Array[Long], from: Int): Unit = {
+    val low = into(at) + summand(from)
+    val high = into(at + 1) + summand(from + 1) + carry(low, into(at))
+    // both summands have the other sign
+    if (((into(at + 1) ^ high) & (summand(from + 1) ^ high)) < 0L) throw new CountOverflow
+    into(at) = low
+    into(at + 1) = high
+  }
+
+  override def multiply(into: Array[Long], factor: Array[Long], from: Int): Unit =
+    multiply(into, factor(from + 1), factor(from))
+
+  override def scale(into: Array[Long], times: Long): Unit = multiply(into, times >> 63, times)
+
+  private def multiply(into: Array[Long], high: Long, low: Long): Unit = {
+    val before = magnitude(into(1), into(0)) + magnitude(high, low)
+    if (before > 126) {
+      val product = signed(into(1), into(0)) * signed(high, low)
+      if (product.bitLength > 127) throw new CountOverflow
+    }
+    val upper = Wide.multiplyHigh(into(0), low) + into(1) * low + into(0) * high
+    into(0) = into(0) * low
+    into(1) = upper
+  }
+
+  /** An upper bound of the bits of a number without its sign. */
+  private def magnitude(high: Long, low: Long): Int =
+    Wide.bits(high ^ high >> 63, low ^ high >> 63) + (high >>> 63).toInt
+
+  private def signed(high: Long, low: Long): BigInt =
+    (BigInt(high) << 64) + (BigInt(low >>> 1) << 1) + (low & 1L)
 }

@@ -17,7 +17,7 @@ final class FullAggregates(tree: ViewTree) {
 
   def next(): Boolean = {
     row += 1
-    while (row < limit && root.count(row) == 0L) row += 1
+    while (row < limit && root.isEmpty(row)) row += 1
     row < limit && { root.readPresent(row, element); true }
   }
 }

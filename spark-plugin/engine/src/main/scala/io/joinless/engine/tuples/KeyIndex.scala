@@ -33,6 +33,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
   /** The page that holds the words of a key, from `start` on. */
   def page(id: Int): Array[Long] = keys.page(id)
   def start(id: Int): Int = keys.start(id)
+  def words(id: Int): Int = keys.words(id)
 
   /** The id of a one-word key; −1 if absent. */
   def find(key: Long): Int = {

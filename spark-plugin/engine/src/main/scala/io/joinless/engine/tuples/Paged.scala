@@ -133,6 +133,9 @@ final class PagedWords(val width: Int) extends Paged(8 * width) {
   /** One word of an element. */
   def word(i: Int, offset: Int): Long = if (i < capacity) pages(i >>> Shift)((i & Mask) * width + offset) else 0L
 
+  /** Whether the element is allocated. */
+  def holds(i: Int): Boolean = i < capacity
+
   /** Allocates an element, which is zero until it is set. */
   def reserve(i: Int): Unit = if (i >= capacity) grow(i)
 

@@ -7,6 +7,8 @@ import java.util.Arrays
   */
 private[engine] object Words {
   final private val Short = 4
+  final private val Multiplier = 0x9e3779b97f4a7c15L
+  final private val Finisher = 0xbf58476d1ce4e5b9L
 
   /** Copies so many words from `from(at)` on to `into(to)` and the following. */
   def copy(from: Array[Long], at: Int, into: Array[Long], to: Int, words: Int): Unit =
@@ -23,5 +25,28 @@ private[engine] object Words {
       var i = 0
       while (i < words && a(atA + i) == b(atB + i)) i += 1
       i == words
+    }
+
+  /** A hash of 64 bits, which is part of the order of results by position: the same in all releases.
+    */
+  def hash(words: Array[Long], at: Int, count: Int): Long = {
+    var h = count * Multiplier
+    var i = at
+    while (i < at + count) {
+      h = (h ^ words(i)) * Multiplier
+      h ^= h >>> 32
+      i += 1
+    }
+    h = (h ^ h >>> 29) * Finisher
+    h ^ h >>> 32
+  }
+
+  /** Compares runs of words: by their length, then word by word. */
+  def compare(a: Array[Long], atA: Int, wordsA: Int, b: Array[Long], atB: Int, wordsB: Int): Int =
+    if (wordsA != wordsB) Integer.compare(wordsA, wordsB)
+    else {
+      var i = 0
+      while (i < wordsA && a(atA + i) == b(atB + i)) i += 1
+      if (i == wordsA) 0 else java.lang.Long.compare(a(atA + i), b(atB + i))
     }
 }

@@ -58,7 +58,7 @@ final private[engine] class Contribution(node: ViewNode, ring: Ring, counters: C
   def isSupported(tuple: Int, except: Int): Boolean = {
     var c = 0
     while (c < children) {
-      if (c != except && node.child(c).annotation.count(node.keyTo(c, tuple)) == 0L) return false
+      if (c != except && node.child(c).annotation.isEmpty(node.keyTo(c, tuple))) return false
       c += 1
     }
     true

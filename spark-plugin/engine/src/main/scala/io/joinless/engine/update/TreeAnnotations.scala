@@ -31,6 +31,8 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
 
   /** Counts the steps of annotations. */
   val counters = new Counters
+  private[this] var keeps = false // changes stay after they are applied
+  private[this] var touchedAtRoot: TouchedTuples = null // null: nobody requests them
   private[this] val nodes: Array[NodePass] = tree.childrenFirst.map(new NodePass(_))
   private[this] val ofRelation: Array[NodePass] =
     tree.block.relations.indices.map(r => nodes.find(_.node eq tree.relation(r)).get).toArray
@@ -66,6 +68,26 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
     */
   def update(): Unit = nodes.foreach(_.update())
 
+  /** As `update`, after a batch that only inserts; also notes the tuples of the root that are in new
+    * results. The elements are those after the batch then. The changes of all keys, those of the
+    * root included, stay readable until `forget`.
+    */
+  def updateAndKeep(touched: TouchedTuples): Unit = {
+    keeps = true
+    touchedAtRoot = touched
+    update()
+    val change = new Array[Long](ring.width)
+    val root = tree.root.annotation
+    for (i <- 0 until root.touched) { val _ = root.applyChange(i, change, keep = true) }
+  }
+
+  /** Ends what `updateAndKeep` began. */
+  def forget(): Unit = {
+    keeps = false
+    touchedAtRoot = null
+    tree.nodes.foreach(_.annotation.clearKept())
+  }
+
   /** Adds the pending changes to the root's annotation. */
   def finish(): Unit = tree.root.annotation.applyAll()
 
@@ -73,6 +95,7 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
   final private class NodePass(val node: ViewNode) {
     private[this] val contribution = new Contribution(node, ring, counters)
     private[this] val delta = new Array[Long](ring.width)
+    private[this] val isAtRoot = node.isRoot
     private[this] val rows = new IntStack
     private[this] val differences = new PagedLongs
 
@@ -95,6 +118,7 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
         if (contribution.isSupported(rows(i), except = -1)) {
           ring.results(contribution.product, differences(i))
           contribution.add(rows(i), except = -1)
+          if (isAtRoot && touchedAtRoot != null) touchedAtRoot.note(rows(i))
         }
         i += 1
       }
@@ -107,9 +131,10 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
       var i = 0
       while (i < child.annotation.touched) {
         val key = child.annotation.key(i)
-        if (child.annotation.countAfter(i) == 0L) {
-          val before = child.annotation.applyChange(i, delta)
-          if (before > 0L) contributeAll(c, key, alive = false)
+        if (child.annotation.signAfter(i) == 0) {
+          val hadResults = !child.annotation.isEmpty(key)
+          val _ = child.annotation.applyChange(i, delta, keeps)
+          if (hadResults) contributeAll(c, key, alive = false)
         }
         i += 1
       }
@@ -121,13 +146,13 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
       var i = 0
       while (i < child.annotation.touched) {
         // the keys without results are taken over already: their change is below 0 once more
-        if (child.annotation.countAfter(i) > 0L) {
-          val _ = child.annotation.applyChange(i, delta)
+        if (child.annotation.signAfter(i) > 0) {
+          val _ = child.annotation.applyChange(i, delta, keeps)
           contributeAll(c, child.annotation.key(i), alive = true)
         }
         i += 1
       }
-      child.annotation.clear()
+      if (!keeps) child.annotation.clear()
     }
 
     /** Adds the contributions that follow from `delta`, the change of a child's key: of the tuples
@@ -155,6 +180,7 @@ final private[engine] class TreeAnnotations(tree: ViewTree) {
         case _ =>
       }
       contribution.add(tuple, c)
+      if (isAtRoot && touchedAtRoot != null) touchedAtRoot.note(tuple)
     }
   }
 }

@@ -26,6 +26,9 @@ final private[engine] class Annotation(val ring: Ring, records: PagedWords, offs
   /** The number of results under a key. */
   def count(key: Int): Long = records.word(key, offset)
 
+  /** Whether there is no result under a key. */
+  def isEmpty(key: Int): Boolean = !records.holds(key) || ring.isEmpty(page(key), at(key))
+
   /** The array that holds the key's element, from `at(key)` on. The key must have an element, or
     * have had one.
     */
@@ -64,8 +67,18 @@ final private[engine] class Annotation(val ring: Ring, records: PagedWords, offs
   def readChange(i: Int, into: Array[Long]): Unit =
     Words.copy(changes.page(i), changes.at(i), into, 0, width)
 
-  /** The number of results under the i-th touched key after its pending change. */
-  def countAfter(i: Int): Long = count(keys(i)) + changes.word(i, 0)
+  /** The sign of the number of results under the i-th touched key after its pending change. */
+  def signAfter(i: Int): Int = {
+    records.reserve(keys(i))
+    ring.signOfSum(page(keys(i)), at(keys(i)), changes.page(i), changes.at(i))
+  }
+
+  /** The index of a key among the touched ones; −1 if the batch does not touch it. */
+  def touchedIndex(key: Int): Int = records.word(key, offset + width).toInt - 1
+
+  /** The array that holds the pending change of the i-th touched key, from `changeAt(i)` on. */
+  def changePage(i: Int): Array[Long] = changes.page(i)
+  def changeAt(i: Int): Int = changes.at(i)
 
   /** Reads the element of a key. */
   def read(key: Int, into: Array[Long]): Unit = {
@@ -77,9 +90,11 @@ final private[engine] class Annotation(val ring: Ring, records: PagedWords, offs
   def readPresent(key: Int, into: Array[Long]): Unit = Words.copy(page(key), at(key), into, 0, width)
 
   /** Reads the pending change of the i-th touched key into `into` and adds it to the key's element.
-    * Returns the number of results before.
+    * Returns the first word of the element before.
+    *
+    * @param keep the key stays a touched one, until `clear`
     */
-  def applyChange(i: Int, into: Array[Long]): Long = {
+  def applyChange(i: Int, into: Array[Long], keep: Boolean = false): Long = {
     readChange(i, into)
     val key = keys(i)
     records.reserve(key)
@@ -88,8 +103,8 @@ final private[engine] class Annotation(val ring: Ring, records: PagedWords, offs
     val before = page(at)
     ring.add(page, at, into, 0)
     // no result remains, so no rounding residue may remain either
-    if (page(at) == 0L) java.util.Arrays.fill(page, at, at + width, 0L)
-    if (!once) page(at + width) = 0L
+    if (ring.isEmpty(page, at)) java.util.Arrays.fill(page, at, at + width, 0L)
+    if (!once && !keep) page(at + width) = 0L
     before
   }
 
@@ -103,6 +118,16 @@ final private[engine] class Annotation(val ring: Ring, records: PagedWords, offs
 
   /** Resets the list of touched keys, after `applyChange` of each. */
   def clear(): Unit = keys.clear()
+
+  /** As `clear`, after `applyChange` of each, which kept the key. */
+  def clearKept(): Unit = {
+    var i = 0
+    while (i < keys.size) {
+      records.page(keys(i))(at(keys(i)) + width) = 0L
+      i += 1
+    }
+    keys.clear()
+  }
 
   /** Heap held; shared records count once. */
   def bytes: Long = (if (offset == 0) records.bytes else 0L) + keys.bytes + changes.bytes

@@ -113,8 +113,8 @@ object Invariants {
   /** I9 a key has results below it exactly if it is in V_p, and no change is pending. */
   private def checkAnnotation(node: ViewNode): Unit = {
     for (key <- 0 until node.up.limit) {
-      val counted = node.annotation.count(key)
-      ensure(counted > 0L == !node.vs.isEmpty(key), "I9", node, -1, s"$counted results under key $key")
+      val counted = !node.annotation.isEmpty(key)
+      ensure(counted == !node.vs.isEmpty(key), "I9", node, -1, s"results under key $key: $counted")
     }
     ensure(node.annotation.touched == 0, "I9", node, -1, "a change is pending")
   }

@@ -19,6 +19,7 @@ import io.joinless.engine.view.{GeneralizedViews, Invariants, RelationViews, Vie
   *   - the full enumeration is the result, with its weights;
   *   - the membership of some rows;
   *   - counts and sums of the results, if the tree has aggregates: their changes, and all;
+  *   - the results by position, in an order that neither a roll-back nor a rebuild changes;
   *   - the invariants I1 to I5, I8 and I9;
   *   - a tree with all rows deleted is empty.
   *
@@ -46,6 +47,12 @@ final class EngineRun(query: Case) {
       def accept(rows: Array[Int]): Boolean = condition.accept(r => stockRow(r, rows(r)))
     }
   }
+  private[this] val positions = new PositionsCheck(
+    relations,
+    stockRow,
+    rows => query.residuals.forall(_.accept(rows)),
+    random
+  )
   private[this] var appended = 0L
   private[this] var stepsRehearsed = 0L
   private[this] var stepsOfRehearsal = -1L
@@ -54,6 +61,9 @@ final class EngineRun(query: Case) {
 
   /** Counts of what the case covered. */
   var batchesDone, batchesRefused, rehearsals, timesEmptied, resultsGained, resultsLost, runs = 0
+
+  /** The number of results that were found by their positions. */
+  def resultsLocated: Long = positions.found
 
   /** The number of groups whose aggregates a batch changed. */
   def aggregatesChanged: Int = aggregates.fold(0)(_.changed)
@@ -122,6 +132,7 @@ final class EngineRun(query: Case) {
 
   private def rehearse(changes: IndexedSeq[CaseChange], turned: Boolean): Unit = {
     val (rows, steps) = (tree.rows, tree.counters.steps)
+    val sequence = positions.sequence(tree)
     var results = if (random.nextBoolean()) Int.MaxValue else random.nextInt(5)
     def enough(): Boolean = { results -= 1; results < 0 }
     if (appendOnly && aggregates.isEmpty) {
@@ -148,6 +159,7 @@ final class EngineRun(query: Case) {
     Invariants.check(tree)
     expect(tree.rows == rows, s"${tree.rows} rows after a batch was rolled back, not $rows")
     expectSame("full enumeration after a batch was rolled back", current, fullResult())
+    expect(positions.sequence(tree) == sequence, "positions change when a batch is rolled back")
     checkAggregates()
     rehearsals += 1
     stepsRehearsed += tree.counters.steps - steps
@@ -343,6 +355,7 @@ final class EngineRun(query: Case) {
       expectSame("full enumeration", current, fullResult())
       checkMembership()
       checkAggregates()
+      for (what <- positions.differs(tree, current)) expect(holds = false, what)
     }
     if (appended == 0 && oracle.multiplicity.forall(_.forall(_ == 0))) {
       timesEmptied += 1
@@ -383,6 +396,7 @@ final class EngineRun(query: Case) {
       r <- 0 until relations
       row <- oracle.multiplicity(r).indices if oracle.multiplicity(r)(row) != 0
     } yield (r, row, oracle.multiplicity(r)(row))
+    val sequence = positions.sequence(tree)
     fresh()
     appended = rows.map { case (r, _, count) => if (changelog(r)) 0 else count }.sum
     val inBatches = !appendOnly || aggregates.isDefined
@@ -397,6 +411,7 @@ final class EngineRun(query: Case) {
       else for (_ <- 1L to count) send(CaseChange(input, row, 1L << r, 1L), batch)
     }
     if (inBatches && !restored) { while (batch.next()) {}; batch.drain() }
+    expect(positions.sequence(tree) == sequence, "positions change when a tree is rebuilt")
     checkState()
   }
 

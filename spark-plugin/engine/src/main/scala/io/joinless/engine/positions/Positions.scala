@@ -1,0 +1,45 @@
+package io.joinless.engine.positions
+
+import io.joinless.engine.algebra.Wide
+import io.joinless.engine.view.ViewTree
+
+/** The complete result of a tree as a sequence: how long it is, and the results at given positions
+  * (algorithms A59).
+  *
+  * A result with the multiplicity m takes m positions. The order depends on the rows alone, not on
+  * their history, so a position is the same result in a live tree, a rebuilt one and one that was
+  * rolled back. With residual conditions the sequence contains combinations that these reject; so
+  * its length is an upper bound, and the caller drops what is rejected.
+  *
+  * The tree must not change meanwhile. Several readers may read it at the same time, each with its
+  * own instance.
+  */
+final class Positions(tree: ViewTree) {
+  private[this] val counts = new SubtreeCounts(tree)
+  private[this] val descent = new Descent(tree, new AllResults(counts))
+
+  /** The number of positions. */
+  def total: BigInt = counts.total.toBigInt
+
+  /** The results at `positions`, which are ascending and below `total`. */
+  def at(positions: Iterable[BigInt]): Located = {
+    val list = new PositionList
+    positions.foreach(p => list.add(Wide(p)))
+    descent.locate(0, list)
+  }
+
+  /** The results at the positions from `from` on, `size` of them. */
+  def range(from: BigInt, size: Int): Located = {
+    val list = new PositionList
+    val position = Wide(from)
+    var i = 0
+    while (i < size) {
+      list.add(position)
+      position.add(0L, 1L)
+      i += 1
+    }
+    descent.locate(0, list)
+  }
+
+  def bytes: Long = counts.bytes
+}
