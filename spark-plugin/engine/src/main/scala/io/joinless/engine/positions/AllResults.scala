@@ -4,7 +4,7 @@ import io.joinless.engine.algebra.Wide
 import io.joinless.engine.view.ViewNode
 
 /** The positions of all results of a tree: one part. */
-final private[positions] class AllResults(counts: SubtreeCounts) extends Space {
+final private[engine] class AllResults(counts: ResultCounts) extends Space {
   private[this] val below = new Wide
 
   override def count(part: Int, node: ViewNode, tuple: Int, into: Wide): Unit = counts.ofTuple(node, tuple, into)

@@ -34,6 +34,34 @@ final private[engine] class PositionList {
     count = kept
   }
 
+  def addAll(other: PositionList): Unit = {
+    val position = new Wide
+    for (i <- 0 until other.size) { other.read(i, position); add(position) }
+  }
+
+  /** Removes the positions of another list; both are in ascending order. */
+  def removeAll(other: PositionList): Unit = {
+    val (mine, its) = (new Wide, new Wide)
+    var (kept, o) = (0, 0)
+    for (i <- 0 until count) {
+      read(i, mine)
+      while (o < other.size && { other.read(o, its); its.compare(mine) < 0 }) o += 1
+      if (o == other.size || its.compare(mine) != 0) { move(i, kept); kept += 1 }
+    }
+    count = kept
+  }
+
+  /** Keeps only the positions at these ascending indexes. */
+  def keep(indexes: Array[Int]): Unit = {
+    for (i <- indexes.indices) move(indexes(i), i)
+    count = indexes.length
+  }
+
+  private def move(from: Int, to: Int): Unit = {
+    words(2 * to) = words(2 * from)
+    words(2 * to + 1) = words(2 * from + 1)
+  }
+
   private def compare(a: Int, b: Int): Int =
     Wide.compare(words(2 * a + 1), words(2 * a), words(2 * b + 1), words(2 * b))
 }

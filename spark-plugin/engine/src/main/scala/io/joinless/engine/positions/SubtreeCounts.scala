@@ -4,6 +4,25 @@ import io.joinless.engine.algebra.Wide
 import io.joinless.engine.tuples.PagedWords
 import io.joinless.engine.view.{ViewNode, ViewTree}
 
+/** The number of results of the subtree of each node, per key. */
+private[engine] trait ResultCounts {
+  private[this] val factor = new Wide
+
+  /** The number of results of the node's subtree under a key. */
+  def ofKey(node: ViewNode, key: Int, into: Wide): Unit
+
+  /** The number of results of the node's subtree that contain an alive tuple. */
+  final def ofTuple(node: ViewNode, tuple: Int, into: Wide): Unit = {
+    into.set(node.weight(tuple))
+    var c = 0
+    while (c < node.childCount) {
+      ofKey(node.child(c), node.keyTo(c, tuple), factor)
+      into.multiply(factor)
+      c += 1
+    }
+  }
+}
+
 /** The number of results of the subtree of each node, per key: computed by one pass over a tree
   * that has no annotation, from the leaves to the root. The tree must not change while they are in
   * use.
@@ -11,10 +30,9 @@ import io.joinless.engine.view.{ViewNode, ViewTree}
   * Under a key of a leaf whose rows count once there are as many as its list is long; nothing is
   * stored for it. Elsewhere a number is two words. Cost: one step per alive tuple.
   */
-final private[engine] class SubtreeCounts(tree: ViewTree) {
+final private[engine] class SubtreeCounts(tree: ViewTree) extends ResultCounts {
   private[this] val ofKeys: Array[PagedWords] = new Array(tree.nodes.length)
   private[this] val scratch = new Wide
-  private[this] val factor = new Wide
 
   /** The number of all results; with residual conditions an upper bound. */
   val total = new Wide
@@ -56,8 +74,7 @@ final private[engine] class SubtreeCounts(tree: ViewTree) {
     }
   }
 
-  /** The number of results of the node's subtree under a key. */
-  def ofKey(node: ViewNode, key: Int, into: Wide): Unit =
+  override def ofKey(node: ViewNode, key: Int, into: Wide): Unit =
     if (node.isRoot) into.set(total)
     else {
       val counts = ofKeys(node.id)
@@ -66,16 +83,13 @@ final private[engine] class SubtreeCounts(tree: ViewTree) {
       else into.read(counts.page(key), counts.at(key))
     }
 
-  /** The number of results of the node's subtree that contain an alive tuple. */
-  def ofTuple(node: ViewNode, tuple: Int, into: Wide): Unit = {
-    into.set(node.weight(tuple))
-    var c = 0
-    while (c < node.childCount) {
-      ofKey(node.child(c), node.keyTo(c, tuple), factor)
-      into.multiply(factor)
-      c += 1
-    }
-  }
-
   def bytes: Long = ofKeys.iterator.filter(_ != null).map(_.bytes).sum
+}
+
+/** The same of a tree whose annotations are counts ([[io.joinless.engine.algebra.WideCounts]]). */
+final private[engine] class AnnotatedCounts extends ResultCounts {
+  override def ofKey(node: ViewNode, key: Int, into: Wide): Unit = {
+    val annotation = node.annotation
+    if (annotation.isEmpty(key)) into.set(0L) else into.read(annotation.page(key), annotation.at(key))
+  }
 }
