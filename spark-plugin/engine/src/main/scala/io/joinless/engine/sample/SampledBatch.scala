@@ -239,17 +239,19 @@ final class SampledBatch(
     if (root.touched > 0) positions.read(root.changePage(0), root.changeAt(0))
     val subsets = new Subsets(draws, positions)
     var from = 0.0
-    var last = Array.emptyDoubleArray
     var entered = 0
-    do {
-      last = keysBelow(draws, from, sample.bound, subsets.left, sample.capacity - entered)
-      if (last.length > 0) {
-        from = last.last
-        draws.shuffle(last, last.length)
-        entered += enterBelow(ofNew.locate(NewResults.New, subsets.next(last.length), touched), last)
+    var more = true
+    while (more) {
+      val most = sample.capacity - entered
+      val keys = keysBelow(draws, from, sample.bound, subsets.left, most)
+      // the next key is not below the bound, or the sample consists of these
+      more = residuals.nonEmpty && most > 0 && keys.length == most
+      if (keys.length > 0) {
+        from = keys.last
+        draws.shuffle(keys, keys.length)
+        entered += enterBelow(ofNew.locate(NewResults.New, subsets.next(keys.length), touched), keys)
       }
-      // the keys that follow are greater; residuals have rejected some of those before
-    } while (last.length > 0 && entered < sample.capacity && residuals.nonEmpty)
+    }
   }
 
   /** The least keys of `unseen` new results, from `from` to `bound`: at most `most`. */
