@@ -2,8 +2,9 @@ package io.joinless.engine.sample
 
 import io.joinless.engine.algebra.Wide
 import io.joinless.engine.positions.{Digits, Space}
+import io.joinless.engine.tuples.IntStack
 import io.joinless.engine.update.CollectedChanges
-import io.joinless.engine.view.{RelationViews, ViewNode}
+import io.joinless.engine.view.ViewNode
 
 /** The results that a batch of insertions adds, as positions of their own (algorithms A61).
   *
@@ -20,6 +21,10 @@ import io.joinless.engine.view.{RelationViews, ViewNode}
   */
 final private[sample] class NewResults(changes: CollectedChanges) extends Space {
   import NewResults._
+
+  // by relation, whose nodes have their numbers: rows with a greater multiplicity than before
+  private[this] val increased = Array.fill(changes.relations)(new java.util.BitSet)
+  private[this] val noted = Array.fill(changes.relations)(new IntStack)
 
   private[this] val factor = new Wide
   private[this] val term = new Wide
@@ -68,12 +73,22 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
     }
   }
 
-  private def weightBefore(node: ViewNode, tuple: Int): Long = node match {
-    case r: RelationViews =>
-      val before = changes.before(r.relation, tuple)
-      // a decrease was applied already
-      math.max(0L, math.min(before, changes.after(r.relation, tuple)))
-    case _ => 1L
+  /** The multiplicity before the insertions; decreases were applied already. */
+  private def weightBefore(node: ViewNode, tuple: Int): Long =
+    if (isIncreased(node, tuple)) math.max(0L, changes.before(node.id, tuple)) else node.weight(tuple)
+
+  private def isIncreased(node: ViewNode, tuple: Int): Boolean =
+    node.id < increased.length && increased(node.id).get(tuple)
+
+  /** Notes that the batch increases the multiplicity of a row in a relation. */
+  def increase(relation: Int, row: Int): Unit = {
+    increased(relation).set(row)
+    noted(relation).push(row)
+  }
+
+  /** Forgets what was noted. */
+  def clear(): Unit = increased.indices.foreach { relation =>
+    while (!noted(relation).isEmpty) increased(relation).clear(noted(relation).pop())
   }
 
   override def split(part: Int, node: ViewNode, tuple: Int, position: Wide, digits: Digits): Unit =

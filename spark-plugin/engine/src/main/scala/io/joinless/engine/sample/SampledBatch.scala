@@ -124,6 +124,7 @@ final class SampledBatch(
     admit(draws)
     annotations.forget()
     touched.clear()
+    newResults.clear()
     absences.foreach(setCounts(_))
     readTotal(total)
     sample.foreachRemoved(emitted.push(_))
@@ -144,6 +145,7 @@ final class SampledBatch(
       else delta.reweigh(relation, row, after)
       delta.complete()
       annotations.change(relation, row, before, after)
+      if (after > before) newResults.increase(relation, row)
       roles &= roles - 1
     }
   }
