@@ -40,6 +40,9 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     components.indices.foreach(classify)
   }
 
+  /** Drains the results of the pending entry, then those of the next entries, up to a result whose
+    * element changes. An entry is applied when its results are drained.
+    */
   override protected def seek(): Boolean = {
     while (true) {
       if (walking) {

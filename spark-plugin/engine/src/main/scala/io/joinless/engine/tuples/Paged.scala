@@ -21,6 +21,7 @@ sealed abstract class Paged(elementBytes: Int) {
   /** Resizes page `p` to `size` elements, keeping its content. */
   protected[this] def resizePage(p: Int, size: Int): Unit
 
+  /** Frees all pages. */
   protected[this] def dropPages(): Unit
 
   /** Grows the array to hold element `i`. All pages before its own get their full size. */
@@ -128,6 +129,7 @@ final class PagedWords(val width: Int) extends Paged(8 * width) {
     */
   def page(i: Int): Array[Long] = pages(i >>> Shift)
 
+  /** The word of its page at which an element begins. */
   def at(i: Int): Int = (i & Mask) * width
 
   /** One word of an element. */

@@ -93,6 +93,7 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
     refusal
   }
 
+  /** Returns application and enumeration to before the first step of the prepared batch. */
   override protected def begin(): Unit = {
     application.begin()
     deltas.begin()

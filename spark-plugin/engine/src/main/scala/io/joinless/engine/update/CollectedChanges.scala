@@ -30,6 +30,8 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     * complete batch.
     */
   def size: Int = net.size
+
+  /** The id of an entry's row, in the arena of its input. */
   def row(entry: Int): Int = net.row(entry)
 
   /** The relations (bit set) of an entry, all of one input. In all of them the row has the same
@@ -169,6 +171,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     clear()
   }
 
+  /** Empties the batch. */
   private def clear(): Unit = {
     net.clear(inputs)
     grows = true

@@ -23,6 +23,7 @@ final private[update] class Net(inputs: Int) {
     new Array[Long](16 * Width)
   private[this] var entries = 0
 
+  /** The number of entries of all rows. */
   def size: Int = entries
   def row(entry: Int): Int = words(Width * entry).toInt
   def roles(entry: Int): Long = words(Width * entry + Roles)

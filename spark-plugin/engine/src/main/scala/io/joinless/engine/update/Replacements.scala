@@ -36,6 +36,7 @@ final private[update] class Replacements(relations: Int) {
     false
   }
 
+  /** Removes all marks. */
   def clear(): Unit = while (!marked.isEmpty) {
     val row = marked.pop()
     marks(marked.pop())(row) = Replacements.None

@@ -24,11 +24,13 @@ final class Restoration private[engine] (store: RowStore, loading: Restoration.L
   /** Loads a row of an append-only input, which lies in its arena. */
   def load(roles: Long, row: Int): Unit = add(roles, row)
 
+  /** Adds a row to the prefetch group, to be inserted into the relations `roles` (bit set). */
   private def add(roles: Long, row: Int): Unit = {
     group.add(roles, row)
     if (group.isFull) insertGroup()
   }
 
+  /** Inserts the rows of the prefetch group, each with its count: 1 in an append-only input. */
   private def insertGroup(): Unit = group.drain { (relation, row) =>
     val counts = store.multiplicities(relation)
     loading.insert(relation, row, if (counts == null) 1L else counts(row))
@@ -76,6 +78,7 @@ final class Restoration private[engine] (store: RowStore, loading: Restoration.L
     loading.end()
   }
 
+  /** Calls `f` with each id up to the largest, also those of freed rows, whose counts are 0. */
   private def eachRow(identity: KeyIndex)(f: Int => Unit): Unit = {
     val limit = identity.limit
     var row = 0

@@ -48,6 +48,8 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
   /** The relations (bit set), all of one input, into which the row is inserted. */
   def roles(i: Int): Long = roleSets(i)
 
+  /** Adds a row, to be inserted into the relations `roles` (bit set). The group must not be full.
+    */
   def add(roles: Long, row: Int): Unit = {
     rows(count) = row
     roleSets(count) = roles

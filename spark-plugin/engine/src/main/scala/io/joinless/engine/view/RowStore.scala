@@ -55,6 +55,7 @@ trait RowStore {
 
   final def rowsOfInputs: IndexedSeq[Long] = block.inputs.indices.map(rowsOf)
 
+  /** The number of stored rows of an input. */
   def rowsOf(input: Int): Long = arena(input).live.toLong
 
   /** The number of distinct keys, over all edges. */
