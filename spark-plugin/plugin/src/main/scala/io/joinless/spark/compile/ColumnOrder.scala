@@ -50,6 +50,9 @@ private[compile] object ColumnOrder {
     else recorded.find(isOwn).fold(query)(columns => inOrder(query, columns.iterator))
   }
 
+  /** The plan with its streams and projections in the recorded order, and its own columns in the
+    * order they have now.
+    */
   private def inOrder(plan: LogicalPlan, recorded: Iterator[IndexedSeq[String]]): LogicalPlan = {
     val changed = inAnyOrder(plan, recorded)
     if (ids(changed) == ids(plan)) changed else Project(plan.output, changed)
@@ -85,6 +88,7 @@ private[compile] object ColumnOrder {
       }
     }
 
+  /** Whether `of` lists the columns of this node. */
   private def isOrdered(plan: LogicalPlan): Boolean = plan.isInstanceOf[Project] || isStream(plan)
 
   /** Whether these are rows of one stream. */

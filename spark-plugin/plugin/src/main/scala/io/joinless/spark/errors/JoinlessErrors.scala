@@ -119,6 +119,7 @@ object JoinlessErrors {
   def extensionNotInstalled(): JoinlessAnalysisException =
     analysis("JOINLESS_EXTENSION_NOT_INSTALLED", "extension" -> "io.joinless.spark.JoinlessExtension")
 
+  /** Another version of Spark than the jar was built for, and what about it does not work. */
   def sparkVersion(found: String, built: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_SPARK_VERSION", "found" -> found, "built" -> built, "what" -> what)
 
@@ -156,8 +157,11 @@ object JoinlessErrors {
       "what" -> what
     )
 
-  /** @param row its columns with values
+  /** A changelog deletes a row more often than it is there.
+    *
+    * @param row its columns with values
     * @param present its stored multiplicity
+    * @param change the change of it in the batch
     */
   def deleteOfAbsentRow(relation: String, row: String, present: Long, change: Long): JoinlessRuntimeException =
     runtime(
@@ -168,6 +172,7 @@ object JoinlessErrors {
       "change" -> change.toString
     )
 
+  /** The state of a cell exceeds the bound of the cache, both in bytes. */
   def stateTooLarge(cell: Int, bytes: Long, limit: Long): JoinlessRuntimeException =
     runtime("JOINLESS_STATE_TOO_LARGE", "cell" -> cell.toString, "bytes" -> bytes.toString, "limit" -> limit.toString)
 
@@ -190,6 +195,7 @@ object JoinlessErrors {
       "batches" -> (if (batches.size == 1) batches.head.toString else s"${batches.head} to ${batches.last}")
     )
 
+  /** The state of a batch was there when the query began to read it, and is not any more. */
   def stateMissing(batch: Long, checkpoint: String, cell: Int, cause: Throwable): JoinlessRuntimeException = {
     val error = runtime(
       "JOINLESS_BATCH_NOT_AVAILABLE.STATE_GONE",
@@ -202,7 +208,10 @@ object JoinlessErrors {
     error
   }
 
-  /** @param batch the last one that the state includes */
+  /** The store of a cell could not be opened; the text is that of the innermost cause.
+    *
+    * @param batch the last one that the state includes
+    */
   def stateNotLoaded(operator: Long, cell: Int, batch: Long, cause: Throwable): JoinlessRuntimeException = {
     val error = runtime(
       "JOINLESS_STATE_NOT_LOADED",
@@ -241,6 +250,7 @@ object JoinlessErrors {
   /** Causes may form a cycle. */
   final private val MostCauses = 50
 
+  /** The first line of an error's message without its full stop, or else its class. */
   private def firstLine(e: Throwable): String =
     Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName).stripSuffix(".")
 

@@ -28,6 +28,9 @@ final case class InTimeExec(times: Seq[Expression], lag: Long, watermarks: Optio
 
   override protected def stringArgs: Iterator[Any] = Iterator(times)
 
+  /** Drops the rows of which a time plus `lag` (microseconds) lies below the watermark of late
+    * rows. Without a watermark no row is late.
+    */
   override protected def doExecute(): RDD[InternalRow] = {
     val (scan, dropped) = (child.output, longMetric(LateRows.RowsDropped))
     val lagMs = RowLifetimes.ceilMillis(lag)
