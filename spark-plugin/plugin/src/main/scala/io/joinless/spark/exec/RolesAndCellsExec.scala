@@ -67,6 +67,9 @@ final case class RolesAndCellsExec(
   override protected def doExecute(): RDD[InternalRow] =
     if (roles.isEmpty) sparkContext.emptyRDD else sent
 
+  /** The exchange rows of a scan with roles, without late rows. Reports its metrics when a
+    * partition is read to its end.
+    */
   private def sent: RDD[InternalRow] = {
     val (block, scanRoles) = (spec, roles.toArray)
     val width = input.columns.size
@@ -95,6 +98,7 @@ final case class RolesAndCellsExec(
     }
   }
 
+  /** The input whose rows the scan has. */
   private def input: InputSpec = spec.inputs(spec.relations(roles.head).input)
 
   /** The columns that may show that a row is late. Where rows expire, these are the columns by
@@ -113,6 +117,7 @@ final case class RolesAndCellsExec(
     times.flatMap(time => names.map(name => s"$name.${WindowTexts.short(time.name)}")).mkString(", ")
   }
 
+  /** The condition by which a row is late; None if none can be. */
   private def lateRows: Option[Expression] =
     watermarks.filterNot(_ => input.kind.signed).flatMap(w => Watermarks.condition(times, w.lateMs))
 
@@ -121,6 +126,7 @@ final case class RolesAndCellsExec(
 
 object RolesAndCellsExec {
 
+  /** The columns of exchange rows, with new ids. */
   def newOutput(spec: BlockSpec): Seq[Attribute] = {
     val weight =
       if (CellKinds.of(spec).isWeighted) Seq(AttributeReference("weight", LongType, nullable = false)()) else Nil
@@ -132,7 +138,14 @@ object RolesAndCellsExec {
   }
 }
 
-/** Rows of a scan in, a row of the exchange (`ExchangeRow`) for each of its cells out. */
+/** Rows of a scan in, a row of the exchange (`ExchangeRow`) for each of its cells out.
+  *
+  * @param roles the relations that read the scan
+  * @param input the rows of the scan: stored columns, weight if of a changelog, a flag per role if
+  *     several
+  * @param project makes the stored row of a row's first columns
+  * @param report gets the numbers of rows read and sent, once, after the last row
+  */
 final private[exec] class RolesAndCells(
     spec: BlockSpec,
     roles: Array[Int],
@@ -207,6 +220,8 @@ final private[exec] class RolesAndCells(
       }
   }
 
+  /** Writes the stored row, and the weight, to the exchange row behind the place of cell and roles.
+    */
   private def copy(stored: UnsafeRow, weight: Long): Unit = {
     val bytes = stored.getSizeInBytes
     if (buffer.length < rowAt + bytes) buffer = new Array[Byte](math.max(2 * buffer.length, rowAt + bytes))

@@ -41,6 +41,9 @@ abstract private class RowByRowTask(
 
   final override protected val undo: Undo = if (reversal == null) first else new CellJournal(start, reversal, parts)
 
+  /** The next result: of the insertion under way, else of the row's next role, else of the next
+    * row.
+    */
   final override protected def emit(): UnsafeRow = {
     var result: UnsafeRow = null
     var more = true
@@ -112,6 +115,7 @@ abstract private class RowByRowTask(
     }
   }
 
+  /** Completes the insertion under way; rows that were taken ahead but not inserted are freed. */
   final override protected def complete(): Boolean = {
     delta.complete()
     ahead.free(position + 1)

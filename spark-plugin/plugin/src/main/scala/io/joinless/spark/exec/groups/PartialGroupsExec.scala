@@ -13,6 +13,8 @@ import org.apache.spark.sql.types.{BinaryType, DataType}
   * moves groups, not rows.
   *
   * Memory is linear in the groups of the partition.
+  *
+  * @param keys the number of grouping columns, which are the child's first; its last is the weight
   */
 final case class PartialGroupsExec(
     arguments: Seq[GroupArgument],

@@ -17,6 +17,7 @@ final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
   /** The code's advice with the arguments filled in. */
   def advice: String = fill(code.advice)
 
+  /** The template with the arguments in place of `<name>`, and windows as people write them. */
   private def fill(template: String): String =
     WindowTexts.short(arguments.foldLeft(template) { case (text, (name, value)) => text.replace(s"<$name>", value) })
 
