@@ -8,6 +8,7 @@ import org.apache.spark.sql.types.Metadata
   */
 object InPlaceOf {
 
+  /** The value under the column's name, id, qualifier and metadata. */
   def apply(column: NamedExpression, value: Expression): Alias = apply(column, value, column.metadata)
 
   /** @param metadata used instead of the column's */

@@ -21,6 +21,7 @@ import org.apache.spark.unsafe.types.ByteArray
   */
 final case class RowOrder(keys: Seq[SortOrder], fields: Int) {
 
+  /** The order of rows: by the keys, then by the bytes. */
   def ordering: Ordering[UnsafeRow] = {
     val byKeys = RowOrdering.create(keys, Nil)
     (a, b) => {
