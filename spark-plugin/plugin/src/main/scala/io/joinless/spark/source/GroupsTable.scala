@@ -30,6 +30,7 @@ final private case class GroupsTable(
     stores: CommittedStores
 ) extends WholeTable {
 
+  /** The types of the columns. */
   private def types: IndexedSeq[DataType] =
     recorded.shape.columns.map(_.dataType) ++ functions.map(_.function.dataType)
 

@@ -43,5 +43,6 @@ final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends 
       JoinlessConf.active.cacheMaxBytes
     )
 
+  /** The relations that are read. */
   private def relations: Seq[Int] = relation.fold[Seq[Int]](spec.relations.indices)(Seq(_))
 }

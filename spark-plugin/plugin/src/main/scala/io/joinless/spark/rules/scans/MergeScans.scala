@@ -101,6 +101,7 @@ object MergeScans {
     case _ => None
   }
 
+  /** The source that a leaf reads, by which Spark counts its input rows. */
   private def source(leaf: LogicalPlan): Option[SparkDataStream] = leaf match {
     case v1: LogicalRelation => v1.stream
     case v2: StreamingDataSourceV2ScanRelation => Some(v2.stream)
@@ -120,6 +121,7 @@ object MergeScans {
     case (Seq(alone), _) => Scan(alone.plan, Seq(alone.role))
     case (_, None) => throw new IllegalStateException("Leaves without a common base do not merge.")
     case (_, Some(base)) =>
+      /** The expression over columns of the base relation, instead of positions. */
       def unbound(e: Expression): Expression = e.transform { case BoundReference(i, _, _) => base.relation.output(i) }
       val acceptedBy =
         leaves.flatMap(_.base).map(_.conditions.map(unbound).reduceOption(And).getOrElse(Literal.TrueLiteral))
@@ -135,6 +137,7 @@ object MergeScans {
   /** Whether it counts the rows on which it fails: such a condition is evaluated once. */
   private def counts(condition: Expression): Boolean = condition.exists(_.isInstanceOf[IsComputable])
 
+  /** An empty scan of a leaf's source, in place of a leaf that was merged into another. */
   private def placeholder(leaf: LeafScan): Scan =
     Scan(LocalRelation(Nil, Nil, isStreaming = true, stream = leaf.base.flatMap(b => source(b.relation))), Nil)
 }

@@ -23,6 +23,7 @@ private[rules] object WindowOfTime {
     case _ => None
   }
 
+  /** The end of a window: its start, and its length in microseconds. */
   private object End {
     def unapply(end: Expression): Option[(Expression, Long)] = end match {
       case PreciseTimestampConversion(Add(start, Literal(size: Long, _), _), _, _) => Some((start, size))

@@ -80,6 +80,7 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
 
   override private[state] def load(values: HeldValues): Unit = if (wanted.isEmpty) find(values)
 
+  /** Lists the first of the group's values anew. */
   private def find(values: HeldValues): Unit = {
     listed.clear()
     copies = 0L
