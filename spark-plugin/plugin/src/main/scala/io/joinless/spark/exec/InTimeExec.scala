@@ -28,8 +28,8 @@ final case class InTimeExec(times: Seq[Expression], lag: Long, watermarks: Optio
 
   override protected def stringArgs: Iterator[Any] = Iterator(times)
 
-  /** Drops the rows of which a time plus `lag` (microseconds) lies below the watermark of late
-    * rows. Without a watermark no row is late.
+  /** Drops rows one of whose times is not after the watermark of late rows less `lag`
+    * (microseconds). Without a watermark no row is late.
     */
   override protected def doExecute(): RDD[InternalRow] = {
     val (scan, dropped) = (child.output, longMetric(LateRows.RowsDropped))

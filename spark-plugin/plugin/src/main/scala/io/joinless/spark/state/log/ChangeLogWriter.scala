@@ -73,14 +73,17 @@ final class ChangeLogWriter(
     added(24 + bytes)
   }
 
+  /** The address in the buffer at which the next entry begins. */
   private def position: Long = Platform.BYTE_ARRAY_OFFSET.toLong + entriesAt + length
 
+  /** Makes room for entries of so many bytes; a block that they do not fit into is stored first. */
   private def makeRoom(bytes: Int): Unit = {
     if (entries > 0 && length + bytes > room) flush()
     val size = entriesAt + length + bytes
     if (size > buffer.length) buffer = java.util.Arrays.copyOf(buffer, size)
   }
 
+  /** Counts an entry, of so many bytes, as a part of the block. */
   private def added(bytes: Int): Unit = {
     length += bytes
     entries += 1

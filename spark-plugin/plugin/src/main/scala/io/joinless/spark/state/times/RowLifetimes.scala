@@ -73,6 +73,7 @@ private[spark] object RowLifetimes {
   final private[state] class Moment(time: TimeSpec, columns: IndexedSeq[ColumnSpec]) {
     private[this] val window = TimeSpec.isWindow(columns(time.ordinal).dataType)
 
+    /** Whether the row has no such time. */
     def isNull(row: UnsafeRow): Boolean =
       row.isNullAt(time.ordinal) || window && row.getStruct(time.ordinal, 2).isNullAt(1)
 
