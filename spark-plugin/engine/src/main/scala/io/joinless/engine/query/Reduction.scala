@@ -30,6 +30,7 @@ final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelatio
     * the top.
     */
   def height: Int = {
+
     /** The height of the top's subtree, in which each relation stands for a component's tree. */
     def heightOf(node: JoinTree): Int = {
       val heightBelow = node.children.map(heightOf).maxOption.getOrElse(0)

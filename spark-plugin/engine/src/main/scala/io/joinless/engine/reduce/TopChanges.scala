@@ -32,6 +32,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   override def readBefore(into: Array[Long]): Unit =
     throw new IllegalStateException("results of several components are emitted in steps")
 
+  /** Sorts all changes of projected rows into phases, and returns to before the first one. */
   override protected def begin(): Unit = {
     phase = Deleted
     component = 0

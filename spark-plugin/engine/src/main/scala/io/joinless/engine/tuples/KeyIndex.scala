@@ -130,6 +130,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
 
   private def isKey(id: Int, key: Long): Boolean = keys.page(id)(keys.start(id)) == key
 
+  /** Whether the key of an id is these two words. */
   private def isKey(id: Int, first: Long, second: Long): Boolean = {
     val page = keys.page(id)
     val start = keys.start(id)

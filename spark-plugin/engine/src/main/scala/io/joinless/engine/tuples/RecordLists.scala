@@ -245,8 +245,11 @@ private[engine] object RecordLists {
     */
   private def head(length: Int, slot: Int): Long = slot.toLong << 32 | length
   def length(head: Long): Int = head.toInt
+
+  /** The slot in a list's head; 0 in a list of one. */
   private def slot(head: Long): Int = (head >>> 32).toInt
 
+  /** The tuple in the first word of a record, and below the key inlined with it. */
   def tuple(record: Long): Int = record.toInt
   def inlinedKey(record: Long): Int = (record >>> 32).toInt
 }

@@ -151,6 +151,7 @@ private object TimingWheel {
     /** The id at index `i`, in the order in which ids were added. */
     def id(i: Int): Int = ids(i)
 
+    /** Adds an id with its time, which is in unsigned order. */
     def add(time: Long, id: Int): Unit = {
       if (size == ids.length) {
         val room = math.max(4, size + (size >> 1))

@@ -64,6 +64,7 @@ private object TupleArena {
 
   /** Where rows lie. `limit` is an exclusive upper bound of the ids in use. */
   sealed abstract class Store {
+
     /** Gives a row `words` words. `limit` includes it. */
     def place(id: Int, words: Int, limit: Int): Unit
 
@@ -134,6 +135,7 @@ private object TupleArena {
       used = if (oversized) PageWords else used + words
     }
 
+    /** Notes the words of a freed row as unused; rows are moved together once too many are. */
     def release(id: Int, limit: Int): Unit = {
       val w = words(id)
       liveWords -= w

@@ -38,6 +38,8 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     * count, and the same change.
     */
   def roles(entry: Int): Long = net.roles(entry)
+
+  /** The input of which an entry's row is. */
   def input(entry: Int): Int = inputs(numberOfTrailingZeros(net.roles(entry)))
 
   /** The next entry of the same row; −1 behind the last one. */

@@ -25,6 +25,10 @@ final private[update] class Net(inputs: Int) {
 
   /** The number of entries of all rows. */
   def size: Int = entries
+
+  /** Of an entry: the row's id, its roles (bit set), the count before the batch, and the net
+    * change.
+    */
   def row(entry: Int): Int = words(Width * entry).toInt
   def roles(entry: Int): Long = words(Width * entry + Roles)
   def before(entry: Int): Long = words(Width * entry + Before)

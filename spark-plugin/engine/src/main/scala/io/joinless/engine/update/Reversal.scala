@@ -61,6 +61,7 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     if (wide) insertedRoles.push((roles >>> 32).toInt)
   }
 
+  /** Takes the last bit set of relations off, of one int or two. */
   private def popRoles(): Long = {
     val upper = if (wide) insertedRoles.pop().toLong << 32 else 0L
     upper | (insertedRoles.pop() & 0xffffffffL)

@@ -43,6 +43,8 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
   def size: Int = count
   def isEmpty: Boolean = count == 0
   def isFull: Boolean = count == Size
+
+  /** The id of the i-th row, in the arena of its input. */
   def row(i: Int): Int = rows(i)
 
   /** The relations (bit set), all of one input, into which the row is inserted. */

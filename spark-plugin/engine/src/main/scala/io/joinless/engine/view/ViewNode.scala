@@ -75,6 +75,9 @@ sealed abstract class ViewNode(
   private[engine] var keyPointers: Array[Int] = Array.empty
   private[engine] var keyOffsets: Array[Int] = Array.empty
 
+  /** Adds a pointer, by its number, to a projected word of the keys to the parent, which lies
+    * `offset` words behind a key's start.
+    */
   private[view] def addKeyPointer(pointer: Int, offset: Int): Unit = {
     keyPointers :+= pointer
     keyOffsets :+= offset
@@ -118,6 +121,8 @@ sealed abstract class ViewNode(
 
   /** The number of children that have an alive tuple for this one. */
   final def support(tuple: Int): Int = state(tuple) & ViewNode.CountMask
+
+  /** Whether each child has an alive tuple for it; tuples of leaves always are. */
   final def isAlive(tuple: Int): Boolean = childNodes.length == 0 || support(tuple) == childNodes.length
 
   /** Whether the tuple has the mark of live tuples. Tuples of leaves never have it. */

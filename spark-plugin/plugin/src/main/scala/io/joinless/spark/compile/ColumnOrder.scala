@@ -44,6 +44,8 @@ private[compile] object ColumnOrder {
     */
   def restored(query: LogicalPlan, recorded: Seq[IndexedSeq[IndexedSeq[String]]]): LogicalPlan = {
     val own = of(query)
+
+    /** Whether these are the query's own columns up to their order. */
     def isOwn(columns: IndexedSeq[IndexedSeq[String]]) =
       columns.size == own.size && columns.zip(own).forall { case (was, is) => was.sorted == is.sorted }
     if (recorded.contains(own)) query

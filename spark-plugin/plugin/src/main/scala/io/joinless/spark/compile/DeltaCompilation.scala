@@ -54,6 +54,7 @@ object DeltaCompilation {
     * dropped as late: among final rows, and among changes, none is dropped.
     */
   def offering(session: SparkSession, analyzed: LogicalPlan, reason: Reason): Reason = {
+
     /** Whether the query compiles if its rows are requested in this form. */
     def can(form: DeltaForm) =
       try attempt(session, Changes.markedUnchecked(analyzed, form)).isRight
@@ -116,6 +117,7 @@ object DeltaCompilation {
     * differences are reported where shapes are compared.
     */
   private def holds(run: RunState.Decided, tree: LogicalPlan): Boolean = {
+
     /** The names of a block's relations, by which blocks are recognized. */
     def names(shape: BlockShape) = shape.relations.map(_.name)
     val blocks = run.blocks.values.filter(_.origins.isDefined).map(names).toSet

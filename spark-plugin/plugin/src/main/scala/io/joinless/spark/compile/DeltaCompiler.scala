@@ -153,9 +153,10 @@ final class DeltaCompiler(
     */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
-    // a part that has no stream stays; the first reason is returned
 
-    /** The stream in place of `part`; if there is none, notes the reason and keeps the part. */
+    /** The stream in place of `part`; if there is none, keeps the part. The first reason why is
+      * returned.
+      */
     def replaced(part: LogicalPlan)(stream: Either[Reason, LogicalPlan]): LogicalPlan =
       stream.fold(r => { reason = reason.orElse(Some(r)); part }, identity)
 

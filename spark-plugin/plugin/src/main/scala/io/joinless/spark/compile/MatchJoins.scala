@@ -191,6 +191,7 @@ private[compile] object MatchJoins {
   }
 
   private object Sides {
+
     /** Splits a condition: conditions on the right side alone become a filter there, equi-join
       * conditions and conditions on the left side alone become keys, all others are residual.
       */
@@ -377,6 +378,8 @@ private[compile] object MatchJoins {
 
   /** `value NOT IN (SELECT among ...)`: neither equal, nor unknown whether equal. */
   private object NotIn {
+
+    /** The value, the column of the subquery, and the sides without this condition. */
     def unapply(sides: Sides): Option[(Expression, Expression, Sides)] = sides.residual match {
       case Seq(Or(EqualTo(a, b), IsNull(EqualTo(c, d)))) if a.semanticEquals(c) && b.semanticEquals(d) =>
         val rest = sides.copy(residual = Nil)

@@ -209,6 +209,7 @@ private[compile] object OrderedRows {
       rows: LogicalPlan,
       keys: Seq[(Attribute, Attribute)] = Nil
   ): LogicalPlan = {
+
     /** The key that has the values of a column, if the column is one of `keys`. */
     def keyOf(a: Attribute) = keys.collectFirst { case (column, key) if column.exprId == a.exprId => key }
     val made = rows.output.map(a => if (keyOf(a).isDefined) a.newInstance() else a)

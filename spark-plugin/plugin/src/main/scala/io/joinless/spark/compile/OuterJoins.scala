@@ -40,6 +40,7 @@ private[compile] object OuterJoins {
     */
   def replaced(plan: LogicalPlan)(compiled: (LogicalPlan, Seq[Attribute]) => Either[Reason, LogicalPlan])
       : LogicalPlan = {
+
     /** Replaces the trees at and below a node of which these columns are needed. */
     def walk(plan: LogicalPlan, needed: AttributeSet): LogicalPlan =
       if (!waits(plan)) plan.mapChildren(child => walk(child, neededOf(child, plan, needed)))

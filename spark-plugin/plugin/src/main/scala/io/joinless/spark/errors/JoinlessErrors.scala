@@ -264,9 +264,11 @@ object JoinlessErrors {
 
   private def listed(names: Seq[String]): String = if (names.isEmpty) "none" else names.mkString(", ")
 
+  /** An error that is known when a query is planned. */
   private def analysis(condition: String, parameters: (String, String)*): JoinlessAnalysisException =
     new JoinlessAnalysisException(condition, parameters.toMap)
 
+  /** An error of a running task. */
   private def runtime(condition: String, parameters: (String, String)*): JoinlessRuntimeException = {
     val all = parameters.toMap
     new JoinlessRuntimeException(

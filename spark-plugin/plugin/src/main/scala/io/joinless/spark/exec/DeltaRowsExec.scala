@@ -62,6 +62,9 @@ final case class DeltaRowsExec(form: DeltaForm, projectedColumns: Seq[Int], outp
   override protected def stringArgs: Iterator[Any] =
     Iterator(form.name) ++ Option.when(addsUp)(if (crosses) "adds up over partitions" else "adds up")
 
+  /** Emits the changes of each partition, added up if that is needed. Partitions that are added up
+    * report when they were read to their end.
+    */
   override protected def doExecute(): RDD[InternalRow] = {
     val (types, sum, outForm, rowsOut) = (child.output.map(_.dataType), addsUp, form, longMetric("numOutputRows"))
     val changes = child.execute()

@@ -169,6 +169,9 @@ final private[exec] class RolesAndCells(
   private[this] var rowsOut = 0L
   private[this] var done = false
 
+  /** Whether a row is left to send: reads rows of the scan until one has cells. Reports once after
+    * the last one.
+    */
   override def hasNext: Boolean = {
     while (nextCell >= cells.size) {
       if (!input.hasNext) {
@@ -180,6 +183,7 @@ final private[exec] class RolesAndCells(
     true
   }
 
+  /** The row for its next cell: only cell and roles are written again. */
   override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException("no more rows")
     Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + CellAt, cells.cell(nextCell))

@@ -69,6 +69,7 @@ object JoinTreeGraph {
   /** The reasons alone, as a list. */
   def json(reasons: Seq[Reason]): String = compact(render(array(reasons)))
 
+  /** Reasons as a list of objects. */
   private def array(reasons: Seq[Reason]): JArray = JArray(reasons.map { reason =>
     JObject(
       "code" -> JString(reason.code.name),
@@ -116,6 +117,7 @@ object JoinTreeGraph {
     )
   }
 
+  /** A node of the trees by which results are counted, with its subtree; it has no views. */
   private def node(counts: CountsNode): JObject = JObject(
     "name" -> JString(counts.name),
     "relation" -> counts.relation.fold[JValue](JNull)(JInt(_)),
@@ -124,6 +126,7 @@ object JoinTreeGraph {
     "children" -> JArray(counts.children.map(node).toList)
   )
 
+  /** A node of the view tree, with its views and its subtree. */
   private def node(facts: NodeFacts): JObject = JObject(
     "name" -> JString(facts.name),
     "relation" -> facts.relation.fold[JValue](JNull)(JInt(_)),

@@ -38,6 +38,7 @@ object ChosenShares {
     * is equated in it.
     */
   private def named(shape: BlockShape, partitions: Int, shares: Map[String, Long]): IndexedSeq[Int] = {
+
     /** Refuses the configured shares, for this reason. */
     def refuse(what: String) = throw JoinlessErrors.invalidShares(
       shares.toSeq.sorted.map { case (name, n) => s"$name=$n" }.mkString(","),

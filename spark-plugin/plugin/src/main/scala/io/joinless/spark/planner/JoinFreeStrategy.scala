@@ -25,6 +25,7 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
   */
 final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with PlansJoinBlocks {
 
+  /** Plans the nodes of ours; nothing for all others. */
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: JoinFreeJoin => planned(join) :: Nil
     case Project(list, join: JoinFreeJoin) if onlyNames(list, join) =>
@@ -137,6 +138,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       planned: BlockShape,
       stateInfo: StateInfo
   ): BlockSpec = {
+
     /** Refuses to continue from the checkpoint, for this reason. */
     def refuse(kind: Mismatch, what: String) =
       throw JoinlessErrors.stateMismatch(kind, StreamContext.checkpoint(session), what)

@@ -64,6 +64,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     * function needs each result.
     */
   private def counted(groups: Groups): Option[LogicalPlan] = {
+
     /** The plan below groups as one of increments; None if there is anything but projections and
       * conditions above counted results.
       */

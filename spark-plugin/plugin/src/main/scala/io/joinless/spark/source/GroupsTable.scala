@@ -84,6 +84,7 @@ final private class GroupsReader(scan: GroupsReaderFactory, partition: Int) exte
   private[this] var stored: StoredGroups = _
   private[this] var current: InternalRow = _
 
+  /** Moves to the next group; the first call opens the store. */
   override def next(): Boolean = {
     if (store == null) {
       store = scan.stores.open(partition)

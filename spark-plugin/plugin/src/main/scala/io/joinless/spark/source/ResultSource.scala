@@ -38,6 +38,7 @@ final class ResultSource extends TableProvider with DataSourceRegister with Read
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
     schemaOf(table(options))
 
+  /** The table, if `schema` is that of its rows; else a table whose reads say what the rows are. */
   override def getTable(
       schema: StructType,
       partitioning: Array[Transform],

@@ -54,6 +54,7 @@ object Snapshot {
     *   tried. It is needed only if several blocks fit and `place` does not choose
     */
   def fitting(state: CommittedState, planned: BlockShape, place: BlockPlace, operator: Option[Long]): Snapshot = {
+
     /** Why the query cannot continue a block, or reads other rows. */
     def difference(block: Recorded) =
       SpecComparison.difference(block.spec.shape, planned).orElse(SpecComparison.otherRows(block.spec.shape, planned))

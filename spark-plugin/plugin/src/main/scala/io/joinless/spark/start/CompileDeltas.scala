@@ -50,6 +50,7 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     * folder yet.
     */
   private def run(write: WriteToStreamStatement): RunState = {
+
     /** The folder of a query with a name. */
     def ofName = for (folder <- write.conf.checkpointLocation; name <- write.userSpecifiedName)
       yield new Path(folder, name).toString

@@ -40,6 +40,7 @@ private[compile] object Finality {
     * much the times of their rows lag behind.
     */
   def lagging(plan: LogicalPlan, lags: Iterable[Long]): LogicalPlan = {
+
     /** The plan with the lag at its topmost operators of ours. */
     def top(plan: LogicalPlan): LogicalPlan = plan match {
       case join: JoinFreeJoin => join.copy(lag = lags.max)

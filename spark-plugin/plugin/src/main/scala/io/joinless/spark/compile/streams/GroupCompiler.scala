@@ -151,6 +151,7 @@ private[compile] object GroupCompiler {
     *   are final
     */
   def groups(grouping: Grouping, rows: WeightedRows, closes: IndexedSeq[TimeSpec]): Groups = {
+
     /** The expression over the plan of the changes. */
     def own(e: Expression): Expression = rows.own(e, grouping.child)
 

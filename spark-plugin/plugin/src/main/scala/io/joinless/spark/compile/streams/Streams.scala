@@ -89,6 +89,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   /** Whether the stream is changes that the query itself derives, not a changelog of the user's. */
   def isDerived(ref: StreamRef): Boolean = source(ref).isDerived
 
+  /** Whether the stream has a watermark. */
   def hasWatermark(ref: StreamRef): Boolean = source(ref).rows.exists(_.isInstanceOf[EventTimeWatermark])
 
   /** Adds the changes of groups as a stream; its columns are `output`. Event times among them no
@@ -126,6 +127,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     named(StreamRef(all.size - 1, columns), "rows")
   }
 
+  /** The reference, with a name for the relation that it is in blocks. */
   private def named(ref: StreamRef, name: String): StreamRef = {
     RelationNames.call(ref, name)
     ref
@@ -223,6 +225,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     * @param keys positions of columns that are never NULL in a stored row
     */
   def origin(leaf: LogicalPlan, keys: Set[Int]): OriginSpec = {
+
     /** The plan below its topmost projections and conditions. */
     def withoutConditions(plan: LogicalPlan): LogicalPlan = plan match {
       case Project(_, child) => withoutConditions(child)
@@ -289,6 +292,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
       )
   }
 
+  /** The weight as the column of that name. */
   private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()
 
   /** The columns of a stream under the ids of its reference. */

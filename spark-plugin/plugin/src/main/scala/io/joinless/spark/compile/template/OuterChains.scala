@@ -55,6 +55,8 @@ private[compile] object OuterChains {
 
   /** Whether the condition does not hold where all of these columns are NULL. */
   private def rejectsNulls(condition: Expression, columns: AttributeSet): Boolean = {
+
+    /** Whether an expression is NULL where all of the columns are. */
     def isNull(e: Expression): Boolean = e match {
       case a: Attribute => columns.contains(a)
       case other => other.nullIntolerant && other.children.exists(isNull)

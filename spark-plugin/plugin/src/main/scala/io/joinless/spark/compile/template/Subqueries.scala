@@ -56,6 +56,7 @@ private[compile] object Subqueries extends PredicateHelper {
     * which a subquery is correlated.
     */
   def named(plan: LogicalPlan): LogicalPlan = {
+
     /** The name without an id at its end. */
     def own(name: String) = name.replaceFirst("#[0-9]+$", "")
     plan.transformAllExpressions {
@@ -206,6 +207,7 @@ private[compile] object Subqueries extends PredicateHelper {
     /** The plan below its limits and projections. */
     private def rows(plan: LogicalPlan): LogicalPlan = Step.unapply(plan).fold(plan)(rows)
 
+    /** A limit to one row, or a projection. */
     private object Step {
       def unapply(plan: LogicalPlan): Option[LogicalPlan] = plan match {
         case GlobalLimit(IntegerLiteral(1), child) => Some(child)
@@ -221,6 +223,7 @@ private[compile] object Subqueries extends PredicateHelper {
     * which is checked.
     */
   def leftSingle(join: Join): Either[Reason, LogicalPlan] = {
+
     /** Whether an expression reads columns of this side only, and some. */
     def of(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
 

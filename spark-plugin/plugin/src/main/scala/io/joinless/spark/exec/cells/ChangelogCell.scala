@@ -125,6 +125,7 @@ private object ChangelogTask {
     * column that is equated with it, is projected.
     */
   def showsAll(spec: BlockSpec): Boolean = {
+
     /** The attributes with which a stored column is equated. */
     def attributesOf(c: ColumnRef) =
       spec.relations(c.relation).keys.collect { case k if k.ordinal == c.ordinal => k.attribute }

@@ -46,6 +46,9 @@ abstract private class NettedTask(
   /** Returns the next change of the result; null if there is none left. The batch has begun. */
   protected def emitNext(): UnsafeRow
 
+  /** The next change of the result; the first call reads the whole batch. Errors of the engine
+    * become those of users.
+    */
   final override protected def emit(): UnsafeRow =
     try {
       if (!begun) begin()
@@ -95,6 +98,7 @@ abstract private class NettedTask(
     * insert. The batch has no changes of these rows: `take` has left them out.
     */
   private def expire(): Unit = {
+
     /** Looks up all changes added so far, so that counts include them. */
     def takeInAll(): Unit = batch.collect()
     takeInAll()

@@ -122,6 +122,9 @@ final case class GroupsExec(
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     committed.exists(_.nextClose <= newInputWatermark)
 
+  /** Runs a task per partition. Watermarks are read here, on the driver; without closing groups
+    * nothing is late.
+    */
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulators
     commits

@@ -63,6 +63,7 @@ trait RowsOfGroup extends TypedImperativeAggregate[ArrayBuffer[UnsafeRow]] with 
     bytes.array
   }
 
+  /** The buffer that `serialize` has written. */
   override def deserialize(bytes: Array[Byte]): ArrayBuffer[UnsafeRow] = {
     val in = ByteBuffer.wrap(bytes)
     val rows = ArrayBuffer.empty[UnsafeRow]

@@ -24,6 +24,7 @@ private[spark] object FunctionArguments {
     * }}}
     */
   def argument(f: AggregateExpression): Option[Expression] = {
+
     /** The value where the FILTER is true, else NULL. */
     def where(value: Expression) = f.filter.fold(value)(If(_, value, Literal(null, value.dataType)))
 

@@ -38,6 +38,7 @@ private[spark] object FunctionOfIncrements {
       summed: Option[SummedColumns],
       results: Expression
   ): Option[Expression] = {
+
     /** How many arguments that are not NULL a row stands for. */
     def number: Expression = (argument, summed) match {
       case (None, _) => results

@@ -88,6 +88,7 @@ private[spark] object SummedArguments {
         }
     }
 
+    /** The leaves with all further columns that were requested so far. */
     def leaves: IndexedSeq[Leaf] = before.zipWithIndex.map { case (leaf, i) =>
       val (aliases, attributes) = computed(i).unzip
       if (aliases.isEmpty) leaf

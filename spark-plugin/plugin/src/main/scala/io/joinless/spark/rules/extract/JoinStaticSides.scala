@@ -99,6 +99,10 @@ final private class JoinStaticSides(part: Part) {
 
   /** A streaming leaf joined with its static ones, each as soon as a condition links it. */
   private def joined(home: Int, guests: IndexedSeq[Int]): Leaf = {
+
+    /** The plan joined with the leaves `rest`, those first that a condition links; `inside` are the
+      * leaves that it has.
+      */
     def step(plan: LogicalPlan, inside: Set[Int], rest: IndexedSeq[Int]): LogicalPlan =
       if (rest.isEmpty) plan
       else {

@@ -58,6 +58,7 @@ object StaticSides {
     * the class.
     */
   private def isPinned(files: AnyRef): Boolean = {
+
     /** What a method without parameters returns; None if there is none. */
     def answer(method: String): Option[Any] = Try(files.getClass.getMethod(method).invoke(files)).toOption
     answer("isTimeTravelQuery").contains(true) || answer("versionScanned").exists {

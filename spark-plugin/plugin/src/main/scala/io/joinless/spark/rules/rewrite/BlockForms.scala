@@ -99,9 +99,9 @@ final private[spark] class BlockForms(
         .filter(_.countsRows).map(found => by(found.reduction))
   }
 
-  // each batch replaces it by the block's own id
-
-  /** The block as an enumerated one would be recorded. */
+  /** The block as an enumerated one would be recorded, but for its id: each batch replaces that by
+    * the block's own.
+    */
   private def shape(layout: BlockLayout): BlockShape =
     new RewriteBlock(layout).shape(NodeId(0), tree, texts)
 }

@@ -44,6 +44,9 @@ final class RewriteStreamingJoins(
     query: () => Option[LogicalPlan] = () => None
 ) extends Rule[LogicalPlan] {
 
+  /** Rewrites the plan of a batch. A template is captured instead, as it is at this point of the
+    * optimizer.
+    */
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case _: Subquery => plan
     case Template(child, taken) =>

@@ -74,6 +74,7 @@ private[spark] object WaysOutOfCycles {
     * attributes replaces them.
     */
   private def joined(graph: Hypergraph, core: CyclicCore): Seq[Int] = {
+
     /** The graph with one relation in place of several. */
     def together(some: Seq[Int]) = {
       val one = graph.attributesOf(BitSet.fromSpecific(some))

@@ -57,6 +57,8 @@ object MergeScans {
       columns: Seq[NamedExpression],
       conditions: Seq[Expression]
   ) {
+
+    /** Equal for bases with equal data and the same columns; conditions may differ. */
     def key: Any =
       (
         data(relation),

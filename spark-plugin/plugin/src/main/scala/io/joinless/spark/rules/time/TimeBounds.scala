@@ -49,7 +49,9 @@ private[rules] object TimeBounds {
   /** `later <= earlier + most`. */
   final private case class Bound(later: Attribute, earlier: Attribute, most: Long)
 
-  // contradictory conditions have no result, so any value will do for a sum that underflows
+  /** The sum of two distances; `Unbounded` if either is, or if the sum overflows. Contradictory
+    * conditions have no result, so any value will do for a sum that underflows.
+    */
   def sum(a: Long, b: Long): Long =
     if (a == Unbounded || b == Unbounded) Unbounded
     else {

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions._
   */
 private[rules] object WindowOfTime {
 
+  /** The time and the length of a window in microseconds, if the expression computes one. */
   def unapply(value: Expression): Option[(Attribute, Long)] = value match {
     case CreateNamedStruct(Seq(
           _,

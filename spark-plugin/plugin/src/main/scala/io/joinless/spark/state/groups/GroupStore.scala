@@ -121,6 +121,7 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boo
   private def key(group: UnsafeRow): UnsafeRow =
     if (holdsValues) entry(joined(group, InternalRow(StoredGroups.OfGroup, Array.emptyByteArray))) else group
 
+  /** The values that a group holds for a function, which can be changed. */
   override def values(group: UnsafeRow, function: Int): GroupValuesKept = new GroupValuesKept {
 
     override def change(value: UnsafeRow, by: Long): (Long, Long) = {
