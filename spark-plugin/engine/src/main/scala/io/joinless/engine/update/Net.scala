@@ -88,7 +88,10 @@ final private[update] class Net(inputs: Int) {
     entries += 1
   }
 
-  /** @param inputOf the input of each relation */
+  /** Removes all entries.
+    *
+    * @param inputOf the input of each relation
+    */
   def clear(inputOf: Array[Int]): Unit = while (entries > 0) {
     entries -= 1
     firstEntries(inputOf(java.lang.Long.numberOfTrailingZeros(roles(entries))))(row(entries)) = 0

@@ -62,8 +62,8 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isAlive(row)) climb(node, row, appears = true)
   }
 
-  /** Propagates the insertion or deletion of a tuple towards the root, level by level, as long as
-    * keys enter or leave V_p.
+  /** Propagates that a tuple becomes alive (`appears`) or will die towards the root, level by
+    * level, as long as keys enter or leave V_p.
     */
   private def climb(from: ViewNode, tuple: Int, appears: Boolean): Unit = {
     reach(from, tuple, appears)

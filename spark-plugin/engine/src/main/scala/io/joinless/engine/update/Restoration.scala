@@ -21,7 +21,9 @@ final class Restoration private[engine] (store: RowStore, loading: Restoration.L
   private[engine] def this(tree: ViewTree, near: Int) =
     this(tree, new Restoration.TreeLoading(tree), new RowGroup(tree, near))
 
-  /** Loads a row of an append-only input, which lies in its arena. */
+  /** Loads a row of an append-only input, which lies in its arena, into the relations `roles` (bit
+    * set).
+    */
   def load(roles: Long, row: Int): Unit = add(roles, row)
 
   /** Adds a row to the prefetch group, to be inserted into the relations `roles` (bit set). */

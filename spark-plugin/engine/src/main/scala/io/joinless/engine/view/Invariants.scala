@@ -20,7 +20,10 @@ import io.joinless.engine.tuples.{IntLists, RecordLists}
   */
 object Invariants {
 
-  /** @throws IllegalStateException naming the invariant, node and tuple */
+  /** Checks a tree of which no change is pending.
+    *
+    * @throws IllegalStateException naming the invariant, node and tuple
+    */
   def check(tree: ViewTree): Unit = {
     var alive = 0L
     var marked = 0L

@@ -120,7 +120,9 @@ object PythonApi {
     .map(java.lang.Long.valueOf)
     .orNull
 
-  /** @param deltas of each block whose changes are requested
+  /** What the first batch of a query would be planned as.
+    *
+    * @param deltas of each block whose changes are requested
     * @param groups the groups that are kept, as text
     * @param whole the cost of the whole query, if it has more than one block
     */

@@ -25,7 +25,9 @@ import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, Operato
   */
 private[spark] object OperatorMetadata {
 
-  /** @param groups in the order of their operators
+  /** The stateful operators of a checkpoint: our blocks and groups, and whether there are others.
+    *
+    * @param groups in the order of their operators
     * @param batch the batch that is planned with it
     */
   final case class Found(ours: Seq[Recorded], groups: Seq[RecordedGroups], sparkOperators: Boolean, batch: Long)
@@ -80,7 +82,10 @@ private[spark] object OperatorMetadata {
   case object Stateless extends Operator
 }
 
-/** @param begun the last batch in the offset log: Spark's reader accepts none beyond it */
+/** Reads the metadata of operators, as a batch finds them.
+  *
+  * @param begun the last batch in the offset log: Spark's reader accepts none beyond it
+  */
 final private class OperatorMetadata(session: SparkSession, state: Path, batch: Long, begun: Long) {
   import OperatorMetadata._
 

@@ -13,7 +13,9 @@ object GroupsText {
   /** The groups in one line. */
   def heading(groups: Groups): String = s"Groups: ${WindowTexts.short(groups.title)}"
 
-  /** @param deltas the node that emits the changes of the groups themselves, if there is no node
+  /** Heading, state, cost and emission of groups, a line each.
+    *
+    * @param deltas the node that emits the changes of the groups themselves, if there is no node
     *   with state between
     */
   def apply(groups: Groups, deltas: Option[DeltaRows]): String = {

@@ -8,7 +8,10 @@ import io.joinless.spark.spec.BlockSpec
   */
 object JoinTreeText {
 
-  /** @param sizes expected rows per relation, for the expected load; equal if nothing is known */
+  /** The text of a block.
+    *
+    * @param sizes expected rows per relation, for the expected load; equal if nothing is known
+    */
   def apply(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
     val facts = ViewTreeFacts(spec.shape)
     val lines = spec.shape.reduction match {

@@ -141,7 +141,10 @@ final case class NodeFacts(
   }
 }
 
-/** @param holds its content, as text */
+/** A view of a node.
+  *
+  * @param holds its content, as text
+  */
 final case class ViewFacts(kind: String, symbol: String, node: String, columns: Seq[String], holds: String) {
 
   override def toString: String = s"$kind $symbol($node) [${columns.mkString(", ")}]: $holds"

@@ -27,7 +27,10 @@ final case class Placement(shares: IndexedSeq[Int], cells: Int, replication: Dou
 
 object Placement {
 
-  /** @param sizes expected rows per relation, in any unit */
+  /** The placement by these shares, with its cost.
+    *
+    * @param sizes expected rows per relation, in any unit
+    */
   def of(shape: BlockShape, shares: IndexedSeq[Int], sizes: IndexedSeq[Double]): Placement = {
     require(shares.size == shape.attributes.size, "one share per attribute")
     require(sizes.size == shape.relations.size, "one size per relation")

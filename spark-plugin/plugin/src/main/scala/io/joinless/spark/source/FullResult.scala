@@ -48,7 +48,10 @@ object FullResult {
   }
 }
 
-/** @param committed the content of the checkpoint; evaluated when the query was compiled */
+/** The complete result of a query from the state of its checkpoint.
+  *
+  * @param committed the content of the checkpoint; evaluated when the query was compiled
+  */
 final private class FullResult(session: SparkSession, committed: => CommittedState, operator: Option[Long]) {
 
   /** The plan of the result. Sorts and limits are applied to the batch result, unless the running

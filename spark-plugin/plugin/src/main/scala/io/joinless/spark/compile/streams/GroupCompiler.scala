@@ -27,7 +27,9 @@ private[compile] object GroupCompiler {
   /** The purpose of an [[Aggregate]] that the query does not have; for explain. */
   val purpose: TreeNodeTag[Purpose] = TreeNodeTag[Purpose]("joinless.purpose")
 
-  /** @param text for explain
+  /** What groups are for that the query does not have itself.
+    *
+    * @param text for explain
     * @param emits what a group emits
     * @param isOfMatches whether a row has a match
     */

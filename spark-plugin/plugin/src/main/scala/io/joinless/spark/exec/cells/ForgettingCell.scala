@@ -56,7 +56,9 @@ private[spark] object ForgettingCell extends CellKind[ForgettingState] {
     new ForgettingTask(context, state, rows)
 }
 
-/** @param needed the times until which rows are needed
+/** A view tree, and which of its rows are needed until when.
+  *
+  * @param needed the times until which rows are needed
   * @param blocks those of the log
   */
 final private[spark] class ForgettingState(

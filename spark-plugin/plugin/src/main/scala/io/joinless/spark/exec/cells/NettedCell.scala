@@ -45,7 +45,9 @@ abstract private[exec] class NettedCell[V <: RowStore, S <: NettedState: ClassTa
   private def expiring(spec: BlockSpec): Option[ExpiringRows] = Option.when(spec.expires)(new ExpiringRows(spec))
 }
 
-/** @param extent the figures by which the log is cleaned
+/** The state of a cell whose rows are counted, but for its views.
+  *
+  * @param extent the figures by which the log is cleaned
   * @param expiring the times at which rows expire, if some do
   */
 abstract private[spark] class NettedState(end: LogEnd, val extent: LogExtent, val expiring: Option[ExpiringRows])

@@ -83,7 +83,9 @@ abstract private class RowByRowTask(
     stored(arrived.roles, row, arrived.base, arrived.offset, arrived.bytes)
   }
 
-  /** A row was stored with these roles; its bytes are at `offset` of `base`. */
+  /** A row was stored, to be inserted in these roles (bit set); `row` is its id in its arena, and
+    * its bytes are at `offset` of `base`.
+    */
   protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
 
   /** Inserts the current row in the next of its roles; the results follow from `nextResult`. */

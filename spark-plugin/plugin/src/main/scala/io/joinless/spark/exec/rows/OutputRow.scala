@@ -139,7 +139,9 @@ final class OutputRow(
   /** As `update`, for rows without inlined words. */
   def update(rows: Array[Int], changed: Long): UnsafeRow = update(rows, changed, null: WordPointers)
 
-  /** @param rows row id per relation
+  /** Writes the columns of changed relations.
+    *
+    * @param rows row id per relation
     * @param changed relations whose row may differ from the one of the update before; all of them
     *   the first time
     * @param places positions of the words inlined with the rows; null if there are none

@@ -44,7 +44,9 @@ object Reason {
     case _ => None
   }
 
-  /** @param name upper case and stable
+  /** A kind of reason.
+    *
+    * @param name upper case and stable
     * @param sentence the reason, with the arguments as `<name>`
     * @param advice what the user can do
     */
@@ -248,6 +250,9 @@ object Reason {
   def tooFew(found: Int, minimum: Int): Reason =
     of(TooFewRelations, "found" -> found.toString, "minimum" -> minimum.toString)
 
-  /** @param member what the running Spark lacks */
+  /** The reason that this build of Spark cannot be used.
+    *
+    * @param member what the running Spark lacks
+    */
   def unsupportedSpark(member: String): Reason = of(UnsupportedSpark, "member" -> member)
 }

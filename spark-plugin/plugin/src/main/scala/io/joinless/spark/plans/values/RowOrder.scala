@@ -42,7 +42,9 @@ final case class RowOrder(keys: Seq[SortOrder], fields: Int) {
 
 object RowOrder {
 
-  /** @param keys over references to the fields of a struct
+  /** An order by the fields of a struct.
+    *
+    * @param keys over references to the fields of a struct
     * @param struct its type
     */
   def apply(keys: Seq[SortOrder], struct: StructType): RowOrder = RowOrder(

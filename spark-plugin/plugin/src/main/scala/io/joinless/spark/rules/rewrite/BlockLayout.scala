@@ -271,7 +271,10 @@ object BlockLayout {
     )
   }
 
-  /** @param asWritten the key as the query has it */
+  /** A join key of a leaf, and the column that stores it.
+    *
+    * @param asWritten the key as the query has it
+    */
   final private case class Key(attribute: Int, leaf: Int, column: NamedExpression, asWritten: Expression)
 
   /** The column that stores a key. */

@@ -41,14 +41,19 @@ object MergeScans {
       groups.flatMap(_.tail).sortBy(_.role).map(placeholder)
   }
 
-  /** @param base the relation that it reads, where that can be shared */
+  /** The scan of a single relation.
+    *
+    * @param base the relation that it reads, where that can be shared
+    */
   final private case class LeafScan(role: Int, plan: LogicalPlan, base: Option[Base]) {
 
     /** Leaves of the same key merge. */
     def key: Any = base.fold[Any](role)(_.key)
   }
 
-  /** @param columns over positions of the relation
+  /** What a leaf reads, apart from its role.
+    *
+    * @param columns over positions of the relation
     * @param conditions over positions of the relation, without those that the block's operator
     *   checks itself
     */

@@ -167,7 +167,9 @@ final private[rules] class Lifetimes(
     if (nullSafe) EqualNullSafe(l.expression, r.expression) else EqualTo(l.expression, r.expression)
 }
 
-/** @param kinds for each kind of rows: they are needed until the watermark has reached all of these
+/** Until when the rows of a relation are needed.
+  *
+  * @param kinds for each kind of rows: they are needed until the watermark has reached all of these
   *   times, each a column and microseconds after it. A row in which a column is NULL is not of that
   *   kind
   */

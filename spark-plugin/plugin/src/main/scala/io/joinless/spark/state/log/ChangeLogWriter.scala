@@ -47,7 +47,9 @@ final class ChangeLogWriter(
     blocks = blocks.from(oldest)
   }
 
-  /** Adds a row whose bytes are at `offset` of `base`. */
+  /** Adds an entry: a row in these roles (bit set), whose bytes are at `offset` of `base`. For a
+    * log without weights.
+    */
   def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     makeRoom(16 + bytes)
     val at = position
@@ -62,7 +64,8 @@ final class ChangeLogWriter(
     */
   def together(count: Int, bytes: Int): Unit = makeRoom(Math.multiplyExact(count, 24 + bytes))
 
-  /** Adds one of the entries that `together` has made room for; the block is number `nextSequence`.
+  /** Adds one of the entries that `together` has made room for: the roles (bit set) in which the
+    * row has the multiplicity `weight`. Its block is number `nextSequence`.
     */
   def append(roles: Long, weight: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     val at = position

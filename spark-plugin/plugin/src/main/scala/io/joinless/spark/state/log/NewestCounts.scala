@@ -43,7 +43,7 @@ final private[spark] class NewestCounts(
 
   override def oldest: Long = extent.oldest
 
-  /** Writes an inserted row of an append-only input. */
+  /** Writes an inserted row of an append-only input, with its roles (bit set). */
   def writeAppended(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     append(roles, base, offset, bytes)
     extent.live += 1

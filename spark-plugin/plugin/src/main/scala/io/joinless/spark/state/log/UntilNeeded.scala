@@ -51,7 +51,9 @@ final private[spark] class UntilNeeded(
 
   override def oldest: Long = log.oldest.fold(current)(_.first)
 
-  /** Writes an inserted row; nothing is written if no later batch needs it. */
+  /** Writes an inserted row in those of its roles (bit set) in which a later batch may need it;
+    * nothing if there is none.
+    */
   def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     own += 1
     writeNeeded(roles, base, offset, bytes)

@@ -34,8 +34,8 @@ final private[spark] class ExpiringRows(spec: BlockSpec) extends Rollback {
   private[this] var copies: RowCopies = null
   private[this] var watermark = Long.MinValue
 
-  /** Of these roles of an inserted row, or of a change to it, those in which its time has not
-    * passed.
+  /** Of the roles (bit set) of an inserted row, or of a change to it, those in which its time has
+    * not passed at `watermark` (milliseconds).
     */
   def kept(roles: Long, watermark: Long, base: AnyRef, offset: Long, bytes: Int): Long =
     lifetimes.needed(roles, watermark, base, offset, bytes)
