@@ -36,6 +36,7 @@ final private[engine] class PositionList {
     count = kept
   }
 
+  /** Appends the positions of another list. */
   def addAll(other: PositionList): Unit = {
     val position = new Wide
     for (i <- 0 until other.size) { other.read(i, position); add(position) }
@@ -59,6 +60,7 @@ final private[engine] class PositionList {
     count = indexes.length
   }
 
+  /** Copies the position at one index to another. */
   private def move(from: Int, to: Int): Unit = {
     words(2 * to) = words(2 * from)
     words(2 * to + 1) = words(2 * from + 1)
