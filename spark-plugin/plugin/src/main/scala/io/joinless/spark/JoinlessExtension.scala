@@ -28,6 +28,7 @@ import org.apache.spark.sql.joinless.SparkMembers
 /** The class that a user names in `spark.sql.extensions`. It registers every part of Joinless. */
 class JoinlessExtension extends (SparkSessionExtensions => Unit) {
 
+  /** Registers all rules with a session. Called once, when Spark creates it. */
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SparkCheck.version()
     JoinlessConf.register()

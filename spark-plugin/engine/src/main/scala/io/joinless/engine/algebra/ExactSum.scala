@@ -130,8 +130,10 @@ final class ExactSum {
   /** Whether the integer is exactly a double. */
   private def isExact(integer: Long): Boolean = math.abs(integer) <= (1L << 53) && integer != Long.MinValue
 
+  /** The magnitude with the sign of the sum. */
   private def signed(magnitude: Double): Double = if (mantissa.signum < 0) -magnitude else magnitude
 
+  /** The digits of the sum, as a `BigInteger` also while they are a long. */
   private def mantissa: BigInteger = if (large == null) BigInteger.valueOf(small) else large
 
   /** Serializes the sum: the exponent, the mantissa's length in bytes (0: a long), the mantissa. */

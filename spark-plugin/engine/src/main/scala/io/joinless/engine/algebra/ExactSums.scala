@@ -22,6 +22,7 @@ final class ExactSums(words: Array[Int]) extends Ring {
   /** The word of an element at which a sum begins. */
   def start(sum: Int): Int = starts(sum)
 
+  /** Sets the number of results to 1, and every sum to 1, the neutral factor. */
   override def one(into: Array[Long]): Unit = {
     java.util.Arrays.fill(into, 0, width, 0L)
     into(0) = 1L
@@ -29,6 +30,9 @@ final class ExactSums(words: Array[Int]) extends Ring {
     while (s < words.length) { into(starts(s)) = 1L; s += 1 }
   }
 
+  /** Adds the numbers of results, and each pair of sums word by word with a carry. The carry out of
+    * a sum's last word is dropped: sums are kept modulo 2^(64 · words).
+    */
   override def add(into: Array[Long], at: Int, summand: Array[Long], from: Int): Unit = {
     into(at) = Weight.add(into(at), summand(from))
     var s = 0
@@ -49,6 +53,8 @@ final class ExactSums(words: Array[Int]) extends Ring {
     }
   }
 
+  /** Multiplies the number of results by that of the factor, and each sum by the factor's same sum.
+    */
   override def multiply(into: Array[Long], factor: Array[Long], from: Int): Unit = {
     into(0) = Weight.multiply(into(0), factor(from))
     var s = 0
@@ -59,6 +65,7 @@ final class ExactSums(words: Array[Int]) extends Ring {
     }
   }
 
+  /** Multiplies the number of results and each sum by `times`. */
   override def scale(into: Array[Long], times: Long): Unit = {
     into(0) = Weight.multiply(into(0), times)
     var s = 0

@@ -11,6 +11,7 @@ package io.joinless.engine.algebra
   */
 trait Ring {
 
+  /** The number of words of an element. */
   def width: Int
 
   /** Whether the number of results in an element is 0. */
@@ -23,8 +24,10 @@ trait Ring {
   /** The element of a row that is counted only: the ring's one. */
   def one(into: Array[Long]): Unit
 
+  /** Adds the element that begins at `summand(from)` to the one that begins at `into(at)`. */
   def add(into: Array[Long], at: Int, summand: Array[Long], from: Int): Unit
 
+  /** Multiplies the element at the beginning of `into` by the one that begins at `factor(from)`. */
   def multiply(into: Array[Long], factor: Array[Long], from: Int): Unit
 
   /** Multiplies an element by the number `times`; −1 gives the opposite. */
@@ -78,6 +81,10 @@ object WideCounts extends Ring {
 
   override def scale(into: Array[Long], times: Long): Unit = multiply(into, times >> 63, times)
 
+  /** Multiplies the element at the beginning of `into` by the signed number `high · 2^64 + low`,
+    * `low` unsigned. Only a product that may need more than 126 bits is checked exactly; one of
+    * more than 127 throws [[CountOverflow]].
+    */
   private def multiply(into: Array[Long], high: Long, low: Long): Unit = {
     val before = magnitude(into(1), into(0)) + magnitude(high, low)
     if (before > 126) {
@@ -93,6 +100,7 @@ object WideCounts extends Ring {
   private def magnitude(high: Long, low: Long): Int =
     Wide.bits(high ^ high >> 63, low ^ high >> 63) + (high >>> 63).toInt
 
+  /** The number of two words: `high` has the sign, `low` is unsigned. */
   private def signed(high: Long, low: Long): BigInt =
     (BigInt(high) << 64) + (BigInt(low >>> 1) << 1) + (low & 1L)
 }

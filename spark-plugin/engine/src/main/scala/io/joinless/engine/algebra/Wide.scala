@@ -24,6 +24,8 @@ final class Wide(private[this] var upper: Long = 0L, private[this] var lower: Lo
 
   /** Reads two words of an array. */
   def read(words: Array[Long], at: Int): Unit = set(words(at + 1), words(at))
+
+  /** Writes the number to two words of an array, the lower one first. */
   def write(words: Array[Long], at: Int): Unit = {
     words(at) = lower
     words(at + 1) = upper
@@ -36,6 +38,7 @@ final class Wide(private[this] var upper: Long = 0L, private[this] var lower: Lo
 
   def add(other: Wide): Unit = add(other.high, other.low)
 
+  /** Adds `high · 2^64 + low`; `low` is unsigned, as are all lower words. */
   def add(high: Long, low: Long): Unit = {
     val sum = lower + low
     val carry = if (java.lang.Long.compareUnsigned(sum, low) < 0) 1L else 0L
@@ -56,6 +59,9 @@ final class Wide(private[this] var upper: Long = 0L, private[this] var lower: Lo
   /** Multiplies by a number from 0 on. */
   def multiply(n: Long): Unit = multiply(0L, n)
 
+  /** Multiplies by `high · 2^64 + low`. Words suffice up to 126 bits; close to the limit the
+    * product is computed exactly, and beyond it not at all.
+    */
   def multiply(high: Long, low: Long): Unit =
     if ((upper | high) == 0L) {
       set(Wide.multiplyHigh(lower, low), lower * low)
@@ -79,6 +85,7 @@ final class Wide(private[this] var upper: Long = 0L, private[this] var lower: Lo
 
   def toDouble: Double = upper * Wide.Two64 + (lower >>> 1) * 2.0 + (lower & 1L)
 
+  /** Sets a number from 0 on; throws [[CountOverflow]] beyond 127 bits. */
   private[algebra] def setExactly(n: BigInt): Unit = {
     if (n.bitLength > 127) throw new CountOverflow
     set((n >> 64).toLong, n.toLong)
@@ -98,15 +105,20 @@ object Wide {
     wide
   }
 
+  /** Compares two numbers of two words each: negative, 0 or positive as the first is smaller, equal
+    * or greater.
+    */
   def compare(high: Long, low: Long, otherHigh: Long, otherLow: Long): Int =
     if (high != otherHigh) java.lang.Long.compare(high, otherHigh) else java.lang.Long.compareUnsigned(low, otherLow)
 
   /** The upper word of the product of two words without a sign. */
   def multiplyHigh(a: Long, b: Long): Long = Math.multiplyHigh(a, b) + ((a >> 63) & b) + ((b >> 63) & a)
 
+  /** The number of bits of a number without leading zeros. */
   private[algebra] def bits(high: Long, low: Long): Int =
     if (high != 0L) 128 - java.lang.Long.numberOfLeadingZeros(high) else 64 - java.lang.Long.numberOfLeadingZeros(low)
 
+  /** The number of two words: `high` has the sign, `low` is unsigned. */
   private[algebra] def bigInt(high: Long, low: Long): BigInt =
     (BigInt(high) << 64) + (BigInt(low >>> 1) << 1) + (low & 1L)
 }

@@ -11,6 +11,9 @@ final private[engine] class AllResults(counts: ResultCounts) extends Space {
 
   override def isSingle(part: Int, node: ViewNode): Boolean = node.childCount == 0 && node.repeated == 0L
 
+  /** The digits, from the lowest: the copy of the tuple, then a position under its key to each
+    * child. The part is the same everywhere.
+    */
   override def split(part: Int, node: ViewNode, tuple: Int, position: Wide, digits: Digits): Unit = {
     digits.takeCopy(position, node.weight(tuple))
     var c = 0

@@ -36,6 +36,10 @@ final private[engine] class Descent(tree: ViewTree, space: Space) {
   def locate(part: Int, positions: PositionList, among: TouchedTuples): Located =
     descend(part, positions, () => list.load(tree.root, orders(tree.root.id), part, among.size, among(_)))
 
+  /** Finds the results at `positions` of a part, node after node from the root.
+    *
+    * @param loadRoot puts the root's tuples into `list`; called only if there are positions
+    */
   private def descend(part: Int, positions: PositionList, loadRoot: () => Unit): Located = {
     val located = new Located(positions.size, tree.nodes.length)
     if (positions.size > 0) {
@@ -115,12 +119,14 @@ private object Descent {
     val parts = new Array[Int](size)
     private[this] val words = new Array[Long](2 * size)
 
+    /** Sets, for result `i`, the key under which it is, and its part and position there. */
     def set(i: Int, key: Int, part: Int, position: Wide): Unit = {
       keys(i) = key
       parts(i) = part
       position.write(words, 2 * i)
     }
 
+    /** Reads the position of result `i`. */
     def read(i: Int, into: Wide): Unit = into.read(words, 2 * i)
 
     def isSameKey(a: Int, b: Int): Boolean = keys(a) == keys(b) && parts(a) == parts(b)

@@ -15,6 +15,7 @@ private[positions] object IndexSort {
     if (until - from <= Few) insert(indexes, from, until, order)
     else merge(indexes, java.util.Arrays.copyOfRange(indexes, from, until), from, until, from, order)
 
+  /** Sorts `indexes(from until until)` by insertion. */
   private def insert(indexes: Array[Int], from: Int, until: Int, order: Order): Unit = {
     var i = from + 1
     while (i < until) {

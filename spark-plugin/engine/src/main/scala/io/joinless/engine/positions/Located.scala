@@ -15,7 +15,9 @@ final class Located private[positions] (val size: Int, nodes: Int) {
   /** Which copy of the relation's row, from 0 up to below its multiplicity. */
   def copy(i: Int, relation: Int): Long = copies(i * nodes + relation)
 
+  /** Binds the tuple of a node in result `i`; for a relation, the row's id. */
   private[positions] def set(i: Int, node: Int, tuple: Int): Unit = tuples(i * nodes + node) = tuple
 
+  /** Sets which copy of a relation's row result `i` contains. */
   private[positions] def setCopy(i: Int, node: Int, copy: Long): Unit = copies(i * nodes + node) = copy
 }

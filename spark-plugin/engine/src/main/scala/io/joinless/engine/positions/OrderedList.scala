@@ -58,6 +58,8 @@ final private[positions] class OrderedList(space: Space) {
     arrange()
   }
 
+  /** Starts a list of `count` tuples of a node, of which `part` is read, and makes room for them.
+    */
   private def begin(node: ViewNode, order: TupleOrder, part: Int, count: Int): Unit = {
     this.node = node
     this.order = order
@@ -103,6 +105,7 @@ final private[positions] class OrderedList(space: Space) {
     bucketUntil.set(0L)
   }
 
+  /** The bucket of the tuple at index `i`: the upper `bits` bits of its hash. */
   private def bucketOf(i: Int): Int = if (bits == 0) 0 else (hashes(i) >>> (64 - bits)).toInt
 
   /** Moves to the tuple that has `position`, and makes it the position under that tuple. Positions
@@ -127,6 +130,9 @@ final private[positions] class OrderedList(space: Space) {
     tuples(places(at))
   }
 
+  /** Moves to the next bucket, not sorted yet, and finds the positions it covers: from `bucketFrom`
+    * to below `bucketUntil`.
+    */
   private def nextBucket(): Unit = {
     bucket += 1
     bucketFrom.set(bucketUntil)
@@ -142,6 +148,7 @@ final private[positions] class OrderedList(space: Space) {
     }
   }
 
+  /** The number of positions of the part under a tuple. */
   private def count(tuple: Int, into: Wide): Unit =
     if (space.isSingle(part, node)) into.set(1L) else space.count(part, node, tuple, into)
 

@@ -9,12 +9,14 @@ final private[engine] class PositionList {
 
   def size: Int = count
 
+  /** Appends a copy of the position. */
   def add(position: Wide): Unit = {
     if (2 * count == words.length) words = java.util.Arrays.copyOf(words, 2 * words.length)
     position.write(words, 2 * count)
     count += 1
   }
 
+  /** Reads the position at index `i`. */
   def read(i: Int, into: Wide): Unit = into.read(words, 2 * i)
 
   def clear(): Unit = count = 0
@@ -34,6 +36,7 @@ final private[engine] class PositionList {
     count = kept
   }
 
+  /** Appends the positions of another list. */
   def addAll(other: PositionList): Unit = {
     val position = new Wide
     for (i <- 0 until other.size) { other.read(i, position); add(position) }
@@ -57,11 +60,13 @@ final private[engine] class PositionList {
     count = indexes.length
   }
 
+  /** Copies the position at one index to another. */
   private def move(from: Int, to: Int): Unit = {
     words(2 * to) = words(2 * from)
     words(2 * to + 1) = words(2 * from + 1)
   }
 
+  /** Compares the positions at two indexes. */
   private def compare(a: Int, b: Int): Int =
     Wide.compare(words(2 * a + 1), words(2 * a), words(2 * b + 1), words(2 * b))
 }

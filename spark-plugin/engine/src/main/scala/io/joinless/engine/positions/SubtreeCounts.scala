@@ -39,6 +39,9 @@ final private[engine] class SubtreeCounts(tree: ViewTree) extends ResultCounts {
 
   tree.childrenFirst.foreach(count)
 
+  /** Computes the number of each key of a node, or the total at the root. The node's children must
+    * have been counted.
+    */
   private def count(node: ViewNode): Unit =
     if (node.isRoot) sum(node, 0, total)
     else if (!countsOnce(node)) {
@@ -59,6 +62,7 @@ final private[engine] class SubtreeCounts(tree: ViewTree) extends ResultCounts {
   /** Whether each alive tuple is one result of the node's subtree. */
   private def countsOnce(node: ViewNode): Boolean = node.childCount == 0 && node.repeated == 0L
 
+  /** The number of results of the node's subtree under a key, from the counts of its children. */
   private def sum(node: ViewNode, key: Int, into: Wide): Unit = {
     into.set(0L)
     if (countsOnce(node)) into.set(node.vs.count(key).toLong)

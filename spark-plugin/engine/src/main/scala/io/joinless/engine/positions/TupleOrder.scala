@@ -20,6 +20,7 @@ final private[positions] class TupleOrder(node: ViewNode) {
     case _ => null
   }
 
+  /** The hash of a tuple's words; tuples are compared by it as unsigned numbers. */
   def hash(tuple: Int): Long =
     if (arena != null) Words.hash(arena.page(tuple), arena.start(tuple), arena.words(tuple))
     else Words.hash(domain.page(tuple), domain.start(tuple), domain.words(tuple))

@@ -15,9 +15,13 @@ object FreeConnex {
   /** An existential component and the attributes it projects. */
   final case class Component(relations: BitSet, projected: BitSet)
 
+  /** The existential components of a query with these output attributes, by their lowest relations.
+    * A relation all of whose attributes are output is a component of its own.
+    */
   def components(graph: Hypergraph, output: BitSet): IndexedSeq[Component] =
     graph.components(graph.relations, output).map(c => Component(c, graph.attributesOf(c) & output))
 
+  /** Tests the three conditions above, with the output attributes `output`. */
   def isFreeConnex(graph: Hypergraph, output: BitSet): Boolean = {
     val reduced = components(graph, output)
     reduced.forall(c => c.relations.exists(r => c.projected.subsetOf(graph.edges(r)))) &&

@@ -31,6 +31,7 @@ sealed trait JoinTree {
 
   def generalizedNodes: Int = preorder.count(_.isInstanceOf[GeneralizedNode])
 
+  /** The most relation nodes on a path from a leaf to this node. */
   def height: Int = {
     val heightBelow = if (children.isEmpty) 0 else children.map(_.height).max
     this match {

@@ -16,6 +16,7 @@ object QHierarchical {
   /** The test with all attributes in the output, as in rows mode. */
   def isHierarchical(graph: Hypergraph): Boolean = isQHierarchical(graph, graph.attributes)
 
+  /** The test with the output attributes `output`: both conditions for each pair of attributes. */
   def isQHierarchical(graph: Hypergraph, output: BitSet): Boolean = {
     val occurrences = graph.attributes.toIndexedSeq.map(x => (x, graph.at(x)))
     occurrences.forall { case (x, atX) =>

@@ -20,6 +20,7 @@ object QueryClass {
 
   case object Cyclic extends QueryClass("cyclic")
 
+  /** The class of a query with the output attributes `output`. */
   def of(graph: Hypergraph, output: BitSet): QueryClass =
     if (io.joinless.engine.query.QHierarchical.isQHierarchical(graph, output)) QHierarchical
     else if (io.joinless.engine.query.FreeConnex.isFreeConnex(graph, output)) FreeConnex

@@ -30,6 +30,8 @@ final case class Reduction(output: BitSet, components: IndexedSeq[ReducedRelatio
     * the top.
     */
   def height: Int = {
+
+    /** The height of the top's subtree, in which each relation stands for a component's tree. */
     def heightOf(node: JoinTree): Int = {
       val heightBelow = node.children.map(heightOf).maxOption.getOrElse(0)
       node match {
@@ -105,6 +107,8 @@ object ReducedRelation {
         Option.when(attributes == part.projected && children.forall(_.isInstanceOf[RelationNode]))(children)
       case tree => Some(IndexedSeq(tree))
     }
+
+    /** The tree `node` with more children below its first relation. */
     def hung(node: JoinTree, trees: IndexedSeq[JoinTree]): JoinTree = node match {
       case RelationNode(r, attributes, children) => RelationNode(r, attributes, children ++ trees)
       case GeneralizedNode(attributes, children) =>

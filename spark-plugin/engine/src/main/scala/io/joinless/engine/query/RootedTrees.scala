@@ -11,9 +11,16 @@ package io.joinless.engine.query
   */
 private[query] object RootedTrees {
 
+  /** The best rooting of a join tree.
+    *
+    * @param sizes how often each relation changes, relative to the others
+    * @param neighbours pairs (child, parent) of a join tree, as [[GyoReduction]] finds them
+    */
   def best(graph: Hypergraph, sizes: IndexedSeq[Double], neighbours: IndexedSeq[(Int, Int)]): JoinTree = {
     val links = (neighbours ++ neighbours.map(_.swap)).groupMap(_._1)(_._2).withDefaultValue(IndexedSeq.empty)
 
+    /** The tree of all relations that are reached from one, hung at it, but not by way of `from`.
+      */
     def hung(relation: Int, from: Option[Int]): JoinTree = {
       val edge = graph.edges(relation)
       val below = links(relation).filter(other => !from.contains(other) && edge.exists(graph.edges(other))).sorted

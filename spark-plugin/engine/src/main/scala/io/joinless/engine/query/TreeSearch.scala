@@ -25,6 +25,12 @@ object TreeSearch {
     */
   val WorkBound: Long = 100000
 
+  /** The tree that a search has found.
+    *
+    * @param work the number of subproblems
+    * @param exact the tree is the best one; false if the search gave up, and the tree is the
+    *     fallback
+    */
   final case class Found(tree: JoinTree, work: Long, exact: Boolean)
 
   /** The best join tree of a graph, or the core of a cyclic one.
@@ -53,9 +59,12 @@ object TreeSearch {
     try Some(new TreeSearch(graph, sizes, IndexedSeq.fill(graph.size)(1), WorkBound).under(some, shared).best.tree)
     catch { case OutOfWork => None }
 
+  /** The best join tree, or the fallback after `workBound` subproblems; the core of a cyclic graph.
+    */
   def search(graph: Hypergraph, sizes: IndexedSeq[Double], workBound: Long): Either[CyclicCore, Found] =
     search(graph, sizes, workBound, IndexedSeq.fill(graph.size)(1))
 
+  /** The same for relations that may represent several, with the heights of their own trees. */
   private def search(
       graph: Hypergraph,
       sizes: IndexedSeq[Double],
@@ -86,6 +95,7 @@ final private class TreeSearch(
   private val anyRoot = mutable.HashMap.empty[(BitSet, BitSet), ParetoFront]
   private val relationRoot = mutable.HashMap.empty[(Int, BitSet), ParetoFront]
 
+  /** The best tree of the whole graph; throws `OutOfWork` beyond the bound. */
   def tree(): JoinTree = {
     val components = graph.components
     val front =

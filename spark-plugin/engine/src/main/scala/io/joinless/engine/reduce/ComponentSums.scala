@@ -82,6 +82,9 @@ sealed abstract private[reduce] class NodeSums(node: ViewNode, ring: Ring, count
 final private class GeneralizedSums(node: GeneralizedViews, ring: Ring, counters: Counters)
     extends NodeSums(node, ring, counters) {
 
+  /** Passes the change on to the key's tuple, if all other children have results for it. Nothing is
+    * stored per tuple.
+    */
   override protected def fromChild(c: Int, key: Int, before: Boolean, after: Boolean, delta: Array[Long]): Unit =
     if (contribution.isSupported(key, c)) {
       Words.copy(delta, 0, contribution.product, 0, delta.length)
@@ -122,6 +125,7 @@ final private[reduce] class RelationSums(val node: RelationViews, ring: Ring, co
       changedRows.push(row)
     }
 
+  /** Applies the pending changes of rows, now that all children are up to date. */
   override protected def updateRows(): Unit = {
     var i = 0
     while (i < changedRows.size) {
@@ -146,6 +150,7 @@ final private[reduce] class RelationSums(val node: RelationViews, ring: Ring, co
     multiplicity(row) = countAfter
   }
 
+  /** Whether each child has results for the row's key. */
   private def isAlive(row: Int): Boolean =
     if (isSplit) node.isAlive(row)
     else children == 0 || node.child(0).annotation.count(node.keyTo(0, row)) > 0L

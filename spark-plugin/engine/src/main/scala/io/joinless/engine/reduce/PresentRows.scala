@@ -12,6 +12,7 @@ final private class PresentRows(store: RowStore) {
   private[this] val block = store.block
   private[this] var rows = new Array[Long](block.inputs.size)
 
+  /** The number of rows of an input that are present in some relation. */
   def of(input: Int): Long = { countIfUnknown(); rows(input) }
 
   /** Resets the counts: the state is about to be restored. */

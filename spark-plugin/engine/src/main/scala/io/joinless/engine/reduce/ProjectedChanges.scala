@@ -24,6 +24,10 @@ final private[reduce] class ProjectedChanges(join: ReducedJoin, residuals: Index
 
   override protected def begin(): Unit = entry = 0
 
+  /** Moves to the next touched key whose element changes, and applies all changes before it. The
+    * change of the current result is applied when the next one is requested: until then
+    * `readBefore` finds the old element.
+    */
   override protected def seek(): Boolean = {
     if (pending) applyPending()
     while (entry < sums.touched) {
@@ -50,6 +54,7 @@ final private[reduce] class ProjectedChanges(join: ReducedJoin, residuals: Index
     end()
   }
 
+  /** Adds the change of `entry` to the annotation, and moves on to the next entry. */
   private def applyPending(): Unit = {
     val _ = sums.applyChange(entry, change)
     pending = false

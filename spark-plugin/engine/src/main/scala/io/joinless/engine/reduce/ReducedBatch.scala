@@ -36,6 +36,7 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], neg
     */
   def changed: Long = sums.changed
 
+  /** Checks whether the batch may be applied: the first delete of an absent row, or null. */
   override protected def arrange(): DeleteOfAbsentRow = {
     var e = if (changes.onlyGrows) changes.size else 0 // a batch that only grows is not refused
     while (e < changes.size) {
@@ -72,6 +73,7 @@ final class ReducedBatch(join: ReducedJoin, residuals: IndexedSeq[Residual], neg
     sums.start()
   }
 
+  /** Moves to the next result that changes; after the last one the batch is finished. */
   override def next(): Boolean = {
     prepare()
     sums.next() || { finish(); false }

@@ -28,7 +28,9 @@ final case class ReducedDef(
   require(top.inputs.size == components.size, "one input of the top per component")
 }
 
-/** @param tree over relations of the base
+/** An existential component and the rows that it projects.
+  *
+  * @param tree over relations of the base
   * @param projected for each relation that meets the root (the root itself, or a relation with only
   *     generalized nodes above it), the positions of the component's columns in its rows
   * @param distinct each projected row counts once, however many results project to it

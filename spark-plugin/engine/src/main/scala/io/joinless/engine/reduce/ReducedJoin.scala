@@ -75,6 +75,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
 
   private[this] val relations: Array[RelationViews] = relationSums.map(_.node)
 
+  /** The root of a component, whose keys are the component's projected rows. */
   private[reduce] def root(component: Int): ViewNode = nodes(component).last
 
   /** An arena also holds keys that are none of its rows if a relation's rows are keys, or projected
@@ -94,6 +95,7 @@ final class ReducedJoin(val definition: ReducedDef) extends RowStore {
   /** The projected rows of a component. */
   def projectedRows(component: Int): TupleArena = if (top == null) onlyRows else top.arena(component)
 
+  /** The index of a component's projected rows: row → its id in `projectedRows`. */
   private def projectedIdentity(component: Int): KeyIndex = if (top == null) onlyIdentity else top.identity(component)
 
   override def arena(input: Int): TupleArena = arenas(input)

@@ -19,6 +19,7 @@ final class RestoredResults(join: ReducedJoin, residuals: IndexedSeq[Residual] =
     */
   def changed: Long = sums.changed
 
+  /** Moves to the next result; false after the last one. */
   def next(): Boolean = sums.next()
 
   /** Skips the remaining results. */

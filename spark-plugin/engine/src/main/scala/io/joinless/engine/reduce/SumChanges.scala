@@ -76,6 +76,7 @@ abstract private[reduce] class SumChanges(join: ReducedJoin) {
   /** As `seek` to the end, without results. */
   protected def skip(): Unit
 
+  /** Finishes the batch: no key is touched any more, and the next `next` starts another batch. */
   final protected def end(): Unit = {
     roots.foreach(_.clear())
     started = false

@@ -32,6 +32,7 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
   override def readBefore(into: Array[Long]): Unit =
     throw new IllegalStateException("results of several components are emitted in steps")
 
+  /** Sorts all changes of projected rows into phases, and returns to before the first one. */
   override protected def begin(): Unit = {
     phase = Deleted
     component = 0
@@ -40,6 +41,9 @@ final private[reduce] class TopChanges(join: ReducedJoin, residuals: IndexedSeq[
     components.indices.foreach(classify)
   }
 
+  /** Drains the results of the pending entry, then those of the next entries, up to a result whose
+    * element changes. An entry is applied when its results are drained.
+    */
   override protected def seek(): Boolean = {
     while (true) {
       if (walking) {

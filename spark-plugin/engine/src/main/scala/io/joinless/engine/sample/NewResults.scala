@@ -17,7 +17,7 @@ import io.joinless.engine.view.ViewNode
   * So no position is counted twice, and none is a dummy. The numbers come from the annotations,
   * which hold those after the insertions and the change of each key ([[Annotation]]).
   *
-  * @param changes of the batch; they tell the multiplicities before
+  * @param changes of the batch; they say the multiplicities before
   */
 final private[sample] class NewResults(changes: CollectedChanges) extends Space {
   import NewResults._
@@ -34,6 +34,8 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
   override def isSingle(part: Int, node: ViewNode): Boolean =
     part == After && node.childCount == 0 && node.repeated == 0L
 
+  /** The number of results of a part under a tuple; new are those after that were not there before.
+    */
   override def count(part: Int, node: ViewNode, tuple: Int, into: Wide): Unit = part match {
     case New =>
       product(After, node, tuple, into)
@@ -91,6 +93,9 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
     while (!noted(relation).isEmpty) increased(relation).clear(noted(relation).pop())
   }
 
+  /** The digits, from the lowest: the copy of the tuple, then a position under its key to each
+    * child.
+    */
   override def split(part: Int, node: ViewNode, tuple: Int, position: Wide, digits: Digits): Unit =
     if (part == New) splitNew(node, tuple, position, digits)
     else {
@@ -103,6 +108,9 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
       }
     }
 
+  /** Splits a position among the new results. They come in this order: those with a new copy of the
+    * tuple, then those whose first child with a new part is child 0, 1, and so on.
+    */
   private def splitNew(node: ViewNode, tuple: Int, position: Wide, digits: Digits): Unit = {
     val copiesBefore = weightBefore(node, tuple)
     val newCopies = node.weight(tuple) - copiesBefore
@@ -134,6 +142,7 @@ final private[sample] class NewResults(changes: CollectedChanges) extends Space 
     }
   }
 
+  /** Takes off a position of a part under the tuple's key to child `c`. */
   private def takeBelow(part: Int, node: ViewNode, tuple: Int, c: Int, position: Wide, digits: Digits): Unit = {
     below(part, node, tuple, c, factor)
     digits.take(position, c, part, factor)

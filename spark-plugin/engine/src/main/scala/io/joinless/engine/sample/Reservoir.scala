@@ -74,6 +74,7 @@ final class Reservoir(val capacity: Int, relations: Int) {
     }
   }
 
+  /** Writes a copy to a slot, and adds the slot to the heap. Returns the slot. */
   private def put(slot: Int, key: Double, rowOf: Array[Int], copyOf: Array[Long], state: Byte): Int = {
     keys(slot) = key
     System.arraycopy(rowOf, 0, rows, slot * relations, relations)
@@ -89,6 +90,7 @@ final class Reservoir(val capacity: Int, relations: Int) {
 
   private def takeSlot(): Int = if (free.isEmpty) newSlot() else free.pop()
 
+  /** A slot that was never used. */
   private def newSlot(): Int = {
     if (slots == keys.length) {
       keys = Arrays.copyOf(keys, 2 * slots)
@@ -100,6 +102,7 @@ final class Reservoir(val capacity: Int, relations: Int) {
     slots - 1
   }
 
+  /** Removes the copy with the greatest key. */
   private def removeTop(): Unit = {
     val slot = heap(0)
     count -= 1
@@ -147,6 +150,9 @@ final class Reservoir(val capacity: Int, relations: Int) {
     removedSlots.clear()
   }
 
+  /** Restores the heap where a key may be greater than those above it, from an index towards the
+    * top.
+    */
   private def up(from: Int): Unit = {
     val slot = heap(from)
     var i = from
@@ -157,6 +163,7 @@ final class Reservoir(val capacity: Int, relations: Int) {
     heap(i) = slot
   }
 
+  /** Restores the heap where a key may be less than those below it, from an index downwards. */
   private def down(from: Int): Unit = {
     val slot = heap(from)
     var i = from
@@ -169,6 +176,7 @@ final class Reservoir(val capacity: Int, relations: Int) {
     heap(i) = slot
   }
 
+  /** The index of the greater key of the two below; not below `count` if there is none. */
   private def greaterChild(i: Int): Int = {
     val left = 2 * i + 1
     if (left + 1 < count && keys(heap(left + 1)) > keys(heap(left))) left + 1 else left

@@ -72,6 +72,9 @@ final class SampledBatch(
   /** The number of results after the last batch; with residual conditions an upper bound. */
   val total = new Wide
 
+  /** Sorts entries by whether rows get fewer or more copies, or were and remain absent; or returns
+    * why the batch is refused.
+    */
   override protected def arrange(): DeleteOfAbsentRow = {
     var e = 0
     while (e < changes.size) {
@@ -110,6 +113,9 @@ final class SampledBatch(
 
   override def drain(): Unit = while (next()) {}
 
+  /** Applies the batch to the tree and to the sample: first what decreases, and places that become
+    * free are filled; then what increases, and new results enter.
+    */
   private def applyAll(): Unit = {
     val draws = new Draws(seed)
     if (!decreases.isEmpty) {
@@ -166,6 +172,7 @@ final class SampledBatch(
     r < relations
   }
 
+  /** The number of results now, from the annotation of the root. */
   private def readTotal(into: Wide): Unit = {
     val root = tree.root.annotation
     if (root.isEmpty(0)) into.set(0L) else into.read(root.page(0), root.at(0))
@@ -219,12 +226,14 @@ final class SampledBatch(
     others
   }
 
+  /** Reads a located result into `rows` and `copies`. */
   private def read(located: Located, i: Int): Unit = {
     located.readRows(i, rows)
     var r = 0
     while (r < relations) { copies(r) = located.copy(i, r); r += 1 }
   }
 
+  /** Whether the residual conditions accept the result in `rows`. */
   private def accepts: Boolean = residuals.forall(_.accept(rows))
 
   /** The exact number of results where residual conditions reject some: by a walk. */
@@ -285,6 +294,7 @@ final class SampledBatch(
     entered
   }
 
+  /** Ends the batch: what left the sample cannot be read any more. */
   private def end(): Unit = {
     sample.settle()
     clear()
@@ -294,6 +304,7 @@ final class SampledBatch(
     finish()
   }
 
+  /** Forgets the entries, and the changes of the sample. */
   private def clear(): Unit = {
     decreases.clear(); increases.clear(); absences.clear(); emitted.clear()
   }

@@ -13,18 +13,21 @@ final private[sample] class SampledSet(sample: Reservoir, relations: Int) {
     table(at) = slot + 1
   }
 
+  /** Whether a copy is among them, given by its rows and, for each row, which of its copies. */
   def contains(rows: Array[Int], copies: Array[Long]): Boolean = {
     var at = hash(rows(_), copies(_))
     while (table(at) != 0 && !isCopy(table(at) - 1, rows, copies)) at = at + 1 & mask
     table(at) != 0
   }
 
+  /** Whether the copy in a slot is this one. */
   private def isCopy(slot: Int, rows: Array[Int], copies: Array[Long]): Boolean = {
     var r = 0
     while (r < relations && sample.row(slot, r) == rows(r) && sample.copy(slot, r) == copies(r)) r += 1
     r == relations
   }
 
+  /** The place in the table at which the search for a copy begins. */
   private def hash(row: Int => Int, copy: Int => Long): Int = {
     var h = 0L
     var r = 0

@@ -21,6 +21,7 @@ final private[tuples] class ChunkSpace(sizes: Array[Int]) {
       chunk
     }
 
+  /** Frees a chunk, which begins at element `chunk`, for reuse in its class. */
   def free(chunk: Int, chunkClass: Int): Unit = {
     if (freed == null) freed = Array.fill(sizes.length)(new IntStack)
     freed(chunkClass).push(chunk)

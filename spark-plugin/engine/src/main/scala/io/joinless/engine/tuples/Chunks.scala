@@ -33,6 +33,7 @@ final private[tuples] class Chunks(lowest: Int) {
   /** Frees the chunk that held the tuples from a border on. */
   def free(header: Int, border: Int): Unit = space.free(header, classAt(border))
 
+  /** The class of the chunk that begins at a border. */
   private def classAt(border: Int): Int = if (border < small) begins(border) else Classes - 1
 
   def bytes: Long = space.bytes

@@ -20,6 +20,8 @@ final class InlinedWords(arena: TupleArena, rowFields: Int, fields: Array[Int]) 
   /** Whether a NULL was among the copied words. */
   def anyNull: Boolean = nulls
 
+  /** Copies the words of a row's fields to `into`, from `at` on, and notes whether any is a NULL.
+    */
   def copy(row: Int, into: Array[Long], at: Int): Unit = {
     val page = arena.page(row)
     val start = arena.start(row)

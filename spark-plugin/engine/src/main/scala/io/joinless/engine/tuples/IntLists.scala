@@ -31,6 +31,7 @@ final class IntLists(removable: Boolean) extends KeyedLists {
 
   def isEmpty(key: Int): Boolean = count(key) == 0
 
+  /** The length of a key's list. */
   def count(key: Int): Int = heads(Head * key)
 
   /** The slot of the last tuple. */
@@ -39,8 +40,10 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     if (length > Short) heads(Head * key + 1) else if (length > 0) ~(Head * key + length) else 0
   }
 
+  /** The tuple in a slot, which is not 0. */
   def tuple(slot: Int): Int = if (slot > 0) pool(slot) else heads(~slot)
 
+  /** The slot of the tuple below the one in `slot`; 0 after the oldest one. */
   def next(slot: Int): Int =
     if (slot > 0) { if (pool(slot - 1) >= 0) slot - 1 else ~pool(slot - 1) }
     else if ((~slot & Head - 1) > 1) slot + 1
@@ -118,11 +121,13 @@ final class IntLists(removable: Boolean) extends KeyedLists {
     chunks.free(header, 0)
   }
 
+  /** Stores a tuple in a slot of the pool. */
   private def put(slot: Int, tuple: Int): Unit = {
     pool(slot) = tuple
     if (slotOf != null) slotOf(tuple) = slot
   }
 
+  /** Sets the length of a longer list, and the slot of its last tuple. */
   private def set(key: Int, length: Int, end: Int): Unit = {
     heads(Head * key) = length
     heads(Head * key + 1) = end

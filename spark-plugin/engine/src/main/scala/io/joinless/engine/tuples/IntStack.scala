@@ -9,6 +9,8 @@ final class IntStack {
 
   def size: Int = count
   def isEmpty: Boolean = count == 0
+
+  /** The int at position `i`, counted from the bottom. */
   def apply(i: Int): Int = items(i)
 
   def push(value: Int): Unit = {

@@ -48,6 +48,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     -1
   }
 
+  /** The id of a one-word key; an absent key is added. */
   def findOrAdd(key: Long): Int = {
     val hash = KeyIndex.hash(key)
     var s = hash & mask
@@ -84,6 +85,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     -1
   }
 
+  /** The id of a key, the first `words` words of the array; −1 if absent. */
   def find(key: Array[Long], words: Int): Int = {
     val hash = KeyIndex.hash(key, 0, words)
     var s = hash & mask
@@ -96,6 +98,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     -1
   }
 
+  /** The id of a key, the first `words` words of the array; an absent key is added. */
   def findOrAdd(key: Array[Long], words: Int): Int = findOrAdd(KeyIndex.hash(key, 0, words), key, 0, words)
 
   /** As `findOrAdd`, for a key that begins at `from` and whose hash is known. */
@@ -116,6 +119,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     if ((slot >>> 32).toInt == hash) slot.toInt - 1 else -1
   }
 
+  /** Adds references to a key; does nothing if they are not counted. */
   def retain(id: Int, times: Int = 1): Unit = if (references != null) { val _ = references.add(id, times) }
 
   /** Releases references; true if these were the last ones. Then the key is removed and its id is
@@ -126,6 +130,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
 
   private def isKey(id: Int, key: Long): Boolean = keys.page(id)(keys.start(id)) == key
 
+  /** Whether the key of an id is these two words. */
   private def isKey(id: Int, first: Long, second: Long): Boolean = {
     val page = keys.page(id)
     val start = keys.start(id)
@@ -139,8 +144,10 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     id
   }
 
+  /** The slot at which the probe chain of a stored key begins. */
   private def home(slot: Long): Int = (slot >>> 32).toInt & mask
 
+  /** Doubles the table. Stored hashes are used: no key is read. */
   private def grow(): Unit = {
     val old = slots
     slots = new Array[Long](2 * old.length)
@@ -171,6 +178,7 @@ final class KeyIndex(keys: TupleArena, keyWords: Int, counted: Boolean) {
     slots(hole) = 0L
   }
 
+  /** The hash of a stored key, read from the arena. */
   private def hashOf(id: Int): Int =
     if (keyWords == 1) KeyIndex.hash(keys.page(id)(keys.start(id)))
     else KeyIndex.hash(keys.page(id), keys.start(id), keys.words(id))
@@ -189,6 +197,7 @@ private[engine] object KeyIndex {
     (h >>> 32).toInt
   }
 
+  /** The hash of a key of `count` words, from `from` on. */
   def hash(words: Array[Long], from: Int, count: Int): Int = {
     var h = count.toLong
     var i = from
@@ -199,6 +208,7 @@ private[engine] object KeyIndex {
   /** The same hash as that of the array of both words. */
   def hash(first: Long, second: Long): Int = hash(mix(mix(2L, first), second))
 
+  /** Adds a word to a hash. */
   private def mix(h: Long, word: Long): Long = {
     val product = (h ^ word) * 0x9e3779b97f4a7c15L
     product ^ product >>> 29

@@ -28,6 +28,9 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
   // two words of values, the most common multi-column key
   private[this] val isPair = keyWords == 2 && keyNullWords == 0
 
+  /** The id of the row's key in `index`; a new key is added. `index` must be one of keys with
+    * `keyWords` words.
+    */
   override def findOrAdd(index: KeyIndex, row: Int): Int = {
     val page = arena.page(row)
     val start = arena.start(row)
@@ -36,6 +39,7 @@ final class KeyReader(arena: TupleArena, rowFields: Int, fields: Array[KeyField]
     else { val n = fill(page, start); index.findOrAdd(buffer, n) }
   }
 
+  /** The hash by which an index finds the row's key. */
   override def hash(row: Int): Int = {
     val page = arena.page(row)
     val start = arena.start(row)

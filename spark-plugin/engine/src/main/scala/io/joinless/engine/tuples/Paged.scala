@@ -21,6 +21,7 @@ sealed abstract class Paged(elementBytes: Int) {
   /** Resizes page `p` to `size` elements, keeping its content. */
   protected[this] def resizePage(p: Int, size: Int): Unit
 
+  /** Frees all pages. */
   protected[this] def dropPages(): Unit
 
   /** Grows the array to hold element `i`. All pages before its own get their full size. */
@@ -46,8 +47,10 @@ final class PagedInts extends Paged(4) {
 
   private[this] var pages = new Array[Array[Int]](1)
 
+  /** The element at `i`; 0 if it was never set. */
   def apply(i: Int): Int = if (i < capacity) pages(i >>> Shift)(i & Mask) else 0
 
+  /** Sets the element at `i`; the array grows to it. */
   def update(i: Int, value: Int): Unit = {
     if (i >= capacity) grow(i)
     pages(i >>> Shift)(i & Mask) = value
@@ -82,6 +85,7 @@ final class PagedLongs extends Paged(8) {
 
   private[this] var pages = new Array[Array[Long]](1)
 
+  /** The element at `i`; 0 if it was never set. */
   def apply(i: Int): Long = if (i < capacity) pages(i >>> Shift)(i & Mask) else 0L
 
   def update(i: Int, value: Long): Unit = {
@@ -102,6 +106,7 @@ final class PagedBytes extends Paged(1) {
 
   private[this] var pages = new Array[Array[Byte]](1)
 
+  /** The element at `i`, from −128 to 127; 0 if it was never set. */
   def apply(i: Int): Int = if (i < capacity) pages(i >>> Shift)(i & Mask).toInt else 0
 
   def update(i: Int, value: Int): Unit = {
@@ -128,6 +133,7 @@ final class PagedWords(val width: Int) extends Paged(8 * width) {
     */
   def page(i: Int): Array[Long] = pages(i >>> Shift)
 
+  /** The word of its page at which an element begins. */
   def at(i: Int): Int = (i & Mask) * width
 
   /** One word of an element. */

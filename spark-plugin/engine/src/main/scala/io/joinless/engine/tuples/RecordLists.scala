@@ -44,6 +44,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
 
   def isEmpty(key: Int): Boolean = count(key) == 0
 
+  /** The length of a key's list. */
   def count(key: Int): Int = length(headOf(key))
 
   /** The slot of the newest record. */
@@ -53,8 +54,10 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
     */
   def headOf(key: Int): Long = heads.word(key, 0)
 
+  /** The slot of the newest record of a key's list, whose head was read; 0 if the list is empty. */
   def first(key: Int, head: Long): Int = if (length(head) > 1) slot(head) else if (length(head) == 1) ~key else 0
 
+  /** The tuple in a slot, which is not 0. */
   def tuple(slot: Int): Int = page(slot)(at(slot)).toInt
 
   /** The slot below this one, which has `left` older ones. */
@@ -77,6 +80,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
     slot == 0
   }
 
+  /** Whether the record that begins at `page(at)` has the key and the words of its tuple. */
   private def isRight(page: Array[Long], at: Int): Boolean = {
     val tuple = page(at).toInt
     inlinedKey(page(at)) == (if (keys == null) 0 else keys(tuple)) &&
@@ -96,6 +100,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
     */
   def page(slot: Int): Array[Long] = if (slot > 0) pool.page(slot) else heads.page(~slot)
 
+  /** The index at which the record of a slot begins in `page(slot)`. */
   def at(slot: Int): Int = if (slot > 0) pool.at(slot) else heads.at(~slot) + 1
 
   /** Adds a tuple to the list of its key. If the list has `length` tuples, the new record goes
@@ -128,6 +133,7 @@ final class RecordLists(removable: Boolean, keys: NotedKeys = null, words: Inlin
     }
   }
 
+  /** Writes the record of a tuple from `page(at)` on. */
   private def write(page: Array[Long], at: Int, tuple: Int): Unit = {
     page(at) = if (keys == null) tuple.toLong else record(tuple, keys(tuple))
     if (words != null) words.copy(tuple, page, at + 1)
@@ -234,10 +240,16 @@ private[engine] object RecordLists {
   /** The first word of a record: a tuple, and the key inlined with it. */
   private def record(tuple: Int, key: Int): Long = key.toLong << 32 | tuple
 
+  /** The first word of a list's head: its length, and the slot of its newest record (0 in a list of
+    * one).
+    */
   private def head(length: Int, slot: Int): Long = slot.toLong << 32 | length
   def length(head: Long): Int = head.toInt
+
+  /** The slot in a list's head; 0 in a list of one. */
   private def slot(head: Long): Int = (head >>> 32).toInt
 
+  /** The tuple in the first word of a record, and below the key inlined with it. */
   def tuple(record: Long): Int = record.toInt
   def inlinedKey(record: Long): Int = (record >>> 32).toInt
 }

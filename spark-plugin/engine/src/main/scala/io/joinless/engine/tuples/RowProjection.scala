@@ -19,11 +19,15 @@ final class RowProjection(arena: TupleArena, rowFields: Int, fields: Array[Proje
   private[this] val fixedWords = RowProjection.fixedWords(fields.length)
   private[this] var buffer = new Array[Long](math.max(8, 2 * fixedWords))
 
+  /** The id of the row's projection in `index`; a new one is added. The empty projection is one row
+    * of one zero word.
+    */
   override def findOrAdd(index: KeyIndex, row: Int): Int = {
     val words = fill(arena.page(row), arena.start(row))
     if (fields.length == 0) index.findOrAdd(0L) else index.findOrAdd(buffer, words)
   }
 
+  /** The hash by which an index finds the row's projection. */
   override def hash(row: Int): Int = {
     val words = fill(arena.page(row), arena.start(row))
     if (fields.length == 0) KeyIndex.hash(0L) else KeyIndex.hash(buffer, 0, words)

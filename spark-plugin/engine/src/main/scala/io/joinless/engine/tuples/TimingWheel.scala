@@ -135,8 +135,12 @@ private object TimingWheel {
   /** The position of the highest digit that is not 0. */
   def levelOf(difference: Long): Int = (63 - java.lang.Long.numberOfLeadingZeros(difference)) / DigitBits
 
+  /** The digit of a time at a level, level 0 being the lowest digit. */
   def digit(time: Long, level: Int): Int = (time >>> (DigitBits * level)).toInt & (Digits - 1)
 
+  /** The ids of one slot with their times (in unsigned order), and which of them has the least
+    * time.
+    */
   final class Slot {
     var times: Array[Long] = Array.emptyLongArray
     var ids: Array[Int] = Array.emptyIntArray
@@ -144,8 +148,10 @@ private object TimingWheel {
     var least = -1L // the greatest unsigned number
     var leastAt = -1
 
+    /** The id at index `i`, in the order in which ids were added. */
     def id(i: Int): Int = ids(i)
 
+    /** Adds an id with its time, which is in unsigned order. */
     def add(time: Long, id: Int): Unit = {
       if (size == ids.length) {
         val room = math.max(4, size + (size >> 1))

@@ -33,12 +33,14 @@ final class TupleArena(fixedWords: Int) {
     id
   }
 
+  /** Frees a row; its id is given to a later row. An arena without rows frees its pages. */
   def free(id: Int): Unit = {
     store.release(id, ids)
     freed.push(id)
     if (freed.size == ids) { ids = 0; freed.clear(); store.clear() }
   }
 
+  /** The page that holds a row, `words(id)` words from `start(id)` on. */
   def page(id: Int): Array[Long] = store.page(id)
   def start(id: Int): Int = store.start(id)
   def words(id: Int): Int = store.words(id)
@@ -50,6 +52,7 @@ final class TupleArena(fixedWords: Int) {
     id
   }
 
+  /** Whether a row equals `source(from until from + words)`. */
   def sameWords(id: Int, source: Array[Long], from: Int, words: Int): Boolean =
     words == this.words(id) && Words.same(page(id), start(id), source, from, words)
 
@@ -59,8 +62,13 @@ final class TupleArena(fixedWords: Int) {
 private object TupleArena {
   final val PageWords = 32768 // 2^15
 
+  /** Where rows lie. `limit` is an exclusive upper bound of the ids in use. */
   sealed abstract class Store {
+
+    /** Gives a row `words` words. `limit` includes it. */
     def place(id: Int, words: Int, limit: Int): Unit
+
+    /** Takes a row's words away. */
     def release(id: Int, limit: Int): Unit
     def page(id: Int): Array[Long]
     def start(id: Int): Int
@@ -127,6 +135,7 @@ private object TupleArena {
       used = if (oversized) PageWords else used + words
     }
 
+    /** Notes the words of a freed row as unused; rows are moved together once too many are. */
     def release(id: Int, limit: Int): Unit = {
       val w = words(id)
       liveWords -= w

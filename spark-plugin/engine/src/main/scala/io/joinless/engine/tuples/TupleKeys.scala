@@ -78,6 +78,7 @@ final class NotedKeys {
   /** The key; −1 if none is memoized. */
   def apply(tuple: Int): Int = keys(tuple) - 1
 
+  /** Memoizes the key of a tuple. */
   private[tuples] def note(tuple: Int, key: Int): Unit = keys(tuple) = key + 1
   private[tuples] def forget(tuple: Int): Unit = keys(tuple) = 0
 

@@ -43,8 +43,10 @@ final class AggregateChanges private[update] (
     }
   }
 
+  /** Skips the remaining groups, and ends the batch. */
   private[update] def drain(): Unit = { ready(); finish() }
 
+  /** Ends the batch of the annotations, and calls `end`. */
   private def finish(): Unit = {
     annotations.finish()
     entry = -1

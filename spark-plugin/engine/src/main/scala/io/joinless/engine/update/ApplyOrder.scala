@@ -150,6 +150,7 @@ final private[update] class ApplyOrder(tree: ViewTree, changes: CollectedChanges
     found
   }
 
+  /** Forgets the batch. */
   def clear(): Unit = {
     deletions.clear(); reweighings.clear(); insertions.clear(); absences.clear()
     refilling.clear(); fresh.clear(); emptying.clear(); replacedRows.clear(); order.clear()
@@ -194,5 +195,8 @@ private object ApplyOrder {
     true
   }
 
+  /** Whether the deletion of a row takes an alive tuple from a key of V_p. At the root there are no
+    * keys.
+    */
   private def canEmpty(node: RelationViews, row: Int): Boolean = !node.isRoot && node.isAlive(row)
 }

@@ -16,6 +16,7 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
   private[this] var position = -1
   private[this] var rolesLeft = 0L
 
+  /** Returns to before the first step: a batch is arranged, and nothing of it is applied. */
   def begin(): Unit = {
     position = -1
     rolesLeft = 0L
@@ -38,6 +39,9 @@ final private[update] class BatchApplication(changes: CollectedChanges, order: A
     }
   }
 
+  /** Starts the change of an entry's row in one relation, on `delta`. A count of 0 or less is that
+    * of an absent row.
+    */
   private def start(entry: Int, relation: Int): Unit = {
     val row = changes.row(entry)
     val before = changes.before(entry)

@@ -66,5 +66,6 @@ final private[update] class BatchDeltas(
         case _ => Replacements.None
       }
 
+  /** Forgets the batch. */
   def end(): Unit = replacements.clear()
 }

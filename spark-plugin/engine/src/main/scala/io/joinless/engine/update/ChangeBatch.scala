@@ -93,16 +93,21 @@ final class ChangeBatch(tree: ViewTree, residuals: IndexedSeq[Residual], negativ
     refusal
   }
 
+  /** Returns application and enumeration to before the first step of the prepared batch. */
   override protected def begin(): Unit = {
     application.begin()
     deltas.begin()
   }
 
+  /** Moves to the next result of the batch, and applies changes up to it; false after the last one,
+    * when all are applied.
+    */
   def next(): Boolean = {
     prepare()
     deltas.next() || { complete(); false }
   }
 
+  /** As `next`, with all results in `run` that differ only in the row of one relation. */
   def next(run: Run): Boolean = {
     prepare()
     deltas.next(run) || { complete(); false }

@@ -30,12 +30,16 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     * complete batch.
     */
   def size: Int = net.size
+
+  /** The id of an entry's row, in the arena of its input. */
   def row(entry: Int): Int = net.row(entry)
 
   /** The relations (bit set) of an entry, all of one input. In all of them the row has the same
     * count, and the same change.
     */
   def roles(entry: Int): Long = net.roles(entry)
+
+  /** The input of which an entry's row is. */
   def input(entry: Int): Int = inputs(numberOfTrailingZeros(net.roles(entry)))
 
   /** The next entry of the same row; −1 behind the last one. */
@@ -169,6 +173,7 @@ final private[engine] class CollectedChanges(val store: RowStore) {
     clear()
   }
 
+  /** Empties the batch. */
   private def clear(): Unit = {
     net.clear(inputs)
     grows = true

@@ -89,6 +89,7 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
   /** As `insert`, without results: for rebuilding a tree. */
   def load(relation: Int, row: Int): Unit = load(relation, row, 1L)
 
+  /** As `insert` with a multiplicity, without results. */
   def load(relation: Int, row: Int, weight: Long): Unit = {
     insert(relation, row, weight)
     complete()
@@ -113,6 +114,9 @@ final class DeltaEnumeration(tree: ViewTree, residuals: IndexedSeq[Residual]) ex
 
   def next(run: Run): Boolean = next() && { take(run, whole = true); true }
 
+  /** Takes the current result with all that differ from it only in the row of one relation; if not
+    * `whole`, alone ([[Cursor]]).
+    */
   private[update] def take(run: Run, whole: Boolean): Unit = cursor.take(run, whole)
 
   /** Completes the pending change without its remaining results. */

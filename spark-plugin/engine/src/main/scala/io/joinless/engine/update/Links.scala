@@ -28,6 +28,9 @@ private[engine] object Links {
     }
   }
 
+  /** Adds a row to the lists of a split node, by whether it is alive now: its support count must be
+    * set.
+    */
   private def pushAll(node: RelationViews, row: Int): Unit = {
     var c = 0
     while (c < node.childCount) { node.idx(c).push(node.listTo(c, row), row); c += 1 }

@@ -23,7 +23,12 @@ final private[update] class Net(inputs: Int) {
     new Array[Long](16 * Width)
   private[this] var entries = 0
 
+  /** The number of entries of all rows. */
   def size: Int = entries
+
+  /** Of an entry: the row's id, its roles (bit set), the count before the batch, and the net
+    * change.
+    */
   def row(entry: Int): Int = words(Width * entry).toInt
   def roles(entry: Int): Long = words(Width * entry + Roles)
   def before(entry: Int): Long = words(Width * entry + Before)
@@ -83,7 +88,10 @@ final private[update] class Net(inputs: Int) {
     entries += 1
   }
 
-  /** @param inputOf the input of each relation */
+  /** Removes all entries.
+    *
+    * @param inputOf the input of each relation
+    */
   def clear(inputOf: Array[Int]): Unit = while (entries > 0) {
     entries -= 1
     firstEntries(inputOf(java.lang.Long.numberOfTrailingZeros(roles(entries))))(row(entries)) = 0

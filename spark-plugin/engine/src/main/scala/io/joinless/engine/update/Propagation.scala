@@ -62,8 +62,8 @@ final private[update] class Propagation(tree: ViewTree) {
     if (node.isAlive(row)) climb(node, row, appears = true)
   }
 
-  /** Propagates the insertion or deletion of a tuple towards the root, level by level, as long as
-    * keys enter or leave V_p.
+  /** Propagates that a tuple becomes alive (`appears`) or will die towards the root, level by
+    * level, as long as keys enter or leave V_p.
     */
   private def climb(from: ViewNode, tuple: Int, appears: Boolean): Unit = {
     reach(from, tuple, appears)
@@ -81,6 +81,7 @@ final private[update] class Propagation(tree: ViewTree) {
     }
   }
 
+  /** Notes that a tuple becomes alive, or will die, and what follows at the next level. */
   private def reach(node: ViewNode, tuple: Int, appears: Boolean): Unit =
     if (appears) appear(node, tuple) else noteDying(node, tuple)
 
@@ -125,15 +126,18 @@ final private[update] class Propagation(tree: ViewTree) {
     }
   }
 
+  /** Notes that a tuple gains support, or will lose it. */
   private def count(node: ViewNode, tuple: Int, up: Boolean): Unit =
     if (up) countUp(node, tuple) else noteFalling(node, tuple)
 
+  /** Increments the support of a tuple. If that makes it alive, it is walked at the next level. */
   private def countUp(node: ViewNode, tuple: Int): Unit = {
     counters.steps += 1
     node.state(tuple) = node.state(tuple) + 1
     if (node.isAlive(tuple)) above.push(tuple)
   }
 
+  /** Adds a tuple to the witnesses of the pending change. */
   private def witness(node: ViewNode, tuple: Int): Unit = {
     witnessNodes.push(node.id)
     witnessTuples.push(tuple)

@@ -29,5 +29,6 @@ private[update] object RefilledKeys {
     */
   def contains(node: RelationViews, key: Int): Boolean = (node.refills(key) & 1) != 0
 
+  /** Resets a key at the end of the batch. */
   def forget(node: RelationViews, key: Int): Unit = node.refills(key) = 0
 }

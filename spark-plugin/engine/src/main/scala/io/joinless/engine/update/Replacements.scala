@@ -24,7 +24,8 @@ final private[update] class Replacements(relations: Int) {
     }
   }
 
-  /** Whether some row of the combination `rows` is marked `what`. Only `among` (bit set) has marks.
+  /** Whether some row of the combination `rows`, one per relation, is marked `what` (`Inserted` or
+    * `Deleted`). Only the relations `among` (bit set) have marks.
     */
   def meet(what: Int, among: Long, rows: Array[Int]): Boolean = {
     var relationsLeft = among
@@ -36,6 +37,7 @@ final private[update] class Replacements(relations: Int) {
     false
   }
 
+  /** Removes all marks. */
   def clear(): Unit = while (!marked.isEmpty) {
     val row = marked.pop()
     marks(marked.pop())(row) = Replacements.None

@@ -21,14 +21,18 @@ final class Restoration private[engine] (store: RowStore, loading: Restoration.L
   private[engine] def this(tree: ViewTree, near: Int) =
     this(tree, new Restoration.TreeLoading(tree), new RowGroup(tree, near))
 
-  /** Loads a row of an append-only input, which lies in its arena. */
+  /** Loads a row of an append-only input, which lies in its arena, into the relations `roles` (bit
+    * set).
+    */
   def load(roles: Long, row: Int): Unit = add(roles, row)
 
+  /** Adds a row to the prefetch group, to be inserted into the relations `roles` (bit set). */
   private def add(roles: Long, row: Int): Unit = {
     group.add(roles, row)
     if (group.isFull) insertGroup()
   }
 
+  /** Inserts the rows of the prefetch group, each with its count: 1 in an append-only input. */
   private def insertGroup(): Unit = group.drain { (relation, row) =>
     val counts = store.multiplicities(relation)
     loading.insert(relation, row, if (counts == null) 1L else counts(row))
@@ -76,6 +80,7 @@ final class Restoration private[engine] (store: RowStore, loading: Restoration.L
     loading.end()
   }
 
+  /** Calls `f` with each id up to the largest, also those of freed rows, whose counts are 0. */
   private def eachRow(identity: KeyIndex)(f: Int => Unit): Unit = {
     val limit = identity.limit
     var row = 0

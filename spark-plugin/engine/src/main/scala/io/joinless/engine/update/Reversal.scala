@@ -36,6 +36,9 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
   private[this] val changedRoles = new PagedLongs
   private[this] val changes = new PagedLongs
 
+  /** Records an insertion. If it is the same row as before, in another relation of its input, the
+    * role is added to that row's roles.
+    */
   override def inserted(relation: Int, row: Int): Unit = {
     val role = 1L << relation
     if (insertedRows.isEmpty || insertedRows(insertedRows.size - 1) != row) pushRow(row, role)
@@ -52,16 +55,20 @@ final class Reversal private[engine] (store: RowStore, remove: (Int, Int) => Uni
     pushRoles(roles)
   }
 
+  /** Pushes a bit set of relations, as one int or two. */
   private def pushRoles(roles: Long): Unit = {
     insertedRoles.push(roles.toInt)
     if (wide) insertedRoles.push((roles >>> 32).toInt)
   }
 
+  /** Takes the last bit set of relations off, of one int or two. */
   private def popRoles(): Long = {
     val upper = if (wide) insertedRoles.pop().toLong << 32 else 0L
     upper | (insertedRoles.pop() & 0xffffffffL)
   }
 
+  /** Records a change of a count, with a copy of the row: its id may be reused before the rollback.
+    */
   override def changed(roles: Long, row: Int, change: Long): Unit = {
     val at = changedCopies.size
     changedCopies.push(copies.add(block.inputOf(roles), row))

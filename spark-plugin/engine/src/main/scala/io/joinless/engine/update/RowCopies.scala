@@ -28,6 +28,7 @@ final class RowCopies(store: RowStore) {
   /** The number of copies. */
   def size: Int = arenas.iterator.filter(_ != null).map(_.live).sum
 
+  /** The number of words of a copy. */
   def words(input: Int, copy: Int): Int = arenas(input).words(copy)
 
   /** The copy's words, at the beginning of an array that the next call overwrites. */

@@ -43,11 +43,15 @@ final class RowGroup private (store: RowStore, joined: Array[RowGroup.Joined], n
   def size: Int = count
   def isEmpty: Boolean = count == 0
   def isFull: Boolean = count == Size
+
+  /** The id of the i-th row, in the arena of its input. */
   def row(i: Int): Int = rows(i)
 
   /** The relations (bit set), all of one input, into which the row is inserted. */
   def roles(i: Int): Long = roleSets(i)
 
+  /** Adds a row, to be inserted into the relations `roles` (bit set). The group must not be full.
+    */
   def add(roles: Long, row: Int): Unit = {
     rows(count) = row
     roleSets(count) = roles

@@ -12,6 +12,8 @@ final private[update] class Steps {
   private[this] var sets = new Array[Long](16)
 
   def size: Int = entries.size
+
+  /** Of the step at a position: its entry, and below the roles to change (bit set). */
   def entry(at: Int): Int = entries(at)
   def roles(at: Int): Long = sets(at)
 

@@ -10,6 +10,7 @@ final private[engine] class TouchedTuples {
   def size: Int = tuples.size
   def apply(i: Int): Int = tuples(i)
 
+  /** Adds a tuple, unless the batch has touched it before. */
   def note(tuple: Int): Unit = if (noted(tuple) == 0) {
     noted(tuple) = 1
     tuples.push(tuple)

@@ -75,6 +75,7 @@ private[engine] object EdgeKeys {
   def fields(block: BlockDef, relation: Int, attributes: BitSet): IndexedSeq[KeyField] =
     attributes.toIndexedSeq.map(field(block, relation, _))
 
+  /** The field of a relation that holds one of its attributes. */
   def field(block: BlockDef, relation: Int, attribute: Int): KeyField =
     block.relations(relation).keys.collectFirst { case (`attribute`, f) => f }
       .getOrElse(throw new IllegalArgumentException(s"relation $relation has no attribute $attribute"))

@@ -95,6 +95,8 @@ private object FieldLocations {
 
   /** The number of nodes next to a relation's node. */
   def neighbours(tree: JoinTree, relation: Int): Int = {
+
+    /** Whether a node is that of the relation. */
     def isItsNode(node: JoinTree) = node match {
       case RelationNode(r, _, _) => r == relation
       case _ => false

@@ -20,7 +20,10 @@ import io.joinless.engine.tuples.{IntLists, RecordLists}
   */
 object Invariants {
 
-  /** @throws IllegalStateException naming the invariant, node and tuple */
+  /** Checks a tree of which no change is pending.
+    *
+    * @throws IllegalStateException naming the invariant, node and tuple
+    */
   def check(tree: ViewTree): Unit = {
     var alive = 0L
     var marked = 0L
@@ -76,6 +79,7 @@ object Invariants {
     )
   }
 
+  /** I3 the live lists of a node hold exactly its marked tuples, each once and under its key. */
   private def checkLiveLists(node: ViewNode): Unit =
     for (c <- 0 until node.childCount if node.live(c) != null) {
       val indexed = indexedBy(node, c)
@@ -139,6 +143,11 @@ object Invariants {
       )
     }
 
+  /** Throws if an invariant does not hold.
+    *
+    * @param tuple the tuple at fault; −1 if it is the node as a whole
+    * @param what is wrong, as the end of a sentence
+    */
   private def ensure(holds: Boolean, invariant: String, node: ViewNode, tuple: Int, what: => String): Unit =
     if (!holds) throw new IllegalStateException(s"$invariant broken at node ${node.id}, tuple $tuple: $what")
 }

@@ -6,6 +6,8 @@ import io.joinless.engine.tuples.{KeyIndex, PagedLongs, TupleArena, TupleKeys}
   * the part of a block's state that all kinds of state have in common.
   */
 trait RowStore {
+
+  /** The inputs and relations of which these are the rows. */
   def block: BlockDef
 
   def counters: Counters
@@ -53,8 +55,10 @@ trait RowStore {
   /** The number of stored rows, over all inputs. */
   final def rows: Long = rowsOfInputs.sum
 
+  /** The number of stored rows of each input. */
   final def rowsOfInputs: IndexedSeq[Long] = block.inputs.indices.map(rowsOf)
 
+  /** The number of stored rows of an input. */
   def rowsOf(input: Int): Long = arena(input).live.toLong
 
   /** The number of distinct keys, over all edges. */

@@ -40,6 +40,10 @@ final case class AggregatesDef(
 ) {
   def isGrouped: Boolean = projected.nonEmpty
 
+  /** The annotation of the tree's nodes.
+    *
+    * @param identity projected row → its id; not used if results are not grouped
+    */
   private[view] def annotation(identity: KeyIndex): AnnotationDef =
     AnnotationDef(
       ring,

@@ -75,6 +75,9 @@ sealed abstract class ViewNode(
   private[engine] var keyPointers: Array[Int] = Array.empty
   private[engine] var keyOffsets: Array[Int] = Array.empty
 
+  /** Adds a pointer, by its number, to a projected word of the keys to the parent, which lies
+    * `offset` words behind a key's start.
+    */
   private[view] def addKeyPointer(pointer: Int, offset: Int): Unit = {
     keyPointers :+= pointer
     keyOffsets :+= offset
@@ -111,14 +114,24 @@ sealed abstract class ViewNode(
     */
   private[engine] var countsSupport: Boolean = true
 
+  /** The tuple's key on the edge to the parent, at the root the id of its projected row; 0 if there
+    * is one key only.
+    */
   final def key(tuple: Int): Int = if (upKeys != null) upKeys(tuple) else if (isOwnKey) tuple else 0
+
+  /** The number of children that have an alive tuple for this one. */
   final def support(tuple: Int): Int = state(tuple) & ViewNode.CountMask
+
+  /** Whether each child has an alive tuple for it; tuples of leaves always are. */
   final def isAlive(tuple: Int): Boolean = childNodes.length == 0 || support(tuple) == childNodes.length
+
+  /** Whether the tuple has the mark of live tuples. Tuples of leaves never have it. */
   final def isMarked(tuple: Int): Boolean = (state(tuple) & ViewNode.LiveMark) != 0
 
   /** The number of its tuples with a multiplicity > 1. */
   private[engine] var repeated: Long = 0L
 
+  /** The multiplicity of a tuple. */
   final def weight(tuple: Int): Long = if (multiplicity == null) 1L else multiplicity(tuple)
 
   /** The tuple's key towards child `c`. */
@@ -136,6 +149,7 @@ sealed abstract class ViewNode(
   /** Whether some live tuple of the parent has this key; always true at the root. */
   final def isLiveAbove(key: Int): Boolean = parentNode == null || parentNode.isLiveFor(positionInParent, key)
 
+  /** Whether some live tuple of this node has the key towards child `c`. */
   private def isLiveFor(c: Int, key: Int): Boolean = if (live(c) == null) isMarked(key) else !live(c).isEmpty(key)
 
   /** Heap held, without the keys of tuples, which nodes share. */

@@ -49,12 +49,14 @@ final private[engine] class ViewTreeBuilder(
     tree.nodes.toArray
   }
 
+  /** The construction of one tree. */
   final private class Tree(definition: TreeDef) {
     import definition.{annotation, enumerated}
 
     val nodes = new ArrayBuffer[ViewNode]
     private[this] val projected: Option[ProjectedRows] = annotation.flatMap(_.projected)
 
+    /** Projected row → its id; null if no rows are projected. */
     def projectedIdentity: KeyIndex = projected.map(_.identity).orNull
 
     /** Builds the node and all below it. A relation's lists refer to its children, and V_s to its
@@ -216,6 +218,8 @@ final private[engine] class ViewTreeBuilder(
       case r: RelationViews => r.childNodes.foreach(child => annotate(Array(child)))
     }
 
+    /** Gives nodes with the same keys their annotations, next to each other in one record per key.
+      */
     private def annotate(alike: Array[ViewNode]): Unit = {
       val ring = annotation.get.ring
       // a leaf whose rows are the keys: a batch changes each row once
@@ -254,6 +258,7 @@ final private[engine] class ViewTreeBuilder(
       new TupleKeys(node.up, reader, node.upKeys, above, ofKeys(node.up))
     }
 
+    /** A reader that finds a projected row by a row of the relation, which meets the root. */
     private def projection(r: RelationViews): RowReader = keys.projection(r.relation, projected.get.columns(r.relation))
   }
 

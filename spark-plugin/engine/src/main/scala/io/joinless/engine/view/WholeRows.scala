@@ -58,6 +58,7 @@ final private[engine] class WholeRows(block: BlockDef, columns: IndexedSeq[Map[I
     keys.projection(parent, order.map(x => ProjectedField(EdgeKeys.field(block, parent, x).ordinal, variable = false)))
   }
 
+  /** Whether the projected columns are all columns of the relation's input, in their order. */
   private def isWhole(relation: Int, projected: IndexedSeq[ProjectedField]): Boolean = {
     val count = block.inputs(block.relations(relation).input).fields
     count > 0 && projected.map(_.ordinal) == (0 until count) && projected.forall(_.dataWords == 0)

@@ -34,6 +34,9 @@ object PythonApi {
   /** Whether the session was created with the extension. */
   def isInstalled(session: SparkSession): Boolean = Inspection.hasExtension(session)
 
+  /** How each block of the query would be computed, and which joins stay with Spark and why, as
+    * text.
+    */
   def explainText(df: Dataset[_]): String = Inspection.within(df.sparkSession) {
     val plan = look(df)
     val trees = plan.blocks.map { spec =>
@@ -45,9 +48,11 @@ object PythonApi {
     else (trees ++ plan.groups ++ plan.whole ++ Option.when(kept.nonEmpty)(kept.mkString("\n"))).mkString("\n\n")
   }
 
+  /** The join trees of the query's blocks, as a Mermaid drawing. */
   def explainMermaid(df: Dataset[_]): String =
     Inspection.within(df.sparkSession)(JoinTreeGraph.mermaid(look(df).blocks))
 
+  /** The join trees, reasons and cost of the query as JSON. */
   def explainJson(df: Dataset[_]): String = Inspection.within(df.sparkSession) {
     val plan = look(df)
     JoinTreeGraph.json(plan.blocks, plan.reasons, plan.whole)
@@ -115,7 +120,9 @@ object PythonApi {
     .map(java.lang.Long.valueOf)
     .orNull
 
-  /** @param deltas of each block whose changes are requested
+  /** What the first batch of a query would be planned as.
+    *
+    * @param deltas of each block whose changes are requested
     * @param groups the groups that are kept, as text
     * @param whole the cost of the whole query, if it has more than one block
     */
@@ -128,6 +135,9 @@ object PythonApi {
       conf: JoinlessConf
   )
 
+  /** What the query's first batch would be planned as. A query over changelogs is looked at as if
+    * the changes of its result were requested, and gets the reason that they are not.
+    */
   private def look(df: Dataset[_]): Look = {
     if (!isInstalled(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()
@@ -147,6 +157,7 @@ object PythonApi {
     }
   }
 
+  /** The same for a compiled plan, or for the reason why it does not compile. */
   private def look(session: SparkSession, compiled: Either[Reason, LogicalPlan]): Look = compiled match {
     case Left(reason) => Look(Nil, Map.empty, Nil, None, Seq(reason), Inspection.conf(session))
     case Right(plan) => look(session, plan)
@@ -158,6 +169,7 @@ object PythonApi {
     case other => other.children.flatMap(keepers)
   }
 
+  /** The same for a plan that is ready to be optimized. */
   private def look(session: SparkSession, plan: LogicalPlan): Look = {
     val optimized = Inspection.optimized(session, plan)
     val conf = Inspection.conf(session)

@@ -18,6 +18,7 @@ final case class ChangeTypeWeight(child: Expression, source: String) extends Una
 
   override def nullable: Boolean = false
 
+  /** The weight of the row's change type, by [[ChangeTypes]]: 1 or −1, never 0. */
   override def eval(row: InternalRow): Long = {
     val value = child.eval(row)
     val weight = if (value == null) 0L else ChangeTypes.weight(value.toString)

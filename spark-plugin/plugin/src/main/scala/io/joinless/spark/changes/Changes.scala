@@ -49,6 +49,8 @@ object Changes {
   /** A resolved plan with the mark of `expire`. */
   def expiring(plan: LogicalPlan, column: String, after: String): LogicalPlan = {
     val source = SourceNames.of(plan)
+
+    /** Refuses the request with this subclass of the error, and more parameters for its text. */
     def refused(subclass: String, more: (String, String)*) =
       throw JoinlessErrors.expiry(subclass, column, source, more: _*)
     if (plan.exists { case changelog: Changelog => changelog.expiry.isDefined; case _ => false }) refused("TWICE")
@@ -63,7 +65,9 @@ object Changes {
     Changelog(plan, Literal(1L), Nil, Some(time), micros)
   }
 
-  /** The interval in microseconds; a day is 24 hours, as it is for a watermark. */
+  /** The interval in microseconds; a day is 24 hours, as it is for a watermark. None if the text is
+    * no interval, or a negative one, or one with months.
+    */
   private def lasting(after: String): Option[Long] =
     try {
       val interval = IntervalUtils.fromIntervalString(after)
@@ -94,6 +98,9 @@ object Changes {
     if (form == DeltaForm.OnClose) Project(plan.output, withChange) else withChange
   }
 
+  /** The plan as a changelog by a column of change types. Columns that a change feed adds to them
+    * are hidden as well.
+    */
   private def byChangeType(plan: LogicalPlan, name: String): Changelog = {
     val column = ofChanges(plan, name)
     if (!column.dataType.isInstanceOf[StringType])
@@ -102,6 +109,7 @@ object Changes {
     Changelog(plan, ChangeTypeWeight(column, SourceNames.of(plan)), column +: others)
   }
 
+  /** The plan as a changelog by a column of whole numbers, which are read as BIGINT. */
   private def byWeight(plan: LogicalPlan, name: String): Changelog = {
     val column = ofChanges(plan, name)
     val value: Expression = column.dataType match {
@@ -112,12 +120,15 @@ object Changes {
     Changelog(plan, GivenWeight(value, SourceNames.of(plan)), Seq(column))
   }
 
+  /** The column of changes that the user names; an error if it is not there, or not unique. */
   private def ofChanges(plan: LogicalPlan, name: String): Attribute = find(plan, name)(
     throw JoinlessErrors.noChangeColumn(name, SourceNames.of(plan), plan.output.map(_.name)),
     throw JoinlessErrors.changeColumn("AMBIGUOUS", name, SourceNames.of(plan))
   )
 
-  /** The column that the session's rules resolve by this name. */
+  /** The column that the session's rules resolve by this name; `none` and `several` throw the error
+    * of a name that is unknown or ambiguous.
+    */
   private def find(plan: LogicalPlan, name: String)(none: => Nothing, several: => Nothing): Attribute =
     plan.output.filter(a => plan.conf.resolver(a.name, name)) match {
       case Seq(column) => column
@@ -125,7 +136,9 @@ object Changes {
       case _ => several
     }
 
-  /** A mark on `df`, made in the settings of its session. */
+  /** Computes `marked`, a mark on `df`, in the settings of its session. Refuses a session without
+    * the extension, and rows that are no stream.
+    */
   private def of(df: DataFrame)(marked: => DataFrame): DataFrame = {
     if (!Inspection.hasExtension(df.sparkSession)) throw JoinlessErrors.extensionNotInstalled()
     if (!df.isStreaming) throw JoinlessErrors.notStreaming()

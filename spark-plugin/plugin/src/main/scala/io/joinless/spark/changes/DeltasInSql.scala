@@ -45,6 +45,9 @@ object IncrementalEnumerate {
     }
   )
 
+  /** The form that an argument names: a string, or a bare name. Anything else is an error with the
+    * argument's text.
+    */
   private[changes] def formOf(argument: Any): DeltaForm = {
     val text = argument match {
       case Literal(value: UTF8String, _: StringType) => value.toString

@@ -19,10 +19,16 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
   */
 final class MaskStreams(session: SparkSession) extends Rule[LogicalPlan] {
 
+  /** Masks the subqueries of a streaming query; a subquery that is analyzed on its own stays, as it
+    * is reached from its query.
+    */
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!plan.isStreaming || AnalysisContext.get.outerPlan.isDefined || !Inspection.conf(session).enabled) plan
     else AnalysisHelper.allowInvokingTransformsInAnalyzer(inSubqueries(plan))
 
+  /** The plan with all streams in its subqueries masked, also in subqueries of these. The argument
+    * of a table function is no subquery.
+    */
   private def inSubqueries(plan: LogicalPlan): LogicalPlan =
     plan.transformAllExpressionsWithPruning(_.containsPattern(PLAN_EXPRESSION)) {
       case argument: FunctionTableSubqueryArgumentExpression => argument
@@ -31,6 +37,9 @@ final class MaskStreams(session: SparkSession) extends Rule[LogicalPlan] {
         if (plan.fastEquals(subquery.plan)) subquery else subquery.withNewPlan(plan)
     }
 
+  /** The plan of a subquery with each stream in it masked, together with the marks and watermarks
+    * on it.
+    */
   private def masked(plan: LogicalPlan): LogicalPlan = plan match {
     case masked: MaskedStream => masked
     case _: Changelog | _: EventTimeWatermark | _: DeltaOutput if plan.isStreaming => MaskedStream(plan)

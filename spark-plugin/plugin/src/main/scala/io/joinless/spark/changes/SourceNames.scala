@@ -11,6 +11,7 @@ object SourceNames {
     plan.collectLeaves().filter(_.isStreaming).map(ofSource).distinct.mkString(", ").take(200)
   }
 
+  /** The location that a source reads, or else the source's name. */
   private def ofSource(leaf: LogicalPlan): String = leaf match {
     case StreamLeaf(stream) => stream.place.getOrElse(s"the source ${stream.sourceName}")
     case other => other.simpleString(3)

@@ -22,6 +22,7 @@ final class CommittedState private (logs: CheckpointLogs, val checkpoint: String
   def stores(block: Recorded): CommittedStores =
     stores(block.operator, ChangeLog.KeySchema, None, ChangeLog.ValueSchema)
 
+  /** The stores of the totals of groups. */
   def stores(groups: RecordedGroups): CommittedStores = stores(
     groups.operator,
     StoredGroups.keySchema(groups.shape),
@@ -48,7 +49,11 @@ final class CommittedState private (logs: CheckpointLogs, val checkpoint: String
 
 object CommittedState {
 
-  /** @param batch the last committed one, if None */
+  /** The state of a checkpoint as of a committed batch; an error if there is none, or if it is not
+    * kept.
+    *
+    * @param batch the last committed one, if None
+    */
   def apply(session: SparkSession, checkpoint: String, batch: Option[Long]): CommittedState = {
     val (logs, batches) = reached(session, checkpoint)
     if (batches.isEmpty) throw JoinlessErrors.noBatch(checkpoint)
@@ -57,7 +62,9 @@ object CommittedState {
     new CommittedState(logs, checkpoint, chosen)
   }
 
-  /** The logs, and the batches that are committed. */
+  /** The logs, and the batches that are committed. Whatever fails meanwhile is reported as a
+    * checkpoint that cannot be reached.
+    */
   private def reached(session: SparkSession, checkpoint: String): (CheckpointLogs, Seq[Long]) =
     try {
       val logs = new CheckpointLogs(session, checkpoint)

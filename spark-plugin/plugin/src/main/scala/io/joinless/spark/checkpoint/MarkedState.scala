@@ -18,6 +18,7 @@ object MarkedState {
 
   private val ourOperator = s""""operatorName":"${StateFormat.OperatorName}""""
 
+  /** Whether the metadata of some operator of the checkpoint names ours. */
   def exists(session: SparkSession, checkpoint: String): Boolean = {
     val state = new Path(checkpoint, "state")
     val conf = new Configuration(session.sparkContext.hadoopConfiguration)
@@ -28,6 +29,7 @@ object MarkedState {
     )
   }
 
+  /** The content of each file in a folder and in folders below it. */
   private def texts(files: FileSystem, folder: Path): Iterator[String] =
     children(files, folder).iterator.flatMap { path =>
       if (files.getFileStatus(path).isDirectory) texts(files, path)
@@ -38,6 +40,7 @@ object MarkedState {
       }
     }
 
+  /** The files and folders in a folder; none if it does not exist. */
   private def children(files: FileSystem, folder: Path): Seq[Path] =
     try files.listStatus(folder).toSeq.map(_.getPath)
     catch { case _: FileNotFoundException => Nil }

@@ -25,17 +25,22 @@ import org.apache.spark.sql.joinless.{CheckpointFiles, CheckpointFolder, Operato
   */
 private[spark] object OperatorMetadata {
 
-  /** @param groups in the order of their operators
+  /** The stateful operators of a checkpoint: our blocks and groups, and whether there are others.
+    *
+    * @param groups in the order of their operators
     * @param batch the batch that is planned with it
     */
   final case class Found(ours: Seq[Recorded], groups: Seq[RecordedGroups], sparkOperators: Boolean, batch: Long)
 
-  /** @param state the folder of all operators' state
+  /** The operators of a checkpoint as a batch finds them.
+    *
+    * @param state the folder of all operators' state
     * @param batch the batch that is being planned
     */
   def read(session: SparkSession, state: Path, batch: Long): Found =
     found(new OperatorMetadata(session, state, batch, batch), batch)
 
+  /** Reads all operators, and refuses two that claim to be the same block. */
   private def found(reader: OperatorMetadata, batch: Long): Found = {
     val operators = reader.operators.map(reader.read)
     val ours = operators.collect { case Ours(block) => block }
@@ -67,6 +72,9 @@ private[spark] object OperatorMetadata {
     */
   final private val MaxBytes = 64 << 20
 
+  /** What an operator of a checkpoint is: a block or groups of ours, stateful and Spark's, or one
+    * without state.
+    */
   sealed trait Operator
   final case class Ours(block: Recorded) extends Operator
   final case class OurGroups(groups: RecordedGroups) extends Operator
@@ -74,12 +82,16 @@ private[spark] object OperatorMetadata {
   case object Stateless extends Operator
 }
 
-/** @param begun the last batch in the offset log: Spark's reader accepts none beyond it */
+/** Reads the metadata of operators, as a batch finds them.
+  *
+  * @param begun the last batch in the offset log: Spark's reader accepts none beyond it
+  */
 final private class OperatorMetadata(session: SparkSession, state: Path, batch: Long, begun: Long) {
   import OperatorMetadata._
 
   private val files = new CheckpointFiles(session, state)
 
+  /** The folders of operators, by their numbers. */
   def operators: Seq[Path] =
     files.names(state).filter(name => Try(name.toLong).isSuccess).sortBy(_.toLong).map(new Path(state, _))
 
@@ -110,6 +122,11 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
       .filter { case (name, _) => Try(name.toLong).toOption.exists(_ <= batch) }
       .sortBy(_._1.toLong)
 
+  /** The operator that metadata of version 2 describe. Metadata that cannot be read are an error,
+    * unless they name an operator of Spark's.
+    *
+    * @param metadata names and sizes of its files, ascending and not empty
+    */
   private def ofVersion2(operator: Path, metadata: Seq[(String, Long)]): Operator = {
     metadata.map(_._2).find(_ > MaxBytes).foreach { bytes =>
       unreadable(s"The metadata of operator ${operator.getName} has $bytes bytes.")
@@ -142,9 +159,11 @@ final private class OperatorMetadata(session: SparkSession, state: Path, batch: 
     "\"operatorName\":\"([^\"]+)\"".r.findFirstMatchIn(text).exists(name => !OperatorMetadata.OurNames(name.group(1)))
   }.getOrElse(false)
 
+  /** The first line of an error's message, or else its class. */
   private def firstLine(e: Throwable): String =
     Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName)
 
+  /** Throws the error of a checkpoint that cannot be read. */
   def unreadable(what: String): Nothing =
     throw JoinlessErrors.stateMismatch(Mismatch.Unreadable, state.getParent.toString, what)
 }

@@ -42,6 +42,7 @@ final class SourcesRecord(session: SparkSession, checkpoint: String) {
     }
   }
 
+  /** Writes the record: the number of the source of each scan. */
   def write(numbers: Seq[Int]): Unit = files.write(path, s"v1 ${numbers.mkString(" ")}\n".getBytes(UTF_8))
 
   def delete(): Unit = files.delete(path)

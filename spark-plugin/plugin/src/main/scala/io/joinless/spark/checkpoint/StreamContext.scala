@@ -78,6 +78,7 @@ object StreamContext {
   def query(session: SparkSession): Option[LogicalPlan] =
     inspected.get.fold(current(session).map(_.analyzed))(_.query)
 
+  /** The run as rules see it: new, or decided. */
   private def stateOf(run: Run): RunState =
     run.blocks.fold[RunState](RunState.Fresh)(RunState.Decided(
       _,
@@ -136,6 +137,9 @@ object StreamContext {
   /** The location of the running query's checkpoint, for errors. */
   def checkpoint(session: SparkSession): String = current(session).fold("of the query")(_.checkpoint)
 
+  /** The run of a batch. On the run's first batch its checkpoint is read; runs that have ended are
+    * forgotten then.
+    */
   private def runOf(session: SparkSession, batch: RunningBatch): Run =
     Option(runs.get(batch.run)).getOrElse {
       val active = RunningBatch.activeRuns(session)
@@ -144,6 +148,7 @@ object StreamContext {
       Option(runs.putIfAbsent(batch.run, run)).getOrElse(run)
     }
 
+  /** A run that begins with what its checkpoint holds. */
   private def begun(found: OperatorMetadata.Found): Run =
     new Run(found.ours.map(r => r.spec.id -> r).toMap, found.groups, found.sparkOperators, found.batch == 0)
 }

@@ -44,12 +44,17 @@ private[compile] object ColumnOrder {
     */
   def restored(query: LogicalPlan, recorded: Seq[IndexedSeq[IndexedSeq[String]]]): LogicalPlan = {
     val own = of(query)
+
+    /** Whether these are the query's own columns up to their order. */
     def isOwn(columns: IndexedSeq[IndexedSeq[String]]) =
       columns.size == own.size && columns.zip(own).forall { case (was, is) => was.sorted == is.sorted }
     if (recorded.contains(own)) query
     else recorded.find(isOwn).fold(query)(columns => inOrder(query, columns.iterator))
   }
 
+  /** The plan with its streams and projections in the recorded order, and its own columns in the
+    * order they have now.
+    */
   private def inOrder(plan: LogicalPlan, recorded: Iterator[IndexedSeq[String]]): LogicalPlan = {
     val changed = inAnyOrder(plan, recorded)
     if (ids(changed) == ids(plan)) changed else Project(plan.output, changed)
@@ -85,6 +90,7 @@ private[compile] object ColumnOrder {
       }
     }
 
+  /** Whether `of` lists the columns of this node. */
   private def isOrdered(plan: LogicalPlan): Boolean = plan.isInstanceOf[Project] || isStream(plan)
 
   /** Whether these are rows of one stream. */

@@ -54,6 +54,8 @@ object DeltaCompilation {
     * dropped as late: among final rows, and among changes, none is dropped.
     */
   def offering(session: SparkSession, analyzed: LogicalPlan, reason: Reason): Reason = {
+
+    /** Whether the query compiles if its rows are requested in this form. */
     def can(form: DeltaForm) =
       try attempt(session, Changes.markedUnchecked(analyzed, form)).isRight
       catch { case _: JoinlessAnalysisException => false }
@@ -115,6 +117,8 @@ object DeltaCompilation {
     * differences are reported where shapes are compared.
     */
   private def holds(run: RunState.Decided, tree: LogicalPlan): Boolean = {
+
+    /** The names of a block's relations, by which blocks are recognized. */
     def names(shape: BlockShape) = shape.relations.map(_.name)
     val blocks = run.blocks.values.filter(_.origins.isDefined).map(names).toSet
     tree.exists { case join: JoinFreeJoin => blocks(names(join.shape)); case _ => false } || run.some && run.groups.nonEmpty
@@ -124,8 +128,11 @@ object DeltaCompilation {
   def key(session: SparkSession, analyzed: LogicalPlan): Seq[Attribute] =
     Inspection.within(session)(compiler(session, None).key(analyzed).getOrElse(Nil))
 
-  /** @param isPlain its rows are those of Spark's own joins, computed with all rules of the
-    *   optimizer
+  /** A compiler with the settings of the session.
+    *
+    * @param recorded the contents of the query's checkpoint, if it has some
+    * @param isPlain its rows are those of Spark's own joins, computed with all rules of the
+    *     optimizer
     */
   private def compiler(
       session: SparkSession,

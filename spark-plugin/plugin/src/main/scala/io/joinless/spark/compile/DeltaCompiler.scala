@@ -101,6 +101,9 @@ final class DeltaCompiler(
     ResultKey(plan).map(_.map(k => query.output(plan.output.indexWhere(_.exprId == k.exprId))))
   }
 
+  /** The query as Spark's optimizer gets it: streams are opaque references, which `streams`
+    * numbers; expressions of the current time are hidden.
+    */
   private def templateOf(query: LogicalPlan, streams: Streams): LogicalPlan =
     DeltaCompiler.distinct(CurrentTime.hidden(streams.taken(TakenAsRows.removed(query))))
 
@@ -141,6 +144,7 @@ final class DeltaCompiler(
     FirstRows.in(if (Subqueries.has(first)) named(FirstRows.in(Subqueries.joined(first))) else first)
   }
 
+  /** The template optimized, with expressions and names in a form that later steps read. */
   private def named(template: LogicalPlan): LogicalPlan =
     MadeNames.replaced(WrongRules.replaced(optimize(template)))
 
@@ -149,9 +153,14 @@ final class DeltaCompiler(
     */
   private def inputs(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] = {
     var reason: Option[Reason] = None
-    // a part that has no stream stays; the first reason is returned
+
+    /** The stream in place of `part`; if there is none, keeps the part. The first reason why is
+      * returned.
+      */
     def replaced(part: LogicalPlan)(stream: Either[Reason, LogicalPlan]): LogicalPlan =
       stream.fold(r => { reason = reason.orElse(Some(r)); part }, identity)
+
+    /** A side of a join, with rows that are no stream's replaced by a stream of changes. */
     def side(plan: LogicalPlan): LogicalPlan = plan match {
       case _: Project | _: Filter => plan.withNewChildren(plan.children.map(side))
       case _: Union | _: Expand | _: Generate | _: Window if isNoStream(plan, streams) =>
@@ -176,6 +185,7 @@ final class DeltaCompiler(
     reason.toLeft(changed)
   }
 
+  /** Whether it is a stream whose rows expire. */
   private def expires(plan: LogicalPlan, streams: Streams): Boolean = plan match {
     case ref: StreamRef => streams.expiry(ref).isDefined
     case _ => false
@@ -190,9 +200,13 @@ final class DeltaCompiler(
     case _ => false
   }
 
+  /** A stream of the changes of a plan's rows, for a block above that stores them. */
   private def stored(plan: LogicalPlan, streams: Streams): Either[Reason, LogicalPlan] =
     rows(plan, streams, Consumer.Block).map(streams.addRows(_, plan.output))
 
+  /** A stream of the changes of a GROUP BY's results, below the projection to the columns of the
+    * aggregate. Its input is compiled first.
+    */
   private def groups(aggregate: Aggregate, streams: Streams): Either[Reason, LogicalPlan] = for {
     grouping <- GroupCompiler.grouping(aggregate)
     rows <- rows(grouping.child, streams, Consumer.Groups(GroupCompiler.demand(grouping)))
@@ -241,6 +255,7 @@ final class DeltaCompiler(
     case _ => false
   }
 
+  /** The changes of a union's rows, part by part; or the first reason why a part has none. */
   private def united(union: Union, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = {
     val (refused, parts) = union.children.map(rows(_, streams, consumer)).partitionMap(identity)
     refused.headOption.toLeft(WeightedRows.united(union, parts))
@@ -275,6 +290,10 @@ final class DeltaCompiler(
     }
   }
 
+  /** The changes of the rows of a join block, or of a single relation, or why it is no block of
+    * ours. A block below a GROUP BY may be counted instead of enumerated, if the consumer has a
+    * demand.
+    */
   private def block(plan: LogicalPlan, streams: Streams, consumer: Consumer): Either[Reason, WeightedRows] = for {
     extracted <- ExtractJoinBlock(withTimes(plan, streams), plan.outputSet)
     asWritten = streams.emission.timed(extracted, streams)
@@ -319,11 +338,18 @@ final class DeltaCompiler(
       .copy(times = layout.times)
   }
 
+  /** The shapes of the blocks in the checkpoint. */
   private def recordedBlocks: Seq[BlockShape] = recorded.toSeq.flatMap(_.blocks)
 
+  /** The layout of a block, with columns and conditions in the order of a recorded block that is
+    * the same.
+    */
   private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
     RecordedOrder(block, recordedBlocks)(layoutAsRead(_, streams))
 
+  /** The layout of a block in its own order, with what is known of its streams: which are
+    * changelogs, whose rows expire, and by what time.
+    */
   private def layoutAsRead(block: JoinBlock, streams: Streams): BlockLayout = {
     val expiring = for {
       (leaf, i) <- block.leaves.zipWithIndex
@@ -375,6 +401,7 @@ private object Consumer {
 
 object DeltaCompiler {
 
+  /** The plan with each common table expression in place of its uses. */
   private[compile] def inlined(plan: LogicalPlan): LogicalPlan =
     if (plan.exists(_.isInstanceOf[WithCTE])) InlineCTE(alwaysInline = true)(plan) else plan
 

@@ -63,9 +63,11 @@ private[compile] object KeySource {
     values.map(_.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) })
   }
 
+  /** Whether a side has all columns that the values read. */
   private def has(side: LogicalPlan, values: Seq[Expression]): Boolean =
     AttributeSet(values).subsetOf(side.outputSet)
 
+  /** The sides of an inner join of streams. */
   private object Joined {
     def unapply(plan: LogicalPlan): Option[Seq[LogicalPlan]] = plan match {
       case join @ Join(_, _, _: InnerLike, _, _) if Conditions.joinsStreams(join) => Some(join.children)

@@ -87,6 +87,9 @@ final private[compile] class MatchJoins(emission: Emission, random: LogicalPlan 
       refused.headOption.toLeft(if (plans.size == 1) plans.head else Union(plans))
   }
 
+  /** Rewrites a join one of whose sides may have a row without a match; the joins that replace it
+    * are inner joins.
+    */
   private def rewritten(join: Join): Either[Reason, LogicalPlan] =
     join.joinType match {
       case LeftSemi => Right(semi(Sides(join.left, join.right, join.condition)))
@@ -104,8 +107,12 @@ final private[compile] class MatchJoins(emission: Emission, random: LogicalPlan 
   private def withPairs(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides =
     Sides(left, right, condition).copy(pairsEmitted = emission.isFinal)
 
-  /** @param decidedBy the part of the right side that decides whether a row has a match; the whole
-    *   right side where that is no join
+  /** A LEFT JOIN, as described above. Where the right side is a join or has parts, its pairs are an
+    * inner join, and the rows without a match are added to them; else rows of NULLs are added to
+    * the right side, and joined as its rows are.
+    *
+    * @param decidedBy the part of the right side that decides whether a row has a match; the whole
+    *     right side where that is no join
     */
   private def outer(join: Join, decidedBy: LogicalPlan): LogicalPlan = {
     val Join(left, right, _, condition, _) = join
@@ -144,6 +151,7 @@ private[compile] object MatchJoins {
   /** `left = right`, each over its side; `<=>` where `nullSafe`. */
   final private case class Key(left: Expression, right: Expression, nullSafe: Boolean) {
 
+    /** The condition that two values are equal under this key. */
     def equals(a: Expression, b: Expression): Expression = if (nullSafe) EqualNullSafe(a, b) else EqualTo(a, b)
   }
 
@@ -183,6 +191,10 @@ private[compile] object MatchJoins {
   }
 
   private object Sides {
+
+    /** Splits a condition: conditions on the right side alone become a filter there, equi-join
+      * conditions and conditions on the left side alone become keys, all others are residual.
+      */
     def apply(left: LogicalPlan, right: LogicalPlan, condition: Option[Expression]): Sides = {
       val conditions = condition.toSeq.flatMap(Conditions.conjuncts)
       val all = right match {
@@ -209,12 +221,15 @@ private[compile] object MatchJoins {
     }
   }
 
+  /** Whether an expression reads columns, and those of this side only. */
   private def of(e: Expression, side: LogicalPlan): Boolean =
     e.references.nonEmpty && e.references.subsetOf(side.outputSet)
 
+  /** The plan with these conditions; without any, the plan itself. */
   private def where(conditions: Seq[Expression], plan: LogicalPlan): LogicalPlan =
     conditions.reduceOption(And(_, _)).fold(plan)(Filter(_, plan))
 
+  /** The values as columns with new ids, under the names of their expressions. */
   private def named(values: Seq[Expression]): Seq[Alias] = values.map(value => Alias(value, Names.of(value))())
 
   /** The values of the left side over another plan; an event time stays one. */
@@ -225,9 +240,11 @@ private[compile] object MatchJoins {
 
   private def attributes(columns: Seq[NamedExpression]): Seq[Attribute] = columns.map(_.toAttribute)
 
+  /** An inner join on these conditions. */
   private def joined(left: LogicalPlan, right: LogicalPlan, conditions: Seq[Expression]): LogicalPlan =
     Join(left, right, Inner, conditions.reduceOption(And(_, _)), JoinHint.NONE)
 
+  /** The conditions that the values are pairwise equal, NULL being equal to NULL. */
   private def same(left: Seq[Expression], right: Seq[Expression]): Seq[Expression] =
     left.zip(right).map { case (l, r) => EqualNullSafe(l, r) }
 
@@ -267,6 +284,7 @@ private[compile] object MatchJoins {
     Project(sides.left.output, joined(reachable(sides), matchedKeys, onKeys ++ same(sides.read, read)))
   }
 
+  /** Whether the plan itself implies that all rows differ. */
   private def isDistinct(rows: LogicalPlan): Boolean = rows.distinctKeys.exists(_.subsetOf(ExpressionSet(rows.output)))
 
   /** One row without columns, if there are rows. */
@@ -333,6 +351,7 @@ private[compile] object MatchJoins {
       Project(sides.left.output, joined(reachable(sides), absent, same(sides.wanted, matches.keys)))
   }
 
+  /** The rows of the left side with the column `exists`, which is true where a row has a match. */
   private def flag(sides: Sides, exists: Attribute): LogicalPlan = {
     val matches = ofMatches(sides)
     val rows = joined(reachable(sides), matches.plan, same(sides.wanted, matches.keys))
@@ -342,6 +361,7 @@ private[compile] object MatchJoins {
   /** A column that is true in the right rows; in all other rows it is [[nothing]]. */
   private def isThere(name: String): Alias = Alias(Literal.TrueLiteral, name)()
 
+  /** A column of NULLs with the name and type of another. */
   private def nothing(like: NamedExpression): Alias = Alias(Literal(null, like.dataType), like.name)()
 
   /** NULLs with the types and names of columns. */
@@ -358,6 +378,8 @@ private[compile] object MatchJoins {
 
   /** `value NOT IN (SELECT among ...)`: neither equal, nor unknown whether equal. */
   private object NotIn {
+
+    /** The value, the column of the subquery, and the sides without this condition. */
     def unapply(sides: Sides): Option[(Expression, Expression, Sides)] = sides.residual match {
       case Seq(Or(EqualTo(a, b), IsNull(EqualTo(c, d)))) if a.semanticEquals(c) && b.semanticEquals(d) =>
         val rest = sides.copy(residual = Nil)

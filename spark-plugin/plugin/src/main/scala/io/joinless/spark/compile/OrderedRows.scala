@@ -37,6 +37,9 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
   def grouped(plan: LogicalPlan): Either[Reason, LogicalPlan] =
     refused(plan).toLeft(rewritten(plan))
 
+  /** Why the order or a window function of a plan cannot be kept up to date: it is a function in
+    * Python, or differs from one evaluation to the next.
+    */
   private def refused(plan: LogicalPlan): Option[Reason] = plan.collect {
     case window: Window if window.isStreaming =>
       window.windowExpressions.flatMap(_.collectFirst { case f: PythonFuncExpression =>
@@ -72,6 +75,9 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     case other => other.mapChildren(rewritten)
   }
 
+  /** The rows of a LIMIT as those of one group of all rows. A group stores the skipped rows, too,
+    * which are cut off its array.
+    */
   private def first(requested: FirstRows): LogicalPlan = {
     val FirstRows(order, skip, most, child) = requested
     val rows = withColumn(rewritten(child))
@@ -88,6 +94,7 @@ final private[compile] class OrderedRows(isChangelog: StreamRef => Boolean, emis
     Project(child.output, exploded(known, emitted, rows))
   }
 
+  /** Whether rows can be deleted. */
   private def canGo(rows: LogicalPlan): Boolean = rows.exists {
     case ref: StreamRef => isChangelog(ref)
     case join: Join => !join.joinType.isInstanceOf[InnerLike]
@@ -162,6 +169,7 @@ private[compile] object OrderedRows {
   private def withColumn(rows: LogicalPlan): LogicalPlan =
     if (rows.output.nonEmpty) rows else Project(Seq(Alias(Literal.TrueLiteral, "present")()), rows)
 
+  /** The expressions in words, for explain. */
   private def names(expressions: Seq[Expression]): String = expressions.map(Names.of).mkString(", ")
 
   /** Groups of rows by keys: the keys, and the rows in order.
@@ -201,6 +209,8 @@ private[compile] object OrderedRows {
       rows: LogicalPlan,
       keys: Seq[(Attribute, Attribute)] = Nil
   ): LogicalPlan = {
+
+    /** The key that has the values of a column, if the column is one of `keys`. */
     def keyOf(a: Attribute) = keys.collectFirst { case (column, key) if column.exprId == a.exprId => key }
     val made = rows.output.map(a => if (keyOf(a).isDefined) a.newInstance() else a)
     val all = Generate(

@@ -40,17 +40,23 @@ private[compile] object OuterJoins {
     */
   def replaced(plan: LogicalPlan)(compiled: (LogicalPlan, Seq[Attribute]) => Either[Reason, LogicalPlan])
       : LogicalPlan = {
+
+    /** Replaces the trees at and below a node of which these columns are needed. */
     def walk(plan: LogicalPlan, needed: AttributeSet): LogicalPlan =
       if (!waits(plan)) plan.mapChildren(child => walk(child, neededOf(child, plan, needed)))
       else if (!relations(plan).forall(isStream)) left(plan, ofState(plan))
       else compiled(plan, plan.output.filter(needed.contains)).fold(left(plan, _), identity)
 
+    /** A tree that runs in Spark, with the reason on its topmost waiting join. */
     def left(tree: LogicalPlan, reason: Reason): LogicalPlan = {
       val kept = inJoin(tree)
       Reason.leave(topWaiting(kept), reason)
       kept
     }
 
+    /** The tree with the trees below its topmost joins replaced: what stands in one of them may be
+      * compiled by itself.
+      */
     def inJoin(tree: LogicalPlan): LogicalPlan = tree match {
       case join: Join => join.mapChildren(child => walk(child, child.outputSet))
       case other => other.mapChildren(inJoin)
@@ -65,11 +71,13 @@ private[compile] object OuterJoins {
     case leaf => Seq(leaf)
   }
 
+  /** Whether a waiting join is in the tree of which the plan is the root. */
   private def waits(plan: LogicalPlan): Boolean = plan match {
     case InTree(children) => isWaiting(plan) || children.exists(waits)
     case _ => false
   }
 
+  /** Whether it is a join of streams whose rows can wait for a match. */
   private def isWaiting(plan: LogicalPlan): Boolean = plan match {
     case join: Join => Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike]
     case _ => false
@@ -103,6 +111,7 @@ private[compile] object OuterJoins {
     case static => !static.isStreaming
   }
 
+  /** The reason that an operator with state is below the tree. */
   private def ofState(tree: LogicalPlan): Reason = {
     val operators = relations(tree).flatMap(_.collect { case node if node.isStreaming && !isStream(node) => node })
     Reason.of(Reason.OuterJoin, "type" -> typeOf(tree), "why" -> s"${Names.called(operators.last)} stands below it")
@@ -111,6 +120,7 @@ private[compile] object OuterJoins {
   /** The type of the topmost waiting join of a tree. */
   def typeOf(tree: LogicalPlan): String = topWaiting(tree).joinType.sql
 
+  /** The topmost waiting join of a tree, which must have one. */
   private def topWaiting(tree: LogicalPlan): Join = tree.collectFirst { case join: Join if isWaiting(join) => join }.get
 
   /** As for a block; but this plan's columns are not pruned yet. */

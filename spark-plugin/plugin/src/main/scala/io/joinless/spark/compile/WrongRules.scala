@@ -29,6 +29,9 @@ private[compile] object WrongRules {
     case join @ Join(_, _, _, Some(condition), _) => join.copy(condition = Some(nullSafe(condition)))
   }
 
+  /** The condition with `<=>` for its spelled form, at the root and below AND and OR: only there
+    * the two are the same.
+    */
   private def nullSafe(condition: Expression): Expression = condition match {
     case SpelledNullSafe(a, b) => EqualNullSafe(a, b)
     case And(a, b) => And(nullSafe(a), nullSafe(b))
@@ -55,6 +58,7 @@ private[compile] object WrongRules {
     case equal @ EqualTo(a, b) if !isBinaryStable(a.dataType) => equal.withNewChildren(Seq(KnownNullable(a), b))
   }
 
+  /** `a = b OR (a IS NULL AND b IS NULL)`, in any order. */
   private object SpelledNullSafe {
     def unapply(condition: Expression): Option[(Expression, Expression)] = condition match {
       case Or(EqualTo(a, b), And(IsNull(c), IsNull(d))) if sameOnes(a, b)(c, d) => Some((a, b))
@@ -62,6 +66,7 @@ private[compile] object WrongRules {
       case _ => None
     }
 
+    /** Whether `c` and `d` are `a` and `b`, in either order. */
     private def sameOnes(a: Expression, b: Expression)(c: Expression, d: Expression): Boolean =
       a.semanticEquals(c) && b.semanticEquals(d) || a.semanticEquals(d) && b.semanticEquals(c)
   }

@@ -76,6 +76,7 @@ final class JoinlessConf(conf: SQLConf) {
     }
   }
 
+  /** Whether a delete of an absent row leads to a negative count instead of an error. */
   def negativesAllowed: Boolean = conf.getConf(DELETE_OF_ABSENT_ROW) == "negative"
 }
 
@@ -320,16 +321,21 @@ object JoinlessConf {
     DELETE_OF_ABSENT_ROW
   )
 
+  /** Whether a text is a list of `name=number`, or empty. */
   private def arePairs(text: String): Boolean =
     text.trim.isEmpty || text.split(",", -1).forall(PAIRS.matches(_))
 
+  /** The names and numbers of such a list, as texts. */
   private def pairs(text: String): Seq[(String, String)] =
     text.split(",").toSeq.collect { case PAIRS(name, n) => name -> n }
 
+  /** Whether all numbers of a list fit a BIGINT. */
   private def areNumbers(text: String): Boolean = pairs(text).forall(_._2.toLongOption.isDefined)
 
+  /** Whether no name is twice in a list. */
   private def areOnce(text: String): Boolean = pairs(text).map(_._1).distinct.size == pairs(text).size
 
+  /** The numbers of a list, by name. */
   private def counts(text: String): Map[String, Long] =
     pairs(text).map { case (name, n) => name -> n.toLong }.toMap
 }

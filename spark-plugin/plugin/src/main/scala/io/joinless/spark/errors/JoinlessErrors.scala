@@ -10,7 +10,10 @@ import org.apache.spark.sql.joinless.JoinlessRuntimeException
   */
 object JoinlessErrors {
 
-  /** @param advice a remedy for this reason; may be empty */
+  /** A join stays with Spark although every join must be rewritten.
+    *
+    * @param advice a remedy for this reason; may be empty
+    */
   def notRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
     notRewritten(reason, sentence, advice, "Set spark.joinless.mode=auto to let Spark run it.")
 
@@ -22,7 +25,10 @@ object JoinlessErrors {
   def deltasNotRewritten(reason: String, sentence: String, advice: String): JoinlessAnalysisException =
     notRewritten(reason, sentence, advice, "Spark itself cannot emit the changes of a result.")
 
-  /** @param remedy a remedy for every reason */
+  /** A query that is refused for a reason.
+    *
+    * @param remedy a remedy for every reason
+    */
   private def notRewritten(
       reason: String,
       sentence: String,
@@ -37,21 +43,30 @@ object JoinlessErrors {
       "remedy" -> remedy
     )
 
-  /** @param what a sentence that says what differs, in words of columns */
+  /** The checkpoint was begun by a query that this one cannot continue.
+    *
+    * @param what a sentence that says what differs, in words of columns
+    */
   def stateMismatch(kind: Mismatch, checkpoint: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_STATE_MISMATCH." + kind.subclass, "checkpoint" -> checkpoint, "what" -> what)
 
   def invalidShares(shares: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_INVALID_SHARES", "shares" -> shares, "what" -> what)
 
-  /** @param subclass the fault of a column that should have changes */
+  /** A column cannot be the one that describes changes.
+    *
+    * @param subclass the fault of a column that should have changes
+    */
   def changeColumn(subclass: String, column: String, source: String, dataType: String = ""): JoinlessAnalysisException =
     analysis(
       "JOINLESS_CHANGE_COLUMN." + subclass,
       Seq("column" -> column, "source" -> source) ++ Option.when(dataType.nonEmpty)("type" -> dataType): _*
     )
 
-  /** @param columns the existing columns */
+  /** There is no column of this name to describe changes.
+    *
+    * @param columns the existing columns
+    */
   def noChangeColumn(column: String, source: String, columns: Seq[String]): JoinlessAnalysisException = {
     val listed = columns.take(20).mkString(", ") + (if (columns.size > 20) ", …" else "")
     analysis(
@@ -63,7 +78,10 @@ object JoinlessErrors {
     )
   }
 
-  /** @param more parameters of the subclass */
+  /** Rows cannot expire as requested.
+    *
+    * @param more parameters of the subclass
+    */
   def expiry(subclass: String, column: String, source: String, more: (String, String)*): JoinlessAnalysisException =
     analysis("JOINLESS_EXPIRY." + subclass, Seq("column" -> column, "source" -> source) ++ more: _*)
 
@@ -74,11 +92,17 @@ object JoinlessErrors {
   def reservedColumn(column: String): JoinlessAnalysisException =
     analysis("JOINLESS_RESERVED_COLUMN", "column" -> column)
 
-  /** @param columns the plain columns of the changelog */
+  /** A changelog is read where no changes are requested.
+    *
+    * @param columns the plain columns of the changelog
+    */
   def retractionsNotRepresentable(columns: String): JoinlessAnalysisException =
     analysis("JOINLESS_RETRACTIONS_NOT_REPRESENTABLE", "columns" -> columns)
 
-  /** @param value the change type, if it is not NULL */
+  /** A row of a changelog has a change type that is none.
+    *
+    * @param value the change type, if it is not NULL
+    */
   def unknownChangeType(value: Option[String], source: String): JoinlessRuntimeException =
     runtime("JOINLESS_UNKNOWN_CHANGE_TYPE", "value" -> value.fold("NULL")(v => s"`$v`"), "source" -> source)
 
@@ -86,31 +110,48 @@ object JoinlessErrors {
 
   def weightOverflow(): JoinlessRuntimeException = runtime("JOINLESS_WEIGHT_OVERFLOW")
 
-  /** @param argument of an aggregate function, as far as it is computed from one relation
+  /** An argument fails for a result, after it was computed for single rows.
+    *
+    * @param argument of an aggregate function, as far as it is computed from one relation
     * @param relations the relations that it is computed from
     */
   def argumentFails(argument: String, relations: String): JoinlessRuntimeException =
     runtime("JOINLESS_ARGUMENT_FAILS", "argument" -> argument, "relations" -> relations)
 
-  /** @param text the text where `change_type` or `weight` is expected */
+  /** A form of changes that does not exist.
+    *
+    * @param text the text where `change_type` or `weight` is expected
+    */
   def deltaForm(text: String): JoinlessAnalysisException = analysis("JOINLESS_DELTA_FORM", "given" -> text)
 
-  /** @param stream the stream that a subquery reads */
+  /** A subquery reads a stream where no changes are requested.
+    *
+    * @param stream the stream that a subquery reads
+    */
   def streamInSubquery(stream: String): JoinlessAnalysisException =
     analysis("JOINLESS_STREAM_IN_SUBQUERY", "stream" -> stream)
 
-  /** @param what the plan's marks, as text */
+  /** A plan with marks is executed without being started as a query.
+    *
+    * @param what the plan's marks, as text
+    */
   def streamNotStarted(what: String): JoinlessAnalysisException =
     analysis("JOINLESS_STREAM_NOT_STARTED", "what" -> what)
 
-  /** @param active names and ids of the running queries */
+  /** No running query has this name or id.
+    *
+    * @param active names and ids of the running queries
+    */
   def queryNotActive(query: String, active: Seq[String]): JoinlessAnalysisException =
     analysis("JOINLESS_QUERY_NOT_FOUND.NOT_ACTIVE", "query" -> query, "active" -> listed(active))
 
   def queryAmbiguous(query: String, ids: Seq[String]): JoinlessAnalysisException =
     analysis("JOINLESS_QUERY_NOT_FOUND.AMBIGUOUS", "query" -> query, "active" -> listed(ids))
 
-  /** @param known all confs */
+  /** A setting with our prefix that does not exist.
+    *
+    * @param known all confs
+    */
   def unknownConf(conf: String, known: Seq[String]): JoinlessAnalysisException =
     analysis("JOINLESS_UNKNOWN_CONF", "conf" -> conf, "suggestion" -> Suggestion.sentence(conf, known))
 
@@ -119,10 +160,14 @@ object JoinlessErrors {
   def extensionNotInstalled(): JoinlessAnalysisException =
     analysis("JOINLESS_EXTENSION_NOT_INSTALLED", "extension" -> "io.joinless.spark.JoinlessExtension")
 
+  /** Another version of Spark than the jar was built for, and what about it does not work. */
   def sparkVersion(found: String, built: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_SPARK_VERSION", "found" -> found, "built" -> built, "what" -> what)
 
-  /** @param relations those whose rows are evicted */
+  /** A complete result is requested whose rows were evicted.
+    *
+    * @param relations those whose rows are evicted
+    */
   def rowsForgotten(checkpoint: String, relations: Seq[String]): JoinlessAnalysisException =
     analysis(
       "JOINLESS_ROWS_FORGOTTEN",
@@ -134,10 +179,16 @@ object JoinlessErrors {
   def groupsForgotten(checkpoint: String): JoinlessAnalysisException =
     analysis("JOINLESS_ROWS_FORGOTTEN", "checkpoint" -> checkpoint, "what" -> "groups when it has emitted them")
 
-  /** @param what the rows that are not stored */
+  /** A complete result is requested of rows that passed through.
+    *
+    * @param what the rows that are not stored
+    */
   def rowsNotStored(what: String): JoinlessAnalysisException = analysis("JOINLESS_ROWS_NOT_STORED", "what" -> what)
 
-  /** @param left number of partitions of our operators that were not read to their end */
+  /** The function of a `foreachBatch` has read a batch in part only.
+    *
+    * @param left number of partitions of our operators that were not read to their end
+    */
   def batchNotRead(batch: Long, left: Int, partitions: Int): JoinlessRuntimeException =
     runtime(
       "JOINLESS_BATCH_NOT_READ",
@@ -146,7 +197,10 @@ object JoinlessErrors {
       "partitions" -> partitions.toString
     )
 
-  /** @param block sequence number of the block in its cell's log */
+  /** A block of a log is not as it was written, or is missing.
+    *
+    * @param block sequence number of the block in its cell's log
+    */
   def corruptBlock(block: Long, cell: Int, batch: Long, what: String): JoinlessRuntimeException =
     runtime(
       "JOINLESS_CORRUPT_STATE",
@@ -156,8 +210,11 @@ object JoinlessErrors {
       "what" -> what
     )
 
-  /** @param row its columns with values
+  /** A changelog deletes a row more often than it is there.
+    *
+    * @param row its columns with values
     * @param present its stored multiplicity
+    * @param change the change of it in the batch
     */
   def deleteOfAbsentRow(relation: String, row: String, present: Long, change: Long): JoinlessRuntimeException =
     runtime(
@@ -168,6 +225,7 @@ object JoinlessErrors {
       "change" -> change.toString
     )
 
+  /** The state of a cell exceeds the bound of the cache, both in bytes. */
   def stateTooLarge(cell: Int, bytes: Long, limit: Long): JoinlessRuntimeException =
     runtime("JOINLESS_STATE_TOO_LARGE", "cell" -> cell.toString, "bytes" -> bytes.toString, "limit" -> limit.toString)
 
@@ -177,11 +235,17 @@ object JoinlessErrors {
   def noBatch(checkpoint: String): JoinlessAnalysisException =
     analysis("JOINLESS_CHECKPOINT_NOT_FOUND.NO_BATCH", "checkpoint" -> checkpoint)
 
-  /** @param what a sentence that says what the checkpoint holds instead */
+  /** The checkpoint has no join whose result could be read.
+    *
+    * @param what a sentence that says what the checkpoint holds instead
+    */
   def noJoin(checkpoint: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_CHECKPOINT_NOT_FOUND.NO_JOIN", "checkpoint" -> checkpoint, "what" -> what)
 
-  /** @param batches those that can be read, ascending */
+  /** A batch is not committed yet, or not kept any more.
+    *
+    * @param batches those that can be read, ascending
+    */
   def batchNotAvailable(batch: Long, checkpoint: String, batches: Seq[Long]): JoinlessAnalysisException =
     analysis(
       "JOINLESS_BATCH_NOT_AVAILABLE." + (if (batch < batches.head) "CLEANED_UP" else "NOT_COMMITTED"),
@@ -190,6 +254,7 @@ object JoinlessErrors {
       "batches" -> (if (batches.size == 1) batches.head.toString else s"${batches.head} to ${batches.last}")
     )
 
+  /** The state of a batch was there when the query began to read it, and is not any more. */
   def stateMissing(batch: Long, checkpoint: String, cell: Int, cause: Throwable): JoinlessRuntimeException = {
     val error = runtime(
       "JOINLESS_BATCH_NOT_AVAILABLE.STATE_GONE",
@@ -202,7 +267,10 @@ object JoinlessErrors {
     error
   }
 
-  /** @param batch the last one that the state includes */
+  /** The store of a cell could not be opened; the text is that of the innermost cause.
+    *
+    * @param batch the last one that the state includes
+    */
   def stateNotLoaded(operator: Long, cell: Int, batch: Long, cause: Throwable): JoinlessRuntimeException = {
     val error = runtime(
       "JOINLESS_STATE_NOT_LOADED",
@@ -215,11 +283,17 @@ object JoinlessErrors {
     error
   }
 
-  /** @param joins each with its number */
+  /** The checkpoint has several joins that fit, and none is named.
+    *
+    * @param joins each with its number
+    */
   def severalJoins(checkpoint: String, joins: String): JoinlessAnalysisException =
     analysis("JOINLESS_SEVERAL_JOINS", "checkpoint" -> checkpoint, "joins" -> joins)
 
-  /** @param what says which part of the query is missing */
+  /** The checkpoint alone does not suffice to read its result.
+    *
+    * @param what says which part of the query is missing
+    */
   def resultNotRecorded(checkpoint: String, what: String): JoinlessAnalysisException =
     analysis("JOINLESS_RESULT_NOT_RECORDED", "checkpoint" -> checkpoint, "what" -> what)
 
@@ -241,10 +315,14 @@ object JoinlessErrors {
   /** Causes may form a cycle. */
   final private val MostCauses = 50
 
+  /** The first line of an error's message without its full stop, or else its class. */
   private def firstLine(e: Throwable): String =
     Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName).stripSuffix(".")
 
-  /** @param known all options */
+  /** An option of the format that does not exist.
+    *
+    * @param known all options
+    */
   def unknownOption(option: String, value: String, known: Seq[String]): JoinlessAnalysisException =
     invalidOption(
       option,
@@ -254,9 +332,11 @@ object JoinlessErrors {
 
   private def listed(names: Seq[String]): String = if (names.isEmpty) "none" else names.mkString(", ")
 
+  /** An error that is known when a query is planned. */
   private def analysis(condition: String, parameters: (String, String)*): JoinlessAnalysisException =
     new JoinlessAnalysisException(condition, parameters.toMap)
 
+  /** An error of a running task. */
   private def runtime(condition: String, parameters: (String, String)*): JoinlessRuntimeException = {
     val all = parameters.toMap
     new JoinlessRuntimeException(

@@ -23,6 +23,7 @@ object Suggestion {
   /** The last part of a name. Names of confs begin alike, so only the last parts are compared. */
   private def last(name: String): String = name.split('.').lastOption.getOrElse("")
 
+  /** The number of letters to insert, delete or replace. */
   private def edits(one: String, other: String): Int = folded(one).levenshteinDistance(folded(other))
 
   private def folded(name: String): UTF8String = UTF8String.fromString(name.toLowerCase(Locale.ROOT))

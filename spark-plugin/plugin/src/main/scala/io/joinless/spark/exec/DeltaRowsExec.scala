@@ -47,6 +47,9 @@ final case class DeltaRowsExec(form: DeltaForm, projectedColumns: Seq[Int], outp
 
   override def producedAttributes: AttributeSet = AttributeSet(output)
 
+  /** Equal rows in one partition, if those of several cells are added up. Columns whose values
+    * cannot be hashed do not count; if no other column is left, all rows go to one partition.
+    */
   override def requiredChildDistribution: Seq[Distribution] =
     if (!crosses) Seq(UnspecifiedDistribution)
     else {
@@ -59,6 +62,9 @@ final case class DeltaRowsExec(form: DeltaForm, projectedColumns: Seq[Int], outp
   override protected def stringArgs: Iterator[Any] =
     Iterator(form.name) ++ Option.when(addsUp)(if (crosses) "adds up over partitions" else "adds up")
 
+  /** Emits the changes of each partition, added up if that is needed. Partitions that are added up
+    * report when they were read to their end.
+    */
   override protected def doExecute(): RDD[InternalRow] = {
     val (types, sum, outForm, rowsOut) = (child.output.map(_.dataType), addsUp, form, longMetric("numOutputRows"))
     val changes = child.execute()
@@ -83,6 +89,10 @@ final case class DeltaRowsExec(form: DeltaForm, projectedColumns: Seq[Int], outp
 
 object DeltaRowsExec {
 
+  /** The net changes of a partition: the weights of equal rows added up, without those that are 0.
+    *
+    * @param columns of a row, without the weight behind them
+    */
   private def addedUp(changes: Iterator[UnsafeRow], columns: Int): Iterator[UnsafeRow] = {
     val net = new NetRows(columns + 1)
     changes.foreach(net.add)

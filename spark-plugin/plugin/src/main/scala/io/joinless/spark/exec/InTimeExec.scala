@@ -28,6 +28,9 @@ final case class InTimeExec(times: Seq[Expression], lag: Long, watermarks: Optio
 
   override protected def stringArgs: Iterator[Any] = Iterator(times)
 
+  /** Drops rows one of whose times is not after the watermark of late rows less `lag`
+    * (microseconds). Without a watermark no row is late.
+    */
   override protected def doExecute(): RDD[InternalRow] = {
     val (scan, dropped) = (child.output, longMetric(LateRows.RowsDropped))
     val lagMs = RowLifetimes.ceilMillis(lag)

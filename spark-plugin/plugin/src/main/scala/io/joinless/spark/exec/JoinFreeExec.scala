@@ -133,6 +133,7 @@ final case class JoinFreeExec(
   /** Reports of cells at their commits, one per action of a `foreachBatch`. */
   private lazy val commits: CollectionAccumulator[CellSizes] = sparkContext.collectionAccumulator[CellSizes]
 
+  /** The last report of each cell that has committed. */
   private def committed: Seq[CellSizes] = CellSizes.lastOfEachCell(commits.value.asScala.toSeq)
 
   override def parts: Int = spec.cells
@@ -171,6 +172,7 @@ final case class JoinFreeExec(
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     committed.exists(_.nextEnd <= newInputWatermark)
 
+  /** Runs a task per cell. Settings and watermarks are read here, on the driver. */
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulator
     commits
@@ -224,6 +226,7 @@ final case class JoinFreeExec(
       lease.release()
     }
 
+    /** Notes the bytes that the state has reached; an error if they exceed the bound. */
     def checkSize(bytes: Long): Unit = {
       lease.resize(bytes, limit)
       if (bytes > limit) throw JoinlessErrors.stateTooLarge(cell, bytes, limit)
@@ -278,6 +281,8 @@ final case class JoinFreeExec(
       kind.rebuild(new LogReplay(spec, logReader(cell, version), blocks, checkSize, evicted))
     )
 
+  /** The reader of a cell's log at a version of the store, which is that after batch `version − 1`.
+    */
   private def logReader(cell: Int, version: Long): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, version - 1, what))
 
@@ -301,6 +306,7 @@ final case class JoinFreeExec(
     setOperatorMetrics()
   }
 
+  /** The time that `body` takes, in nanoseconds. */
   private def nanosOf(body: => Unit): Long = {
     val start = System.nanoTime()
     body

@@ -67,6 +67,9 @@ final case class RolesAndCellsExec(
   override protected def doExecute(): RDD[InternalRow] =
     if (roles.isEmpty) sparkContext.emptyRDD else sent
 
+  /** The exchange rows of a scan with roles, without late rows. Reports its metrics when a
+    * partition is read to its end.
+    */
   private def sent: RDD[InternalRow] = {
     val (block, scanRoles) = (spec, roles.toArray)
     val width = input.columns.size
@@ -95,6 +98,7 @@ final case class RolesAndCellsExec(
     }
   }
 
+  /** The input whose rows the scan has. */
   private def input: InputSpec = spec.inputs(spec.relations(roles.head).input)
 
   /** The columns that may show that a row is late. Where rows expire, these are the columns by
@@ -113,6 +117,7 @@ final case class RolesAndCellsExec(
     times.flatMap(time => names.map(name => s"$name.${WindowTexts.short(time.name)}")).mkString(", ")
   }
 
+  /** The condition by which a row is late; None if none can be. */
   private def lateRows: Option[Expression] =
     watermarks.filterNot(_ => input.kind.signed).flatMap(w => Watermarks.condition(times, w.lateMs))
 
@@ -121,6 +126,7 @@ final case class RolesAndCellsExec(
 
 object RolesAndCellsExec {
 
+  /** The columns of exchange rows, with new ids. */
   def newOutput(spec: BlockSpec): Seq[Attribute] = {
     val weight =
       if (CellKinds.of(spec).isWeighted) Seq(AttributeReference("weight", LongType, nullable = false)()) else Nil
@@ -132,7 +138,14 @@ object RolesAndCellsExec {
   }
 }
 
-/** Rows of a scan in, a row of the exchange (`ExchangeRow`) for each of its cells out. */
+/** Rows of a scan in, a row of the exchange (`ExchangeRow`) for each of its cells out.
+  *
+  * @param roles the relations that read the scan
+  * @param input the rows of the scan: stored columns, weight if of a changelog, a flag per role if
+  *     several
+  * @param project makes the stored row of a row's first columns
+  * @param report gets the numbers of rows read and sent, once, after the last row
+  */
 final private[exec] class RolesAndCells(
     spec: BlockSpec,
     roles: Array[Int],
@@ -156,6 +169,9 @@ final private[exec] class RolesAndCells(
   private[this] var rowsOut = 0L
   private[this] var done = false
 
+  /** Whether a row is left to send: reads rows of the scan until one has cells. Reports once after
+    * the last one.
+    */
   override def hasNext: Boolean = {
     while (nextCell >= cells.size) {
       if (!input.hasNext) {
@@ -167,6 +183,7 @@ final private[exec] class RolesAndCells(
     true
   }
 
+  /** The row for its next cell: only cell and roles are written again. */
   override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException("no more rows")
     Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + CellAt, cells.cell(nextCell))
@@ -207,6 +224,8 @@ final private[exec] class RolesAndCells(
       }
   }
 
+  /** Writes the stored row, and the weight, to the exchange row behind the place of cell and roles.
+    */
   private def copy(stored: UnsafeRow, weight: Long): Unit = {
     val bytes = stored.getSizeInBytes
     if (buffer.length < rowAt + bytes) buffer = new Array[Byte](math.max(2 * buffer.length, rowAt + bytes))

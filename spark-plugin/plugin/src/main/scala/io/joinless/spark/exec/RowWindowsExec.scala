@@ -15,6 +15,7 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 final case class RowWindowsExec(windows: WindowFunctions, output: Seq[Attribute], child: SparkPlan)
     extends UnaryExecNode {
 
+  /** The columns that the window functions add. */
   private def functionColumns: Seq[Attribute] = output.drop(child.output.size)
 
   override def producedAttributes: AttributeSet = AttributeSet(functionColumns)

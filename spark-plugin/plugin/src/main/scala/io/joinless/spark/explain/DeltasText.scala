@@ -7,7 +7,10 @@ import io.joinless.spark.spec.BlockSpec
 /** The form in which the changes of a block's result are emitted, as a line of text for users. */
 object DeltasText {
 
-  /** @param spec the block below, with its shares */
+  /** How the changes of a block's result are emitted.
+    *
+    * @param spec the block below, with its shares
+    */
   def apply(spec: BlockSpec, deltas: DeltaRows): String = {
     val hidden = Addition.hidden(spec, deltas.projectedColumns).map(spec.attributes(_).name)
     val sum = Addition(spec, deltas.form, deltas.projectedColumns) match {

@@ -33,6 +33,9 @@ class ExtendedExplain extends ExtendedExplainGenerator {
 
 object ExtendedExplain {
 
+  /** Throws in a session without the extension, if a batch of a streaming query is planned with
+    * mode `force`.
+    */
   private def checkForced(): Unit = {
     val conf = new JoinlessConf(SQLConf.get)
     if (conf.enabled && conf.forced)
@@ -42,6 +45,7 @@ object ExtendedExplain {
         .foreach(_ => throw JoinlessErrors.extensionNotInstalled())
   }
 
+  /** A line for each block, group and reason of a plan's nodes. */
   private def lines(plans: Seq[LogicalPlan]): Seq[String] = {
     val blocks = plans.collect { case join: JoinFreeJoin => join.shape }.distinctBy(_.id)
     val rewritten = blocks.map { shape =>
@@ -71,10 +75,12 @@ object ExtendedExplain {
       case other => Reason.at(other)
     }.distinct
 
+  /** A reason as a line: what it concerns, its code, its sentence and advice. */
   def text(reason: Reason): String =
     s"${heading(reason.code)}: [${reason.code.name}] ${reason.sentence}${if (reason.advice.isEmpty) ""
       else " " + reason.advice}"
 
+  /** The beginning of a reason's line. */
   private def heading(code: Reason.Code): String = code match {
     case Reason.ChangesNotRequested => "As it stands"
     case Reason.LateResults => "Warning"

@@ -10,9 +10,12 @@ import io.joinless.spark.spec.TimeSpec
   */
 object GroupsText {
 
+  /** The groups in one line. */
   def heading(groups: Groups): String = s"Groups: ${WindowTexts.short(groups.title)}"
 
-  /** @param deltas the node that emits the changes of the groups themselves, if there is no node
+  /** Heading, state, cost and emission of groups, a line each.
+    *
+    * @param deltas the node that emits the changes of the groups themselves, if there is no node
     *   with state between
     */
   def apply(groups: Groups, deltas: Option[DeltaRows]): String = {
@@ -26,6 +29,7 @@ object GroupsText {
     (Seq(heading(groups), s"  stored: $stored", cost) ++ emitted).mkString("\n")
   }
 
+  /** How changes of groups are emitted. */
   private def changes(groups: Groups, d: DeltaRows): String = {
     val sum = Addition(groups.shape, d.form, d.projectedColumns) match {
       case Addition.None => "handed out as they are found"
@@ -37,6 +41,7 @@ object GroupsText {
     s"  changes: in ${d.form.column}; a group that changes is deleted with its old values ($deletion) and inserted with its new ones; $sum"
   }
 
+  /** When groups that close are emitted, and which rows are late for them. */
   private def closing(groups: Groups): Seq[String] = {
     val times = groups.shape.closes.map { time =>
       val column = groups.shape.columns(time.ordinal)
@@ -50,6 +55,7 @@ object GroupsText {
     )
   }
 
+  /** What is stored of a group next to its totals, as the end of a sentence. */
   private def values(groups: Groups): String = {
     val first =
       groups.functions.zip(groups.shape.functions).collect { case (GroupFunction(best: BestRows, _, _), spec) =>

@@ -30,6 +30,12 @@ object JoinTreeGraph {
     ("graph TD" +: lines).mkString("\n")
   }
 
+  /** The lines of one tree.
+    *
+    * @param block its number, a part of the ids of its boxes
+    * @param key the columns that link a node with its parent
+    * @param texts the lines in a node's box
+    */
   private def graph[N <: AnyRef](
       block: Int,
       root: N,
@@ -39,6 +45,8 @@ object JoinTreeGraph {
   ): Seq[String] = {
     def preorder(node: N): Seq[N] = node +: children(node).flatMap(preorder)
     val nodes = preorder(root)
+
+    /** The id of a node's box. */
     def id(node: N) = s"b${block}n${nodes.indexWhere(_ eq node)}"
     val boxes = nodes.map(node => s"""  ${id(node)}["${quoted(texts(node).mkString("<br/>"))}"]""")
     val edges = for (parent <- nodes; child <- children(parent)) yield {
@@ -48,7 +56,10 @@ object JoinTreeGraph {
     boxes ++ edges
   }
 
-  /** @param whole the cost of the whole query, if it has more than one block */
+  /** Blocks, reasons and cost of a query as one JSON object.
+    *
+    * @param whole the cost of the whole query, if it has more than one block
+    */
   def json(specs: Seq[BlockSpec], reasons: Seq[Reason], whole: Option[String] = None): String = compact(render(JObject(
     "blocks" -> JArray(specs.map(block).toList),
     "reasons" -> array(reasons),
@@ -58,6 +69,7 @@ object JoinTreeGraph {
   /** The reasons alone, as a list. */
   def json(reasons: Seq[Reason]): String = compact(render(array(reasons)))
 
+  /** Reasons as a list of objects. */
   private def array(reasons: Seq[Reason]): JArray = JArray(reasons.map { reason =>
     JObject(
       "code" -> JString(reason.code.name),
@@ -67,6 +79,7 @@ object JoinTreeGraph {
     )
   }.toList)
 
+  /** The facts of one block. */
   private def block(spec: BlockSpec): JObject = {
     val facts = ViewTreeFacts(spec.shape)
     val reduced = spec.shape.reduction.map(ReducedFacts(spec.shape, _))
@@ -104,6 +117,7 @@ object JoinTreeGraph {
     )
   }
 
+  /** A node of the trees by which results are counted, with its subtree; it has no views. */
   private def node(counts: CountsNode): JObject = JObject(
     "name" -> JString(counts.name),
     "relation" -> counts.relation.fold[JValue](JNull)(JInt(_)),
@@ -112,6 +126,7 @@ object JoinTreeGraph {
     "children" -> JArray(counts.children.map(node).toList)
   )
 
+  /** A node of the view tree, with its views and its subtree. */
   private def node(facts: NodeFacts): JObject = JObject(
     "name" -> JString(facts.name),
     "relation" -> facts.relation.fold[JValue](JNull)(JInt(_)),
@@ -124,5 +139,6 @@ object JoinTreeGraph {
 
   private def strings(items: Seq[String]): JArray = JArray(items.map(JString(_)).toList)
 
+  /** The text inside quotes of Mermaid, which escapes them in its own way. */
   private def quoted(text: String): String = text.replace("\"", "#quot;")
 }

@@ -8,7 +8,10 @@ import io.joinless.spark.spec.BlockSpec
   */
 object JoinTreeText {
 
-  /** @param sizes expected rows per relation, for the expected load; equal if nothing is known */
+  /** The text of a block.
+    *
+    * @param sizes expected rows per relation, for the expected load; equal if nothing is known
+    */
   def apply(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
     val facts = ViewTreeFacts(spec.shape)
     val lines = spec.shape.reduction match {
@@ -20,6 +23,7 @@ object JoinTreeText {
 
   def apply(spec: BlockSpec): String = apply(spec, spec.relations.map(_ => 1.0))
 
+  /** The lines about an enumerated block as a whole. */
   private def heading(spec: BlockSpec, facts: ViewTreeFacts, sizes: IndexedSeq[Double]): Seq[String] = {
     val lines = Seq(
       Some(s"root ${facts.root.name}, height ${facts.height}, class ${facts.queryClass.name}"),
@@ -68,15 +72,18 @@ object JoinTreeText {
       reduced.tree.lines().map("  " + _)
   }
 
+  /** When rows are removed, and of which relations; None if they stay. */
   private def leaving(facts: ViewTreeFacts): Option[String] = Option.when(facts.neededUntil.nonEmpty) {
     val how = if (facts.shape.expires) "are deleted, and results with them," else "are forgotten"
     val times = facts.neededUntil.map { case (relation, time) => s"$time (rows of $relation)" }
     s"rows $how when the watermark reaches: ${times.mkString("; ")}"
   }
 
+  /** That the join conditions form a cycle, and which of them is checked later. */
   private def cycle(facts: ViewTreeFacts): String =
     s"the equi-join conditions are a cycle: ${facts.cuts.mkString(" and ")} is checked on each result of the others, which may be many more"
 
+  /** Cells, shares, and the load of a cell, for these sizes of relations. */
   private def placement(spec: BlockSpec, sizes: IndexedSeq[Double]): String = {
     val p = Placement.of(spec.shape, spec.shares, sizes)
     val named = spec.divided.map { case (x, n) => s"$x $n" }
@@ -86,6 +93,11 @@ object JoinTreeText {
       s"${decimal(load)} % of all rows"
   }
 
+  /** The lines of a node, its views and its subtree.
+    *
+    * @param first what stands before the node's name
+    * @param rest the indentation of all further lines
+    */
   private def tree(node: NodeFacts, first: String, rest: String): Seq[String] = {
     val key = node.key.filter(_.nonEmpty).fold("")(_.mkString(" on ", ", ", ""))
     val indent = if (rest.isEmpty) "  " else rest
@@ -96,5 +108,6 @@ object JoinTreeText {
     (s"$first${node.name}$key" +: views) ++ children
   }
 
+  /** At most two decimals, without trailing zeros. */
   private def decimal(x: Double): String = "%.2f".formatLocal(java.util.Locale.ROOT, x).replaceAll("\\.?0+$", "")
 }

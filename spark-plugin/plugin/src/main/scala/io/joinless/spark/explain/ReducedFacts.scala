@@ -41,6 +41,7 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
   /** The sums over results besides their number: the product of some columns. */
   val sums: Seq[String] = reduction.sums.map(_.factors.map(name).mkString(" times "))
 
+  /** The cost of a change and of the state, in one line. */
   def guarantee: String = s"$update; results are not enumerated; state linear in the stored rows"
 
   /** The cost of propagating a change. */
@@ -61,6 +62,7 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
     Reduction(vertices.projected, reduced, reduction.top).height
   }
 
+  /** A node of the top: for a component, with the trees of its relations below it. */
   private def top(node: JoinTree): CountsNode = node match {
     case RelationNode(c, _, _) =>
       val per = components(c)._2
@@ -79,6 +81,10 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
     case GeneralizedNode(_, _) => CountsNode(attributes(node), None, Nil, node.children.map(top))
   }
 
+  /** A node of a component's tree.
+    *
+    * @param parent above it in the component; None at the component's root
+    */
   private def sums(node: JoinTree, parent: Option[JoinTree]): CountsNode = {
     val key = parent.toSeq.flatMap(p => (node.attributes & p.attributes).toSeq.map(vertexName))
     val (name, relation) = node match {
@@ -90,11 +96,14 @@ final case class ReducedFacts(shape: BlockShape, reduction: ReductionSpec) {
 
   private def attributes(node: JoinTree): String = s"[${node.attributes.toSeq.map(vertexName).mkString(", ")}]"
 
+  /** The name of a vertex of the reduced query: an attribute, or a projected column that is none.
+    */
   private def vertexName(vertex: Int): String =
     if (vertex < shape.attributes.size) shape.attributes(vertex).name
     else
       (shape.output ++ shape.residuals.flatMap(_.columns)).find(vertices.of(_) == vertex).fold(s"column $vertex")(name)
 
+  /** A column with its relation; a computed one is called by its expression. */
   private def name(c: ColumnRef): String = {
     val column = shape.inputs(shape.relations(c.relation).input).columns(c.ordinal).name
     val relation = relations(c.relation)

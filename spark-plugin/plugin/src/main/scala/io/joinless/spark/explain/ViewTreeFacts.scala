@@ -91,6 +91,7 @@ final case class ViewTreeFacts(shape: BlockShape) {
 
   def output: Seq[String] = shape.output.map(c => s"${relations(c.relation)}.${name(c)}")
 
+  /** A node with all below it; `parent` is None at the root. */
   private def node(tree: JoinTree, parent: Option[JoinTree]): NodeFacts = {
     val key = parent.map(p => tree.attributes & p.attributes)
     val children = tree.children.map(node(_, Some(tree)))
@@ -104,6 +105,7 @@ final case class ViewTreeFacts(shape: BlockShape) {
     }
   }
 
+  /** The column of a relation that has an attribute. */
   private def keyOf(relation: Int, attribute: Int): ColumnRef =
     ColumnRef(relation, shape.relations(relation).keys.find(_.attribute == attribute).get.ordinal)
 
@@ -132,13 +134,17 @@ final case class NodeFacts(
     ViewFacts("semi-join view", "V_s", name, columns, semiJoin) +:
       key.map(ViewFacts("projection view", "V_p", name, _, s"keys of $name that its parent can join")).toSeq
 
+  /** What the semi-join view holds, as text. */
   private def semiJoin: String = {
     val rows = relation.fold("keys")(_ => "rows")
     if (children.isEmpty) s"all $rows" else s"$rows with a match in ${children.map(_.name).mkString(" and in ")}"
   }
 }
 
-/** @param holds its content, as text */
+/** A view of a node.
+  *
+  * @param holds its content, as text
+  */
 final case class ViewFacts(kind: String, symbol: String, node: String, columns: Seq[String], holds: String) {
 
   override def toString: String = s"$kind $symbol($node) [${columns.mkString(", ")}]: $holds"

@@ -28,6 +28,7 @@ object ViewTreePlan {
   /** The tree of a block under its root, for `innerChildren` of the operator. */
   def of(shape: BlockShape): ViewTreePlan = node(ViewTreeFacts(shape).root)
 
+  /** The line of a node, above those of its views and child nodes. */
   private def node(facts: NodeFacts): ViewTreePlan = {
     val key = facts.key.filter(_.nonEmpty).fold("")(_.mkString(" on ", ", ", ""))
     ViewTreePlan(

@@ -49,11 +49,15 @@ object WholeCost {
         }
     }
 
+  /** The cost of a block without equi-join conditions between some of its relations, if its results
+    * are enumerated.
+    */
   private def crossProduct(shape: BlockShape): Option[String] = {
     val facts = ViewTreeFacts(shape)
     Option.when(shape.reduction.isEmpty && facts.crossProduct.nonEmpty)(facts.meetsAll)
   }
 
+  /** The costs of groups that are more than constant per change, one for each such function. */
   private def ofGroups(groups: Groups): Seq[String] = groups.shape.functions.zip(groups.functions).flatMap {
     case (spec, function) if spec.values =>
       (spec.kind, function.function) match {

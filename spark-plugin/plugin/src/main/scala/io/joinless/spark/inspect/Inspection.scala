@@ -45,6 +45,9 @@ object Inspection {
     taken.get
   }
 
+  /** Computes a plan with the rules of the session, in its settings; rules see no running batch,
+    * but `as` and `query`.
+    */
   private def looking(session: SparkSession, as: RunState, query: Option[LogicalPlan])(
       look: SessionPlans => LogicalPlan
   ): LogicalPlan = {
@@ -67,8 +70,10 @@ object Inspection {
   /** Runs `body` in the settings of a session, in any thread ([[SessionPlans.active]]). */
   def within[A](session: SparkSession)(body: => A): A = new SessionPlans(session).active(body)
 
+  /** The settings of a session. */
   def conf(session: SparkSession): JoinlessConf = new JoinlessConf(new SessionPlans(session).conf)
 
+  /** The number of partitions of an exchange in the session. */
   def partitions(session: SparkSession): Int = new SessionPlans(session).conf.numShufflePartitions
 
   /** Whether the session plans join blocks: it was created with the extension, by conf or by code.

@@ -31,14 +31,19 @@ object RecordedExpressions {
     */
   val MaxNesting = 100
 
+  /** A text contains what is not on the list; the message says what. */
   final class NotAllowed(what: String) extends IllegalArgumentException(what)
 
+  /** Refuses a text that is too long or nested too deep, before it is parsed. */
   def checkText(text: String): Unit = {
     if (text.length > MaxLength) refuse(s"a text of ${text.length} characters is too long")
     if (nesting(text) > MaxNesting) refuse(s"a text is nested deeper than $MaxNesting")
   }
 
-  /** @param columns number of columns that the text may name */
+  /** Refuses a parsed text that names a function or a column that it must not.
+    *
+    * @param columns number of columns that the text may name
+    */
   def checkParsed(session: SessionPlans, expression: Expression, columns: Int): Unit = expression.foreach {
     case UnresolvedAttribute(column +: _) =>
       if (!isColumn(column, columns)) refuse(s"it names $column, which is no column of the join")
@@ -47,6 +52,9 @@ object RecordedExpressions {
     case other => checkClass(other)
   }
 
+  /** Refuses an analyzed expression with a class that is not on the list, or with a function over
+    * constants, which the optimizer would call.
+    */
   def checkAnalyzed(expression: Expression): Unit = {
     checkClass(expression)
     if (!expression.deterministic) refuse(s"${expression.prettyName} is not deterministic")
@@ -55,11 +63,15 @@ object RecordedExpressions {
       refuse(s"it calls ${expression.prettyName} for a constant")
   }
 
+  /** The expressions that an expression is computed from, as the text has them. */
   private def inputs(expression: Expression): Seq[Expression] = expression match {
     case replaced: InheritAnalysisRules => replaced.parameters
     case other => other.children
   }
 
+  /** Refuses a call of a function that is not on the list, that has another meaning in the session,
+    * or that has constants as its only arguments.
+    */
   private def checkCall(session: SessionPlans, call: UnresolvedFunction): Unit = {
     val name = call.nameParts.mkString(".")
     val plain =
@@ -73,15 +85,19 @@ object RecordedExpressions {
     if (!constructs && !call.exists(_.isInstanceOf[UnresolvedAttribute])) refuse(s"it calls $name for a constant")
   }
 
+  /** Refuses an expression whose class is not on the list. */
   private def checkClass(expression: Expression): Unit = {
     val name = expression.getClass.getName
     if (!inSpark(name) || !Classes(simple(name))) refuse(s"${expression.prettyName} is not on the list")
   }
 
+  /** Whether a class is one of Spark's own expressions. */
   private def inSpark(className: String): Boolean = className.startsWith("org.apache.spark.sql.catalyst.expressions.")
 
+  /** The name of a class without its package. */
   private def simple(className: String): String = className.substring(className.lastIndexOf('.') + 1).stripSuffix("$")
 
+  /** Whether a name is `c0`, `c1`, … and its number is below `columns`. */
   private def isColumn(name: String, columns: Int): Boolean =
     name.startsWith("c") && name.length <= 10 && name.drop(1).forall(c => c >= '0' && c <= '9') &&
       name.drop(1).toIntOption.exists(i => i < columns && name == s"c$i")
@@ -91,10 +107,14 @@ object RecordedExpressions {
   /** The nesting depth of a text; text in quotes is skipped. */
   private def nesting(text: String): Int = {
     var (depth, deepest, at) = (0, 0, 0)
+
+    /** Moves to the closing quote of the text at `at`. */
     def skipQuoted(quote: Char): Unit = {
       at += 1
       while (at < text.length && text.charAt(at) != quote) at += (if (text.charAt(at) == '\\' && quote != '`') 2 else 1)
     }
+
+    /** The word that begins at `at`, in upper case; moves to its last letter. */
     def word(): String = {
       val from = at
       while (at + 1 < text.length && Character.isJavaIdentifierPart(text.charAt(at + 1))) at += 1
@@ -185,5 +205,6 @@ object RecordedExpressions {
     GetJsonObject JsonObjectKeys LengthOfJsonArray StructsToJson StructsToCsv
   """)
 
+  /** The words of a text. */
   private def words(text: String): Set[String] = text.split("\\s+").filter(_.nonEmpty).toSet
 }

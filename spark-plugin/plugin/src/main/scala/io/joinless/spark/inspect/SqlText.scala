@@ -36,6 +36,7 @@ final class SqlText(session: SparkSession) extends SqlTexts {
     case other => remembered(Key(nullable(other), confs))(checked(nullable(other)))
   }
 
+  /** The text of an expression, if this session reads it back as the same expression. */
   private def checked(expression: Expression): Option[String] =
     if (expression.exists(isPrivate)) None
     else
@@ -45,15 +46,18 @@ final class SqlText(session: SparkSession) extends SqlTexts {
         if again.canonicalized == expression.canonicalized && again.dataType == expression.dataType
       } yield text
 
+  /** The value of `body`; None if it fails. */
   private def attempt[A](body: => A): Option[A] =
     try Some(withoutOverflow(body))
     catch { case NonFatal(_) => None }
 
+  /** Whether another session may understand the expression differently, or not at all. */
   private def isPrivate(e: Expression): Boolean = e match {
     case _: UserDefinedExpression | _: SubqueryExpression | _: Unevaluable => true
     case other => !other.deterministic
   }
 
+  /** The expression over columns `c0`, `c1`, … in place of positions. */
   private def named(expression: Expression): Expression =
     expression.transform { case BoundReference(i, dataType, _) => AttributeReference(column(i), dataType)() }
 
@@ -63,6 +67,7 @@ final class SqlText(session: SparkSession) extends SqlTexts {
     (0 until types.keys.maxOption.fold(0)(_ + 1)).map(types.getOrElse(_, NullType))
   }
 
+  /** The expression over columns as they are stored: any of them may be NULL. */
   private def nullable(expression: Expression): Expression = expression.transform {
     case BoundReference(i, dataType, _) => BoundReference(i, KeyBytes.storedType(dataType), nullable = true)
   }
@@ -121,9 +126,13 @@ object SqlText {
     try body
     catch { case _: StackOverflowError => throw new IllegalArgumentException("it is nested too deep") }
 
+  /** The column that a text names, if it is nothing else: it need not be parsed. */
   private def plain(text: String, types: Seq[DataType]): Option[Expression] =
     types.indices.find(column(_) == text).map(i => BoundReference(i, types(i), nullable = true))
 
+  /** Parses, analyzes and optimizes texts in a session, and checks them before each step that could
+    * call a function.
+    */
   private def parsed(own: SessionPlans, texts: Seq[String], types: Seq[DataType]): Seq[Expression] =
     own.active(StreamContext.inspecting {
       val columns = types.zipWithIndex.map { case (dataType, i) => AttributeReference(column(i), dataType)() }
@@ -167,6 +176,9 @@ object SqlText {
     override def removeEldestEntry(eldest: java.util.Map.Entry[Key, String]): Boolean = size > 256
   }
 
+  /** The text of this expression under these settings, from memory; else `text`, which is
+    * remembered if it is there.
+    */
   private def remembered(key: Key)(text: => Option[String]): Option[String] =
     memory.synchronized(Option(memory.get(key))).orElse {
       val found = text

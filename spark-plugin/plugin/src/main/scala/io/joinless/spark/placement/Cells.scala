@@ -30,9 +30,12 @@ final class Cells(spec: BlockSpec) {
   private[this] var count = 0
 
   def size: Int = count
+
+  /** The i-th cell of the row, and below the row's roles there (bit set). */
   def cell(i: Int): Int = touched(i)
   def roles(i: Int): Long = masks(touched(i))
 
+  /** Forgets the row before. */
   def clear(): Unit = {
     var i = 0
     while (i < count) { masks(touched(i)) = 0L; i += 1 }
@@ -55,6 +58,9 @@ final class Cells(spec: BlockSpec) {
     }
   }
 
+  /** How rows of a relation are placed: by its attributes with several coordinates, in each
+    * combination of the coordinates that it lacks.
+    */
   private def placement(relation: Int): RelationPlacement = {
     val r = spec.relations(relation)
     val columns = spec.inputs(r.input).columns
@@ -112,6 +118,9 @@ object Cells {
       true
     }
 
+    /** The cell with the row's coordinates at its own attributes, and 0 at all others. No key may
+      * be NULL where NULL never joins.
+      */
     def firstCell(row: UnsafeRow): Int = {
       var cell = 0
       var i = 0
@@ -122,6 +131,7 @@ object Cells {
       cell
     }
 
+    /** The hash of the i-th of its keys with several coordinates; a NULL has the seed itself. */
     private def hash(row: UnsafeRow, i: Int): Int = {
       val ordinal = ordinals(i)
       if (row.isNullAt(ordinal)) seeds(i)

@@ -27,7 +27,10 @@ final case class Placement(shares: IndexedSeq[Int], cells: Int, replication: Dou
 
 object Placement {
 
-  /** @param sizes expected rows per relation, in any unit */
+  /** The placement by these shares, with its cost.
+    *
+    * @param sizes expected rows per relation, in any unit
+    */
   def of(shape: BlockShape, shares: IndexedSeq[Int], sizes: IndexedSeq[Double]): Placement = {
     require(shares.size == shape.attributes.size, "one share per attribute")
     require(sizes.size == shape.relations.size, "one size per relation")
@@ -38,6 +41,10 @@ object Placement {
     Placement(shares, cells, if (total > 0) load * cells / total else 1.0, load, stored(shape, cells, parts, sizes))
   }
 
+  /** The stored copies of an input's row ([[Placement.stored]]).
+    *
+    * @param parts per relation, the number of cells among which its rows are divided
+    */
   private def stored(shape: BlockShape, cells: Int, parts: IndexedSeq[Double], sizes: IndexedSeq[Double]): Double = {
     val inputs = rolesOfInputs(shape)
     val rows = inputs.map(_.map(sizes).max)
@@ -62,6 +69,10 @@ object Placement {
   */
 object Shares {
 
+  /** The shares by attribute.
+    *
+    * @param sizes expected rows per relation, in any unit
+    */
   def choose(
       shape: BlockShape,
       maxCells: Int,
@@ -74,6 +85,7 @@ object Shares {
     search.best
   }
 
+  /** The relations that have an attribute. */
   private def relationsOf(shape: BlockShape, attribute: Int): Set[Int] =
     shape.relations.indices.filter(e => shape.relations(e).keys.exists(_.attribute == attribute)).toSet
 
@@ -87,6 +99,7 @@ object Shares {
     }
   }
 
+  /** The search over vectors of shares for `attributes`; all other attributes get 1. */
   final private class Search(
       shape: BlockShape,
       attributes: IndexedSeq[Int],
@@ -113,14 +126,17 @@ object Shares {
     private[this] var replication = 1.0
     private[this] val reachable = greedyLoad()
 
+    /** The best vector found, by attribute of the block. */
     def best: IndexedSeq[Int] = {
       val all = Array.fill(shape.attributes.size)(1)
       attributes.indices.foreach(i => all(attributes(i)) = chosen(i))
       all.toVector
     }
 
+    /** Searches all vectors that are not cut. */
     def run(): Unit = descend(0, 1)
 
+    /** Tries all shares of the attributes from the i-th on; those before it make `cells` cells. */
     private def descend(i: Int, cells: Int): Unit =
       if (hopeful(i, cells)) {
         if (i == attributes.size) consider(cells)
@@ -135,11 +151,15 @@ object Shares {
         }
       }
 
+    /** Sets the share of the i-th attribute. */
     private def set(i: Int, share: Int): Unit = {
       for (e <- members(i)) own(e) = own(e) / shares(i) * share
       shares(i) = share
     }
 
+    /** Takes over the current vector, which makes `cells` cells, if it is better than the best one
+      * so far.
+      */
     private def consider(cells: Int): Unit = {
       val itsLoad = loadWith(attributes.size, 1)
       val itsReplication = if (total > 0) itsLoad * cells / total else 1.0
@@ -171,6 +191,7 @@ object Shares {
     private def hopeful(i: Int, cells: Int): Boolean =
       affordable(cells) && loadWith(i, maxCells / cells) <= math.min(load, reachable) * (1 + Same)
 
+    /** Whether so many cells store rows no more often than is allowed; one cell always. */
     private def affordable(cells: Int): Boolean =
       cells == 1 || stored(cells) <= maxReplication * rows * (1 + Same)
 

@@ -16,7 +16,11 @@ import io.joinless.spark.spec.{BlockShape, BlockSpec}
   */
 object ChosenShares {
 
-  /** @param cores of the executors; evaluated once, and only if no conf sets the number of cells */
+  /** The block with its shares.
+    *
+    * @param partitions the greatest number of cells
+    * @param cores of the executors; evaluated once, and only if no conf sets the number of cells
+    */
   def apply(shape: BlockShape, partitions: Int, cores: => Int, conf: JoinlessConf): BlockSpec = {
     val sizes = conf.expectedRows(shape.relations.map(_.name))
     def best(cells: Long) = Shares.choose(shape, math.min(cells, partitions.toLong).toInt, conf.maxReplication, sizes)
@@ -34,6 +38,8 @@ object ChosenShares {
     * is equated in it.
     */
   private def named(shape: BlockShape, partitions: Int, shares: Map[String, Long]): IndexedSeq[Int] = {
+
+    /** Refuses the configured shares, for this reason. */
     def refuse(what: String) = throw JoinlessErrors.invalidShares(
       shares.toSeq.sorted.map { case (name, n) => s"$name=$n" }.mkString(","),
       what

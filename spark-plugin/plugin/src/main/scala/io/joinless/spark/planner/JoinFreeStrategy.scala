@@ -25,6 +25,7 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnionExec}
   */
 final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with PlansJoinBlocks {
 
+  /** Plans the nodes of ours; nothing for all others. */
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: JoinFreeJoin => planned(join) :: Nil
     case Project(list, join: JoinFreeJoin) if onlyNames(list, join) =>
@@ -41,6 +42,9 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
     case _ => Nil
   }
 
+  /** The operator of a block, over one exchange of its scans' rows. In a running query it gets the
+    * next state; in a new one, shares are chosen.
+    */
   private def planned(join: JoinFreeJoin): SparkPlan = {
     val batch = StreamContext.current(session)
     val stateInfo = batch.map(_.nextStateInfo())
@@ -82,6 +86,7 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       case (a, b) => a.exprId == b.exprId
     }
 
+  /** Whether it is an operator of ours that keeps state. */
   private def hasState(plan: LogicalPlan): Boolean = plan.isInstanceOf[Groups] || plan.isInstanceOf[JoinFreeJoin]
 
   /** Whether rows are output of other operators of the same query whose changes, or final rows, are
@@ -133,6 +138,8 @@ final class JoinFreeStrategy(session: SparkSession) extends SparkStrategy with P
       planned: BlockShape,
       stateInfo: StateInfo
   ): BlockSpec = {
+
+    /** Refuses to continue from the checkpoint, for this reason. */
     def refuse(kind: Mismatch, what: String) =
       throw JoinlessErrors.stateMismatch(kind, StreamContext.checkpoint(session), what)
     SpecComparison.difference(recorded.spec.shape, planned).foreach { case (kind, what) => refuse(kind, what) }

@@ -30,7 +30,10 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
     StateVersion(reading, stores.batch + 1, None)
   )
 
-  /** @param keep the roles of a row that are read */
+  /** The view tree of the cell's rows.
+    *
+    * @param keep the roles of a row that are read
+    */
   def rebuilt(keep: ChangeLogReader.Keep): ViewTree = {
     // rows are enumerated here, also where their query counts them only
     val enumerated = spec.shaped(_.copy(reduction = None))
@@ -40,6 +43,10 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
   /** The sums of a block that has some; their results are still to be read. */
   def sums(keep: ChangeLogReader.Keep): ReducedJoin = restored(spec, keep)(ReducedCell.pending).views
 
+  /** Rebuilds a state while the store is open. Stops if the task is killed.
+    *
+    * @param as the block as it is to be rebuilt
+    */
   private def restored[S <: CellState](as: BlockSpec, keep: ChangeLogReader.Keep)(rebuild: LogReplay => S): S = {
     val limit = JoinlessConf.boundOfCache(cacheMaxBytes)
     val context = Option(TaskContext.get())
@@ -51,6 +58,7 @@ final private[source] class CellTree(spec: BlockSpec, stores: CommittedStores, c
     stores.read(cell)(blocks => rebuild(new LogReplay(as, reader(keep), blocks, checkSize)))
   }
 
+  /** A reader of the cell's log, whose errors name the batch. */
   def reader(keep: ChangeLogReader.Keep): ChangeLogReader =
     new ChangeLogReader(spec, cell, (block, what) => JoinlessErrors.corruptBlock(block, cell, stores.batch, what), keep)
 

@@ -23,8 +23,10 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
   private val joins = changes.collect { case join: JoinFreeJoin => join }
   private val all = changes.collect { case groups: Groups => groups }
 
+  /** The plan of the complete rows. */
   def rows: LogicalPlan = complete(changes)
 
+  /** A plan of changes as one of rows: each node without the weight, its last column. */
   private def complete(changes: LogicalPlan): LogicalPlan = changes match {
     case Project(list, child) => Project(list.init, complete(child))
     case Filter(condition, child) => Filter(condition, complete(child))
@@ -62,6 +64,10 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     * function needs each result.
     */
   private def counted(groups: Groups): Option[LogicalPlan] = {
+
+    /** The plan below groups as one of increments; None if there is anything but projections and
+      * conditions above counted results.
+      */
     def increments(changes: LogicalPlan): Option[LogicalPlan] = changes match {
       case Project(list, child) => increments(child).map(Project(list, _))
       case Filter(condition, child) => increments(child).map(Filter(condition, _))
@@ -106,8 +112,11 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
     aggregate(groups, complete(groups.child))(_ => None)
   }
 
-  /** @param increments the form of a function over rows that stand for several results; None if it
-    *   is the same
+  /** The groups as an aggregation of Spark's.
+    *
+    * @param rows of the groups' input, without the weight
+    * @param increments the form of a function over rows that stand for several results; None if it
+    *     is the same
     */
   private def aggregate(
       groups: Groups,
@@ -150,6 +159,7 @@ final private class CompleteRows(changes: LogicalPlan, state: CommittedState, op
       )
     }
 
+  /** The number of stored columns of a relation. */
   private def columns(join: JoinFreeJoin, relation: Int): Int =
     join.shape.inputs(join.shape.relations(relation).input).columns.size
 

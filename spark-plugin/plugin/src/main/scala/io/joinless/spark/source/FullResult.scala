@@ -31,9 +31,11 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
   */
 object FullResult {
 
-  /** @param batch the last committed one, if None
+  /** The complete result of a query, as a batch DataFrame.
+    *
+    * @param batch the last committed one, if None
     * @param operator number of the join's stateful operator; needed only if the query fits several
-    *   joins of the checkpoint
+    *     joins of the checkpoint
     */
   def apply(df: DataFrame, checkpoint: String, batch: Option[Long], operator: Option[Long] = None): DataFrame = {
     val session = df.sparkSession
@@ -46,7 +48,10 @@ object FullResult {
   }
 }
 
-/** @param committed the content of the checkpoint; evaluated when the query was compiled */
+/** The complete result of a query from the state of its checkpoint.
+  *
+  * @param committed the content of the checkpoint; evaluated when the query was compiled
+  */
 final private class FullResult(session: SparkSession, committed: => CommittedState, operator: Option[Long]) {
 
   /** The plan of the result. Sorts and limits are applied to the batch result, unless the running
@@ -58,8 +63,12 @@ final private class FullResult(session: SparkSession, committed: => CommittedSta
     case query => enumerated(compiled(query).fold(reason => throw DeltaCompilation.refused(reason), identity))
   }
 
+  /** The operator over the complete result of its child. */
   private def above(plan: LogicalPlan): LogicalPlan = plan.withNewChildren(plan.children.map(full))
 
+  /** The query compiled for its changes, as the checkpoint continues it; or why it does not
+    * compile.
+    */
   private def compiled(query: LogicalPlan): Either[Reason, LogicalPlan] =
     DeltaCompilation.attempt(
       session,
@@ -90,6 +99,7 @@ final private class FullResult(session: SparkSession, committed: => CommittedSta
       case other => throw new IllegalStateException(s"not the changes of a query: ${other.nodeName}")
     }
 
+  /** A stored value under the name and id of a column of the query. */
   private def renamed(value: NamedExpression, column: NamedExpression): NamedExpression = {
     InPlaceOf(column, value match { case Alias(child, _) => child; case attribute => attribute })
   }

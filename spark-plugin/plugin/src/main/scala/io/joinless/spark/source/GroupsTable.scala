@@ -30,6 +30,7 @@ final private case class GroupsTable(
     stores: CommittedStores
 ) extends WholeTable {
 
+  /** The types of the columns. */
   private def types: IndexedSeq[DataType] =
     recorded.shape.columns.map(_.dataType) ++ functions.map(_.function.dataType)
 
@@ -83,6 +84,7 @@ final private class GroupsReader(scan: GroupsReaderFactory, partition: Int) exte
   private[this] var stored: StoredGroups = _
   private[this] var current: InternalRow = _
 
+  /** Moves to the next group; the first call opens the store. */
   override def next(): Boolean = {
     if (store == null) {
       store = scan.stores.open(partition)

@@ -83,6 +83,7 @@ final private class IncrementsReader(scan: IncrementsReaderFactory, cell: Int) e
     current != null
   }
 
+  /** Rebuilds the cell's sums; their results are then read one by one. */
   private def start(): Unit = {
     val keep = if (scan.conditions.isEmpty) ChangeLogReader.All else new PushedFilters(scan.spec, scan.conditions)
     val sums = tree.sums(keep)

@@ -56,6 +56,9 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
     tree.close()
   }
 
+  /** The rows of append-only inputs, block by block. Rows are copied out of a block before the next
+    * one is read.
+    */
   private def appended(): Iterator[InternalRow] = {
     val wanted = roles & ~ofChangelogs
     if (wanted == 0L) Iterator.empty
@@ -77,6 +80,7 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
     }
   }
 
+  /** The rows of changelogs, with their counts. */
   private def counted(): Iterator[InternalRow] = {
     val wanted = roles & ofChangelogs
     if (wanted == 0L) Iterator.empty
@@ -95,6 +99,7 @@ final private[source] class InputsReader(scan: InputsReaderFactory, cell: Int) e
     }
   }
 
+  /** The relations in a bit set. */
   private def relationsOf(roles: Long): Iterator[Int] =
     spec.relations.indices.iterator.filter(Roles.contains(roles, _))
 }
@@ -113,6 +118,7 @@ final private[source] class StoredRow(scan: InputsReaderFactory, relation: Int) 
     Seq(BoundReference(0, StringType, nullable = false), BoundReference(1, LongType, nullable = false), content)
   )
 
+  /** The output row of a stored row, with its count. */
   def apply(row: UnsafeRow, count: Long): InternalRow = {
     columns.update(0, name)
     columns.update(1, count)

@@ -33,6 +33,7 @@ final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends 
 
   override protected def parts: Int = spec.cells
 
+  /** Reads are planned on the driver, with the settings of its session. */
   override def createReaderFactory(): PartitionReaderFactory =
     InputsReaderFactory(
       spec.shaped(_.copy(result = None)),
@@ -43,5 +44,6 @@ final case class InputsTable(snapshot: Snapshot, relation: Option[Int]) extends 
       JoinlessConf.active.cacheMaxBytes
     )
 
+  /** The relations that are read. */
   private def relations: Seq[Int] = relation.fold[Seq[Int]](spec.relations.indices)(Seq(_))
 }

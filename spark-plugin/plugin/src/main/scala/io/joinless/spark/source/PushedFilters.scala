@@ -14,6 +14,7 @@ final private class PushedFilters(spec: BlockSpec, conditions: Seq[RelationFilte
   }.toArray
   private[this] val rows = spec.relations.map(r => new UnsafeRow(spec.inputs(r.input).columns.size)).toArray
 
+  /** Those of a row's roles (bit set) that read it and whose conditions it passes. */
   override def kept(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
     var accepting = roles
     var unchecked = roles
@@ -28,6 +29,7 @@ final private class PushedFilters(spec: BlockSpec, conditions: Seq[RelationFilte
     accepting
   }
 
+  /** The condition, ready to be evaluated. */
   private def compiled(condition: Expression): BasePredicate = {
     val predicate = Predicate.create(condition)
     predicate.initialize(0)

@@ -61,15 +61,18 @@ object RecordedResult {
     WholeTable.relation(table, output)
   }
 
+  /** The columns of results themselves. */
   private def plain(spec: BlockSpec): IndexedSeq[Expression] =
     spec.output.zipWithIndex.map { case (c, i) => BoundReference(i, typeOf(spec, c), nullable = true) }
 
+  /** The type of a stored column. */
   def typeOf(spec: BlockSpec, column: ColumnRef): DataType =
     spec.inputs(spec.relations(column.relation).input).columns(column.ordinal).dataType
 
   /** The same names, with a number appended to a name that occurs before in any case. */
   def distinct(names: IndexedSeq[String]): IndexedSeq[String] =
     names.foldLeft(IndexedSeq.empty[String]) { (taken, name) =>
+      /** Whether no earlier column has this name. */
       def isFree(candidate: String) = !taken.exists(_.equalsIgnoreCase(candidate))
       taken :+ Iterator.single(name).concat(Iterator.from(2).map(n => s"${name}_$n")).filter(isFree).next()
     }
@@ -78,6 +81,7 @@ object RecordedResult {
   final private class Recorded(session: SparkSession, snapshot: Snapshot, result: ResultSpec) {
     private val spec = snapshot.spec
 
+    /** The result as the texts describe it. */
     def table: ResultTable = {
       val residuals = spec.residuals.zip(result.residuals).flatMap { case (residual, text) =>
         read(Seq(text), residual.columns, _ => s"the condition ${residual.sql}")
@@ -87,6 +91,7 @@ object RecordedResult {
       ResultTable(snapshot, spec, residuals, distinct(result.columns.map(_.name)), values.toIndexedSeq, filters)
     }
 
+    /** Parses texts over these columns; `name` says what the i-th text is, for the error. */
     private def read(texts: Seq[Option[String]], columns: Seq[ColumnRef], name: Int => String): Seq[Expression] = {
       texts.zipWithIndex.collectFirst { case (None, i) =>
         refuse(s"${name(i)} has no form that other sessions can read")
@@ -99,8 +104,10 @@ object RecordedResult {
       }
     }
 
+    /** Throws the error of a result that cannot be read from the checkpoint alone. */
     private def refuse(what: String): Nothing = throw JoinlessErrors.resultNotRecorded(snapshot.checkpoint, what)
 
+    /** The first line of an error's message, or else its class. */
     private def firstLine(e: Throwable): String =
       Option(e.getMessage).flatMap(_.linesIterator.nextOption()).getOrElse(e.getClass.getSimpleName)
   }

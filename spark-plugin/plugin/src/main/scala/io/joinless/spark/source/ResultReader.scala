@@ -25,6 +25,7 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
   private[this] var current: InternalRow = _
   private[this] var copies = 0L // of the current row, still to be returned
 
+  /** The roles of rows that are read: all, or those that pass conditions that were pushed down. */
   private def kept: ChangeLogReader.Keep =
     if (scan.taken.isEmpty) ChangeLogReader.All else new PushedFilters(spec, scan.taken)
 
@@ -69,9 +70,11 @@ final private class ResultReader(scan: ResultReaderFactory, cell: Int) extends P
       null
     }
 
+    /** The multiplicity of the result. */
     def weight: Long = enumeration.weight
   }
 
+  /** Whether the output is just the columns of results. */
   private def isPlain: Boolean = scan.values.size == spec.output.size && scan.values.zipWithIndex.forall {
     case (BoundReference(at, _, _), i) => at == i
     case _ => false

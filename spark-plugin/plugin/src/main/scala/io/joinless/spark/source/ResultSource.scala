@@ -38,6 +38,7 @@ final class ResultSource extends TableProvider with DataSourceRegister with Read
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
     schemaOf(table(options))
 
+  /** The table, if `schema` is that of its rows; else a table whose reads say what the rows are. */
   override def getTable(
       schema: StructType,
       partitioning: Array[Transform],
@@ -66,6 +67,9 @@ final class ResultSource extends TableProvider with DataSourceRegister with Read
     }
   }
 
+  /** Opens the table that options describe: a result, or stored rows. Names of options are checked
+    * first.
+    */
   private def opened(options: CaseInsensitiveStringMap): Table = {
     val session = SparkSession.active
     checkNames(options)
@@ -115,21 +119,26 @@ object ResultSource {
   final private val Operator = "operator"
   private val known = Seq(Checkpoint, BatchId, Operator, Inputs)
 
+  /** The columns of a table as a schema. */
   private def schemaOf(table: Table): StructType =
     StructType(table.columns.map(c => StructField(c.name, c.dataType, c.nullable)))
 
+  /** The columns of a schema as text, with their types. */
   private[source] def columns(schema: StructType): String =
     schema.map(f => s"${f.name} ${f.dataType.sql}").mkString(", ")
 
+  /** Refuses an option that does not exist. */
   private def checkNames(options: CaseInsensitiveStringMap): Unit =
     options.asCaseSensitiveMap.asScala.toSeq.sorted.foreach { case (option, value) =>
       if (!("path" +: known).exists(_.equalsIgnoreCase(option)))
         throw JoinlessErrors.unknownOption(option, value, known)
     }
 
+  /** The value of an option; None if it is not given, or blank. */
   private def text(options: CaseInsensitiveStringMap, key: String): Option[String] =
     Option(options.get(key)).filter(_.trim.nonEmpty)
 
+  /** The value of an option that must be a number from 0 on. */
   private def number(options: CaseInsensitiveStringMap, key: String): Option[Long] = text(options, key).map { value =>
     value.trim.toLongOption.filter(_ >= 0).getOrElse(
       throw JoinlessErrors.invalidOption(key, value, "it must be a number from 0 on")

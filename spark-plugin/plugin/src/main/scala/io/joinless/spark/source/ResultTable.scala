@@ -59,6 +59,7 @@ final private class ResultScanBuilder(table: ResultTable)
   private var columns: Seq[Int] = table.names.indices
   private val taken = new ArrayBuffer[RelationFilter]
 
+  /** Sets the columns that are read, by their names. */
   override def pruneColumns(required: StructType): Unit =
     columns = required.fieldNames.toSeq.map(name => table.names.indexOf(name))
 

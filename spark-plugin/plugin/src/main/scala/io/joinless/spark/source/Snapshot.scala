@@ -22,8 +22,10 @@ final case class Snapshot(checkpoint: String, batch: Long, operator: Long, spec:
 
 object Snapshot {
 
-  /** @param operator number of the block's stateful operator; needed only if the query has several
-    *   blocks
+  /** A block of the checkpoint, by the checkpoint alone.
+    *
+    * @param operator number of the block's stateful operator; needed only if the query has several
+    *     blocks
     */
   def apply(state: CommittedState, operator: Option[Long]): Snapshot =
     withStoredTypes(of(state, chosen(state, operator)))
@@ -52,10 +54,16 @@ object Snapshot {
     *   tried. It is needed only if several blocks fit and `place` does not choose
     */
   def fitting(state: CommittedState, planned: BlockShape, place: BlockPlace, operator: Option[Long]): Snapshot = {
+
+    /** Why the query cannot continue a block, or reads other rows. */
     def difference(block: Recorded) =
       SpecComparison.difference(block.spec.shape, planned).orElse(SpecComparison.otherRows(block.spec.shape, planned))
     val blocks = state.operators.ours.sortBy(_.operator)
+
+    /** The names of a block's relations. */
     def names(shape: BlockShape) = shape.relations.map(_.name)
+
+    /** The block at the query's own position, if it is one of these and has the same relations. */
     def atPlace(several: Seq[Recorded]) = blocks.lift(place.position).filter { block =>
       blocks.size == place.blocks && several.contains(block) && names(block.spec.shape) == names(planned)
     }
@@ -80,6 +88,7 @@ object Snapshot {
     of(state, block)
   }
 
+  /** The error that rows of a result were evicted. */
   private def forgotten(checkpoint: String, shape: BlockShape) =
     JoinlessErrors.rowsForgotten(checkpoint, shape.relations.filter(_.lifetime.isDefined).map(_.name))
 
@@ -89,6 +98,7 @@ object Snapshot {
     SpecComparison.difference(kept, planned).isEmpty
   }
 
+  /** The snapshot of a recorded block; an error if it lacks stores. */
   private def of(state: CommittedState, block: Recorded): Snapshot = {
     if (block.partitions != block.spec.cells) throw JoinlessErrors.stateMismatch(
       Mismatch.Unreadable,
@@ -98,6 +108,7 @@ object Snapshot {
     Snapshot(state.checkpoint, state.batch, block.operator, block.spec, state.stores(block))
   }
 
+  /** The block of this operator, or the only one; else the error for the user. */
   private def chosen(state: CommittedState, operator: Option[Long]): Recorded = {
     val checkpoint = state.checkpoint
     val found = state.operators
@@ -118,6 +129,7 @@ object Snapshot {
     }
   }
 
+  /** Blocks by their operators and relations. */
   private def listed(blocks: Seq[Recorded]): String =
     blocks.map(b => s"${b.operator} (${b.spec.relations.map(_.name).mkString(", ")})").mkString(", ")
 }

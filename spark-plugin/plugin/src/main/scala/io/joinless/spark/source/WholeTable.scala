@@ -39,6 +39,7 @@ final private[source] case class CellPartition(cell: Int) extends InputPartition
 /** Reads stores one by one. */
 private[source] trait CellReaderFactory extends PartitionReaderFactory {
 
+  /** A reader of one store. */
   protected def reader(cell: Int): PartitionReader[InternalRow]
 
   final override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {

@@ -22,6 +22,7 @@ import org.apache.spark.sql.streaming.OutputMode
   */
 final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
 
+  /** Compiles a query that starts; any other plan stays. */
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case write: WriteToStreamStatement if DeltaCompiler.hasMarks(write.inputQuery) =>
       if (write.outputMode == OutputMode.Complete)
@@ -49,6 +50,8 @@ final class CompileDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     * folder yet.
     */
   private def run(write: WriteToStreamStatement): RunState = {
+
+    /** The folder of a query with a name. */
     def ofName = for (folder <- write.conf.checkpointLocation; name <- write.userSpecifiedName)
       yield new Path(folder, name).toString
     write.userSpecifiedCheckpointLocation.orElse(ofName).fold[RunState](RunState.Fresh)(StreamContext.stateAt(

@@ -41,6 +41,7 @@ final class HideIdleSources(
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (plan.isStreaming) hidden(SeparateScans(plan)) else plan
 
+  /** The plan with its idle sources hidden if the query is ours, else the plan itself. */
   private def hidden(plan: LogicalPlan): LogicalPlan =
     if (JoinlessConf.active.enabled && lacking().isEmpty && plan.exists(joinsStreams)) {
       RelationNames.note(plan)
@@ -59,6 +60,7 @@ final class HideIdleSources(
       ours
   }
 
+  /** Whether it is a join of streams. */
   private def joinsStreams(plan: LogicalPlan): Boolean = plan match {
     case join: Join => join.left.isStreaming && join.right.isStreaming
     case _ => false

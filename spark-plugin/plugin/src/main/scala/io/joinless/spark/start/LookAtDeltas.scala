@@ -38,17 +38,20 @@ final class LookAtDeltas(session: SparkSession) extends Rule[LogicalPlan] {
     } else if (isAction) throw JoinlessErrors.streamNotStarted(LookAtDeltas.marksOf(plan))
     else unmasked(DeltaCompilation.inspected(session, plan))
 
+  /** The plan without the marks that no later step knows. */
   private def unmasked(plan: LogicalPlan): LogicalPlan =
     AnalysisHelper.allowInvokingTransformsInAnalyzer(TakenAsRows.removed(MaskedStream.removed(plan)))
 
   /** Whether the plan is a batch of a query, which was compiled when the query started. */
   private def isBatch: Boolean = StreamContext.runState(session) != RunState.NoQuery
 
+  /** Whether the plan is to be executed, and not only explained. */
   private def isAction: Boolean = session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY) != null
 }
 
 object LookAtDeltas {
 
+  /** What the marks of a plan request, as text. */
   private def marksOf(plan: LogicalPlan): String = {
     val read = plan.collect { case changelog: Changelog =>
       val what = if (changelog.expiry.isDefined) "rows that expire" else "the changelog"

@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.streaming.WriteToStream
   */
 final class ShareSources(session: SparkSession) extends StartRule {
 
+  /** The write with shared sources. A query whose sources are shared already is not changed. */
   override protected def started(write: WriteToStream): WriteToStream =
     if (SparkMembers.missing.isDefined || write.inputQuery.exists(SharedMark.isOn)) write
     else {
@@ -60,16 +61,22 @@ final class ShareSources(session: SparkSession) extends StartRule {
       }
   }
 
+  /** Whether the checkpoint was begun with shared sources although it has no record of it: there
+    * are logs for the sources that would be shared, and not for all that would be apart.
+    */
   private def isLost(query: LogicalPlan, apart: Seq[Int], record: SourcesRecord): Boolean = {
     val shared = ofNewQuery(query, apart)
     shared != apart && {
       val logs = record.withLog
       val files = SharedSources.readFiles(query)
+
+      /** Whether each source of files has a log under its number. */
       def areThere(numbers: Seq[Int]) = numbers.zip(files).forall { case (number, reads) => !reads || logs(number) }
       logs.subsetOf(shared.toSet) && areThere(shared) && !areThere(apart)
     }
   }
 
+  /** Whether a new query may share sources, by its settings. */
   private def mayShare: Boolean = {
     val conf = Inspection.conf(session)
     conf.enabled && conf.shareSources
@@ -85,6 +92,7 @@ object ShareSources {
 
   private val Lost = "The record of its shared sources, joinless/sources, is not there."
 
+  /** The difference of a query from the recorded sources, as a sentence. */
   private def differs(recorded: Seq[Int]): String =
     s"It was begun by a query that reads ${recorded.size} streams from ${recorded.distinct.size} shared sources; the query reads " +
       "others, or in another order."

@@ -29,6 +29,7 @@ object SparkCheck {
         s"this build of Spark lacks $member, and the checkpoint $checkpoint holds state of Joinless"
       )
 
+  /** Throws the error that this Spark cannot be used. */
   private def refuse(found: String, what: String): Nothing =
     throw JoinlessErrors.sparkVersion(found, Built.Spark, what)
 }

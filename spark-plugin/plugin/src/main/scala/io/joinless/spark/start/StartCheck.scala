@@ -70,6 +70,9 @@ final class StartCheck(session: SparkSession) extends StartRule {
     difference.foreach(what => throw JoinlessErrors.stateMismatch(Mismatch.Query, checkpoint, what))
   }
 
+  /** Refuses a query if one of its joins stays with Spark, or may lose results as late; the first
+    * reason counts.
+    */
   private def rewritten(query: LogicalPlan, nodes: Seq[LogicalPlan]): Unit =
     ExtendedExplain.reasons(nodes).headOption.foreach { found =>
       val reason = AnalysisHelper.allowInvokingTransformsInAnalyzer(DeltaCompilation.offering(session, query, found))
@@ -83,6 +86,8 @@ final class StartCheck(session: SparkSession) extends StartRule {
     */
   private def compare(decided: RunState.Decided, now: Seq[BlockShape], checkpoint: String): Unit = {
     val before: Map[NodeId, BlockShape] = decided.blocks
+
+    /** Refuses to continue from the checkpoint. */
     def refuse(kind: Mismatch, what: String) = throw JoinlessErrors.stateMismatch(kind, checkpoint, what)
     RecordedBlocks.difference(before, now.map(shape => shape.id -> shape).toMap, decided.some)
       .foreach(refuse(Mismatch.Query, _))

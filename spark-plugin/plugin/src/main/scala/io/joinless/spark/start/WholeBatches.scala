@@ -25,6 +25,7 @@ final class WholeBatches(session: SparkSession) extends StartRule {
   override protected def started(write: WriteToStream): WriteToStream =
     if (mayBeOurs(write.inputQuery)) CheckedSink.around(write, WholeBatches.check) else write
 
+  /** Whether a batch may have operators of ours: it joins, or has compiled nodes. */
   private def mayBeOurs(query: LogicalPlan): Boolean =
     SparkMembers.missing.isEmpty && Inspection.conf(session).enabled && query.exists {
       case _: Join | _: JoinFreeJoin | _: Groups => true
@@ -34,6 +35,7 @@ final class WholeBatches(session: SparkSession) extends StartRule {
 
 object WholeBatches {
 
+  /** Refuses a batch of which an operator of ours was not read to its end. */
   private def check(batch: Long, executed: SparkPlan): Unit = {
     val operators = executed.collect { case operator: ReadInParts => operator }
     val left = operators.map(_.partsLeft).sum

@@ -7,8 +7,10 @@ import org.apache.spark.unsafe.Platform
 final private[spark] class RowWords {
   private[this] var words = new Array[Long](64)
 
-  /** @param bytes a multiple of 8; as many words are those of the row, words after them are
-    *   undefined
+  /** The words of a row: a copy, which the next call overwrites.
+    *
+    * @param bytes a multiple of 8; as many words are those of the row, words after them are
+    *     undefined
     */
   def apply(base: AnyRef, offset: Long, bytes: Int): Array[Long] = {
     val count = bytes >>> 3

@@ -77,6 +77,7 @@ sealed abstract private[compile] class Emission {
 
 private[compile] object Emission {
 
+  /** The emission that a form of changes requests. */
   def of(form: DeltaForm): Emission = if (form == DeltaForm.OnClose) OnceFinal else Changes
 }
 

@@ -27,6 +27,7 @@ private[compile] object ExpiringChangelogs {
     case other => Right(other)
   }
 
+  /** Whether a changelog of the user's is in the plan. */
   private def marked(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Changelog])
 
   /** The changes of a plan above a changelog, their weight as the last column. Refused are other

@@ -40,6 +40,8 @@ private[compile] object Finality {
     * much the times of their rows lag behind.
     */
   def lagging(plan: LogicalPlan, lags: Iterable[Long]): LogicalPlan = {
+
+    /** The plan with the lag at its topmost operators of ours. */
     def top(plan: LogicalPlan): LogicalPlan = plan match {
       case join: JoinFreeJoin => join.copy(lag = lags.max)
       case groups: Groups => groups.copy(lag = lags.max)
@@ -54,6 +56,8 @@ private[compile] object Finality {
   def timed(block: JoinBlock, streams: StreamFacts): JoinBlock = block.copy(leaves = block.leaves.map { leaf =>
     val refs = leaf.plan.collect { case ref: StreamRef => ref }
     val times = streams.times(leaf.plan)
+
+    /** The column, marked as an event time or not. */
     def marked(a: Attribute, isTime: Boolean): Attribute =
       if (isTime == Conditions.isEventTime(a)) a
       else {
@@ -78,6 +82,9 @@ private[compile] object Finality {
     parts.map(kind(_, leaf.attributes, streams))
   }
 
+  /** What holds for all rows of a part: its closing times with their lags, the columns that are not
+    * NULL, and those that have a constant value; as attributes of the leaf.
+    */
   private def kind(part: LogicalPlan, attributes: IndexedSeq[Attribute], streams: StreamFacts): KindOfRows = {
     val refs = part.collect { case ref: StreamRef => ref }
     val times = streams.times(part)
@@ -109,6 +116,8 @@ private[compile] object Finality {
     */
   def unboundedMatches(layout: BlockLayout, streams: StreamFacts): Option[UnboundedMatches] = {
     val leaves = layout.block.leaves
+
+    /** The names of the closing times of the streams that a leaf reads. */
     def times(leaf: Leaf) = for {
       ref <- leaf.plan.collect { case ref: StreamRef => ref }
       time <- ref.output if streams.lag(time, ref).isDefined
@@ -166,6 +175,7 @@ private[compile] object Finality {
     }
   }
 
+  /** The reason that rows are never final. */
   private def never(why: String, advice: String): Reason =
     Reason.of(Reason.NeverFinal, "why" -> why, "advice" -> advice)
 }

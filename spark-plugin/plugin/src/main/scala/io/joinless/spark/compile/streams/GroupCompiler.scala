@@ -27,7 +27,9 @@ private[compile] object GroupCompiler {
   /** The purpose of an [[Aggregate]] that the query does not have; for explain. */
   val purpose: TreeNodeTag[Purpose] = TreeNodeTag[Purpose]("joinless.purpose")
 
-  /** @param text for explain
+  /** What groups are for that the query does not have itself.
+    *
+    * @param text for explain
     * @param emits what a group emits
     * @param isOfMatches whether a row has a match
     */
@@ -53,6 +55,9 @@ private[compile] object GroupCompiler {
     val output: Seq[Attribute] = keys.map(_.toAttribute) ++ functions.map(_.resultAttribute)
   }
 
+  /** The groups of a GROUP BY; or the first of its keys, functions and arguments that they do not
+    * support.
+    */
   def grouping(aggregate: Aggregate): Either[Reason, Grouping] = aggregate match {
     case PhysicalAggregation(keys, functions, results, child) =>
       // only arguments count: Spark calls functions random that depend on the order of rows, which
@@ -68,6 +73,7 @@ private[compile] object GroupCompiler {
       Left(Reason.of(Reason.UnsupportedAggregate, "function" -> what))
   }
 
+  /** The reason that rows cannot be grouped by a column, which is named as the query has it. */
   private def unsupportedKey(key: Expression, child: LogicalPlan): Reason =
     Reason.of(Reason.UnsupportedGroupKey, "key" -> Names.of(written(key, child)), "type" -> key.dataType.sql)
 
@@ -89,6 +95,7 @@ private[compile] object GroupCompiler {
     case other => other
   }
 
+  /** The reason that a function cannot be maintained; it names the type, if that is why. */
   private def unsupported(f: AggregateExpression): Reason = ofBytes(f) match {
     case Some(dataType) =>
       Reason.of(Reason.UnsupportedAggregateType, "function" -> Names.of(f), "type" -> dataType.sql)
@@ -104,6 +111,7 @@ private[compile] object GroupCompiler {
     case _ => None
   }
 
+  /** Whether groups can maintain a function. */
   private def supported(f: AggregateExpression): Boolean = f match {
     case AggregateExpression(function, Complete, _, _, _) =>
       ofBytes(f).isEmpty && (function match {
@@ -125,9 +133,11 @@ private[compile] object GroupCompiler {
   def demand(grouping: Grouping): Demand =
     FunctionArguments.demand(grouping.functions.forall(countsOnce), keys(grouping), grouping.functions)
 
+  /** The expressions of the grouping columns. */
   private def keys(grouping: Grouping): IndexedSeq[Expression] =
     grouping.keys.map { case Alias(value, _) => value; case other => other }.toIndexedSeq
 
+  /** Whether values of a type can be added up. */
   private def summable(dataType: DataType): Boolean = dataType match {
     case FloatType | DoubleType => true
     case BooleanType => false
@@ -143,6 +153,8 @@ private[compile] object GroupCompiler {
     *   are final
     */
   def groups(grouping: Grouping, rows: WeightedRows, closes: IndexedSeq[TimeSpec]): Groups = {
+
+    /** The expression over the plan of the changes. */
     def own(e: Expression): Expression = rows.own(e, grouping.child)
 
     val keys = GroupCompiler.keys(grouping).map(value => (rows.text(value), value))
@@ -187,6 +199,7 @@ private[compile] object GroupCompiler {
     )
   }
 
+  /** An output column with a new id. */
   private def column(name: String, dataType: DataType): Attribute = AttributeReference(name, dataType)()
 
   /** A function over the group's arguments, as they are stored.

@@ -28,6 +28,7 @@ final private[compile] class LiteralRows(isChangelog: StreamRef => Boolean) {
     case join: Join if join.exists(changes) => join.withNewChildren(join.children.map(replacedIn))
   }
 
+  /** A side or part that is literals, as groups; others stay. */
   private def replacedIn(plan: LogicalPlan): LogicalPlan = if (isLiteral(plan)) emittedOnce(plan) else plan
 
   /** Nodes that `replaced` puts into the plan emit changes, too. */

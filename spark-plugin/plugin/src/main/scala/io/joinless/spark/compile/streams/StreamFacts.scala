@@ -9,8 +9,11 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
   */
 private[compile] trait StreamFacts {
 
+  /** Whether rows of the stream have weights: it is a changelog, or the query derives its changes.
+    */
   def isChangelog(ref: StreamRef): Boolean
 
+  /** Whether its rows are those of groups of the query. */
   def isGroups(ref: StreamRef): Boolean
 
   /** The lag of a stream's column that is a closing time

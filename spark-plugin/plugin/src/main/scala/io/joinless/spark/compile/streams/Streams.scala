@@ -61,11 +61,15 @@ final private[compile] class Streams private (val emission: Emission, all: Array
 
   override def isGroups(ref: StreamRef): Boolean = source(ref).groups.isDefined
 
+  /** The stream to which a reference points. */
   private def source(ref: StreamRef): Source = all(ref.number)
 
   override def lag(column: Attribute, ref: StreamRef): Option[Long] =
     source(ref).lag(column, ref.output.indexWhere(_.exprId == column.exprId))
 
+  /** The closing times among a plan's columns, by position: columns that its projections pass on
+    * from streams.
+    */
   override def times(plan: LogicalPlan): Map[Int, Long] = {
     val refs = plan.collect { case ref: StreamRef => ref }
     EventTimes.of(plan, a => refs.find(_.outputSet.contains(a)).flatMap(lag(a, _)))
@@ -85,6 +89,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   /** Whether the stream is changes that the query itself derives, not a changelog of the user's. */
   def isDerived(ref: StreamRef): Boolean = source(ref).isDerived
 
+  /** Whether the stream has a watermark. */
   def hasWatermark(ref: StreamRef): Boolean = source(ref).rows.exists(_.isInstanceOf[EventTimeWatermark])
 
   /** Adds the changes of groups as a stream; its columns are `output`. Event times among them no
@@ -122,6 +127,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     named(StreamRef(all.size - 1, columns), "rows")
   }
 
+  /** The reference, with a name for the relation that it is in blocks. */
   private def named(ref: StreamRef, name: String): StreamRef = {
     RelationNames.call(ref, name)
     ref
@@ -161,6 +167,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     case other => takenBelow(other.mapChildren(taken))
   }
 
+  /** The node with references in place of the streams in its subqueries. */
   private def takenBelow(plan: LogicalPlan): LogicalPlan =
     if (plan.subqueries.isEmpty) plan
     else plan.transformExpressions {
@@ -203,6 +210,9 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     }
   }
 
+  /** The source, called as the reference is, by which relations are named in the record and in
+    * explain.
+    */
   private def sameName(ref: StreamRef, source: LogicalPlan): LogicalPlan = {
     RelationNames.called(ref).foreach(RelationNames.call(source, _))
     source
@@ -215,6 +225,8 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     * @param keys positions of columns that are never NULL in a stored row
     */
   def origin(leaf: LogicalPlan, keys: Set[Int]): OriginSpec = {
+
+    /** The plan below its topmost projections and conditions. */
     def withoutConditions(plan: LogicalPlan): LogicalPlan = plan match {
       case Project(_, child) => withoutConditions(child)
       case Filter(_, child) => withoutConditions(child)
@@ -234,6 +246,7 @@ final private[compile] class Streams private (val emission: Emission, all: Array
   def zonesOfChangelogs(plan: LogicalPlan): Option[String] =
     belowMarks(plan).map(rows => TimeZones.ofTexts(LeafSource(rows).conditions)).reduceOption(TimeZones.both).flatten
 
+  /** The plans below the marks of the changelogs that a plan reads, without aliases and views. */
   private def belowMarks(plan: LogicalPlan): IndexedSeq[LogicalPlan] = plan.collect { case ref: StreamRef =>
     source(ref) match {
       case Source.Marked(mark) => Some(EliminateView(EliminateSubqueryAliases(mark.child)))
@@ -279,10 +292,13 @@ final private[compile] class Streams private (val emission: Emission, all: Array
       )
   }
 
+  /** The weight as the column of that name. */
   private def named(weight: Expression): NamedExpression = Alias(weight, DeltaForm.Weight.column)()
 
+  /** The columns of a stream under the ids of its reference. */
   private def columns(ref: StreamRef): Seq[NamedExpression] = renamed(source(ref).output, ref.output)
 
+  /** The columns `from` under the ids of `to`. */
   private def renamed(from: Seq[Attribute], to: Seq[Attribute]): Seq[NamedExpression] =
     from.zip(to).map { case (f, t) => InPlaceOf(t, f) }
 }

@@ -49,6 +49,7 @@ private[compile] object TimesRead {
     }
   }
 
+  /** Whether it is a column with an event time. */
   private def isTime(column: Expression): Boolean = column match {
     case a: Attribute => Conditions.isEventTime(a)
     case _ => false
@@ -76,6 +77,7 @@ private[compile] object TimesRead {
       }
     }.groupBy(_._1).map { case (number, found) => number -> distinct(found.map(_._2)) }
 
+  /** The values, each once up to how it is written. */
   private def distinct(values: Seq[Expression]): Seq[Expression] = ExpressionSet(values).toSeq
 
   /** An expression over the columns of a plan, as expressions over the columns of the streams
@@ -93,6 +95,9 @@ private[compile] object TimesRead {
     case other => other.children.filter(child => e.references.subsetOf(child.outputSet)).flatMap(values(_, e))
   }
 
+  /** The expression with each column of `columns` replaced by the expression at the same position
+    * of `by`.
+    */
   private def replaced(e: Expression, columns: Seq[Attribute], by: Seq[Expression]): Expression = {
     val meaning = columns.map(_.exprId).zip(by).toMap
     e.transform { case a: Attribute => meaning.getOrElse(a.exprId, a) }

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
   */
 final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expires: StreamRef => Boolean) {
 
+  /** Why a block cannot stand in such a query; None if it can. */
   def apply(block: JoinBlock)(implicit statics: StaticSides): Option[Reason] = {
     val leaves = block.leaves.map(_.plan)
     val expressions = block.filters.flatten ++ block.residuals ++ block.late ++ block.output.map(_._2)
@@ -27,6 +28,7 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
       .orElse(leaves.filter(changes).flatMap(staticSide).headOption)
   }
 
+  /** Whether a plan reads a changelog. */
   private def changes(plan: LogicalPlan): Boolean =
     refs(plan).exists(isChangelog)
 
@@ -63,6 +65,7 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
     case other => Some(Reason.of(Reason.UnsupportedOperator, "operator" -> Names.called(other)))
   }
 
+  /** The streams that a leaf reads. */
   private def refs(leaf: LogicalPlan): Seq[StreamRef] = leaf.collect { case ref: StreamRef => ref }
 
   /** Why rows that expire cannot be in a union with others, which would need a time, too. */
@@ -70,13 +73,20 @@ final private[compile] class DeltaScope(isChangelog: StreamRef => Boolean, expir
     leaves.find(leaf => refs(leaf).size > 1 && refs(leaf).exists(expires))
       .map(_ => Reason.of(Reason.UnsupportedOperator, "operator" -> "UNION of rows that expire"))
 
+  /** Why a changelog that does not expire cannot have a watermark: a delete may come when its time
+    * has passed.
+    */
   private def watermark(leaves: Seq[LogicalPlan]): Option[Reason] =
     leaves.flatMap(refs).filter(ref => isChangelog(ref) && !expires(ref)).flatMap(_.output)
       .find(_.metadata.contains(EventTimeWatermark.delayKey))
       .map(column => Reason.of(Reason.WatermarkOnChangelog, "column" -> column.name))
 
+  /** All expressions in a leaf. */
   private def below(leaf: LogicalPlan): Seq[Expression] = leaf.collect { case node => node.expressions }.flatten
 
+  /** The static table with which the rows of a leaf are joined, as a reason why the leaf cannot be
+    * a changelog's.
+    */
   private def staticSide(leaf: LogicalPlan): Option[Reason] = leaf.collectFirst {
     case join: Join if !Conditions.joinsStreams(join) => join.children.find(!_.isStreaming).getOrElse(join)
   }.map(DeltaScope.static)
@@ -107,6 +117,7 @@ private[compile] object DeltaScope {
       case e if !e.deterministic && e.children.forall(_.deterministic) && !but(e) => e
     }).headOption.map(e => Reason.of(Reason.NondeterministicExpression, "expression" -> Names.of(e)))
 
+  /** The reason that a static table is joined to rows that may be deleted. */
   private[compile] def static(side: LogicalPlan): Reason =
     Reason.of(Reason.StaticSideOfChangelog, "static" -> Names.ofTable(side))
 }

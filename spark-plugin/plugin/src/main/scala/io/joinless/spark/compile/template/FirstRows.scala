@@ -49,6 +49,7 @@ private[compile] object FirstRows {
     case other => inSubqueries(other.mapChildren(c => in(c)))
   }
 
+  /** The node with the orders and limits in its uncorrelated subqueries replaced. */
   private def inSubqueries(plan: LogicalPlan): LogicalPlan = plan.transformExpressions {
     case s: SubqueryExpression if !s.isCorrelated && !s.isInstanceOf[LateralSubquery] => s.withNewPlan(in(s.plan))
   }
@@ -93,6 +94,7 @@ private[compile] object FirstRows {
     def unapply(e: Expression): Option[Long] = Some(e.eval().asInstanceOf[Int].toLong)
   }
 
+  /** Whether an ORDER BY of all rows is below limits, offsets and projections only. */
   private def isOrdered(plan: LogicalPlan): Boolean = plan match {
     case _: Project | _: GlobalLimit | _: LocalLimit | _: Offset | _: SubqueryAlias => isOrdered(plan.children.head)
     case Sort(_, global, _, _) => global

@@ -22,6 +22,9 @@ private[compile] object OuterChains {
   /** The plan in which such chains are right-deep. */
   def rightDeep(plan: LogicalPlan): LogicalPlan = plan.transformUp { case join: Join => rightDeepJoin(join) }
 
+  /** The join with the LEFT JOIN on its left side moved to its right side, if it joins by columns
+    * of that one's right side only.
+    */
   private def rightDeepJoin(join: Join): LogicalPlan = join match {
     case Join(Padded(inner, columns), right, LeftOuter, Some(condition), _)
         if Conditions.joinsStreams(join) && ofOther(condition, inner.right, right) =>
@@ -41,12 +44,19 @@ private[compile] object OuterChains {
     }
   }
 
+  /** Whether a condition reads the columns `padded` and the right side only, and fails where
+    * `padded` are NULLs.
+    *
+    * @param padded the right side of the LEFT JOIN below
+    */
   private def ofOther(condition: Expression, padded: LogicalPlan, right: LogicalPlan): Boolean =
     condition.deterministic && condition.references.subsetOf(padded.outputSet ++ right.outputSet) &&
       Conditions.conjuncts(condition).exists(rejectsNulls(_, padded.outputSet))
 
   /** Whether the condition does not hold where all of these columns are NULL. */
   private def rejectsNulls(condition: Expression, columns: AttributeSet): Boolean = {
+
+    /** Whether an expression is NULL where all of the columns are. */
     def isNull(e: Expression): Boolean = e match {
       case a: Attribute => columns.contains(a)
       case other => other.nullIntolerant && other.children.exists(isNull)

@@ -12,6 +12,7 @@ private[compile] object RowNumbers {
     */
   def atMost(condition: Expression, window: Window): Option[Int] = window.windowExpressions match {
     case Seq(number @ Alias(WindowExpression(_: RowNumber, _), _)) =>
+      /** Whether an expression is the row number. */
       def is(e: Expression) = e.semanticEquals(number.toAttribute)
       Conditions.conjuncts(condition).collectFirst {
         case EqualTo(e, IntegerLiteral(n)) if is(e) => n

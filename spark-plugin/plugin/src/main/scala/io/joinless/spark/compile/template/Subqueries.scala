@@ -56,6 +56,8 @@ private[compile] object Subqueries extends PredicateHelper {
     * which a subquery is correlated.
     */
   def named(plan: LogicalPlan): LogicalPlan = {
+
+    /** The name without an id at its end. */
     def own(name: String) = name.replaceFirst("#[0-9]+$", "")
     plan.transformAllExpressions {
       case alias: Alias if own(alias.name) != alias.name => alias.withName(own(alias.name))
@@ -71,6 +73,7 @@ private[compile] object Subqueries extends PredicateHelper {
     }
   }
 
+  /** The uncorrelated scalar subqueries over streams in expressions. */
   private def scalars(expressions: Seq[Expression]): Seq[ScalarSubquery] =
     expressions.flatMap(_.collect { case s: ScalarSubquery if s.plan.isStreaming && !s.isCorrelated => s })
 
@@ -122,6 +125,10 @@ private[compile] object Subqueries extends PredicateHelper {
           case a: Attribute => a
           case value => Alias(value, Names.of(value))()
         }
+
+        /** The expression over the output of the aggregate, in which its keys and functions are
+          * columns.
+          */
         def above(e: Expression): Expression = e.transformDown {
           case part if (keys ++ parts).exists(_.semanticEquals(part)) =>
             values((keys ++ parts).indexWhere(_.semanticEquals(part))).toAttribute
@@ -142,6 +149,7 @@ private[compile] object Subqueries extends PredicateHelper {
     private val found = scalars(expressions).distinctBy(_.canonicalized)
     private val rows = found.map(row)
 
+    /** The expression with the column of its value in place of each subquery. */
     def replaced(e: Expression): Expression = e.transform {
       case s: ScalarSubquery if found.exists(_.semanticEquals(s)) =>
         rows(found.indexWhere(_.semanticEquals(s))).output.head
@@ -149,6 +157,7 @@ private[compile] object Subqueries extends PredicateHelper {
 
     def in(column: NamedExpression): NamedExpression = replaced(column).asInstanceOf[NamedExpression]
 
+    /** The plan with each of its rows joined with the one row of each subquery. */
     def joinedTo(child: LogicalPlan): LogicalPlan =
       rows.foldLeft(child)(Join(_, _, Inner, None, JoinHint.NONE))
   }
@@ -173,6 +182,7 @@ private[compile] object Subqueries extends PredicateHelper {
       Project(Seq(Alias(single, plan.output.head.name)()), Aggregate(Nil, Seq(value, count), plan))
   }
 
+  /** Whether a plan has exactly one row: it is a GROUP BY without columns, below projections. */
   private def isOneRow(plan: LogicalPlan): Boolean = plan match {
     case Project(_, child) => isOneRow(child)
     case Aggregate(keys, _, _, _) => keys.isEmpty
@@ -190,11 +200,14 @@ private[compile] object Subqueries extends PredicateHelper {
       }
     }
 
+    /** The limits and projections at the top of a plan, from above. */
     private def steps(plan: LogicalPlan): List[LogicalPlan] =
       Step.unapply(plan).fold(List.empty[LogicalPlan])(below => plan :: steps(below))
 
+    /** The plan below its limits and projections. */
     private def rows(plan: LogicalPlan): LogicalPlan = Step.unapply(plan).fold(plan)(rows)
 
+    /** A limit to one row, or a projection. */
     private object Step {
       def unapply(plan: LogicalPlan): Option[LogicalPlan] = plan match {
         case GlobalLimit(IntegerLiteral(1), child) => Some(child)
@@ -210,7 +223,11 @@ private[compile] object Subqueries extends PredicateHelper {
     * which is checked.
     */
   def leftSingle(join: Join): Either[Reason, LogicalPlan] = {
+
+    /** Whether an expression reads columns of this side only, and some. */
     def of(e: Expression, side: LogicalPlan) = e.references.nonEmpty && e.references.subsetOf(side.outputSet)
+
+    /** The operand that reads the right side, if the other one reads the left side. */
     def compared(l: Expression, r: Expression): Option[Expression] =
       if (of(l, join.left) && of(r, join.right)) Some(r)
       else Option.when(of(r, join.left) && of(l, join.right))(l)

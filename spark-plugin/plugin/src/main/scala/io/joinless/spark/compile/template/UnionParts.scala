@@ -60,6 +60,7 @@ private[compile] object UnionParts {
     case other => over(other).asInstanceOf[NamedExpression]
   }
 
+  /** Whether a union, below projections and conditions, has a part with joins of streams. */
   private def holdsJoins(plan: LogicalPlan)(implicit statics: StaticSides): Boolean = plan match {
     case union: Union => union.children.exists(part => ExtractJoinBlock.holdsBlock(part) || holdsJoins(part))
     case Project(_, child) => holdsJoins(child)

@@ -17,6 +17,7 @@ private[spark] object AppendedCell extends CellKind[AppendedState] {
   override def empty(spec: BlockSpec): AppendedState =
     new AppendedState(new ViewTree(RowCodec.blockDef(spec)), LogEnd.Empty)
 
+  /** Inserts every row of the log. */
   override def rebuild(log: LogReplay): AppendedState = {
     val tree = new ViewTree(RowCodec.blockDef(log.spec))
     val restoration = new Restoration(tree)

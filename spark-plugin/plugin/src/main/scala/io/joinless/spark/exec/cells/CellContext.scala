@@ -49,5 +49,7 @@ final private[exec] case class CellContext(
 }
 
 private[exec] object CellContext {
+
+  /** The number of rows after which the size of the state is checked again. */
   final val RowsBetweenSizeChecks = 8192
 }

@@ -93,6 +93,8 @@ final private class ChangelogTask(context: CellContext, start: ChangelogState, e
     else null
   }
 
+  /** The next row with its weight, from the netted output if there is one; null after the last row.
+    */
   override protected def emitNext(): UnsafeRow =
     if (net == null) nextRow()
     else if (net.next()) net.row
@@ -123,6 +125,8 @@ private object ChangelogTask {
     * column that is equated with it, is projected.
     */
   def showsAll(spec: BlockSpec): Boolean = {
+
+    /** The attributes with which a stored column is equated. */
     def attributesOf(c: ColumnRef) =
       spec.relations(c.relation).keys.collect { case k if k.ordinal == c.ordinal => k.attribute }
     val attributes = spec.output.flatMap(attributesOf).toSet

@@ -56,7 +56,9 @@ private[spark] object ForgettingCell extends CellKind[ForgettingState] {
     new ForgettingTask(context, state, rows)
 }
 
-/** @param needed the times until which rows are needed
+/** A view tree, and which of its rows are needed until when.
+  *
+  * @param needed the times until which rows are needed
   * @param blocks those of the log
   */
 final private[spark] class ForgettingState(
@@ -102,11 +104,15 @@ final private class ForgettingTask(context: CellContext, start: ForgettingState,
   private[this] val cellLog = log(entries)
   metrics.propagate.once(needed.settle(tree, new Forgetting(tree)))
 
+  /** Notes until when the row is needed, and writes it to the log. */
   override protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit = {
     needed.inserted(roles, row, base, offset, bytes)
     entries.append(roles, base, offset, bytes)
   }
 
+  /** Notes which rows are needed no longer, and cleans and closes the log. The rows themselves are
+    * deleted when the next batch begins.
+    */
   override protected def close(): CellState = {
     needed.advance(watermark)
     metrics.rowsForgotten = needed.evicted

@@ -25,6 +25,7 @@ abstract private[exec] class NettedCell[V <: RowStore, S <: NettedState: ClassTa
   /** Fills such views. */
   protected def restoration(views: V): Restoration
 
+  /** The state that consists of these parts. */
   protected def state(views: V, end: LogEnd, extent: LogExtent, expiring: Option[ExpiringRows]): S
 
   final override def empty(spec: BlockSpec): S = state(views(spec), LogEnd.Empty, new LogExtent(spec), expiring(spec))
@@ -40,10 +41,13 @@ abstract private[exec] class NettedCell[V <: RowStore, S <: NettedState: ClassTa
     state(present, end, extent, expires)
   }
 
+  /** The times at which rows expire, still without rows; None if no row does. */
   private def expiring(spec: BlockSpec): Option[ExpiringRows] = Option.when(spec.expires)(new ExpiringRows(spec))
 }
 
-/** @param extent the figures by which the log is cleaned
+/** The state of a cell whose rows are counted, but for its views.
+  *
+  * @param extent the figures by which the log is cleaned
   * @param expiring the times at which rows expire, if some do
   */
 abstract private[spark] class NettedState(end: LogEnd, val extent: LogExtent, val expiring: Option[ExpiringRows])

@@ -24,6 +24,9 @@ final private class NettedRebuild[V <: RowStore](log: LogReplay, empty: () => V,
   private[this] val words = new RowWords
   private[this] var (rowsMentioned, rowsThere) = (0L, 0L) // of rows that are counted
 
+  /** Reads the log: the views, the figures by which the log is cleaned, and the end of the log.
+    * Called once.
+    */
   def apply(): (V, LogExtent, LogEnd) = {
     val end = log.foreachBlock(views)(read)
     survey()
@@ -32,6 +35,7 @@ final private class NettedRebuild[V <: RowStore](log: LogReplay, empty: () => V,
     (views, extent, end)
   }
 
+  /** Reads the rows of a block; blocks may come in any order. */
   private def read(block: LoggedBlock): Unit = block.foreachRow { (roles, weight, input, base, offset, bytes) =>
     if (inputs(input).retractable) count(block.first, roles, weight, input, base, offset, bytes)
     else restoration.load(roles, CellTask.append(views.arena(input), base, offset, bytes))

@@ -40,11 +40,15 @@ abstract private class NettedTask(
   final override protected val undo: Undo =
     notes.fold(first)(n => new CellJournal(start, n.reversal, n +: start.expiring.toSeq))
 
+  /** The batch that is collected and applied to the views. */
   protected def batch: NettedBatch
 
   /** Returns the next change of the result; null if there is none left. The batch has begun. */
   protected def emitNext(): UnsafeRow
 
+  /** The next change of the result; the first call reads the whole batch. Errors of the engine
+    * become those of users.
+    */
   final override protected def emit(): UnsafeRow =
     try {
       if (!begun) begin()
@@ -78,6 +82,9 @@ abstract private class NettedTask(
     else if (arrived.weight > 0) metrics.rowsExpired += 1
   }
 
+  /** Adds the arrived row's change to the batch, in these roles. A row of an append-only input is
+    * written to the log at once, others when the batch is netted.
+    */
   private def add(roles: Long): Unit = {
     val row = words(arrived.base, arrived.offset, arrived.bytes)
     metrics.propagate.begin()
@@ -91,6 +98,8 @@ abstract private class NettedTask(
     * insert. The batch has no changes of these rows: `take` has left them out.
     */
   private def expire(): Unit = {
+
+    /** Looks up all changes added so far, so that counts include them. */
     def takeInAll(): Unit = batch.collect()
     takeInAll()
     expiring.end(watermark) { (relation, row) =>
@@ -136,6 +145,7 @@ abstract private class NettedTask(
     true
   }
 
+  /** The user's error for a delete of an absent row, which names the relation and its columns. */
   private def absent(e: DeleteOfAbsentRow): Throwable = {
     val relation = spec.relations(e.relation)
     val text = RowText(spec.inputs(relation.input).columns, e.row.toArray)

@@ -19,6 +19,7 @@ private[spark] object ReducedCell extends NettedCell[ReducedJoin, ReducedState] 
 
   override protected def restoration(views: ReducedJoin): Restoration = views.restoration()
 
+  /** The state of these parts. */
   override protected def state(
       views: ReducedJoin,
       end: LogEnd,

@@ -41,6 +41,9 @@ abstract private class RowByRowTask(
 
   final override protected val undo: Undo = if (reversal == null) first else new CellJournal(start, reversal, parts)
 
+  /** The next result: of the insertion under way, else of the row's next role, else of the next
+    * row.
+    */
   final override protected def emit(): UnsafeRow = {
     var result: UnsafeRow = null
     var more = true
@@ -80,7 +83,9 @@ abstract private class RowByRowTask(
     stored(arrived.roles, row, arrived.base, arrived.offset, arrived.bytes)
   }
 
-  /** A row was stored with these roles; its bytes are at `offset` of `base`. */
+  /** A row was stored, to be inserted in these roles (bit set); `row` is its id in its arena, and
+    * its bytes are at `offset` of `base`.
+    */
   protected def stored(roles: Long, row: Int, base: AnyRef, offset: Long, bytes: Int): Unit
 
   /** Inserts the current row in the next of its roles; the results follow from `nextResult`. */
@@ -112,6 +117,7 @@ abstract private class RowByRowTask(
     }
   }
 
+  /** Completes the insertion under way; rows that were taken ahead but not inserted are freed. */
   final override protected def complete(): Boolean = {
     delta.complete()
     ahead.free(position + 1)

@@ -36,7 +36,10 @@ object CellSizes {
     state.views.rowsOfInputs
   )
 
-  /** @param reported in the order in which cells committed */
+  /** The newest report of each cell.
+    *
+    * @param reported in the order in which cells committed
+    */
   def lastOfEachCell(reported: Seq[CellSizes]): Seq[CellSizes] = reported.groupBy(_.cell).values.map(_.last).toSeq
 
   /** The operator's metrics that are sizes, by name. */

@@ -9,11 +9,13 @@ final private[exec] class SampledTimer(period: Int) {
   private[this] var sampled = 0L
   private[this] var exact = 0L
 
+  /** A call begins; `end` or `endLast` must follow. */
   def begin(): Unit = {
     wait -= 1
     if (wait == 0) started = System.nanoTime()
   }
 
+  /** The call has ended. */
   def end(): Unit = if (wait == 0) {
     sampled += math.max(0L, System.nanoTime() - started - SampledTimer.clockNanos)
     wait = period
@@ -32,6 +34,7 @@ final private[exec] class SampledTimer(period: Int) {
     exact += System.nanoTime() - start
   }
 
+  /** The estimated time of all calls, in nanoseconds. */
   def nanos: Long = sampled * period + exact
 }
 

@@ -27,6 +27,7 @@ final private[exec] class TaskMetrics {
     results = views.counters.results
   }
 
+  /** Adds the task's counts and times to the operator's metrics, which are found by name. */
   def report(views: RowStore, metric: String => SQLMetric): Unit = {
     import OperatorMetrics._
     metric(RowsIn) += rowsIn

@@ -22,6 +22,7 @@ final private[spark] class GroupValues(functions: Seq[GroupFunction]) {
     functions.indices.map(i => GroupValues.evaluation(functions(i), arguments.indexOf(i))).toArray
   }
 
+  /** Writes the value of each function, from column 0 on. */
   def write(totals: GroupTotals, into: GenericInternalRow): Unit = {
     var i = 0
     while (i < evaluations.length) {
@@ -69,6 +70,9 @@ private[exec] object GroupValues {
     case other => throw new IllegalStateException(s"no values of ${other.prettyName}")
   }
 
+  /** The expression that computes a function's value from its buffer, whose columns it reads by
+    * position.
+    */
   private def bound(f: DeclarativeAggregate): Expression =
     BindReferences.bindReference(f.evaluateExpression, f.aggBufferAttributes)
 
@@ -79,6 +83,12 @@ private[exec] object GroupValues {
     case other => throw new IllegalStateException(s"no sum in ${other.getClass.getSimpleName}")
   }
 
+  /** An exact sum as the value that Spark's buffer would have.
+    *
+    * @param argument the type of the summed values
+    * @param buffer the type of the buffer
+    * @param mode what happens if the sum does not fit that type
+    */
   private def sumOf(accumulator: Accumulator, argument: DataType, buffer: DataType, mode: EvalMode.Value): Any =
     accumulator match {
       case doubles: DoubleSumOf => doubles.sum

@@ -86,6 +86,7 @@ final case class GroupsExec(
   /** Reports of partitions at their commits, one per action of a `foreachBatch`. */
   private lazy val commits: CollectionAccumulator[GroupSizes] = sparkContext.collectionAccumulator[GroupSizes]
 
+  /** The last report of each partition that has committed. */
   private def committed: Seq[GroupSizes] = commits.value.asScala.toSeq.groupBy(_.partition).values.map(_.last).toSeq
 
   override def parts: Int = getStateInfo.numPartitions
@@ -121,6 +122,9 @@ final case class GroupsExec(
   override def shouldRunAnotherBatch(newInputWatermark: Long): Boolean =
     committed.exists(_.nextClose <= newInputWatermark)
 
+  /** Runs a task per partition. Watermarks are read here, on the driver; without closing groups
+    * nothing is late.
+    */
   override protected def doExecute(): RDD[InternalRow] = {
     metrics // made on the driver, like the accumulators
     commits
@@ -131,6 +135,12 @@ final case class GroupsExec(
     mapCells(child.execute())((store, rows) => inTasks.operator.runPartition(store, rows, upTo, eviction))
   }
 
+  /** One batch of one partition, in its task: reads all rows at once, and commits when the last
+    * change was read.
+    *
+    * @param upTo rows of groups that close at this watermark or before are late
+    * @param eviction the watermark at which this batch closes groups
+    */
   private def runPartition(
       store: CellStore,
       rows: Iterator[InternalRow],

@@ -65,12 +65,17 @@ abstract private class GroupsTask(
     if (keys.isEmpty) { val _ = groups(key(InternalRow.empty)) }
   }
 
+  /** The changes to emit. Groups are updated while it is iterated, so it must be read to its end;
+    * once.
+    */
   final def changes: Iterator[InternalRow] = emittedRows.map { row =>
     emitted += 1
     row
   }
 
-  /** The state that is kept of a group. */
+  /** The state that is kept of a group: its stored totals, and the values that are stored next to
+    * it.
+    */
   final protected def load(group: UnsafeRow, totals: Array[Byte]): GroupTotals = {
     val now = GroupTotals.kept(arguments)
     now.add(totals)
@@ -78,16 +83,21 @@ abstract private class GroupsTask(
     now
   }
 
+  /** Adds the batch's totals to those of a group, and changes the values that are stored next to
+    * it.
+    */
   final protected def takeIn(group: UnsafeRow, now: GroupTotals, batch: GroupTotals): Unit = {
     TouchedGroups.adding(now.change(batch, groupStore.values(group, _)))
     if (now.rows < 0) throw new IllegalStateException(s"A group has ${now.rows} rows: more were deleted than inserted.")
   }
 
+  /** Stores the totals of a group. */
   final protected def put(group: UnsafeRow, now: GroupTotals): Unit = {
     groupStore.put(group, now.toBytes)
     changed += 1
   }
 
+  /** Removes the totals of a group from the store. */
   final protected def remove(group: UnsafeRow): Unit = {
     groupStore.remove(group)
     removed += 1
@@ -105,6 +115,7 @@ abstract private class GroupsTask(
 
     def row: UnsafeRow = projected
 
+    /** Makes this the row of a group with these totals. */
     def set(group: UnsafeRow, totals: GroupTotals): Unit = {
       values.write(totals, own)
       projected = projection(joined(group, own))
@@ -219,6 +230,9 @@ final private class ClosingGroups(
   override protected def emittedRows: Iterator[UnsafeRow] =
     groups.iterator.flatMap { case (group, batch) => updated(group, batch) } ++ closed
 
+  /** Adds the changes of the batch to a group; its row, if it is emitted with its first row and
+    * this is it.
+    */
   private def updated(group: UnsafeRow, batch: GroupTotals): Option[UnsafeRow] = {
     val stored = groupStore.totals(group)
     val now = stored.fold(GroupTotals.kept(arguments))(load(group, _))
@@ -243,7 +257,9 @@ final private class ClosingGroups(
     }
   }
 
-  /** Returns the groups that close now. */
+  /** The groups that close now, with their stored totals. Reads all groups, and notes when the next
+    * of the others closes.
+    */
   private def takeDue(): Seq[(UnsafeRow, Array[Byte])] = {
     next = Long.MaxValue
     val due = new ArrayBuffer[(UnsafeRow, Array[Byte])]
@@ -254,6 +270,7 @@ final private class ClosingGroups(
     due.toSeq
   }
 
+  /** The row of a group; the same object each time. */
   private def emit(group: UnsafeRow, now: GroupTotals): UnsafeRow = {
     row.set(group, now)
     row.row

@@ -13,6 +13,8 @@ import org.apache.spark.sql.types.{BinaryType, DataType}
   * moves groups, not rows.
   *
   * Memory is linear in the groups of the partition.
+  *
+  * @param keys the number of grouping columns, which are the child's first; its last is the weight
   */
 final case class PartialGroupsExec(
     arguments: Seq[GroupArgument],
@@ -27,6 +29,9 @@ final case class PartialGroupsExec(
 
   override protected def stringArgs: Iterator[Any] = Iterator(output.take(keys))
 
+  /** Adds up all rows of a partition, then returns a row per group: its key, and the bytes of its
+    * totals.
+    */
   override protected def doExecute(): RDD[InternalRow] = {
     val (types, groupArguments, weight) =
       (child.output.take(keys).map(_.dataType), arguments.toArray, child.output.size - 1)

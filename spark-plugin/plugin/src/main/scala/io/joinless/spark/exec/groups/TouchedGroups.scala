@@ -30,7 +30,7 @@ final private class TouchedGroups(arguments: Array[GroupArgument]) {
 
 private object TouchedGroups {
 
-  /** Runs `body`, which adds totals. */
+  /** Runs `body`, which adds totals; an overflow is the user's error. */
   def adding[A](body: => A): A =
     try body
     catch { case _: WeightOverflow => throw JoinlessErrors.weightOverflow() }

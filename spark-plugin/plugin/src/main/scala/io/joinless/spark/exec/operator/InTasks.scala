@@ -14,8 +14,10 @@ import org.apache.spark.sql.execution.SparkPlan
   */
 final private[exec] class InTasks[A <: SparkPlan](@transient private var alone: A) extends Serializable {
 
+  /** The operator, in a task without the plans around it. */
   def operator: A = alone
 
+  /** Java serialization: the operator is written by a writer of its own, as an array of bytes. */
   private def writeObject(out: ObjectOutputStream): Unit = {
     val bytes = new ByteArrayOutputStream
     val own = new InTasks.Writer(bytes, alone)
@@ -34,6 +36,7 @@ final private[exec] class InTasks[A <: SparkPlan](@transient private var alone: 
 
 private object InTasks {
 
+  /** Writes null in place of the operator's children and of logical plans. */
   final private class Writer(bytes: ByteArrayOutputStream, operator: SparkPlan) extends ObjectOutputStream(bytes) {
     enableReplaceObject(true)
 

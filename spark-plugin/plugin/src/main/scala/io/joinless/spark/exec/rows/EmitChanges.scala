@@ -22,6 +22,11 @@ import org.apache.spark.unsafe.types.UTF8String
   */
 private[exec] object EmitChanges {
 
+  /** The changes in a form.
+    *
+    * @param columns of a row, without the weight behind them
+    * @param rowsOut counts the rows that are emitted
+    */
   def apply(form: DeltaForm, columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric): Iterator[InternalRow] =
     form match {
       case DeltaForm.Weight =>
@@ -32,6 +37,7 @@ private[exec] object EmitChanges {
       case DeltaForm.ChangeType | DeltaForm.OnClose => new Copies(columns, changes, rowsOut)
     }
 
+  /** A row with its change type as often as its weight says. */
   final private class Copies(columns: Int, changes: Iterator[UnsafeRow], rowsOut: SQLMetric)
       extends Iterator[InternalRow] {
     private[this] val emitted = new UnsafeRow(columns + 1)
@@ -58,6 +64,7 @@ private[exec] object EmitChanges {
       emitted
     }
 
+    /** Writes a change with its type to `emitted`. */
     private def write(change: UnsafeRow, as: TypeData): Unit = {
       val bytes = change.getSizeInBytes
       if (buffer.length < bytes + 8) buffer = new Array[Byte](Math.addExact(bytes, bytes / 2 + 8))

@@ -82,14 +82,16 @@ final class OutputRow(
   private[this] val row = new UnsafeRow(fields)
   row.pointTo(buffer, fixedBytes)
 
-  /** Results that differ in one row only: `update` writes the first of them, `turn` the others. */
+  /** Results that differ in one row only: `update` writes the first of them, `nextOfRun` the
+    * others.
+    */
   val run = new Run
   private[this] var turns = 0 // results of the run that are not written yet
   private[this] var at = 0 // where the record of the written result starts
   private[this] var turning: Source = null // the relation of the run; null if none of its columns is projected
   private[this] var inlinedOnly = false // all columns that change are in the records, without a NULL
 
-  /** Writes a result, the first of a run if it is one; `turn` writes the others. */
+  /** Writes a result, the first of a run if it is one; `nextOfRun` writes the others. */
   def update(results: Results): UnsafeRow = {
     val first = update(results.rows, results.changed, results.pointers)
     turns = math.max(0, run.size - 1)
@@ -137,7 +139,9 @@ final class OutputRow(
   /** As `update`, for rows without inlined words. */
   def update(rows: Array[Int], changed: Long): UnsafeRow = update(rows, changed, null: WordPointers)
 
-  /** @param rows row id per relation
+  /** Writes the columns of changed relations.
+    *
+    * @param rows row id per relation
     * @param changed relations whose row may differ from the one of the update before; all of them
     *   the first time
     * @param places positions of the words inlined with the rows; null if there are none
@@ -172,9 +176,13 @@ final class OutputRow(
     row
   }
 
+  /** The number of the key from which a column is read, as results number them: behind the
+    * relations. None if it is read from a row.
+    */
   private def keyPlace(column: ColumnRef): Option[Int] =
     place(column.relation, column.ordinal).map(_._1).filter(_ >= spec.relations.size)
 
+  /** Writes one of the numbers that follow the columns. */
   private def setLong(number: Int, value: Long): Unit =
     Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + 8L * (nullWords + spec.output.size + number), value)
 
@@ -221,6 +229,9 @@ final class OutputRow(
     }
   }
 
+  /** Copies the data of variable-length columns, in their order: of changed relations, and behind
+    * data that has changed its size, since it moves.
+    */
   private def writeVariable(changed: Long): Unit = {
     val base = Platform.BYTE_ARRAY_OFFSET + 8L * nullWords
     var at = fixedBytes
@@ -255,6 +266,7 @@ final class OutputRow(
     row.pointTo(buffer, at)
   }
 
+  /** Makes the buffer hold so many bytes from `at` on; its content is kept. */
   private def reserve(at: Int, bytes: Int): Unit =
     if (buffer.length - at < bytes)
       buffer = java.util.Arrays.copyOf(
@@ -262,6 +274,7 @@ final class OutputRow(
         math.max(math.addExact(at, bytes), math.min(2L * buffer.length, Int.MaxValue - 15L).toInt)
       )
 
+  /** Sets or clears the NULL bit of an output column. */
   private def setNull(column: Int, isNull: Boolean): Unit = {
     val at = Platform.BYTE_ARRAY_OFFSET + 8L * (column >> 6)
     val word = Platform.getLong(buffer, at)
@@ -315,10 +328,12 @@ private[exec] object OutputRow {
       offsets = places
     }
 
+    /** The word of a column in the row; the source must point to the row. */
     def word(ordinal: Int): Long = page(start + nullWords + ordinal)
 
     def isNull(ordinal: Int): Boolean = (page(start + (ordinal >> 6)) >>> (ordinal & 63) & 1L) != 0L
 
+    /** Whether the row has any NULL; a row of which only inlined words are known has none. */
     def anyNull: Boolean = !isInlined && {
       var i = 0
       while (i < nullWords) {

@@ -15,7 +15,13 @@ final private[spark] class ReducedOutput(spec: BlockSpec, sums: ReducedJoin) {
   private[this] val block = ReducedBlock(spec.shape, reduction)
   private[this] val output = new OutputRow(block.top, sums.projectedRows, numbers = block.failures.start)
 
-  /** Returns the same row object each time. */
+  /** A result as an output row: the same object each time. Throws if an argument of a sum has
+    * failed for some of its rows.
+    *
+    * @param rows per component, the id of its projected row
+    * @param changed components whose row may differ from the one before (bit set)
+    * @param element number of results, sums, then the number of results of which an argument fails
+    */
   def update(rows: Array[Int], changed: Long, element: Array[Long]): UnsafeRow = {
     block.failures.foreach(i => if (element(i) > 0) throw failed(reduction.failures(i - block.failures.start)))
     output.update(rows, changed, element)

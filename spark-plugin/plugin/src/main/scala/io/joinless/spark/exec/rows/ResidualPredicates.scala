@@ -25,6 +25,12 @@ import org.apache.spark.unsafe.types.{BinaryView, CalendarInterval, UTF8String, 
   */
 object ResidualPredicates {
 
+  /** The residual conditions of a block, as the enumeration evaluates them. A condition that can
+    * fail gives two: one that is tried, and one that is evaluated last.
+    *
+    * @param expressions over `spec.residuals(j).columns`, by position
+    * @param arena of each relation's rows
+    */
   def compile(spec: BlockSpec, expressions: Seq[Expression], arena: Int => TupleArena): IndexedSeq[Residual] = {
     require(expressions.size == spec.residuals.size, "one expression per residual")
     spec.residuals.zip(expressions).flatMap { case (residual, expression) =>
@@ -66,6 +72,9 @@ object ResidualPredicates {
     private[this] val view = residual.columns.map(c => views(relations.indexOf(c.relation))).toArray
     private[this] val at = residual.columns.map(_.ordinal).toArray
 
+    /** Points to the rows of a combination, given by their ids per relation; those of relations
+      * that the condition does not read are ignored.
+      */
     def bind(rows: Array[Int]): Unit = {
       var i = 0
       while (i < ids.length) {

@@ -11,6 +11,7 @@ import org.apache.spark.unsafe.Platform
 object RowText {
   final private val Longest = 200
 
+  /** The text of a row, given by its words. */
   def apply(columns: IndexedSeq[ColumnSpec], words: Array[Long]): String = {
     val row = new UnsafeRow(columns.size)
     row.pointTo(words, Platform.LONG_ARRAY_OFFSET, 8 * words.length)

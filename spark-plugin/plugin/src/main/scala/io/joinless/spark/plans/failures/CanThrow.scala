@@ -14,6 +14,7 @@ import org.apache.spark.sql.types._
   */
 object CanThrow {
 
+  /** Whether the expression or a part of it can fail. */
   def apply(expression: Expression): Boolean = expression match {
     case _: TryEval | _: Attempt | _: Failure => false
     case e => !isSafe(e) || e.children.exists(apply)
@@ -33,6 +34,9 @@ object CanThrow {
     expression.children.forall(child => !apply(child) || onlyByOverflow(child))
   }
 
+  /** Whether the expression itself cannot fail, whatever values its parts have; its parts are not
+    * looked at.
+    */
   private def isSafe(e: Expression): Boolean = e match {
     case _: Attribute | _: BoundReference | _: Literal | _: Alias | _: NamedLambdaVariable | _: LambdaFunction => true
     case cast: Cast => !CastRules.canFail(cast)
@@ -46,6 +50,7 @@ object CanThrow {
     case other => listed(other.getClass)
   }
 
+  /** Whether arithmetic fits its type on all rows, and divides by no 0. */
   private def neverOverflows(e: BinaryArithmetic): Boolean = e match {
     case _: Add | _: Subtract | _: Multiply => isFractional(e.dataType) || ValueBounds.fits(e)
     case _: Divide => isFractional(e.dataType) && isPositive(e.right)

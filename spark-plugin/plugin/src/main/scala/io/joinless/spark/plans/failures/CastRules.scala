@@ -21,13 +21,18 @@ import org.apache.spark.sql.types._
   */
 object CastRules {
 
+  /** Whether the cast itself can fail on some value of its input. */
   def canFail(cast: Cast): Boolean = cast.evalMode != EvalMode.TRY &&
     canFail(cast.child.dataType, cast.dataType, ValueBounds.of(cast.child))(cast.evalMode == EvalMode.ANSI)
 
   /** Whether it can fail only because a time is too large for its type. */
   def isOnlyTooLarge(cast: Cast): Boolean = isOfTimes(cast.child.dataType, cast.dataType)
 
-  /** @param range of the values that are cast; None where they are no numbers, or of any size */
+  /** Whether a cast between these types can fail.
+    *
+    * @param range of the values that are cast; None where they are no numbers, or of any size
+    * @param ansi too large numbers and texts without a value are errors, not NULL
+    */
   private def canFail(from: DataType, to: DataType, range: Option[ValueRange])(implicit ansi: Boolean): Boolean =
     (from, to) match {
       case _ if from == to || DataType.equalsStructurally(from, to) || from == NullType => false
@@ -57,6 +62,7 @@ object CastRules {
       case _ => true
     }
 
+  /** Whether a cast of a part of a nested value can fail. */
   private def partFails(from: DataType, to: DataType)(implicit ansi: Boolean): Boolean =
     canFail(from, to, ValueBounds.ofType(from))
 
@@ -74,12 +80,16 @@ object CastRules {
       dataType.isInstanceOf[DayTimeIntervalType] || dataType.isInstanceOf[YearMonthIntervalType]
   }
 
+  /** Whether a cast depends on a time zone or the range of times: it can fail in every mode but
+    * `try_cast`.
+    */
   private def isOfTimes(from: DataType, to: DataType): Boolean = (from, to) match {
     case (DateType, TimestampType | TimestampNTZType) => true
     case (TimestampType, TimestampNTZType) | (TimestampNTZType, TimestampType) => true
     case _ => false
   }
 
+  /** Whether all values fit the target: those in the range that is known, else all of the type. */
   private def fits(from: DataType, to: DataType, known: Option[ValueRange]): Boolean =
     known.orElse(asNumber(from)).exists { range =>
       to match {
@@ -111,6 +121,8 @@ object CastRules {
     case _ => None
   }
 
+  /** The range of a long that counts in parts of a unit, in whole units: `unit` of them make one.
+    */
   private def longs(unit: Long): ValueRange = {
     def in(n: Long) = BigDecimal.exact(new java.math.BigDecimal(n).divide(
       new java.math.BigDecimal(unit),

@@ -10,6 +10,7 @@ import org.apache.spark.internal.Logging
 object KeyErrors extends Logging {
   private val ofTasks = new WeakHashMap[TaskContext, AtomicLong]
 
+  /** Counts an error of the current task; its first one is logged. */
   private[plans] def count(key: String, error: Throwable): Unit = {
     val context = TaskContext.get()
     val before = if (context == null) 0L else counter(context).getAndIncrement()
@@ -20,6 +21,7 @@ object KeyErrors extends Logging {
   /** Returns the count of a task so far, and resets it. */
   def take(context: TaskContext): Long = counter(context).getAndSet(0L)
 
+  /** The count of a task, which is dropped with its context. */
   private def counter(context: TaskContext): AtomicLong =
     ofTasks.synchronized(ofTasks.computeIfAbsent(context, _ => new AtomicLong))
 }

@@ -13,7 +13,7 @@ object ValueBounds {
   /** Whether arithmetic of these operands fits its type and needs no rounding. */
   def fits(e: BinaryArithmetic): Boolean = exact(e).exists(range => ofType(e.dataType).exists(_.contains(range)))
 
-  /** None where no bounds are known. */
+  /** The range of an expression over all rows; None where no bounds are known. */
   private[plans] def of(e: Expression): Option[ValueRange] = e match {
     case Literal(null, dataType) => ofType(dataType).map(_ => ValueRange(0, 0))
     case Literal(value: Decimal, _) => Some(ValueRange(value.toBigDecimal, value.toBigDecimal))
@@ -38,11 +38,13 @@ object ValueBounds {
     }
   }
 
+  /** The number of digits after the decimal point. */
   private def scale(dataType: DataType): Int = dataType match {
     case d: DecimalType => d.scale
     case _ => 0
   }
 
+  /** The range of a type of whole numbers or decimals; None for all other types. */
   private[plans] def ofType(dataType: DataType): Option[ValueRange] = dataType match {
     case ByteType => Some(ValueRange(Byte.MinValue, Byte.MaxValue))
     case ShortType => Some(ValueRange(Short.MinValue, Short.MaxValue))

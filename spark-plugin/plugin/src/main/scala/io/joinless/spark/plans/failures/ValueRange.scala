@@ -13,6 +13,7 @@ final private[plans] case class ValueRange(least: BigDecimal, most: BigDecimal) 
   def +(that: ValueRange): ValueRange = of(least, that.least, most, that.most)(_.add(_))
   def -(that: ValueRange): ValueRange = of(least, that.most, most, that.least)(_.subtract(_))
 
+  /** The products of two numbers of the ranges: the extremes are products of extremes. */
   def *(that: ValueRange): ValueRange = {
     val products = for (a <- Seq(least, most); b <- Seq(that.least, that.most)) yield exactly(a, b)(_.multiply(_))
     ValueRange(products.min, products.max)
@@ -24,11 +25,13 @@ final private[plans] case class ValueRange(least: BigDecimal, most: BigDecimal) 
   /** Without the digits after the decimal point. */
   def cut: ValueRange = scaled(0, RoundingMode.DOWN)
 
+  /** Both ends with this many digits after the decimal point. */
   private def scaled(scale: Int, mode: RoundingMode): ValueRange = {
     def of(x: BigDecimal) = BigDecimal.exact(x.bigDecimal.setScale(scale, mode))
     ValueRange(of(least), of(most))
   }
 
+  /** The range from `op(a, b)` to `op(c, d)`. */
   private def of(a: BigDecimal, b: BigDecimal, c: BigDecimal, d: BigDecimal)(
       op: (java.math.BigDecimal, java.math.BigDecimal) => java.math.BigDecimal
   ): ValueRange = ValueRange(exactly(a, b)(op), exactly(c, d)(op))
@@ -36,6 +39,7 @@ final private[plans] case class ValueRange(least: BigDecimal, most: BigDecimal) 
 
 private[plans] object ValueRange {
 
+  /** The result of an operation without rounding. */
   private def exactly(a: BigDecimal, b: BigDecimal)(
       op: (java.math.BigDecimal, java.math.BigDecimal) => java.math.BigDecimal
   ): BigDecimal = BigDecimal.exact(op(a.bigDecimal, b.bigDecimal))

@@ -26,6 +26,7 @@ object ChangeFeeds {
   def unmarked(query: LogicalPlan): Option[Reason] =
     feed(query).map(source => Reason.of(Reason.UnmarkedChangeFeed, "source" -> source))
 
+  /** The first change feed below a plan that no mark covers, by its location or source. */
   private def feed(plan: LogicalPlan): Option[String] = plan match {
     case changelog: Changelog if changelog.hidden.nonEmpty => None
     case _: TakenAsRows | _: DeltaRows => None
@@ -38,16 +39,19 @@ object ChangeFeeds {
 
   private val Options = Seq("readChangeFeed", "readChangeData")
 
+  /** Whether a Delta source is read as a change feed, by its options. */
   private def requestsChanges(stream: StreamLeaf): Boolean = {
     val set = CaseInsensitiveMap(stream.options)
     Options.exists(name => set.get(name).exists(_.equalsIgnoreCase("true"))) || stream.older.exists(requestsChanges)
   }
 
+  /** Whether a stream has the columns of a change feed. */
   private def hasItsColumns(columns: Seq[Attribute]): Boolean = {
     val names = columns.map(_.name.toLowerCase(Locale.ROOT)).toSet
     columns.exists(isChangeType) || Seq("_commit_version", "_commit_timestamp").forall(names)
   }
 
+  /** Whether it is a column of change types. */
   private def isChangeType(column: Attribute): Boolean =
     column.name.equalsIgnoreCase(DeltaForm.ChangeType.column) && column.dataType.isInstanceOf[StringType]
 
@@ -62,8 +66,10 @@ object ChangeFeeds {
     case _ => false
   }
 
+  /** The first stream below a plan, by its location or source. */
   private def streamBelow(plan: LogicalPlan): Option[String] =
     plan.collectFirst { case StreamLeaf(stream) => called(stream) }
 
+  /** A stream by its location, or by its source. */
   private def called(stream: StreamLeaf): String = stream.place.getOrElse(s"of the source ${stream.sourceName}")
 }

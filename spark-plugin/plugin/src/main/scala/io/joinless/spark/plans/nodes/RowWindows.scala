@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
   */
 final case class RowWindows(child: LogicalPlan, windows: WindowFunctions, output: Seq[Attribute]) extends UnaryNode {
 
+  /** The columns that the window functions add. */
   private def made: Seq[Attribute] = output.drop(child.output.size)
 
   /** All columns of the child are needed. */

@@ -17,6 +17,7 @@ final case class Reason(code: Reason.Code, arguments: Seq[(String, String)]) {
   /** The code's advice with the arguments filled in. */
   def advice: String = fill(code.advice)
 
+  /** The template with the arguments in place of `<name>`, and windows as people write them. */
   private def fill(template: String): String =
     WindowTexts.short(arguments.foldLeft(template) { case (text, (name, value)) => text.replace(s"<$name>", value) })
 
@@ -43,7 +44,9 @@ object Reason {
     case _ => None
   }
 
-  /** @param name upper case and stable
+  /** A kind of reason.
+    *
+    * @param name upper case and stable
     * @param sentence the reason, with the arguments as `<name>`
     * @param advice what the user can do
     */
@@ -247,6 +250,9 @@ object Reason {
   def tooFew(found: Int, minimum: Int): Reason =
     of(TooFewRelations, "found" -> found.toString, "minimum" -> minimum.toString)
 
-  /** @param member what the running Spark lacks */
+  /** The reason that this build of Spark cannot be used.
+    *
+    * @param member what the running Spark lacks
+    */
   def unsupportedSpark(member: String): Reason = of(UnsupportedSpark, "member" -> member)
 }

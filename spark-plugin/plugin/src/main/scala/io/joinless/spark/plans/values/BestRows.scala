@@ -21,6 +21,9 @@ final case class BestRows(
 
   override def prettyName: String = "best_rows"
 
+  /** The text by which the function is recorded: columns, order and limit, which are those of the
+    * query.
+    */
   override def sql(isDistinct: Boolean): String = {
     val values = row match {
       case struct: CreateNamedStruct => struct.valExprs.map(_.sql)

@@ -24,5 +24,6 @@ object DeltaForm {
 
   val all: Seq[DeltaForm] = Seq(ChangeType, Weight, OnClose)
 
+  /** The form that users call so, in any case. */
   def of(name: String): Option[DeltaForm] = all.find(_.name.equalsIgnoreCase(name))
 }

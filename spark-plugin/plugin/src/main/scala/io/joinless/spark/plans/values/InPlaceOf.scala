@@ -8,9 +8,13 @@ import org.apache.spark.sql.types.Metadata
   */
 object InPlaceOf {
 
+  /** The value under the column's name, id, qualifier and metadata. */
   def apply(column: NamedExpression, value: Expression): Alias = apply(column, value, column.metadata)
 
-  /** @param metadata used instead of the column's */
+  /** The value under the column's name, id and qualifier.
+    *
+    * @param metadata used instead of the column's
+    */
   def apply(column: NamedExpression, value: Expression, metadata: Metadata): Alias =
     Alias(value, column.name)(column.exprId, column.qualifier, explicitMetadata = Some(metadata))
 }

@@ -26,6 +26,7 @@ sealed abstract class Increment extends Expression with CodegenFallback {
     of(row, row.getLong(i - 1))
   }
 
+  /** The increment by a row's columns, which stand for so many results. */
   protected def of(row: InternalRow, results: Long): Any
 }
 
@@ -65,6 +66,7 @@ final case class SumIncrement(
     case None => if (row.isNullAt(0)) null else sum(SumValue.add(_, row, 0, argument, results))
   }
 
+  /** The value of the sum that `add` makes. */
   private def sum(add: ExactSum => Unit): Any = {
     val all = new ExactSum
     add(all)

@@ -21,6 +21,7 @@ import org.apache.spark.unsafe.types.ByteArray
   */
 final case class RowOrder(keys: Seq[SortOrder], fields: Int) {
 
+  /** The order of rows: by the keys, then by the bytes. */
   def ordering: Ordering[UnsafeRow] = {
     val byKeys = RowOrdering.create(keys, Nil)
     (a, b) => {
@@ -41,7 +42,9 @@ final case class RowOrder(keys: Seq[SortOrder], fields: Int) {
 
 object RowOrder {
 
-  /** @param keys over references to the fields of a struct
+  /** An order by the fields of a struct.
+    *
+    * @param keys over references to the fields of a struct
     * @param struct its type
     */
   def apply(keys: Seq[SortOrder], struct: StructType): RowOrder = RowOrder(

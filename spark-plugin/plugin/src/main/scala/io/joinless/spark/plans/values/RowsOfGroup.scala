@@ -20,6 +20,7 @@ trait RowsOfGroup extends TypedImperativeAggregate[ArrayBuffer[UnsafeRow]] with 
   /** A struct; where it is NULL, the row does not count. */
   def row: Expression
 
+  /** The order in which rows are first. */
   def order: RowOrder
 
   /** How many of the first rows are needed; None for all. */
@@ -47,6 +48,7 @@ trait RowsOfGroup extends TypedImperativeAggregate[ArrayBuffer[UnsafeRow]] with 
   private def bounded(buffer: ArrayBuffer[UnsafeRow]): ArrayBuffer[UnsafeRow] =
     if (limit.exists(buffer.size > 2L * _ + 1000)) first(buffer) else buffer
 
+  /** The needed rows of the buffer, in order. */
   private def first(buffer: ArrayBuffer[UnsafeRow]): ArrayBuffer[UnsafeRow] = {
     val sorted = buffer.sorted(ordering)
     limit.fold(sorted)(sorted.take)
@@ -54,12 +56,14 @@ trait RowsOfGroup extends TypedImperativeAggregate[ArrayBuffer[UnsafeRow]] with 
 
   override def eval(buffer: ArrayBuffer[UnsafeRow]): Any = value(first(buffer).toSeq)
 
+  /** Each row as the size of its bytes and the bytes. */
   override def serialize(buffer: ArrayBuffer[UnsafeRow]): Array[Byte] = {
     val bytes = ByteBuffer.allocate(buffer.map(4 + _.getSizeInBytes).sum)
     buffer.foreach(row => bytes.putInt(row.getSizeInBytes).put(row.getBytes))
     bytes.array
   }
 
+  /** The buffer that `serialize` has written. */
   override def deserialize(bytes: Array[Byte]): ArrayBuffer[UnsafeRow] = {
     val in = ByteBuffer.wrap(bytes)
     val rows = ArrayBuffer.empty[UnsafeRow]

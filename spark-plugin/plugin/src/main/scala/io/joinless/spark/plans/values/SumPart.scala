@@ -50,6 +50,8 @@ object SumPart {
     }
   }
 
+  /** Adds `times` a number of several words, the lowest first, of which the highest has the sign.
+    */
   private def addWords(sum: ExactSum, row: InternalRow, at: Int, words: Int, times: Long): Unit = {
     val low = row.getLong(at)
     if ((1 until words).forall(i => row.getLong(at + i) == low >> 63)) sum.add(low, times)

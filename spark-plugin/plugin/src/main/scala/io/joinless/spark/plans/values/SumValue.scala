@@ -46,11 +46,13 @@ private[spark] object SumValue {
     case _ => throw new IllegalStateException(s"no sum of ${argument.sql} as ${as.sql}")
   }
 
+  /** The sum as a BIGINT; one that does not fit wraps around, is NULL or fails, by the mode. */
   private def long(sum: BigInteger, mode: EvalMode.Value): Any =
     if (sum.bitLength < 64 || mode == EvalMode.LEGACY) sum.longValue
     else if (mode == EvalMode.TRY) null
     else throw ExecutionErrors.sumOfLongs()
 
+  /** The number of digits after the decimal point. */
   private def scaleOf(argument: DataType): Int = argument match {
     case d: DecimalType => d.scale
     case _ => 0

@@ -34,6 +34,9 @@ final case class AttributeClasses(
   */
 object AttributeClasses {
 
+  /** The classes of a block's equi-join conditions, the conditions that follow within leaves, and
+    * the classes that are constant.
+    */
   def apply(block: JoinBlock): AttributeClasses = {
     val all = united(block.equiJoinConditions).toIndexedSeq.map(new Members(block, _)).sortBy(_.place)(lexicographic)
     val classes = all.filter(_.fixed.isEmpty)
@@ -49,6 +52,7 @@ object AttributeClasses {
     Linked(Nil, equiJoinConditions.map(e => Set(e.left.identity, e.right.identity)))
       .map(terms => equiJoinConditions.filter(e => terms(e.left.identity)))
 
+  /** One class: the terms of its equi-join conditions. */
   final private class Members(block: JoinBlock, equiJoinConditions: IndexedSeq[EquiJoinCondition]) {
 
     private val nullSafe = equiJoinConditions.forall(_.nullSafe)
@@ -56,15 +60,21 @@ object AttributeClasses {
     private val terms: IndexedSeq[Term] =
       equiJoinConditions.flatMap(e => Seq(e.left, e.right)).distinctBy(_.identity).sortBy(placeOf)
 
+    /** The place of a term in the order of terms: by leaf, then by column; computed terms last, by
+      * their texts.
+      */
     private def placeOf(term: Term): (Int, Int, String) = {
       val column = block.leaves(term.leaf).attributes.indexWhere(_.semanticEquals(term.expression))
       (term.leaf, if (column < 0) Int.MaxValue else column, Names.of(term.expression))
     }
 
+    /** The place of the class in the order of classes. */
     def place: Seq[(Int, Int, String)] = terms.map(placeOf)
 
+    /** The class with one term per leaf. */
     def attribute: AttributeClass = AttributeClass(terms.distinctBy(_.leaf), nullSafe)
 
+    /** The conditions that the leaf's further terms equal its first one. */
     def filters(leaf: Int): Seq[Expression] = {
       val own = terms.filter(_.leaf == leaf).map(_.expression)
       own.drop(1).map(other => if (nullSafe) EqualNullSafe(own.head, other) else EqualTo(own.head, other))
@@ -76,6 +86,7 @@ object AttributeClasses {
       case _ => None
     }
 
+    /** A class that is fixed to a constant, as it is recorded: relations by their numbers. */
     def text(constant: Literal): String =
       terms.map(term => s"relation ${term.leaf + 1}.${Names.of(term.expression)}").mkString(
         "",

@@ -13,6 +13,7 @@ private[spark] object Components {
   def apply(block: JoinBlock): Seq[Set[Int]] =
     Linked(block.leaves.indices, block.equiJoinConditions.map(e => Set(e.left.leaf, e.right.leaf))).sortBy(_.min)
 
+  /** The leaves whose columns a condition reads. */
   def leavesOf(block: JoinBlock, condition: Expression): Set[Int] = {
     val needed = AttributeSet(OuterScope.attributes(condition))
     block.leaves.indices.filter(i => block.leaves(i).attributes.exists(needed.contains)).toSet

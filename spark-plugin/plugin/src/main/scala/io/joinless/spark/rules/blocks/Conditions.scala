@@ -42,5 +42,6 @@ private[spark] object Conditions extends PredicateHelper {
     }
   }
 
+  /** Whether both sides of a join stream. */
   def joinsStreams(join: Join): Boolean = join.left.isStreaming && join.right.isStreaming
 }

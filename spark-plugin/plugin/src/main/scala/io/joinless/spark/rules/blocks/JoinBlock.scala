@@ -114,6 +114,7 @@ final case class SummedResults(
   /** The products, each once for each argument that has it. */
   def products: IndexedSeq[IndexedSeq[Attribute]] = arguments.flatten.flatten.map(_.factors).filter(_.nonEmpty)
 
+  /** The columns of all products, of sums as of failures. */
   def factors: IndexedSeq[Attribute] = (products ++ failures).flatten
 }
 

@@ -5,7 +5,9 @@ package io.joinless.spark.rules.blocks
   */
 private[spark] object Linked {
 
-  /** @param alone each belongs to a class of its own where no link contains it
+  /** The classes of linked elements.
+    *
+    * @param alone each belongs to a class of its own where no link contains it
     * @param links each connects all of its members
     */
   def apply[A](alone: Iterable[A], links: Iterable[Set[A]]): Seq[Set[A]] =

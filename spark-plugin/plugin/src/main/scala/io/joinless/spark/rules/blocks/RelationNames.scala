@@ -17,6 +17,9 @@ private[spark] object RelationNames {
   /** Spark's own name of a subquery without a name. */
   private val Unnamed = SubqueryAlias.generateSubqueryName()
 
+  /** Records the names of all sources of a query, also in its subqueries, and removes names that
+    * another query has recorded.
+    */
   def note(plan: LogicalPlan): Unit =
     (plan +: plan.subqueriesAll).flatMap(names(_, None)).groupMap(found => Identity(found._1))(_._2).foreach {
       case (Identity(source), aliases) if aliases.distinct.size == 1 => source.setTagValue(tag, aliases.head)

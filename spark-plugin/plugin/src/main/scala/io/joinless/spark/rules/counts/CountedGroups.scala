@@ -50,6 +50,8 @@ final case class CountedGroups private (aggregate: Aggregate, functions: Seq[Agg
       rows.keys.lift(i).flatten.map(at => (key, CountedGroups.column(key), columns(at)))
     }
     val increment = ofIncrements(rows)(_)
+
+    /** An expression over results as one over increments. */
     def own(e: Expression): Expression = e match {
       case f: AggregateExpression => increment(f)
       case part => keys.find(_._1.semanticEquals(part)).fold(part.mapChildren(own))(_._2)
@@ -89,12 +91,14 @@ object CountedGroups {
     Option.when(fits)(new CountedGroups(aggregate, functions))
   }
 
+  /** Whether a function can be computed from increments. */
   private def takes(f: AggregateExpression): Boolean =
     f.mode == Complete && !f.isDistinct && FunctionOfIncrements.takes(f.aggregateFunction)
 
   /** Sessions are not groups of equal rows. */
   private def isSession(key: Expression): Boolean = key.references.exists(_.metadata.contains(SessionWindow.marker))
 
+  /** A grouping expression as a column of the child. */
   private def column(key: Expression): Attribute = key match {
     case a: Attribute => a.withNullability(true)
     case value => AttributeReference(Names.of(value), value.dataType)()

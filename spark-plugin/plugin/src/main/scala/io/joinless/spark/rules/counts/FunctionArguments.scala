@@ -24,7 +24,11 @@ private[spark] object FunctionArguments {
     * }}}
     */
   def argument(f: AggregateExpression): Option[Expression] = {
+
+    /** The value where the FILTER is true, else NULL. */
     def where(value: Expression) = f.filter.fold(value)(If(_, value, Literal(null, value.dataType)))
+
+    /** The value where none of these is NULL, else NULL. */
     def unlessNull(children: Seq[Expression], value: Expression) =
       children.filter(_.nullable).map(IsNotNull(_): Expression).reduceOption(And(_, _)).fold(value)(
         If(_, value, Literal(null, value.dataType))

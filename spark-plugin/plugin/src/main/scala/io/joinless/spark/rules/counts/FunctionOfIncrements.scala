@@ -24,10 +24,11 @@ final private[spark] case class SummedColumns(parts: Seq[SumPart], columns: Seq[
   */
 private[spark] object FunctionOfIncrements {
 
-  /** None where the function itself is right, since equal results count once for it.
+  /** The function over rows with increments. None where the function itself is right, since equal
+    * results count once for it.
     *
     * @param argument the expression that the function counts or adds up; None where all results
-    *   count
+    *     count
     * @param summed where arguments are added up already
     * @param results how many results a row stands for
     */
@@ -37,12 +38,16 @@ private[spark] object FunctionOfIncrements {
       summed: Option[SummedColumns],
       results: Expression
   ): Option[Expression] = {
+
+    /** How many arguments that are not NULL a row stands for. */
     def number: Expression = (argument, summed) match {
       case (None, _) => results
       case (Some(value), None) => If(IsNotNull(value), results, Literal(0L))
       case (_, Some(SummedColumns(Seq(SumPart(Some(_), 1, _)), columns))) => columns.head
       case (_, Some(SummedColumns(parts, columns))) => NumberIncrement(parts, columns :+ results)
     }
+
+    /** The sum of the arguments of all rows. */
     def sum(resultType: DataType, mode: EvalMode.Value): Expression = {
       val argumentType = function.children.head.dataType
       val increment = summed match {
@@ -90,6 +95,7 @@ private[spark] object FunctionOfIncrements {
     case _ => false
   }
 
+  /** The sum of an increment over rows. */
   private def total(increment: Expression, mode: EvalMode.Value): Expression =
     Sum(increment, NumericEvalContext(mode)).toAggregateExpression()
 }

@@ -34,6 +34,7 @@ final private[spark] case class Monomial(factors: Seq[Term]) {
 
 private object Monomial {
 
+  /** Whether a factor is a truth value: it counts as 1, and tests that something is not NULL. */
   private def isTruth(factor: Term): Boolean = factor.expression.dataType == BooleanType
 
   /** True where a factor is not NULL, else NULL. */
@@ -61,6 +62,7 @@ final private[spark] case class Polynomial(
     failure: Option[Monomial] = None
 ) {
 
+  /** The factors of all terms; they repeat. */
   def factors: Seq[Term] = (number ++ sum).flatMap(_._2.factors)
 
   /** The polynomial restricted to rows in which none of these factors is NULL. */
@@ -95,9 +97,11 @@ private[spark] object Polynomial {
   /** An argument with more terms than this is not added up. */
   final val MostTerms = 8
 
+  /** The argument that is this product. */
   def of(term: Monomial, failure: Option[Monomial] = None): Polynomial =
     Polynomial(Seq(1 -> term.isThere), Seq(1 -> term), failure)
 
+  /** The product of two sums, term by term. */
   def product(a: Seq[(Int, Monomial)], b: Seq[(Int, Monomial)]): Seq[(Int, Monomial)] =
     added(for ((m, s) <- a; (n, t) <- b) yield (m * n, s * t))
 
@@ -173,6 +177,7 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
   private def isComputedAbove(e: Expression): Boolean =
     !e.deterministic || Conditions.isLate(e) || OuterScope.attributes(e).exists(Conditions.isEventTime)
 
+  /** The leaves that an expression reads. */
   private def leavesOf(e: Expression): Seq[Int] = OuterScope.attributes(e).map(a => leafOf(a.exprId)).distinct
 
   /** Only expressions that cannot fail: Spark evaluates no operand after one that is NULL, so it
@@ -190,8 +195,12 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
   private def choice(condition: Expression, value: Expression, otherwise: Expression): Option[Polynomial] = {
     val parts = Conditions.conjuncts(condition).map(c => (leavesOf(c), c))
     val tests = parts.collect { case (Seq(leaf), c) if !CanThrow(c) => (leaf, c) }
+
+    /** The value where a condition on its leaf is true, else NULL; a factor. */
     def whereTrue(leaf: Int, c: Expression, value: Expression) = Term(leaf, If(c, value, Literal(null, value.dataType)))
     lazy val test = Monomial(tests.map { case (leaf, c) => whereTrue(leaf, c, Literal.TrueLiteral) })
+
+    /** The value times the tests of the condition. */
     def chosen =
       if (value.foldable) {
         val (leaf, c) = tests.head
@@ -207,6 +216,7 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
       }
   }
 
+  /** Whether it is the number 0. */
   private def isZero(e: Expression): Boolean = e match {
     case Literal(n: Number, ByteType | ShortType | IntegerType | LongType) => n.longValue == 0L
     case Literal(d: Decimal, _) => d.isZero
@@ -216,6 +226,7 @@ final private[spark] class Factors(leafOf: Map[ExprId, Int]) {
   /** Whether both have equally many digits after the decimal point; whole numbers have none. */
   private def sameDigits(a: Expression, b: Expression): Boolean = scale(a).isDefined && scale(a) == scale(b)
 
+  /** The number of digits after the decimal point; None for a type that is not exact. */
   private def scale(e: Expression): Option[Int] = e.dataType match {
     case ByteType | ShortType | IntegerType | LongType => Some(0)
     case d: DecimalType => Some(d.scale)

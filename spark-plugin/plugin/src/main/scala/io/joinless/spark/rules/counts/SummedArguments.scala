@@ -21,9 +21,15 @@ private[spark] object SummedArguments {
     val meaning = block.output.map { case (a, value) => a.exprId -> value }.toMap
     val leafOf = block.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
     val factors = new Factors(leafOf)
+
+    /** An expression over the block's output as one over its leaves. */
     def overLeaves(e: Expression) = OuterScope.replace(e)(a => meaning.getOrElse(a.exprId, a))
+
+    /** The columns that those expressions read that are not computed below. */
     def reads(all: Seq[Expression], computed: Seq[Option[Any]]) =
       AttributeSet(all.zip(computed).collect { case (e, None) => e }.flatMap(_.references))
+
+    /** The attributes of leaves that are emitted if these columns of the output are. */
     def projectedBy(read: AttributeSet) =
       AttributeSet(block.output.collect { case (a, value) if read.contains(a) => value }.flatMap(OuterScope.attributes))
 
@@ -32,6 +38,8 @@ private[spark] object SummedArguments {
     val read = demand.kept ++ reads(demand.arguments, sums) ++ reads(demand.keys, keys)
     // values that follow from emitted columns need not be emitted again, nor added up
     val projected = projectedBy(read)
+
+    /** Whether an expression follows from emitted columns. */
     def isProjected(e: Expression) = AttributeSet(OuterScope.attributes(e)).subsetOf(projected)
     val computed = keys.map(_.filterNot(key => isProjected(key.expression)))
     val summed = sums.map(_.filterNot(_.factors.forall(factor => isProjected(factor.expression))))
@@ -62,6 +70,7 @@ private[spark] object SummedArguments {
     def apply(factors: Seq[Term]): IndexedSeq[Attribute] =
       factors.sortBy(_.leaf).map(factor => column(factor.leaf, factor.expression)).toIndexedSeq
 
+    /** The column of a leaf with a factor's values: its own, or a further one. */
     private def column(leaf: Int, factor: Expression): Attribute = factor match {
       case a: Attribute => a
       case value =>
@@ -79,6 +88,7 @@ private[spark] object SummedArguments {
         }
     }
 
+    /** The leaves with all further columns that were requested so far. */
     def leaves: IndexedSeq[Leaf] = before.zipWithIndex.map { case (leaf, i) =>
       val (aliases, attributes) = computed(i).unzip
       if (aliases.isEmpty) leaf

@@ -129,6 +129,9 @@ final case class WeightedRows(
     */
   private def noted(texts: Seq[String], expressions: Seq[Expression]): WeightedRows = {
     val zone = TimeZones.ofTexts(expressions)
+
+    /** The plan in which the first stateful operators on each way down have the texts and the zone.
+      */
     def note(below: LogicalPlan): LogicalPlan = below match {
       case join: JoinFreeJoin =>
         val meaning = join.shape.meaning.map(m =>

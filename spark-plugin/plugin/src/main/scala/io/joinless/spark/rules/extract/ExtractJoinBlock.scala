@@ -45,6 +45,7 @@ object ExtractJoinBlock {
     }
   }
 
+  /** Whether a child of a node inside a block is inside, too; else it is a leaf. */
   private def isInside(parent: LogicalPlan, child: LogicalPlan)(implicit statics: StaticSides): Boolean = parent match {
     case _: Join => continues(child)
     case _ => holdsBlock(child)
@@ -89,11 +90,12 @@ object ExtractJoinBlock {
     case other => throw new IllegalStateException(s"${other.nodeName} is not inside a block.")
   }
 
+  /** A side of a join as a part: read further, or a leaf. */
   private def side(plan: LogicalPlan)(implicit statics: StaticSides): Either[Reason, Part] =
     if (continues(plan)) partOf(plan) else Right(Part.leaf(plan))
 
-  /** A part as a block: its conditions are filters of one leaf, equi-join conditions, comparisons
-    * of time that say what is late, or residual.
+  /** A part as a block: its conditions are filters of one leaf, equi-join conditions, conditions
+    * that only Spark's own nodes can evaluate (`late`), or residual.
     */
   private def block(root: LogicalPlan, part: Part, needed: AttributeSet): JoinBlock = {
     val owner = part.leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.attributes.map(_.exprId -> i) }.toMap
@@ -119,6 +121,7 @@ object ExtractJoinBlock {
     )
   }
 
+  /** The condition as an equality of two leaves' terms; None if it is none. */
   private def equiJoinCondition(condition: Expression, leavesOf: Expression => Seq[Int]): Option[EquiJoinCondition] =
     condition match {
       case Equality(l, r) =>

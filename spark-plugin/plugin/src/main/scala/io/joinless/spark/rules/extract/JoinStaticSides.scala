@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LogicalPlan}
   */
 private[spark] object JoinStaticSides {
 
+  /** The part without static leaves, or why one of them cannot be moved. */
   def apply(part: Part): Either[Reason, Part] =
     if (part.leaves.forall(_.plan.isStreaming)) Right(part) else new JoinStaticSides(part).result
 }
@@ -58,6 +59,7 @@ final private class JoinStaticSides(part: Part) {
       Left(Reason.of(Reason.ThrowingKey, "key" -> Names.of(c, part.leaves)))
   }
 
+  /** Whether a condition can fail on rows on which Spark does not check it. */
   private def failsEarly(condition: Expression): Boolean = CanThrow(condition) && !failsForSpark(condition)
 
   /** The condition in the form in which it is checked on more rows than Spark checks it on. */
@@ -67,6 +69,7 @@ final private class JoinStaticSides(part: Part) {
     case other => Attempt(other)
   }
 
+  /** The value, or NULL where it fails. */
   private def attempt(value: Expression): Expression = if (CanThrow(value)) Attempt(value) else value
 
   /** Whether Spark, too, computes each side that can fail on every row of its leaf
@@ -82,14 +85,24 @@ final private class JoinStaticSides(part: Part) {
   /** Static leaves linked by conditions, directly or through each other. */
   private def groups: Seq[Set[Int]] = Linked(static, touches.map(_._2.filter(static.contains)))
 
+  /** The streaming leaves that conditions link with a group of static ones. */
   private def homesOf(group: Set[Int]): Set[Int] =
     touches.collect { case (_, on) if on.exists(group) => on.filter(streaming.contains) }.flatten.toSet
 
+  /** Whether a condition is checked where static leaves are joined to their streaming leaf: it
+    * reads one of them, and no other leaf but these.
+    *
+    * @param on the leaves that the condition reads
+    */
   private def isMoved(on: Set[Int], home: Int, guests: Seq[Int]): Boolean =
     on.exists(guests.contains) && on.subsetOf(guests.toSet + home)
 
   /** A streaming leaf joined with its static ones, each as soon as a condition links it. */
   private def joined(home: Int, guests: IndexedSeq[Int]): Leaf = {
+
+    /** The plan joined with the leaves `rest`, those first that a condition links; `inside` are the
+      * leaves that it has.
+      */
     def step(plan: LogicalPlan, inside: Set[Int], rest: IndexedSeq[Int]): LogicalPlan =
       if (rest.isEmpty) plan
       else {
@@ -99,6 +112,9 @@ final private class JoinStaticSides(part: Part) {
         step(join, inside + next, rest.filterNot(_ == next))
       }
 
+    /** The conditions that can be checked once `next` is joined to the leaves `inside`, and read
+      * it.
+      */
     def on(inside: Set[Int], next: Int): Seq[Expression] =
       touches.collect { case (c, on) if on(next) && on.subsetOf(inside + next) => guarded(c) }
 

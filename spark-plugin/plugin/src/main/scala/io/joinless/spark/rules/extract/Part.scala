@@ -56,8 +56,10 @@ final private[spark] case class Part(
       sides.filter(side => OuterScope.attributes(side).forall(a => scope.contains(a.exprId))).map(resolve)
     }
 
+  /** This part with further conditions, over its output. */
   def where(more: Seq[Expression]): Part = copy(conditions = conditions ++ more.map(resolve)).withAliasesIn(more)
 
+  /** A projection of this part. */
   def select(list: Seq[NamedExpression]): Part = {
     val selected = list.toIndexedSeq.map {
       case a: Alias => a.toAttribute -> resolve(a.child)

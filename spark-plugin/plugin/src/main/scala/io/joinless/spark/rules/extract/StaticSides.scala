@@ -42,6 +42,7 @@ object StaticSides {
     case other => isRowByRow(other) && other.children.forall(cannotChange)
   })
 
+  /** Whether a node's expressions have the same values at each evaluation, and read no tables. */
   private def isDeterministic(plan: LogicalPlan): Boolean =
     plan.expressions.forall(e => e.deterministic && !e.exists(s => s.isInstanceOf[SubqueryExpression]))
 
@@ -57,6 +58,8 @@ object StaticSides {
     * the class.
     */
   private def isPinned(files: AnyRef): Boolean = {
+
+    /** What a method without parameters returns; None if there is none. */
     def answer(method: String): Option[Any] = Try(files.getClass.getMethod(method).invoke(files)).toOption
     answer("isTimeTravelQuery").contains(true) || answer("versionScanned").exists {
       case Some(_) => true; case _ => false

@@ -17,6 +17,9 @@ final private[spark] case class LeafSource(scope: Map[ExprId, Expression], condi
 
 private[spark] object LeafSource {
 
+  /** A plan in terms of its source. A union is a source whose columns are named by the texts of all
+    * parts.
+    */
   def apply(plan: LogicalPlan): LeafSource = plan match {
     case Project(list, child) =>
       val below = LeafSource(child)
@@ -56,6 +59,10 @@ private[spark] object LeafSource {
     )
   }
 
+  /** A plan as a source: its columns under unique names.
+    *
+    * @param called the name of a column in texts
+    */
   private def columns(plan: LogicalPlan, called: String => String): LeafSource = {
     val own = plan.output.map(_.name).toIndexedSeq
     val names = if (plan.children.isEmpty) Names.distinct(own) else withoutNumbers(own)

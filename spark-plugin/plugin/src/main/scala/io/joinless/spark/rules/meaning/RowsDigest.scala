@@ -52,6 +52,7 @@ private[spark] object RowsDigest {
     OriginSpec(bytes.map(b => f"${b & 0xff}%02x").mkString, plan.collectLeaves().flatMap(place).toIndexedSeq)
   }
 
+  /** The text of a plan's rows, of which the digest is made. */
   private def text(plan: LogicalPlan): String = {
     def below = plan.children.map(text).mkString("(", ", ", ")")
     plan match {
@@ -119,6 +120,10 @@ private[spark] object RowsDigest {
       .mkString(" ")
   }
 
+  /** The parameters of an operator, in brackets.
+    *
+    * @param columns those that its expressions read, which are replaced by their positions
+    */
   private def parameters(values: Iterator[Any], columns: Seq[Attribute]): String =
     values.map(parameter(_, columns)).mkString("[", ", ", "]")
 

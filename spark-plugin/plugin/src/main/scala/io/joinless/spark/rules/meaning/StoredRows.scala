@@ -63,6 +63,9 @@ object StoredRows {
     }
   }
 
+  /** Whether a condition on a stored row has the same value at any later time, and is not implied
+    * by what is stored.
+    */
   private def isLasting(condition: Expression): Boolean = condition.deterministic && !condition.exists {
     case _: SubqueryExpression => true
     case e => Conditions.isTime(e) || Conditions.isLate(e)

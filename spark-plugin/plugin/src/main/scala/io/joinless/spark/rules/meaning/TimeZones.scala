@@ -10,7 +10,9 @@ import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType, Tim
   */
 private[spark] object TimeZones {
 
-  /** None where no value depends on a time zone. */
+  /** The zones in which expressions are evaluated, as a text; None where no value depends on a time
+    * zone.
+    */
   def of(expressions: Seq[Expression]): Option[String] = {
     val zones = expressions.flatMap(_.collect {
       case cast: Cast if !Cast.needsTimeZone(cast.child.dataType, cast.dataType) => None
@@ -25,11 +27,13 @@ private[spark] object TimeZones {
   def ofTexts(expressions: Seq[Expression]): Option[String] =
     both(of(expressions), Option.when(expressions.exists(_.exists(isInstant)))(SQLConf.get.sessionLocalTimeZone))
 
+  /** Whether it is a literal with an instant in it. */
   private def isInstant(e: Expression): Boolean = e match {
     case Literal(value, dataType) => value != null && hasInstants(dataType)
     case _ => false
   }
 
+  /** Whether values of a type contain instants. */
   private def hasInstants(dataType: DataType): Boolean = dataType match {
     case TimestampType => true
     case ArrayType(element, _) => hasInstants(element)

@@ -51,6 +51,7 @@ final private[spark] class BlockForms(
       }
     }
 
+  /** The form in which each result is enumerated. */
   def enumerated(layout: BlockLayout): BlockForm = BlockForm(layout, shape(layout))
 
   /** The form that stores what a recorded block stores, if there is one: counted in one of the
@@ -72,6 +73,9 @@ final private[spark] class BlockForms(
     }
   }
 
+  /** The ways to count the results for a demand: with arguments added up inside the join if
+    * possible, then without.
+    */
   private def ways(layout: BlockLayout, demand: Demand): LazyList[Way] =
     LazyList.from(SummedArguments(layout.block, demand)).map(block => new Way(layoutOf(block), demand.once)) #:::
       LazyList(new Way(layout, demand.once))
@@ -95,7 +99,9 @@ final private[spark] class BlockForms(
         .filter(_.countsRows).map(found => by(found.reduction))
   }
 
-  // each batch replaces it by the block's own id
+  /** The block as an enumerated one would be recorded, but for its id: each batch replaces that by
+    * the block's own.
+    */
   private def shape(layout: BlockLayout): BlockShape =
     new RewriteBlock(layout).shape(NodeId(0), tree, texts)
 }

@@ -113,12 +113,14 @@ final case class BlockLayout(
     (for ((stored, leaf) <- columns.zipWithIndex; (column, i) <- stored.zipWithIndex)
       yield column.exprId -> ColumnRef(leaf, i)).toMap
 
+  /** The relation and position at which an attribute of a leaf is stored. */
   def place(attribute: Attribute): ColumnRef = places(attribute.exprId)
 
   /** Positions of a leaf's columns that are never NULL in a stored row. */
   def keysOf(leaf: Int): Set[Int] =
     keys(leaf).filterNot(key => classes.attributes(key.attribute).nullSafe).map(_.ordinal).toSet
 
+  /** The join attributes of each leaf. */
   def hypergraph: Hypergraph = Hypergraph(keys.map(_.map(_.attribute).to(BitSet)))
 
   /** The conditions that rows of a leaf must pass to be stored. */
@@ -130,6 +132,7 @@ final case class BlockLayout(
   /** The sums over results, and the products that no result may have. */
   def sums: IndexedSeq[SumSpec] = block.summed.products.map(sum)
 
+  /** The sums that must be 0: they count results of which an argument fails. */
   def failures: IndexedSeq[SumSpec] = block.summed.failures.map(sum)
 
   private def sum(factors: IndexedSeq[Attribute]) = SumSpec(factors.map(place))
@@ -142,7 +145,10 @@ final case class BlockLayout(
     }
   }
 
-  /** @param columns the columns that the block returns, in order */
+  /** The block as it is recorded.
+    *
+    * @param columns the columns that the block returns, in order
+    */
   def shape(id: NodeId, tree: JoinTree, columns: Seq[Attribute]): BlockShape =
     BlockShape(
       id = id,
@@ -166,10 +172,14 @@ final case class BlockLayout(
       unboundedBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty
     )
 
+  /** Whether rows could be evicted: some leaf has an event time. */
   private def hasEventTimes: Boolean =
     forgets && (block.leaves.exists(_.plan.exists(_.isInstanceOf[EventTimeWatermark])) ||
       kinds.exists(_.flatten.exists(_.times.nonEmpty)))
 
+  /** Until when rows of a leaf are needed, as it is recorded: the time at which they expire, or
+    * beyond which they match nothing. None if they stay.
+    */
   private def lifetime(leaf: Int): Option[LifetimeSpec] =
     if (expiring.contains(leaf))
       Some(LifetimeSpec(IndexedSeq(TimeSpec(place(expiring(leaf).column).ordinal, expiring(leaf).after))))
@@ -180,9 +190,11 @@ final case class BlockLayout(
         LifetimeSpec(kinds.head, kinds.tail)
       }
 
+  /** The columns that an expression reads, each once. */
   private def columnsOf(expression: Expression): IndexedSeq[Attribute] =
     OuterScope.attributes(expression).distinctBy(_.exprId).toIndexedSeq
 
+  /** The type of an attribute's stored keys. */
   private def typeOfKey(attribute: Int) = {
     val leaf = keys.indexWhere(_.exists(_.attribute == attribute))
     schemas(leaf).columns(keys(leaf).find(_.attribute == attribute).get.ordinal).dataType
@@ -191,9 +203,11 @@ final case class BlockLayout(
 
 object BlockLayout {
 
-  /** @param guardKeys rows whose keys fail are left out where Spark may not compute these keys;
-    *   rows whose keys are too large for their type are always left out, as nothing is equal to
-    *   them
+  /** The layout of a block, without what only a compiled query knows.
+    *
+    * @param guardKeys rows whose keys fail are left out where Spark may not compute these keys;
+    *     rows whose keys are too large for their type are always left out, as nothing is equal to
+    *     them
     */
   def apply(
       block: JoinBlock,
@@ -212,6 +226,8 @@ object BlockLayout {
 
     // A key that a leaf computes need not be computed again above.
     val computed = keys.collect { case Key(_, _, Alias(value, _), asWritten) if value eq asWritten => asWritten }
+
+    /** The expression in which computed keys are columns. */
     def reuse(e: Expression): Expression = e.transformDown {
       case part if computed.exists(_.semanticEquals(part)) =>
         keys.find(k => k.asWritten.semanticEquals(part)).get.column.toAttribute
@@ -255,7 +271,10 @@ object BlockLayout {
     )
   }
 
-  /** @param asWritten the key as the query has it */
+  /** A join key of a leaf, and the column that stores it.
+    *
+    * @param asWritten the key as the query has it
+    */
   final private case class Key(attribute: Int, leaf: Int, column: NamedExpression, asWritten: Expression)
 
   /** The column that stores a key. */

@@ -27,6 +27,7 @@ final class Eligibility(
     single: Set[Int] = Set.empty
 ) {
 
+  /** The join tree of the block, or the first reason against it. */
   def apply(layout: BlockLayout)(implicit statics: StaticSides): Either[Reason, JoinTree] =
     for {
       _ <- keyType(layout).toLeft(())
@@ -39,6 +40,7 @@ final class Eligibility(
   private def chosen(reason: => Option[Reason]): Either[Reason, Unit] =
     if (recorded.isDefined) Right(()) else reason.filterNot(_ => begun).toLeft(())
 
+  /** Refuses a key whose equal values can differ in their bytes. */
   private def keyType(layout: BlockLayout): Option[Reason] =
     layout.classes.attributes.iterator.flatMap(_.members).find(term => !KeyBytes.comparable(term.expression.dataType)).map {
       key =>
@@ -56,6 +58,7 @@ final class Eligibility(
     Reason.of(Reason.ThrowingKey, "key" -> Names.of(key, layout.block.leaves))
   }
 
+  /** Refuses a block of more relations than the setting allows, or than a bit set holds. */
   private def tooMany(layout: BlockLayout): Option[Reason] = {
     val found = layout.block.leaves.size
     val maximum = conf.maxRelations.min(Eligibility.MaxRoles)
@@ -81,15 +84,20 @@ final class Eligibility(
   private def splitBy(layout: BlockLayout)(implicit statics: StaticSides): Option[Reason] =
     layout.block.leaves.iterator.flatMap(leaf => BlockEnds(leaf.plan)).nextOption()
 
+  /** The recorded tree if it fits, else the best one; a cyclic block has none. */
   private def tree(layout: BlockLayout): Either[Reason, JoinTree] =
     recorded.filter(fits(layout)).map(_.tree).toRight(()).left.flatMap { _ =>
       val sizes = conf.expectedRows(layout.block.leaves.map(_.name))
       TreeSearch.best(layout.hypergraph, sizes).left.map(cyclic(layout, _))
     }
 
+  /** Whether a recorded block joins its relations by the same attributes, so that its tree is one
+    * of this block.
+    */
   private def fits(layout: BlockLayout)(shape: BlockShape): Boolean =
     shape.relations.map(_.keys.map(_.attribute)) == layout.keys.map(_.map(_.attribute))
 
+  /** The reason that the relations of a core form a cycle, with the ways out of it. */
   private def cyclic(layout: BlockLayout, core: CyclicCore): Reason = {
     val leaves = layout.block.leaves
     val relations = "relations" -> core.relations.toSeq.map(leaves(_).name).mkString(", ")

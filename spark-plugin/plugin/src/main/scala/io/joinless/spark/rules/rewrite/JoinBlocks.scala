@@ -20,11 +20,13 @@ final case class BlockRoot(plan: LogicalPlan, needed: AttributeSet, groups: Opti
 /** The decision on a block. */
 sealed trait Decision
 
+/** The block is replaced; its results are enumerated. */
 final case class Rewrite(block: RewriteBlock, shape: BlockShape) extends Decision
 
 /** The block's results are counted for the GROUP BY above it. */
 final case class RewriteCounted(groups: CountedGroups, block: RewriteBlock, shape: BlockShape) extends Decision
 
+/** The block stays with Spark. */
 final case class Keep(reason: Reason) extends Decision
 
 /** The block was compiled when the query started; in a batch it only gets its position among the
@@ -37,8 +39,13 @@ final case class Place(shape: BlockShape) extends Decision
   */
 object JoinBlocks {
 
+  /** The tops of a plan's blocks. */
   def roots(plan: LogicalPlan)(implicit statics: StaticSides): IndexedSeq[BlockRoot] = roots(plan, plan.outputSet, None)
 
+  /** The tops of blocks at and below a node of which these attributes are needed.
+    *
+    * @param groups the node's parent, if it is a GROUP BY
+    */
   private def roots(
       plan: LogicalPlan,
       needed: AttributeSet,
@@ -51,12 +58,16 @@ object JoinBlocks {
       plan.children.toIndexedSeq.flatMap(child => roots(child, neededOf(child, plan, needed), grouping))
     }
 
+  /** The leaves of a block, compiled or not. */
   private def leavesOf(root: LogicalPlan)(implicit statics: StaticSides): Seq[LogicalPlan] = root match {
     case compiled: JoinFreeJoin => compiled.scans
     case _ => leaves(root)
   }
 
-  /** @param needed the attributes that are used above the parent */
+  /** The attributes of a child that its parent, or an operator above, reads.
+    *
+    * @param needed the attributes that are used above the parent
+    */
   private[spark] def neededOf(child: LogicalPlan, parent: LogicalPlan, needed: AttributeSet): AttributeSet =
     parent match {
       case project: Project => project.references
@@ -68,8 +79,11 @@ object JoinBlocks {
   def replaced(plan: LogicalPlan, decisions: Seq[Decision])(implicit statics: StaticSides): LogicalPlan =
     replaced(plan, decisions.iterator)
 
+  /** The plan with its blocks decided; takes the next decision for each block in preorder. */
   private def replaced(plan: LogicalPlan, decisions: Iterator[Decision])(implicit statics: StaticSides): LogicalPlan = {
     def inner(leaf: LogicalPlan): LogicalPlan = replaced(leaf, decisions)
+
+    /** A block with this decision; a block that is kept has the blocks in its leaves replaced. */
     def decided(root: LogicalPlan, decision: Decision) = decision match {
       case Rewrite(block, shape) => block.plan(shape, inner)
       case _ => mapLeaves(root)(inner)

@@ -33,9 +33,12 @@ private[spark] object RecordedOrder {
     }
   }
 
+  /** The stored columns of each relation of a recorded block. */
   private def stored(shape: BlockShape): IndexedSeq[IndexedSeq[ColumnSpec]] =
     shape.relations.map(r => shape.inputs(r.input).columns)
 
+  /** Whether the relations store the same columns in any order, and no relation has a column twice.
+    */
   private def sameColumns(
       recorded: IndexedSeq[IndexedSeq[ColumnSpec]],
       own: IndexedSeq[IndexedSeq[ColumnSpec]]

@@ -113,7 +113,10 @@ final class RewriteBlock(layout: BlockLayout) {
     )
   }
 
-  /** @param inner rewrites the blocks inside a leaf */
+  /** The plan that replaces the block's root.
+    *
+    * @param inner rewrites the blocks inside a leaf
+    */
   def plan(shape: BlockShape, inner: LogicalPlan => LogicalPlan): LogicalPlan = {
     val scans = merged(shape, i => scan(i, inner(layout.block.leaves(i).plan)))
     val lags = layout.times.collect { case (i, lag) if Conditions.isEventTime(layout.output(i)._1) => lag }
@@ -153,6 +156,9 @@ final class RewriteBlock(layout: BlockLayout) {
   private def unbounded: Seq[UnboundedTime] =
     for (i <- columns.indices; matches <- layout.unbounded(columns(i))) yield UnboundedTime(i, matches)
 
+  /** The scans of all relations; those that read the same data are merged. `rows` is the plan of a
+    * relation's rows.
+    */
   private def merged(shape: BlockShape, rows: Int => LogicalPlan): Seq[Scan] =
     MergeScans(shape, layout.block.leaves.indices.map(i => Scan(rows(i), Seq(i))))
 
@@ -201,21 +207,28 @@ final class RewriteBlock(layout: BlockLayout) {
     layout.block.leaves(i).copy(plan = plan)
       .scan(layout.columns(i), layout.conditions(i))
 
+  /** The expression over leaves that an attribute of the root stands for. */
   private def meaningOf(a: Attribute): Expression = {
     val output = if (layout.block.summed.hidden(a.exprId)) layout.block.output else layout.output
     output.collectFirst { case (own, meaning) if own.exprId == a.exprId => meaning }.getOrElse(a)
   }
 
+  /** The node below a filter with the conditions that only Spark can evaluate. */
   private def filtered(node: JoinFreeJoin): LogicalPlan =
     layout.late.map(above).reduceOption(Conditions.and).fold[LogicalPlan](node)(Filter(_, node))
 
+  /** An expression over leaves as one over the node's output. */
   private def above(expression: Expression): Expression =
     OuterScope.replace(expression)(a => attributes(columns.indexWhere(_.exprId == a.exprId)))
 
+  /** The root's attributes, computed from the node's output. */
   private def restored: Seq[NamedExpression] = layout.output.map { case (attribute, meaning) =>
     restored(attribute, meaning)
   }
 
+  /** An attribute of the root, computed from the node's output: the output column itself if it has
+    * the same id.
+    */
   private def restored(attribute: Attribute, meaning: Expression): NamedExpression = above(meaning) match {
     case same: Attribute if same.exprId == attribute.exprId => same
     case value => InPlaceOf(attribute, value)

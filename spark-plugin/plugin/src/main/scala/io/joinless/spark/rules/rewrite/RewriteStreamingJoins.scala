@@ -44,6 +44,9 @@ final class RewriteStreamingJoins(
     query: () => Option[LogicalPlan] = () => None
 ) extends Rule[LogicalPlan] {
 
+  /** Rewrites the plan of a batch. A template is captured instead, as it is at this point of the
+    * optimizer.
+    */
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case _: Subquery => plan
     case Template(child, taken) =>
@@ -55,6 +58,7 @@ final class RewriteStreamingJoins(
     case _ => lacking().fold(rewrite(plan))(member => leaveAll(plan, Reason.unsupportedSpark(member)))
   }
 
+  /** Keeps all blocks, with the same reason. */
   private def leaveAll(plan: LogicalPlan, reason: Reason): LogicalPlan = {
     implicit val statics: StaticSides = StaticSides(conf().staticsAtArrival)
     JoinBlocks.roots(plan).foreach(leave(_, reason))
@@ -146,14 +150,17 @@ final class RewriteStreamingJoins(
     Option.when(form.counts)(groups -> form)
   }
 
+  /** The layout of a block, in the order of columns of the recorded one. */
   private def layoutOf(recorded: Option[BlockShape])(block: JoinBlock): BlockLayout =
     RecordedOrder(block, recorded.toSeq) { block =>
       BlockLayout(block, AttributeClasses(block), guardKeys = conf().keyErrorsAreNull)
     }
 
+  /** Attaches the reason to the topmost join of a block. */
   private def leave(root: BlockRoot, reason: Reason): Unit =
     Reason.leave(ExtractJoinBlock.topJoin(root.plan), reason)
 
+  /** Whether it is a join of streams that is no inner join. */
   private def isOuter(join: Join): Boolean =
     Conditions.joinsStreams(join) && !join.joinType.isInstanceOf[InnerLike]
 
@@ -166,6 +173,7 @@ final class RewriteStreamingJoins(
     )
   )
 
+  /** Throws the first of these reasons, if there is one. */
   private def refuse(reasons: Seq[Reason]): Unit = reasons.headOption.foreach { reason =>
     throw JoinlessErrors.notRewritten(reason.code.name, reason.sentence, reason.advice)
   }

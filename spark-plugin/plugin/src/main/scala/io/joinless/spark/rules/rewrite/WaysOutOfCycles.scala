@@ -53,6 +53,8 @@ private[spark] object WaysOutOfCycles {
       core: CyclicCore
   ): Seq[EquiJoinCondition] = {
     val classes = AttributeClasses(block.copy(equiJoinConditions = all.toIndexedSeq)).attributes
+
+    /** Whether a condition equates an attribute of the cycle. */
     def closes(e: EquiJoinCondition) =
       core.attributes.exists(classes(_).members.exists(m =>
         m.identity == e.left.identity || m.identity == e.right.identity
@@ -68,11 +70,18 @@ private[spark] object WaysOutOfCycles {
     }
   }
 
+  /** Relations of the core without which the graph is acyclic, if one relation with all of their
+    * attributes replaces them.
+    */
   private def joined(graph: Hypergraph, core: CyclicCore): Seq[Int] = {
+
+    /** The graph with one relation in place of several. */
     def together(some: Seq[Int]) = {
       val one = graph.attributesOf(BitSet.fromSpecific(some))
       Hypergraph(graph.edges.indices.filterNot(some.contains).map(graph.edges) :+ one)
     }
+
+    /** These relations, and further ones that are linked with them until the graph is acyclic. */
     def grown(some: Seq[Int]): Seq[Int] =
       if (GyoReduction.isAcyclic(together(some))) some
       else {
@@ -83,6 +92,7 @@ private[spark] object WaysOutOfCycles {
     grown(Seq(core.relations.head)).sorted
   }
 
+  /** The hypergraph of the block with these equi-join conditions. */
   private def graph(block: JoinBlock, equiJoinConditions: Seq[EquiJoinCondition]): Hypergraph = {
     val classes = AttributeClasses(block.copy(equiJoinConditions = equiJoinConditions.toIndexedSeq)).attributes
     Hypergraph(block.leaves.indices.map { leaf =>
@@ -90,10 +100,12 @@ private[spark] object WaysOutOfCycles {
     })
   }
 
+  /** The equi-join condition as an expression. */
   private def plain(e: EquiJoinCondition): Expression =
     if (e.nullSafe) EqualNullSafe(e.left.expression, e.right.expression)
     else EqualTo(e.left.expression, e.right.expression)
 
+  /** A condition with the names of the query, without outer brackets. */
   private def named(block: JoinBlock, e: Expression): String =
     Names.of(e, block.leaves).stripPrefix("(").stripSuffix(")")
 

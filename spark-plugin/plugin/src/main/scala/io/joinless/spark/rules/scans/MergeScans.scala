@@ -41,14 +41,19 @@ object MergeScans {
       groups.flatMap(_.tail).sortBy(_.role).map(placeholder)
   }
 
-  /** @param base the relation that it reads, where that can be shared */
+  /** The scan of a single relation.
+    *
+    * @param base the relation that it reads, where that can be shared
+    */
   final private case class LeafScan(role: Int, plan: LogicalPlan, base: Option[Base]) {
 
     /** Leaves of the same key merge. */
     def key: Any = base.fold[Any](role)(_.key)
   }
 
-  /** @param columns over positions of the relation
+  /** What a leaf reads, apart from its role.
+    *
+    * @param columns over positions of the relation
     * @param conditions over positions of the relation, without those that the block's operator
     *   checks itself
     */
@@ -57,6 +62,8 @@ object MergeScans {
       columns: Seq[NamedExpression],
       conditions: Seq[Expression]
   ) {
+
+    /** Equal for bases with equal data and the same columns; conditions may differ. */
     def key: Any =
       (
         data(relation),
@@ -101,6 +108,7 @@ object MergeScans {
     case _ => None
   }
 
+  /** The source that a leaf reads, by which Spark counts its input rows. */
   private def source(leaf: LogicalPlan): Option[SparkDataStream] = leaf match {
     case v1: LogicalRelation => v1.stream
     case v2: StreamingDataSourceV2ScanRelation => Some(v2.stream)
@@ -120,6 +128,7 @@ object MergeScans {
     case (Seq(alone), _) => Scan(alone.plan, Seq(alone.role))
     case (_, None) => throw new IllegalStateException("Leaves without a common base do not merge.")
     case (_, Some(base)) =>
+      /** The expression over columns of the base relation, instead of positions. */
       def unbound(e: Expression): Expression = e.transform { case BoundReference(i, _, _) => base.relation.output(i) }
       val acceptedBy =
         leaves.flatMap(_.base).map(_.conditions.map(unbound).reduceOption(And).getOrElse(Literal.TrueLiteral))
@@ -135,6 +144,7 @@ object MergeScans {
   /** Whether it counts the rows on which it fails: such a condition is evaluated once. */
   private def counts(condition: Expression): Boolean = condition.exists(_.isInstanceOf[IsComputable])
 
+  /** An empty scan of a leaf's source, in place of a leaf that was merged into another. */
   private def placeholder(leaf: LeafScan): Scan =
     Scan(LocalRelation(Nil, Nil, isStreaming = true, stream = leaf.base.flatMap(b => source(b.relation))), Nil)
 }

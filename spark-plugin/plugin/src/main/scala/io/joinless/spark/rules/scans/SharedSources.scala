@@ -30,6 +30,7 @@ object SharedSources {
     case (place, i) => if (may(i)) definition(place).getOrElse(place) else place
   })
 
+  /** For each element the number of the first one that is equal, counting different ones. */
   private def numbered(sources: Seq[Any]): Seq[Int] = {
     val known = mutable.HashMap.empty[Any, Int]
     sources.map(source => known.getOrElseUpdate(source, known.size))
@@ -51,6 +52,8 @@ object SharedSources {
   def shared(plan: LogicalPlan, numbers: Seq[Int]): LogicalPlan = {
     val first = mutable.Map.empty[Int, LogicalPlan]
     val numberOfScan = numbers.iterator
+
+    /** The plan with each scan replaced by the first one of its number. */
     def walk(plan: LogicalPlan): LogicalPlan =
       if (isPlace(plan)) {
         val source = first.getOrElseUpdate(numberOfScan.next(), plan)
@@ -87,6 +90,7 @@ object SharedSources {
   /** Which scans read files, by position. */
   def readFiles(plan: LogicalPlan): Seq[Boolean] = places(plan).map(StreamLeaf.unapply(_).exists(_.readsFiles))
 
+  /** Whether it is a scan of a stream. */
   private def isPlace(plan: LogicalPlan): Boolean = StreamLeaf.is(plan)
 
   /** The definition of the source, where equal definitions mean equal data. */
@@ -95,11 +99,15 @@ object SharedSources {
     StreamLeaf.unapply(place).flatMap(definition).map((_, columns))
   }
 
+  /** The definition of the source, with that of an older source which it continues; None if equal
+    * definitions need not mean equal data.
+    */
   private def definition(stream: StreamLeaf): Option[Any] =
     Option.when(isReplayable(stream) || stream.older.exists(isReplayable)) {
       (stream.definition, stream.older.flatMap(definition))
     }
 
+  /** Whether a source of this definition returns the same data to each reader. */
   private def isReplayable(stream: StreamLeaf): Boolean = Replayable(stream.sourceName) || stream.readsFiles
 
   private val Replayable = Set("delta", "kafka", "memory")

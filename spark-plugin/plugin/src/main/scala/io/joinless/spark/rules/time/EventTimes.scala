@@ -21,6 +21,7 @@ private[spark] object EventTimes {
   def in(columns: Seq[NamedExpression], lag: Attribute => Option[Long]): Map[Int, Long] =
     (for (i <- columns.indices; time <- ofColumn(columns(i), lag)) yield i -> time).toMap
 
+  /** The lag of a column of a select list, if it is a closing time. */
   private def ofColumn(column: NamedExpression, lag: Attribute => Option[Long]): Option[Long] = column match {
     case a: Attribute => lag(a)
     case Alias(a: Attribute, _) => lag(a)

@@ -51,6 +51,7 @@ private[rules] object LateResults {
     case _ => Nil
   }
 
+  /** The event times among the columns of an operator's children. */
   private def times(operator: LogicalPlan): Seq[(LogicalPlan, Attribute)] =
     for (child <- operator.children; time <- child.output if Conditions.isEventTime(time)) yield child -> time
 
@@ -74,6 +75,7 @@ private[rules] object LateResults {
     case other => other.children.filter(_.outputSet.contains(column)).flatMap(sources(_, column))
   }
 
+  /** Those of the unbounded times that are this column of an operator's output. */
   private def unboundedAt(
       output: Seq[NamedExpression],
       column: Attribute,
@@ -81,6 +83,7 @@ private[rules] object LateResults {
   ): Seq[UnboundedTime] =
     times.filter(time => output(time.column).exprId == column.exprId)
 
+  /** The note that an operator drops results by such a time. */
   private def reason(operator: LogicalPlan, unbounded: UnboundedTime): Reason = {
     val matches = unbounded.matches
     Reason.of(

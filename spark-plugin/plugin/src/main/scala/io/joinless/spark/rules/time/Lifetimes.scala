@@ -100,11 +100,15 @@ final private[rules] class Lifetimes(
   def unbounded(column: Attribute): Option[(Int, Boundless)] =
     leafOf(column).flatMap(r => lag(r, column).left.toOption.map(r -> _))
 
+  /** The leaf of which a column is an event time. */
   private def leafOf(column: Attribute): Option[Int] =
     block.leaves.indices.find { r =>
       block.leaves(r).attributes.exists(a => a.exprId == column.exprId && Conditions.isEventTime(a))
     }
 
+  /** The lag of a time of leaf `r`: by the latest that a later row of some leaf can join its rows.
+    * A leaf whose later rows are not bounded is returned instead.
+    */
   private def lag(r: Int, column: Attribute): Either[Boundless, Long] = {
     val lags = for (own <- kinds(r); s <- streams; kind <- kinds(s) if s != r || (kind eq own)) yield {
       val bounds = boundsOf(own, kind)
@@ -128,11 +132,15 @@ final private[rules] class Lifetimes(
   private def boundsOf(kinds: Seq[KindOfRows]): TimeBounds = {
     val constants = kinds.flatMap(_.constants).toMap
     val neverNull = AttributeSet(kinds.flatMap(_.neverNull) ++ block.leaves.flatMap(_.attributes.filterNot(_.nullable)))
+
+    /** The expression as it is for rows of these kinds. */
     def inTheseRows(e: Expression): Expression = e.transformUp {
       case a: Attribute => constants.getOrElse(a.exprId, a)
       case If(Literal.TrueLiteral, holds, _) => holds
       case If(Literal.FalseLiteral, _, holds) => holds
     }
+
+    /** Whether a value is a column that is never NULL in these rows. */
     def isThere(e: Expression) = e match { case a: Attribute => neverNull.contains(a); case _ => false }
     new TimeBounds(conditions.map(inTheseRows).flatMap(Conditions.conjuncts).map {
       case EqualNullSafe(a, b) if isThere(a) || isThere(b) => EqualTo(a, b)
@@ -154,11 +162,14 @@ final private[rules] class Lifetimes(
     )
   }
 
+  /** The equi-join condition of two terms. */
   private def equality(l: Term, r: Term, nullSafe: Boolean): Expression =
     if (nullSafe) EqualNullSafe(l.expression, r.expression) else EqualTo(l.expression, r.expression)
 }
 
-/** @param kinds for each kind of rows: they are needed until the watermark has reached all of these
+/** Until when the rows of a relation are needed.
+  *
+  * @param kinds for each kind of rows: they are needed until the watermark has reached all of these
   *   times, each a column and microseconds after it. A row in which a column is NULL is not of that
   *   kind
   */

@@ -39,6 +39,7 @@ final private[rules] class TimeBounds(conditions: Seq[Expression]) {
     if (i < 0 || j < 0) Option.when(later.exprId == earlier.exprId)(0L) else Some(most(i)(j)).filter(_ != Unbounded)
   }
 
+  /** The index of a column in the matrix; −1 if no condition bounds it. */
   private def place(column: Attribute): Int = columns.indexWhere(_.exprId == column.exprId)
 }
 
@@ -48,7 +49,9 @@ private[rules] object TimeBounds {
   /** `later <= earlier + most`. */
   final private case class Bound(later: Attribute, earlier: Attribute, most: Long)
 
-  // contradictory conditions have no result, so any value will do for a sum that underflows
+  /** The sum of two distances; `Unbounded` if either is, or if the sum overflows. Contradictory
+    * conditions have no result, so any value will do for a sum that underflows.
+    */
   def sum(a: Long, b: Long): Long =
     if (a == Unbounded || b == Unbounded) Unbounded
     else {
@@ -72,6 +75,7 @@ private[rules] object TimeBounds {
       }
     catch { case _: ArithmeticException => Nil }
 
+  /** What the equality of two times implies: a bound in either direction. */
   private def equal(l: Expression, r: Expression): Seq[Bound] =
     (for (left <- TimeTerm.ofEqual(l); right <- TimeTerm.ofEqual(r))
       yield between(left, right, strictly = false) ++ between(right, left, strictly = false))
@@ -100,6 +104,9 @@ private[rules] object TimeBounds {
   ): Seq[Bound] =
     (for (s <- small; l <- large; d <- by) yield between(s, l.shifted(d), strictly)).getOrElse(Nil)
 
+  /** The bound that `small <= large` implies on their columns; nothing if their values have
+    * different steps.
+    */
   private def between(small: TimeTerm, large: TimeTerm, strictly: Boolean): Seq[Bound] =
     if (small.step != large.step) Nil
     else {

@@ -26,6 +26,7 @@ import org.apache.spark.unsafe.types.CalendarInterval
   */
 final private[rules] case class TimeTerm(column: Attribute, least: Long, most: Long, step: Long) {
 
+  /** The term moved by a distance; an overflow throws. */
   def shifted(by: Distance): TimeTerm =
     copy(least = Math.addExact(least, by.least), most = Math.addExact(most, by.most))
 }
@@ -37,7 +38,9 @@ final private[rules] case class Distance(least: Long, most: Long) {
 
 private[rules] object TimeTerm {
 
-  /** None where the expression is no time column at a known distance. */
+  /** The expression as a time column at a distance; None where it is none, or its distance is not
+    * known.
+    */
   def of(expression: Expression): Option[TimeTerm] = expression match {
     case column: Attribute if column.dataType == TimestampType => Some(TimeTerm(column, 0L, 0L, step = 1L))
     case GetStructField(window: Attribute, 1, _) if isWindow(window) => Some(TimeTerm(window, 0L, 0L, step = 1L))
@@ -91,6 +94,7 @@ private[rules] object TimeTerm {
         case _ => None
       }
 
+  /** A constant number of seconds as a distance. */
   private def wholeSeconds(number: Expression): Option[Distance] =
     if (!number.foldable) None
     else
@@ -101,6 +105,7 @@ private[rules] object TimeTerm {
         case _ => None
       }
 
+  /** The term moved by a distance; None where either is not known. */
   private def moved(term: Option[TimeTerm], by: Option[Distance]): Option[TimeTerm] =
     for (t <- term; distance <- by) yield t.shifted(distance)
 

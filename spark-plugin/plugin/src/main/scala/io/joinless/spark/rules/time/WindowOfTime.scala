@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions._
   */
 private[rules] object WindowOfTime {
 
+  /** The time and the length of a window in microseconds, if the expression computes one. */
   def unapply(value: Expression): Option[(Attribute, Long)] = value match {
     case CreateNamedStruct(Seq(
           _,
@@ -23,6 +24,7 @@ private[rules] object WindowOfTime {
     case _ => None
   }
 
+  /** The end of a window: its start, and its length in microseconds. */
   private object End {
     def unapply(end: Expression): Option[(Expression, Long)] = end match {
       case PreciseTimestampConversion(Add(start, Literal(size: Long, _), _), _, _) => Some((start, size))

@@ -7,6 +7,8 @@ import io.joinless.spark.state.Rollback
   * state.
   */
 trait Undo {
+
+  /** Rolls the batch back, and returns the state before it. */
   def apply(): CellState
   def bytes: Long
 }

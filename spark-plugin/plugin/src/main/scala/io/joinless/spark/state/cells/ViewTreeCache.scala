@@ -49,6 +49,7 @@ final class ViewTreeCache(patience: Long = ViewTreeCache.Patience) {
     }
   }
 
+  /** Whether a reader has this state, idle or dropped. */
   private def isRead(state: CellState): Boolean = reading.exists(_.state eq state)
 
   /** Waits until nobody reads the idle tree of a cell. Drops it if that takes too long: its readers

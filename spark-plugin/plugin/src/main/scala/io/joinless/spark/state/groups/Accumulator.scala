@@ -23,6 +23,9 @@ abstract class Accumulator(ordinal: Int) {
     addValue(row, weight)
   }
 
+  /** Adds the argument of a row, which is not NULL, to the state; the count has been changed
+    * already.
+    */
   protected def addValue(row: InternalRow, weight: Long): Unit
 
   /** Adds another accumulator of the same kind. */
@@ -62,6 +65,7 @@ private[state] object Accumulator {
   }
 }
 
+/** The number of arguments that are not NULL. */
 sealed class CountOf(ordinal: Int) extends Accumulator(ordinal) {
 
   override protected def addValue(row: InternalRow, weight: Long): Unit = ()
@@ -116,6 +120,9 @@ final class DoubleSumOf(ordinal: Int, dataType: DataType) extends Accumulator(or
   /** The sum divided by the number of values, which is not 0. */
   def mean: Double = orOther(finite.dividedBy(count))
 
+  /** The sum as floating point has it: by the values that are not finite if there are any, else
+    * `value`.
+    */
   private def orOther(value: => Double): Double =
     if (others(0) != 0L || others(1) != 0L && others(2) != 0L) Double.NaN
     else if (others(1) != 0L) Double.PositiveInfinity
@@ -128,6 +135,7 @@ final class DoubleSumOf(ordinal: Int, dataType: DataType) extends Accumulator(or
     else addOther(if (value.isNaN) 0 else if (value > 0) 1 else 2, weight)
   }
 
+  /** Counts a value that is not finite; `kind` is its index in `others`. */
   private def addOther(kind: Int, weight: Long): Unit = others(kind) = Weight.add(others(kind), weight)
 
   override def add(that: Accumulator): Unit = {
@@ -166,6 +174,7 @@ final class ValueReader(val ordinal: Int, dataType: DataType) {
   /** Compares the values in rows of one column. */
   def compareValues(a: UnsafeRow, b: UnsafeRow): Int = compareAt(a, 0, b)
 
+  /** Compares the column at a position of a row with the value in a row of one column. */
   private def compareAt(row: InternalRow, at: Int, value: UnsafeRow): Int =
     ordering.compare(row.get(at, dataType), value.get(0, dataType))
 }
@@ -180,7 +189,7 @@ final class ValueReader(val ordinal: Int, dataType: DataType) {
   */
 final class ExtremeOf(reader: ValueReader, sign: Int) extends Accumulator(reader.ordinal) {
   private var value: UnsafeRow = null
-  private[this] var left = false
+  private[this] var isDeleted = false
 
   /** The value, in a row of one column; null if there is none. */
   def extreme: UnsafeRow = value
@@ -188,14 +197,15 @@ final class ExtremeOf(reader: ValueReader, sign: Int) extends Accumulator(reader
   override protected def addValue(row: InternalRow, weight: Long): Unit =
     if (weight > 0) {
       if (value == null || sign * reader.compare(row, value) > 0) value = reader(row).copy()
-    } else if (value != null && reader.compare(row, value) == 0) left = true
+    } else if (value != null && reader.compare(row, value) == 0) isDeleted = true
 
-  override private[state] def complete(values: HeldValues): Unit = if (left) {
+  override private[state] def complete(values: HeldValues): Unit = if (isDeleted) {
     value = null
-    left = false
+    isDeleted = false
     values.read(_.foreach { case (row, _) => if (isBetter(row)) value = row.copy() })
   }
 
+  /** Whether a value is further in the direction of the extreme than the one that is known. */
   private def isBetter(that: UnsafeRow): Boolean = value == null || sign * reader.compareValues(that, value) > 0
 
   override def add(that: Accumulator): Unit = {

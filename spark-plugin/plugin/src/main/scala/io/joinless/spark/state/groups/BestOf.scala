@@ -61,6 +61,7 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
     while (listed.size > 0 && copies - listed.lastEntry.getValue >= n) copies -= listed.pollLastEntry().getValue
   }
 
+  /** Changes the number of a value in the list, if it is listed, or now belongs there. */
   override private[state] def changed(value: UnsafeRow, before: Long, after: Long): Unit = {
     val listsAll = copies == count
     count = Weight.add(count, after - before)
@@ -80,6 +81,7 @@ final class BestOf(reader: ValueReader, ordering: Ordering[UnsafeRow], wanted: O
 
   override private[state] def load(values: HeldValues): Unit = if (wanted.isEmpty) find(values)
 
+  /** Lists the first of the group's values anew. */
   private def find(values: HeldValues): Unit = {
     listed.clear()
     copies = 0L

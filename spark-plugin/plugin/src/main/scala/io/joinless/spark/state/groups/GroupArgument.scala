@@ -28,11 +28,13 @@ final case class GroupArgument(
 
   @transient private lazy val ordering = rows.get.order.ordering
 
+  /** An accumulator for the changes of a batch. */
   def changes(): Accumulator = if (values) new ValueChanges(inRow) else of(inRow)
 
   /** The accumulator that is kept. If the group holds values, it is over these, each once. */
   def kept(): Accumulator = of(if (values) inValue else inRow)
 
+  /** An accumulator over the values that `reader` reads. */
   private def of(reader: ValueReader): Accumulator = kind match {
     case FunctionKind.Counted => sum.fold(new CountOf(reader.ordinal))(new CountsOf(reader.ordinal, _))
     case FunctionKind.Summed => dataType match {

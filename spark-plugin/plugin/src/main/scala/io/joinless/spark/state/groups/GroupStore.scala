@@ -39,6 +39,7 @@ class StoredGroups(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boolean
     )
   }
 
+  /** Whether the key is that of the next closing time. */
   private def isOfNone(key: UnsafeRow): Boolean = keys.indices.forall(key.isNullAt)
 
   /** The values that a group holds for a function. */
@@ -66,10 +67,12 @@ object StoredGroups {
   /** Replaces the number of a function in the key of the group's totals. */
   final private[state] val OfGroup = -1
 
+  /** The number in an entry's value. */
   private[state] def number(value: UnsafeRow): Long = ByteBuffer.wrap(value.getBinary(0)).getLong
 
   val ValueSchema: StructType = StructType(Seq(StructField("totals", BinaryType, nullable = false)))
 
+  /** The columns of keys. */
   def keySchema(shape: GroupShape): StructType = {
     val columns = shape.columns.zipWithIndex.map { case (column, i) => StructField(s"c$i", column.dataType) }
     val value =
@@ -92,6 +95,7 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boo
   /** The totals of a group; None if there is no such group. */
   def totals(group: UnsafeRow): Option[Array[Byte]] = Option(store.get(key(group))).map(_.getBinary(0))
 
+  /** Stores the totals of a group. */
   def put(group: UnsafeRow, totals: Array[Byte]): Unit = store.put(key(group), kept(InternalRow(totals)))
 
   /** Removes a group that holds no values any more. */
@@ -113,9 +117,11 @@ final class GroupStore(keys: Seq[DataType], holdsValues: Boolean, isClosing: Boo
     if (time == Long.MaxValue) store.remove(key(none))
     else store.put(key(none), kept(InternalRow(ByteBuffer.allocate(8).putLong(time).array)))
 
+  /** The key of a group's totals. */
   private def key(group: UnsafeRow): UnsafeRow =
     if (holdsValues) entry(joined(group, InternalRow(StoredGroups.OfGroup, Array.emptyByteArray))) else group
 
+  /** The values that a group holds for a function, which can be changed. */
   override def values(group: UnsafeRow, function: Int): GroupValuesKept = new GroupValuesKept {
 
     override def change(value: UnsafeRow, by: Long): (Long, Long) = {

@@ -57,6 +57,7 @@ final class GroupTotals private (val accumulators: Array[Accumulator]) {
     if (in.available() > 0) throw new IllegalStateException(s"${in.available()} bytes behind the totals of a group")
   }
 
+  /** The totals in the durable format. */
   def toBytes: Array[Byte] = {
     val bytes = new ByteArrayOutputStream(8 + 24 * accumulators.length)
     val out = new DataOutputStream(bytes)

@@ -90,6 +90,7 @@ object ChangeLog {
 
   require(ByteOrder.nativeOrder == ByteOrder.LITTLE_ENDIAN, "rows and blocks are little-endian")
 
+  /** The checksum of a block of `length` bytes, which begins at `from`. */
   private[state] def checksum(bytes: Array[Byte], from: Int, length: Int): Int = {
     val crc = new CRC32C
     crc.update(bytes, from, ChecksumAt)

@@ -150,6 +150,9 @@ object ChangeLogReader {
 
   /** Chooses among a row's roles by its bytes alone. */
   trait Keep {
+
+    /** Those of a row's roles (bit set) that are read; the row's bytes are at `offset` of `base`.
+      */
     def kept(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long
   }
 
@@ -157,7 +160,12 @@ object ChangeLogReader {
     override def kept(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = roles
   }
 
+  /** Receives the entries of a block. */
   trait Entry {
+
+    /** An entry: the roles (bit set) in which a row has the multiplicity `weight`. The row is one
+      * of `input`, `bytes` bytes at `offset` of `base`, and valid during the call.
+      */
     def read(roles: Long, weight: Long, input: Int, base: AnyRef, offset: Long, bytes: Int): Unit
   }
 

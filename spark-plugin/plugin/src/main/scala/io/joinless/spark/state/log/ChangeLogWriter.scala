@@ -47,7 +47,9 @@ final class ChangeLogWriter(
     blocks = blocks.from(oldest)
   }
 
-  /** Adds a row whose bytes are at `offset` of `base`. */
+  /** Adds an entry: a row in these roles (bit set), whose bytes are at `offset` of `base`. For a
+    * log without weights.
+    */
   def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     makeRoom(16 + bytes)
     val at = position
@@ -62,7 +64,8 @@ final class ChangeLogWriter(
     */
   def together(count: Int, bytes: Int): Unit = makeRoom(Math.multiplyExact(count, 24 + bytes))
 
-  /** Adds one of the entries that `together` has made room for; the block is number `nextSequence`.
+  /** Adds one of the entries that `together` has made room for: the roles (bit set) in which the
+    * row has the multiplicity `weight`. Its block is number `nextSequence`.
     */
   def append(roles: Long, weight: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     val at = position
@@ -73,14 +76,17 @@ final class ChangeLogWriter(
     added(24 + bytes)
   }
 
+  /** The address in the buffer at which the next entry begins. */
   private def position: Long = Platform.BYTE_ARRAY_OFFSET.toLong + entriesAt + length
 
+  /** Makes room for entries of so many bytes; a block that they do not fit into is stored first. */
   private def makeRoom(bytes: Int): Unit = {
     if (entries > 0 && length + bytes > room) flush()
     val size = entriesAt + length + bytes
     if (size > buffer.length) buffer = java.util.Arrays.copyOf(buffer, size)
   }
 
+  /** Counts an entry, of so many bytes, as a part of the block. */
   private def added(bytes: Int): Unit = {
     length += bytes
     entries += 1

@@ -9,6 +9,7 @@ final private[spark] class EveryEntry(writer: ChangeLogWriter) extends Retention
   override def removed(block: LoggedBlock): Unit = ()
   override def merge(block: LogTail.Block): ChangeLogReader.Entry = again
 
+  /** Writes an entry again as it is. */
   private def again: ChangeLogReader.Entry =
     (roles, _, _, base, offset, bytes) => writer.append(roles, base, offset, bytes)
 }

@@ -36,6 +36,7 @@ final class LogExtent(spec: BlockSpec) {
   /** A number of the block that has the row's latest entries, −1 if none was recorded. */
   def newestBlock(input: Int, row: Int): Long = newest(input)(row) - 1L
 
+  /** Records the block that has the row's latest entries. */
   def setNewestBlock(input: Int, row: Int, sequence: Long): Unit =
     newest(input)(row) = Math.toIntExact(sequence + 1)
 

@@ -40,7 +40,9 @@ object LogTail {
 
   val Empty: LogTail = LogTail(Nil)
 
-  /** @param blocks last first
+  /** The tail of a log: as many of its last blocks as one merged block could hold.
+    *
+    * @param blocks last first
     * @param capacity bytes of entries that a merged block has at most
     */
   def of(blocks: Iterator[Block], capacity: Int): LogTail = {

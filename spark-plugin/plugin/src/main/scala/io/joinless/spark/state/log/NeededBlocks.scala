@@ -30,7 +30,10 @@ private[spark] object NeededBlocks {
 
   val Empty: NeededBlocks = NeededBlocks(Vector.empty, 0L)
 
-  /** @param blocks in any order */
+  /** The blocks of a log.
+    *
+    * @param blocks in any order
+    */
   def of(blocks: Seq[Block]): NeededBlocks = blocks.sortBy(_.first).foldLeft(Empty)(_ :+ _)
 
   final private val BytesPerBlock = 48L

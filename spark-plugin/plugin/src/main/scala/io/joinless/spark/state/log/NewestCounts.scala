@@ -43,13 +43,14 @@ final private[spark] class NewestCounts(
 
   override def oldest: Long = extent.oldest
 
-  /** Writes an inserted row of an append-only input. */
+  /** Writes an inserted row of an append-only input, with its roles (bit set). */
   def writeAppended(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     append(roles, base, offset, bytes)
     extent.live += 1
     own += 1
   }
 
+  /** Writes an entry of an append-only row. */
   private def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     writer.together(1, bytes)
     writer.append(roles, 1L, base, offset, bytes)
@@ -155,12 +156,16 @@ final private[spark] class NewestCounts(
       }
   }
 
+  /** Writes an entry of a merged block again if it is valid. The row's newest block stays the
+    * recorded one, since a merged block has the numbers of all that it replaces.
+    */
   override def merge(block: LogTail.Block): ChangeLogReader.Entry = (roles, weight, input, base, offset, bytes) =>
     if (isValid(block, weight, input, base, offset, bytes)) {
       writer.together(1, bytes)
       writer.append(roles, weight, base, offset, bytes)
     } else extent.entries -= 1
 
+  /** The id of the present row with these bytes; −1 if there is none. */
   private def find(input: Int, base: AnyRef, offset: Long, bytes: Int): Int =
     views.find(input, words(base, offset, bytes), bytes >>> 3)
 

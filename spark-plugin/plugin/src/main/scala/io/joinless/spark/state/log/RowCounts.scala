@@ -16,12 +16,15 @@ final class RowCounts(block: BlockDef) {
   def hasNegatives: Boolean = anyNegative
 
   def size: Int = groups
+
+  /** The roles (bit set) that have a count, and below the count itself. */
   def roles(group: Int): Long = groupRoles(group)
   def count(group: Int): Long = groupCounts(group)
 
   /** Relations of the input, the roles that its rows can have. */
   def relations(input: Int): Array[Int] = block.relationsOf(input)
 
+  /** Forgets the row. */
   def clear(): Unit = {
     groups = 0
     anyNegative = false

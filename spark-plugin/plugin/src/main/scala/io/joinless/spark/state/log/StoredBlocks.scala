@@ -15,6 +15,7 @@ final private[spark] class StoredBlocks(store: BlockStore, reader: ChangeLogRead
     new LoggedBlock(key, value, reader)
   }
 
+  /** Removes the block under this number. */
   def remove(first: Long): Unit = {
     key.setLong(0, first)
     store.remove(key)

@@ -51,7 +51,9 @@ final private[spark] class UntilNeeded(
 
   override def oldest: Long = log.oldest.fold(current)(_.first)
 
-  /** Writes an inserted row; nothing is written if no later batch needs it. */
+  /** Writes an inserted row in those of its roles (bit set) in which a later batch may need it;
+    * nothing if there is none.
+    */
   def append(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     own += 1
     writeNeeded(roles, base, offset, bytes)
@@ -63,6 +65,7 @@ final private[spark] class UntilNeeded(
     if (kept != 0L) write(kept, base, offset, bytes)
   }
 
+  /** Writes a row in these roles, to the block under way or to a new one. */
   private def write(roles: Long, base: AnyRef, offset: Long, bytes: Int): Unit = {
     writer.together(1, bytes)
     if (writer.nextSequence > current) endBlock()
@@ -71,6 +74,7 @@ final private[spark] class UntilNeeded(
     until = math.max(until, lifetimes.untilOfAll(roles, base, offset, bytes))
   }
 
+  /** Notes the block that was written last, and begins the next one. */
   private def endBlock(): Unit = {
     log :+= Block(first, current, entries, until)
     current = writer.nextSequence
@@ -93,6 +97,7 @@ final private[spark] class UntilNeeded(
       removedOldest()
     }
 
+  /** Notes that the oldest block was removed. */
   private def removedOldest(): Unit = {
     log = log.withoutOldest
     removedAny = true
@@ -101,6 +106,7 @@ final private[spark] class UntilNeeded(
   /** Whether more than half of the log's entries are not needed. */
   override def isMostlyOutdated: Boolean = log.entries + entries > 2 * (views.rows - needed.evicted)
 
+  /** Any block, as long as credit is left: the last one may cost more. */
   override def pays(entries: Int): Boolean = credit > 0 && {
     credit -= entries
     true
@@ -108,6 +114,7 @@ final private[spark] class UntilNeeded(
 
   override def keep(block: LoggedBlock): ChangeLogReader.Entry = again
 
+  /** Writes an entry again in the roles in which its row is needed. */
   private def again: ChangeLogReader.Entry =
     (roles, _, _, base, offset, bytes) => writeNeeded(roles, base, offset, bytes)
 
@@ -116,8 +123,10 @@ final private[spark] class UntilNeeded(
     removeUnread()
   }
 
+  /** Blocks were removed and nothing was written: a block must say which one is the oldest now. */
   override def mustWrite: Boolean = entries == 0 && removedAny && log.oldest.isDefined
 
+  /** The block is replaced by the one being written. Blocks are merged from the last one on. */
   override def merge(block: LogTail.Block): ChangeLogReader.Entry = {
     require(log.blocks.last.first == block.first, s"block ${block.first} of the log is not known")
     log = log.withoutLast

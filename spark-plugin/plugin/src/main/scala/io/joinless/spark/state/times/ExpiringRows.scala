@@ -34,8 +34,8 @@ final private[spark] class ExpiringRows(spec: BlockSpec) extends Rollback {
   private[this] var copies: RowCopies = null
   private[this] var watermark = Long.MinValue
 
-  /** Of these roles of an inserted row, or of a change to it, those in which its time has not
-    * passed.
+  /** Of the roles (bit set) of an inserted row, or of a change to it, those in which its time has
+    * not passed at `watermark` (milliseconds).
     */
   def kept(roles: Long, watermark: Long, base: AnyRef, offset: Long, bytes: Int): Long =
     lifetimes.needed(roles, watermark, base, offset, bytes)
@@ -102,14 +102,19 @@ final private[spark] class ExpiringRows(spec: BlockSpec) extends Rollback {
   def bytes: Long =
     times.bytes + deletedRelations.bytes + deletedCopies.bytes + (if (copies == null) 0L else copies.bytes)
 
+  /** The watermark at which a present row expires in a relation. */
   private def until(relation: Int, row: Int, views: RowStore): Long = {
     val arena = views.arena(inputOf(relation))
     lifetimes.until(relation, arena.page(row), RowWords.offset(arena, row), 8 * arena.words(row))
   }
 
+  /** An upper bound of the times that present rows have: the rows of its input for each relation
+    * whose rows expire.
+    */
   private def rowsThatExpire(views: RowStore): Long =
     inputOf.indices.iterator.filter(times.has).map(r => views.rowsOf(inputOf(r))).sum
 
+  /** Forgets the last batch. */
   private def clear(): Unit = {
     times.clear()
     deletedRelations.clear()

@@ -105,6 +105,7 @@ final private[spark] class NeededRows(spec: BlockSpec) extends Rollback {
     times.bytes + roles.iterator.map(_.bytes).sum + endedRelations.bytes + endedRows.bytes + evictedInputs
       .bytes + evictedRows.bytes
 
+  /** Forgets the last batch. */
   private def clear(): Unit = {
     times.clear()
     endedRelations.clear()
@@ -113,6 +114,7 @@ final private[spark] class NeededRows(spec: BlockSpec) extends Rollback {
     evictedRows.clear()
   }
 
+  /** Calls `f` with each position of a stack, from the bottom. */
   @inline private def each(stack: IntStack)(f: Int => Unit): Unit = {
     var i = 0
     while (i < stack.size) { f(i); i += 1 }

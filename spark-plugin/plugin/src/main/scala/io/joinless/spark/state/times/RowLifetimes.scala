@@ -44,7 +44,7 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
     latest
   }
 
-  /** Of these roles of a row, those in which it is still needed at a watermark. */
+  /** Of the roles (bit set) of a row, those in which it is still needed at a watermark. */
   def needed(roles: Long, watermark: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
     var (rolesLeft, stillNeeded) = (roles, roles)
     while (rolesLeft != 0L) {
@@ -55,7 +55,7 @@ final private[spark] class RowLifetimes(spec: BlockSpec) {
     stillNeeded
   }
 
-  /** Until when a row is needed in any of these roles. */
+  /** The watermark from which a row is needed in none of these roles (bit set). */
   def untilOfAll(roles: Long, base: AnyRef, offset: Long, bytes: Int): Long = {
     var rolesLeft = roles
     var latest = Long.MinValue
@@ -73,6 +73,7 @@ private[spark] object RowLifetimes {
   final private[state] class Moment(time: TimeSpec, columns: IndexedSeq[ColumnSpec]) {
     private[this] val window = TimeSpec.isWindow(columns(time.ordinal).dataType)
 
+    /** Whether the row has no such time. */
     def isNull(row: UnsafeRow): Boolean =
       row.isNullAt(time.ordinal) || window && row.getStruct(time.ordinal, 2).isNullAt(1)
 

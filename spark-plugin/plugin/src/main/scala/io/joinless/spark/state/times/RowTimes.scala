@@ -14,6 +14,7 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
   private[this] val insertedRows = new IntStack
   private[this] val insertedUntil = new PagedLongs
 
+  /** A wheel for each relation whose rows have a time; null for others. */
   private def newWheels = ends.map(if (_) new TimingWheel else null).toArray
 
   /** Number of times in wheels. */
@@ -41,6 +42,7 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
     while (i < insertedRows.size) { f(insertedRelations(i), insertedRows(i), insertedUntil(i)); i += 1 }
   }
 
+  /** Puts a row's time into the wheel of the relation. */
   def put(relation: Int, row: Int, until: Long): Unit = wheels(relation).put(until, row)
 
   /** Drops the times of the last batch: they are in wheels by now, or rolled back. */
@@ -60,6 +62,9 @@ final private[state] class RowTimes(ends: IndexedSeq[Boolean]) {
   def next(watermark: Long, isWanted: (Int, Long, Int) => Boolean): Long =
     next(watermark, (relation, wheel) => wheel.next(isWanted(relation, _, _)))
 
+  /** The least time of wheels, each of which has `first` as its least, and of the last batch's rows
+    * after `watermark`.
+    */
   private def next(watermark: Long, first: (Int, TimingWheel) => Long): Long = {
     var least = wheels.indices.iterator.filter(has).map(r => first(r, wheels(r))).minOption.getOrElse(Long.MaxValue)
     eachInserted((_, _, until) => if (until > watermark) least = math.min(least, until))

@@ -6,6 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   * rows that they pass.
   */
 trait BlockStore {
+
+  /** Stores a block under a key, in place of another one. */
   def put(key: UnsafeRow, block: UnsafeRow): Unit
 
   /** The block, which is valid until the next call; null if there is none. */

@@ -21,6 +21,7 @@ trait CatalystPushDown extends SupportsPushDownCatalystFilters {
   /** Empty: accepted conditions are shown in the scan's description. */
   final override def pushedFilters: Array[Predicate] = Array.empty
 
+  /** Whether a condition can be evaluated on a row by itself. */
   private def evaluable(condition: Expression): Boolean = condition.deterministic && !condition.exists {
     case _: Attribute => false
     case e => e.isInstanceOf[Unevaluable] || e.isInstanceOf[SubqueryExpression]

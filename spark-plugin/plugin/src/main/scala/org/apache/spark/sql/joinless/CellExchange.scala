@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExch
   */
 object CellExchange {
 
+  /** The rows, exchanged into `cells` partitions. */
   def apply(rows: SparkPlan, cells: Int): SparkPlan =
     ShuffleExchangeExec(
       ShufflePartitionIdPassThrough(DirectShufflePartitionID(rows.output.head), cells),

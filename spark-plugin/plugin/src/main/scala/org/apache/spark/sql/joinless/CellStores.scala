@@ -57,7 +57,10 @@ final class CellStores private[joinless] (
 
 private[joinless] object CellStores {
 
-  /** @param prefix entries are found by that many of the first columns of their keys, too */
+  /** How keys are stored.
+    *
+    * @param prefix entries are found by that many of the first columns of their keys, too
+    */
   def keyEncoder(key: StructType, prefix: Option[Int]): KeyStateEncoderSpec =
     prefix.fold[KeyStateEncoderSpec](NoPrefixKeyStateEncoderSpec(key))(PrefixKeyScanStateEncoderSpec(key, _))
 }

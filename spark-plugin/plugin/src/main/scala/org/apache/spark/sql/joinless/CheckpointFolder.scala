@@ -26,6 +26,7 @@ final class CheckpointFolder(session: SparkSession, checkpoint: Path) {
   /** The sources that keep a log of their own, by number: each that lists files has one. */
   def sources: Set[Int] = files.names(new Path(checkpoint, "sources")).flatMap(_.toIntOption).toSet
 
+  /** The greatest number of a batch in a log; None if it has none. */
   private def last(log: String): Option[Long] =
     files.names(new Path(checkpoint, log)).flatMap(name => Try(name.toLong).toOption).maxOption
 }

@@ -66,6 +66,9 @@ final class CheckpointLogs(val session: SparkSession, checkpoint: String) {
       )
     }
 
+  /** Refuses settings that name a class for stores or their compression that is neither Spark's nor
+    * the session's.
+    */
   private def checkClasses(conf: SQLConf, refuse: (String, String) => Nothing): Unit = {
     val (provider, codec) = (conf.stateStoreProviderClass, conf.stateStoreCompressionCodec)
     if (!CheckpointLogs.Providers(provider) && provider != own.sessionState.conf.stateStoreProviderClass)

@@ -13,6 +13,9 @@ object ExecutionErrors {
   def sumOfIntervals(): ArithmeticException =
     QueryExecutionErrors.withoutSuggestionIntervalArithmeticOverflowError(null)
 
-  /** @param context position of the scalar subquery in the text of the query, or null */
+  /** A scalar subquery has several rows.
+    *
+    * @param context position of the scalar subquery in the text of the query, or null
+    */
   def severalRows(context: QueryContext): Throwable = QueryExecutionErrors.multipleRowScalarSubqueryError(context)
 }

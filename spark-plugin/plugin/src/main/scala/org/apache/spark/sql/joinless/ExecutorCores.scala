@@ -35,8 +35,10 @@ object ExecutorCores {
     known(context)
   }
 
+  /** The number of tasks of registered executors, or of requested ones if these are more. */
   private def known(context: SparkContext): Int = tasks(context).max(requested(context.getConf)).max(1)
 
+  /** The number of tasks of the executors that have registered. */
   private def tasks(context: SparkContext): Int =
     context.maxNumConcurrentTasks(context.resourceProfileManager.defaultResourceProfile)
 

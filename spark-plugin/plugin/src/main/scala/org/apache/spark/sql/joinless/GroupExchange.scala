@@ -12,7 +12,10 @@ import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExch
   */
 object GroupExchange {
 
-  /** @param by the grouping columns; all rows are sent to one partition if there are none */
+  /** The rows, exchanged by group.
+    *
+    * @param by the grouping columns; all rows are sent to one partition if there are none
+    */
   def apply(rows: SparkPlan, by: Seq[Expression], partitions: Int): SparkPlan =
     ShuffleExchangeExec(
       if (by.isEmpty) SinglePartition else HashPartitioning(by, partitions),

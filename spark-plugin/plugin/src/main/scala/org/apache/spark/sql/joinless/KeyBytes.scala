@@ -64,6 +64,7 @@ object KeyBytes {
     */
   def storedType(dataType: DataType): DataType = withoutMetadata(dataType.asNullable)
 
+  /** The type without metadata of fields. */
   private def withoutMetadata(dataType: DataType): DataType = dataType match {
     case StructType(fields) =>
       StructType(fields.map(f => StructField(f.name, withoutMetadata(f.dataType), f.nullable)))

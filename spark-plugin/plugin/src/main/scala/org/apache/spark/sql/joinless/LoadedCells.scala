@@ -32,6 +32,7 @@ final private[joinless] class LoadedCells(cells: RDD[InternalRow], unloadable: (
 private object LoadedCells {
   private val Store = classOf[StateStore].getName
 
+  /** Whether an error was thrown while a store was loaded. */
   private def isOfLoading(e: Throwable): Boolean =
     e.getStackTrace.exists(frame =>
       frame.getClassName.stripSuffix("$") == Store && frame.getMethodName.startsWith("get")

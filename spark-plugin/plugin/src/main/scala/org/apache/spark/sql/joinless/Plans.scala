@@ -33,6 +33,7 @@ object Plans {
   def plannedAt(query: StreamingQuery, batch: Long): Option[Long] =
     execution(query).offsetLog.get(batch).flatMap(_.metadataOpt).map(_.batchTimestampMs)
 
+  /** The execution of a query that runs in this application. */
   private def execution(query: StreamingQuery): StreamExecution = query match {
     case wrapper: StreamingQueryWrapper => wrapper.streamingQuery
     case execution: StreamExecution => execution

@@ -69,5 +69,6 @@ object RunningBatch {
   def activeRuns(session: SparkSession): Set[UUID] =
     shared(session).activeStreamingQueries.values.asScala.map(_.runId).toSet
 
+  /** The state that all sessions of the application have in common. */
   private def shared(session: SparkSession) = classicOf(session).sharedState
 }

@@ -35,7 +35,10 @@ final class SessionPlans(val session: SparkSession) {
   /** The plan after the session's normalization rules. */
   def normalized(analyzed: LogicalPlan): LogicalPlan = QueryExecution.normalize(own, analyzed)
 
-  /** @param without names of rules that are left out */
+  /** The plan after the session's optimizer.
+    *
+    * @param without names of rules that are left out
+    */
   def optimized(plan: LogicalPlan, without: Seq[String] = Nil): LogicalPlan = {
     val settings = if (without.isEmpty) conf else conf.clone()
     if (without.nonEmpty) {

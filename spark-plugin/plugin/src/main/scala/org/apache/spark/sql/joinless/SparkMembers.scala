@@ -46,6 +46,7 @@ object SparkMembers {
     Member("org.apache.spark.sql.catalyst.optimizer.NormalizeFloatingNumbers$", "normalize")
   )
 
+  /** The first of these members that the running Spark lacks. */
   private[joinless] def probe(members: Seq[Member]): Option[String] = members.find(!_.exists).map(_.toString)
 
   private lazy val probed: Option[String] = probe(all)

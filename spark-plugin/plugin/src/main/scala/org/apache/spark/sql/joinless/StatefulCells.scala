@@ -29,6 +29,7 @@ import org.apache.spark.sql.types.StructType
   */
 trait StatefulCells extends UnaryExecNode with StateStoreWriter {
 
+  /** The columns of keys and values of the stores. */
   protected def keySchema: StructType
   protected def valueSchema: StructType
 
@@ -37,6 +38,7 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
     */
   protected def keyPrefix: Option[Int] = None
 
+  /** How Spark stores keys. */
   private def keyEncoder: KeyStateEncoderSpec = CellStores.keyEncoder(keySchema, keyPrefix)
 
   /** The text that is recorded when the first batch is planned. */
@@ -163,6 +165,9 @@ trait StatefulCells extends UnaryExecNode with StateStoreWriter {
 
 private object StatefulCells {
 
+  /** The operators below, each before those below it, without stateful ones and what is below
+    * these.
+    */
   private def below(operator: SparkPlan): Seq[SparkPlan] = operator.children.flatMap {
     case _: StateStoreWriter => Nil
     case plan => plan +: below(plan)

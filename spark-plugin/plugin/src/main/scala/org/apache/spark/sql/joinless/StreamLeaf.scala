@@ -42,6 +42,7 @@ final case class StreamLeaf(
 
 object StreamLeaf {
 
+  /** The scan, if the plan is one, of either kind of sources. */
   def unapply(plan: LogicalPlan): Option[StreamLeaf] = plan match {
     case v1: StreamingRelation =>
       Some(
@@ -68,5 +69,6 @@ object StreamLeaf {
     case _ => None
   }
 
+  /** Whether the plan is a scan of a stream. */
   def is(plan: LogicalPlan): Boolean = plan.isInstanceOf[StreamingRelation] || plan.isInstanceOf[StreamingRelationV2]
 }

@@ -32,6 +32,7 @@ final class Watermarks private (@transient private val batch: IncrementalExecuti
 
 object Watermarks {
 
+  /** The watermarks of a stateful operator. */
   def of(batch: RunningBatch, info: StateInfo): Watermarks = new Watermarks(batch.execution, Some(info.operatorId))
 
   /** The watermarks of the query's streams. An operator's can be lower: if results may have older
