@@ -6,7 +6,7 @@ import io.joinless.spark.compile.template.{CurrentTime, DeltaScope, FirstRows, R
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, TakenAsRows}
-import io.joinless.spark.plans.nodes.{DeltaRows, StreamRef}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin, StreamRef}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.blocks.{AttributeClasses, Conditions, JoinBlock, RelationNames}
@@ -15,7 +15,7 @@ import io.joinless.spark.rules.extract.{ExtractJoinBlock, StaticSides}
 import io.joinless.spark.rules.meaning.{LeafSource, MadeNames, MeaningTexts, TimeZones}
 import io.joinless.spark.rules.rewrite.{BlockForms, BlockLayout, Eligibility, NamedOnce, RecordedOrder, WaysOutOfCycles}
 import io.joinless.spark.rules.scans.Scan
-import io.joinless.spark.spec.{BlockShape, RecordedQuery, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, GroupFormat, RecordedQuery, SqlTexts, StateFormat}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -128,8 +128,9 @@ final class DeltaCompiler(
         streams = taken.of(reads)
         plan <- inputs(inner, streams)
         rows <- rows(plan, streams, Consumer.Result)
+        plan = WrongRules.kept(NamedOnce(emission.emitted(rows)))
+        _ <- (if (recorded.isDefined) None else DeltaCompiler.tooLarge(plan)).toLeft(())
       } yield {
-        val plan = WrongRules.kept(NamedOnce(emission.emitted(rows)))
         val unbounded = emission.unbounded(output.init, rows, streams)
         CurrentTime.shown(DeltaRows(plan, form, rows.projected, output, unbounded))
       }
@@ -395,6 +396,16 @@ object DeltaCompiler {
       case node if node.output.exists(_.metadata.contains(SessionWindow.marker)) =>
         Reason.of(Reason.UnsupportedAggregate, "function" -> "session_window")
     }
+
+  /** Why an operator of a compiled plan cannot be recorded. */
+  private def tooLarge(plan: LogicalPlan): Option[Reason] = {
+    val reasons = plan.collect {
+      case join: JoinFreeJoin =>
+        StateFormat.tooLarge(join.shape).map(Reason.joinTooLarge(join.shape.relations.map(_.name), _))
+      case groups: Groups => GroupFormat.tooLarge(groups.shape).map(Reason.groupsTooLarge)
+    }
+    reasons.flatten.headOption
+  }
 
   /** The nodes of `incrementalEnumerate`: the query, the form, and the output columns. */
   object Mark {

@@ -21,7 +21,19 @@ object GroupFormat {
   /** The operator's name in Spark's metadata, progress and errors. */
   val OperatorName = "joinFreeGroups"
 
+  /** @throws IllegalArgumentException if the text is too large to be read back, which the compiler
+    *   has excluded ([[tooLarge]])
+    */
   def toJson(shape: GroupShape): String = {
+    val text = encoded(shape)
+    SpecBounds.checkText(text)
+    text
+  }
+
+  /** Why groups cannot be recorded: their record could not be read back. */
+  def tooLarge(shape: GroupShape): Option[String] = SpecBounds.refused(toJson(shape))
+
+  private def encoded(shape: GroupShape): String = {
     val functions = shape.functions.map { f =>
       JObject(
         "text" -> JString(f.text),
