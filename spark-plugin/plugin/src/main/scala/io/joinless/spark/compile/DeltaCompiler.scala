@@ -121,7 +121,8 @@ final class DeltaCompiler(
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).orElse(taken.refused).toLeft(())
-        restored = ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders))
+        restored =
+          ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders(taken.places)))
         ordered <- new OrderedRows(taken.isChangelog, emission).grouped(emission.literals(restored, taken.isChangelog))
         inner <- new MatchJoins(emission, taken.random).inner(emission.nested(ordered))
         reads = Reads(ColumnOrder.of(restored), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
@@ -322,8 +323,10 @@ final class DeltaCompiler(
 
   private def recordedBlocks: Seq[BlockShape] = recorded.toSeq.flatMap(_.blocks)
 
-  private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
-    RecordedOrder(block, recordedBlocks)(layoutAsRead(_, streams))
+  private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout = {
+    lazy val places = block.leaves.map(leaf => streams.places(leaf.plan))
+    RecordedOrder(block, recordedBlocks, _.origins.exists(_.map(_.places) == places))(layoutAsRead(_, streams))
+  }
 
   private def layoutAsRead(block: JoinBlock, streams: Streams): BlockLayout = {
     val expiring = for {
