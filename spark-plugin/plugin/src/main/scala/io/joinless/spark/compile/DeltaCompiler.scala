@@ -128,12 +128,12 @@ final class DeltaCompiler(
         reads = Reads(ColumnOrder.of(restored), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
         streams = taken.of(reads)
         plan <- inputs(inner, streams)
-        rows <- rows(plan, streams, Consumer.Result)
-        plan = WrongRules.kept(NamedOnce(emission.emitted(rows)))
-        _ <- (if (recorded.isDefined) None else DeltaCompiler.tooLarge(plan)).toLeft(())
+        rows <- result(plan, streams)
+        operators = WrongRules.kept(NamedOnce(emission.emitted(rows)))
+        _ <- (if (recorded.isDefined) None else DeltaCompiler.tooLarge(operators)).toLeft(())
       } yield {
         val unbounded = emission.unbounded(output.init, rows, streams)
-        CurrentTime.shown(DeltaRows(plan, form, rows.projected, output, unbounded))
+        CurrentTime.shown(DeltaRows(operators, form, rows.projected, output, unbounded))
       }
     }
 
@@ -204,6 +204,14 @@ final class DeltaCompiler(
     val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose.map(_.text))
     val known = groups.copy(shape = groups.shape.copy(order = streams.reads.order))
     Project(grouping.results, streams.addGroups(known, grouping.output))
+  }
+
+  /** The changes of the result. Where operators above blocks and groups make its rows one by one,
+    * its columns are recorded in their order.
+    */
+  private def result(plan: LogicalPlan, streams: Streams): Either[Reason, WeightedRows] = {
+    val changes = rows(plan, streams, Consumer.Result)
+    if (isRowWise(plan, streams)) changes.map(_.emitting(plan.output)) else changes
   }
 
   /** The changes of the rows of a plan without groups. */

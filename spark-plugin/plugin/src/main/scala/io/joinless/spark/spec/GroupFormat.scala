@@ -51,7 +51,8 @@ object GroupFormat {
       "zone" -> shape.zone.fold[JValue](JNull)(JString(_)),
       "origin" -> shape.origin.fold[JValue](JNothing)(SpecEncoder.encode(_)),
       "closes" -> (if (shape.isClosing) JArray(shape.closes.map(SpecEncoder.encode(_)).toList) else JNothing),
-      "order" -> (if (shape.order.isEmpty) JNothing else SpecEncoder.order(shape.order))
+      "order" -> (if (shape.order.isEmpty) JNothing else SpecEncoder.order(shape.order)),
+      "emitted" -> shape.emitted.fold[JValue](JNothing)(columns => JArray(columns.map(JString(_)).toList))
     )))
   }
 
@@ -82,7 +83,8 @@ object GroupFormat {
         nullable(at(o, "zone"))(_ => text(o, "zone")),
         optional(o, "origin").map(origin),
         if (version == 1) IndexedSeq.empty else list(o, "closes").map(SpecDecoder.time),
-        order(o)
+        order(o),
+        optional(o, "emitted").map(_ => texts(o, "emitted"))
       )
     } catch {
       case refused: JoinlessAnalysisException => throw refused
@@ -117,7 +119,9 @@ object GroupFormat {
     else
       Option.when(before.above != now.above)(
         s"The query made of its groups: ${rows(before)}. Now it makes of them: ${rows(now)}. A group must be deleted as it was inserted."
-      ).orElse(MeaningComparison.zones(before.zone, now.zone))
+      ).orElse(MeaningComparison.emitted(before.emitted, now.emitted).map { case (was, is) =>
+        s"The query emitted the columns $was of its groups. Now it emits $is. A group must be deleted as it was inserted."
+      }).orElse(MeaningComparison.zones(before.zone, now.zone))
   }
 
   private def times(shape: GroupShape): String = shape.closes.map { time =>
