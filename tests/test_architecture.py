@@ -24,6 +24,8 @@ ENGINE_LAYERS = {
     "enumerate": {"algebra", "tuples", "view"},
     "update": {"algebra", "tuples", "view", "enumerate"},
     "reduce": {"algebra", "query", "tuples", "view", "enumerate", "update"},
+    "positions": {"algebra", "tuples", "view"},
+    "sample": {"algebra", "tuples", "view", "enumerate", "update", "positions"},
 }
 
 

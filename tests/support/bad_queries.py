@@ -14,6 +14,12 @@ QUERIES = [
     forced("too few for the setting", "TOO_FEW_RELATIONS", PATH, "from 4 on", minRelations="4"),
     forced("too many", "TOO_MANY_RELATIONS", PATH, "up to 2", maxRelations="2"),
     forced(
+        "a condition too long to be recorded",
+        "RECORD_TOO_LARGE",
+        f"{PATH} WHERE concat(a.src, c.dst) <> '{'x' * (1 << 20)}'",
+        "the join of a, b, c, .*: a name or condition has",
+    ),
+    forced(
         "an outer join",
         "OUTER_JOIN",
         "SELECT a.k FROM w1 a LEFT JOIN w2 b ON a.k = b.k AND a.w1t = b.w2t",
@@ -67,6 +73,12 @@ QUERIES = [
         "UNMARKED_CHANGE_FEED",
         "SELECT a.id FROM fed a JOIN fed b ON a.id = b.customer JOIN fed c ON b.id = c.customer",
         "reads its deletions and old values as rows",
+    ),
+    unemitted(
+        "a condition too long to be recorded",
+        "RECORD_TOO_LARGE",
+        f"{PAIR} AND concat(o.id, p.id) <> '{'x' * (1 << 20)}'",
+        "the join of o, p, .*: a name or condition has",
     ),
     unemitted(
         "a change feed without a mark",

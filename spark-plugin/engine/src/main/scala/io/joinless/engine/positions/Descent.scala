@@ -1,7 +1,7 @@
 package io.joinless.engine.positions
 
 import io.joinless.engine.algebra.Wide
-import io.joinless.engine.update.TouchedTuples
+import io.joinless.engine.tuples.TouchedTuples
 import io.joinless.engine.view.{RelationViews, ViewNode, ViewTree}
 
 /** Finds the results at given positions of a [[Space]]: node by node from the root, many positions

@@ -5,8 +5,8 @@ import java.lang.Long.numberOfTrailingZeros
 import io.joinless.engine.algebra.{Weight, Wide}
 import io.joinless.engine.enumerate.{FullEnumeration, Residual}
 import io.joinless.engine.positions.{AllResults, AnnotatedCounts, Descent, Located}
-import io.joinless.engine.tuples.IntStack
-import io.joinless.engine.update.{DeleteOfAbsentRow, DeltaEnumeration, NettedBatch, TouchedTuples, TreeAnnotations}
+import io.joinless.engine.tuples.{IntStack, TouchedTuples}
+import io.joinless.engine.update.{DeleteOfAbsentRow, DeltaEnumeration, NettedBatch, TreeAnnotations}
 import io.joinless.engine.view.ViewTree
 
 /** A batch of signed changes, and how it changes a kept sample of the result; no result is

@@ -1,6 +1,6 @@
 package io.joinless.engine.update
 
-import io.joinless.engine.tuples.{IntStack, PagedLongs, Words}
+import io.joinless.engine.tuples.{IntStack, PagedLongs, TouchedTuples, Words}
 import io.joinless.engine.view.{Annotation, Counters, RelationViews, ViewNode, ViewTree}
 
 /** Brings the annotations of an enumerated tree up to date with a batch that was applied to its

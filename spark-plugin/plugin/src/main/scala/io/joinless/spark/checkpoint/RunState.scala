@@ -31,6 +31,6 @@ object RunState {
       some: Boolean = false
   ) extends RunState {
 
-    def query: RecordedQuery = RecordedQuery(blocks.values.toSeq, groups)
+    def query: RecordedQuery = RecordedQuery(blocks.toSeq.sortBy(_._1).map(_._2), groups)
   }
 }

@@ -39,8 +39,8 @@ private[compile] object ColumnOrder {
 
   /** The query with its columns in a recorded order; those of its result stay in theirs.
     *
-    * @param recorded the columns of streams and projections of the queries in the checkpoint; the
-    *   query is the one that has the same columns
+    * @param recorded the columns of streams and projections of the queries in the checkpoint that
+    *   may be this one; it is the one that has the same columns
     */
   def restored(query: LogicalPlan, recorded: Seq[IndexedSeq[IndexedSeq[String]]]): LogicalPlan = {
     val own = of(query)

@@ -6,7 +6,7 @@ import io.joinless.spark.compile.template.{CurrentTime, DeltaScope, FirstRows, R
 import io.joinless.spark.conf.JoinlessConf
 import io.joinless.spark.errors.JoinlessErrors
 import io.joinless.spark.plans.marks.{ChangeColumn, ChangeFeeds, Changelog, DeltaOutput, TakenAsRows}
-import io.joinless.spark.plans.nodes.{DeltaRows, StreamRef}
+import io.joinless.spark.plans.nodes.{DeltaRows, Groups, JoinFreeJoin, StreamRef}
 import io.joinless.spark.plans.reasons.Reason
 import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.blocks.{AttributeClasses, Conditions, JoinBlock, RelationNames}
@@ -15,7 +15,7 @@ import io.joinless.spark.rules.extract.{ExtractJoinBlock, StaticSides}
 import io.joinless.spark.rules.meaning.{LeafSource, MadeNames, MeaningTexts, TimeZones}
 import io.joinless.spark.rules.rewrite.{BlockForms, BlockLayout, Eligibility, NamedOnce, RecordedOrder, WaysOutOfCycles}
 import io.joinless.spark.rules.scans.Scan
-import io.joinless.spark.spec.{BlockShape, RecordedQuery, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, GroupFormat, RecordedQuery, SqlTexts, StateFormat}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, AttributeSet, SessionWindow}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -124,17 +124,19 @@ final class DeltaCompiler(
       RelationNames.note(template)
       for {
         _ <- DeltaCompiler.sessions(query).orElse(taken.refused).toLeft(())
-        restored = ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders))
+        restored =
+          ColumnOrder.restored(Subqueries.named(optimized(template)), recorded.toSeq.flatMap(_.orders(taken.places)))
         ordered <- new OrderedRows(taken.isChangelog, emission).grouped(emission.literals(restored, taken.isChangelog))
         inner <- new MatchJoins(emission, taken.random).inner(emission.nested(ordered))
         reads = Reads(ColumnOrder.of(restored), emission.timesRead(ordered), emission.readsSeveralTimes(inner))
         streams = taken.of(reads)
         plan <- inputs(inner, streams)
-        rows <- rows(plan, streams, Consumer.Result)
+        rows <- result(plan, streams)
+        operators = WrongRules.kept(NamedOnce(emission.emitted(rows)))
+        _ <- (if (recorded.isDefined) None else DeltaCompiler.tooLarge(operators)).toLeft(())
       } yield {
-        val plan = WrongRules.kept(NamedOnce(emission.emitted(rows)))
         val unbounded = emission.unbounded(output.init, rows, streams)
-        CurrentTime.shown(DeltaRows(plan, form, rows.projected, output, unbounded))
+        CurrentTime.shown(DeltaRows(operators, form, rows.projected, output, unbounded))
       }
     }
 
@@ -216,6 +218,14 @@ final class DeltaCompiler(
     val groups = GroupCompiler.groups(grouping, rows, closes).copy(purpose = purpose.map(_.text))
     val known = groups.copy(shape = groups.shape.copy(order = streams.reads.order))
     Project(grouping.results, streams.addGroups(known, grouping.output))
+  }
+
+  /** The changes of the result. Where operators above blocks and groups make its rows one by one,
+    * its columns are recorded in their order.
+    */
+  private def result(plan: LogicalPlan, streams: Streams): Either[Reason, WeightedRows] = {
+    val changes = rows(plan, streams, Consumer.Result)
+    if (isRowWise(plan, streams)) changes.map(_.emitting(plan.output)) else changes
   }
 
   /** The changes of the rows of a plan without groups. */
@@ -344,8 +354,10 @@ final class DeltaCompiler(
   /** The layout of a block, with columns and conditions in the order of a recorded block that is
     * the same.
     */
-  private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout =
-    RecordedOrder(block, recordedBlocks)(layoutAsRead(_, streams))
+  private def layoutOf(block: JoinBlock, streams: Streams): BlockLayout = {
+    lazy val places = block.leaves.map(leaf => streams.places(leaf.plan))
+    RecordedOrder(block, recordedBlocks, _.origins.exists(_.map(_.places) == places))(layoutAsRead(_, streams))
+  }
 
   /** The layout of a block in its own order, with what is known of its streams: which are
     * changelogs, whose rows expire, and by what time.
@@ -422,6 +434,16 @@ object DeltaCompiler {
       case node if node.output.exists(_.metadata.contains(SessionWindow.marker)) =>
         Reason.of(Reason.UnsupportedAggregate, "function" -> "session_window")
     }
+
+  /** Why an operator of a compiled plan cannot be recorded. */
+  private def tooLarge(plan: LogicalPlan): Option[Reason] = {
+    val reasons = plan.collect {
+      case join: JoinFreeJoin =>
+        StateFormat.tooLarge(join.shape).map(Reason.joinTooLarge(join.shape.relations.map(_.name), _))
+      case groups: Groups => GroupFormat.tooLarge(groups.shape).map(Reason.groupsTooLarge)
+    }
+    reasons.flatten.headOption
+  }
 
   /** The nodes of `incrementalEnumerate`: the query, the form, and the output columns. */
   object Mark {

@@ -1,6 +1,6 @@
 package io.joinless.spark.source
 
-import io.joinless.spark.checkpoint.{CommittedState, Recorded}
+import io.joinless.spark.checkpoint.{CommittedState, OperatorMetadata, Recorded}
 import io.joinless.spark.errors.{JoinlessErrors, Mismatch}
 import io.joinless.spark.spec.{BlockShape, BlockSpec, ColumnSpec, SpecComparison}
 import io.joinless.spark.state.CommittedStores
@@ -28,7 +28,7 @@ object Snapshot {
     *     blocks
     */
   def apply(state: CommittedState, operator: Option[Long]): Snapshot =
-    withStoredTypes(of(state, chosen(state, operator)))
+    withStoredTypes(of(state, chosen(state.operators, state.checkpoint, operator)))
 
   /** The snapshot with types that do not name Python classes. Showing such a type in Python would
     * unpickle its content.
@@ -53,14 +53,20 @@ object Snapshot {
     * @param operator number of the block's stateful operator. If it is given, no other block is
     *   tried. It is needed only if several blocks fit and `place` does not choose
     */
-  def fitting(state: CommittedState, planned: BlockShape, place: BlockPlace, operator: Option[Long]): Snapshot = {
+  def fitting(state: CommittedState, planned: BlockShape, place: BlockPlace, operator: Option[Long]): Snapshot =
+    of(state, fitting(state.operators, state.checkpoint, planned, place, operator))
 
-    /** Why the query cannot continue a block, or reads other rows. */
+  /** The same, as far as the records of the operators decide it. */
+  private[source] def fitting(
+      found: OperatorMetadata.Found,
+      checkpoint: String,
+      planned: BlockShape,
+      place: BlockPlace,
+      operator: Option[Long]
+  ): Recorded = {
     def difference(block: Recorded) =
       SpecComparison.difference(block.spec.shape, planned).orElse(SpecComparison.otherRows(block.spec.shape, planned))
-    val blocks = state.operators.ours.sortBy(_.operator)
-
-    /** The names of a block's relations. */
+    val blocks = found.ours.sortBy(_.operator)
     def names(shape: BlockShape) = shape.relations.map(_.name)
 
     /** The block at the query's own position, if it is one of these and has the same relations. */
@@ -70,22 +76,25 @@ object Snapshot {
     val block = blocks.filter(difference(_).isEmpty) match {
       case Seq(only) if operator.isEmpty => only
       case several if operator.isEmpty && several.size > 1 =>
-        atPlace(several).getOrElse(throw JoinlessErrors.severalJoins(state.checkpoint, listed(several)))
+        atPlace(several).getOrElse(throw JoinlessErrors.severalJoins(checkpoint, listed(several)))
       case Seq() if operator.isEmpty && blocks.size > 1 =>
-        val differences = blocks.flatMap(block => difference(block).map { case (kind, what) => (kind, block, what) })
-        val all = differences.map { case (_, block, what) => s"${listed(Seq(block))}: $what" }
-        throw JoinlessErrors.stateMismatch(
-          differences.head._1,
-          state.checkpoint,
-          s"None of its joins fits. ${all.mkString(" ")}"
-        )
-      case _ => chosen(state, operator)
+        val evicting = blocks.filter(block => isOfForgettingOne(block.spec.shape, planned))
+        atPlace(evicting).orElse(evicting.headOption).getOrElse {
+          val differences = blocks.flatMap(block => difference(block).map { case (kind, what) => (kind, block, what) })
+          val all = differences.map { case (_, block, what) => s"${listed(Seq(block))}: $what" }
+          throw JoinlessErrors.stateMismatch(
+            differences.head._1,
+            checkpoint,
+            s"None of its joins fits. ${all.mkString(" ")}"
+          )
+        }
+      case _ => chosen(found, checkpoint, operator)
     }
     difference(block).foreach { case (kind, what) =>
-      throw if (isOfForgettingOne(block.spec.shape, planned)) forgotten(state.checkpoint, block.spec.shape)
-      else JoinlessErrors.stateMismatch(kind, state.checkpoint, what)
+      throw if (isOfForgettingOne(block.spec.shape, planned)) forgotten(checkpoint, block.spec.shape)
+      else JoinlessErrors.stateMismatch(kind, checkpoint, what)
     }
-    of(state, block)
+    block
   }
 
   /** The error that rows of a result were evicted. */
@@ -109,9 +118,7 @@ object Snapshot {
   }
 
   /** The block of this operator, or the only one; else the error for the user. */
-  private def chosen(state: CommittedState, operator: Option[Long]): Recorded = {
-    val checkpoint = state.checkpoint
-    val found = state.operators
+  private def chosen(found: OperatorMetadata.Found, checkpoint: String, operator: Option[Long]): Recorded = {
     val blocks = found.ours
     (blocks, operator) match {
       case (Seq(), _) =>

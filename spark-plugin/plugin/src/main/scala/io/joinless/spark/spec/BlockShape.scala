@@ -115,12 +115,16 @@ final case class ResultSpec(
   * @param conditions those on results, sorted; `r1`, `r2`, … are the relations
   * @param values the result's columns
   * @param zone the session's time zone, where one of these depends on it
+  * @param emitted the columns that operators above make of the result's rows one by one (explode,
+  *   windows, ROLLUP, UNION), in their order, where no other stateful operator stands above. None
+  *   where there are no such operators, or the writing release did not record it
   */
 final case class MeaningSpec(
     rows: IndexedSeq[Option[RowsSpec]],
     conditions: IndexedSeq[String],
     values: IndexedSeq[String],
-    zone: Option[String] = None
+    zone: Option[String] = None,
+    emitted: Option[IndexedSeq[String]] = None
 )
 
 /** @param values the stored columns

@@ -21,7 +21,19 @@ object GroupFormat {
   /** The operator's name in Spark's metadata, progress and errors. */
   val OperatorName = "joinFreeGroups"
 
+  /** @throws IllegalArgumentException if the text is too large to be read back, which the compiler
+    *   has excluded ([[tooLarge]])
+    */
   def toJson(shape: GroupShape): String = {
+    val text = encoded(shape)
+    SpecBounds.checkText(text)
+    text
+  }
+
+  /** Why groups cannot be recorded: their record could not be read back. */
+  def tooLarge(shape: GroupShape): Option[String] = SpecBounds.refused(toJson(shape))
+
+  private def encoded(shape: GroupShape): String = {
     val functions = shape.functions.map { f =>
       JObject(
         "text" -> JString(f.text),
@@ -39,7 +51,8 @@ object GroupFormat {
       "zone" -> shape.zone.fold[JValue](JNull)(JString(_)),
       "origin" -> shape.origin.fold[JValue](JNothing)(SpecEncoder.encode(_)),
       "closes" -> (if (shape.isClosing) JArray(shape.closes.map(SpecEncoder.encode(_)).toList) else JNothing),
-      "order" -> (if (shape.order.isEmpty) JNothing else SpecEncoder.order(shape.order))
+      "order" -> (if (shape.order.isEmpty) JNothing else SpecEncoder.order(shape.order)),
+      "emitted" -> shape.emitted.fold[JValue](JNothing)(columns => JArray(columns.map(JString(_)).toList))
     )))
   }
 
@@ -70,7 +83,8 @@ object GroupFormat {
         nullable(at(o, "zone"))(_ => text(o, "zone")),
         optional(o, "origin").map(origin),
         if (version == 1) IndexedSeq.empty else list(o, "closes").map(SpecDecoder.time),
-        order(o)
+        order(o),
+        optional(o, "emitted").map(_ => texts(o, "emitted"))
       )
     } catch {
       case refused: JoinlessAnalysisException => throw refused
@@ -105,7 +119,9 @@ object GroupFormat {
     else
       Option.when(before.above != now.above)(
         s"The query made of its groups: ${rows(before)}. Now it makes of them: ${rows(now)}. A group must be deleted as it was inserted."
-      ).orElse(MeaningComparison.zones(before.zone, now.zone))
+      ).orElse(MeaningComparison.emitted(before.emitted, now.emitted).map { case (was, is) =>
+        s"The query emitted the columns $was of its groups. Now it emits $is. A group must be deleted as it was inserted."
+      }).orElse(MeaningComparison.zones(before.zone, now.zone))
   }
 
   private def times(shape: GroupShape): String = shape.closes.map { time =>

@@ -19,6 +19,7 @@ import org.apache.spark.sql.types.DataType
   *   inserted: a group is emitted once, when the watermark has reached one of these, and is
   *   evicted. Empty where groups are emitted whenever they change
   * @param order as `order` of [[BlockShape]]
+  * @param emitted as `emitted` of [[MeaningSpec]]
   */
 final case class GroupShape(
     columns: IndexedSeq[ColumnSpec],
@@ -27,7 +28,8 @@ final case class GroupShape(
     zone: Option[String] = None,
     origin: Option[OriginSpec] = None,
     closes: IndexedSeq[TimeSpec] = IndexedSeq.empty,
-    order: IndexedSeq[IndexedSeq[String]] = IndexedSeq.empty
+    order: IndexedSeq[IndexedSeq[String]] = IndexedSeq.empty,
+    emitted: Option[IndexedSeq[String]] = None
 ) {
 
   /** Groups are emitted once, and evicted. */

@@ -14,11 +14,17 @@ object MeaningComparison {
         s"Its results were filtered by $before, and the query filters them by $now (${relations(names)}): it would report " +
           "deletes of rows that it never reported as inserted."
       })
-      .orElse(places(was.values, is.values).map { case (before, now) =>
+      .orElse(places(was.values, is.values).orElse(emitted(was.emitted, is.emitted)).map { case (before, now) =>
         s"Its results were the columns $before, and the query's are $now (${relations(names)}): it would report deletes of " +
           "rows that it never reported as inserted."
       })
       .orElse(zones(was.zone, is.zone))
+
+  /** The columns that operators above emit and that differ at the same position; earlier releases
+    * did not record them.
+    */
+  def emitted(was: Option[IndexedSeq[String]], is: Option[IndexedSeq[String]]): Option[(String, String)] =
+    for (before <- was; now <- is; different <- places(before, now)) yield different
 
   /** Earlier releases did not record the time zone. */
   def zones(was: Option[String], is: Option[String]): Option[String] =

@@ -26,6 +26,14 @@ private[spec] object SpecBounds {
   val MaxCells: Int = 1 << 20
   val MaxName: Int = 1 << 20
 
+  /** Why the text of a record cannot be read back. */
+  def problem(json: String): Option[String] = refused(checkText(json))
+
+  /** What `demand` says of a computation that it ends. */
+  def refused(body: => Any): Option[String] =
+    try { body; None }
+    catch { case e: IllegalArgumentException => Some(e.getMessage) }
+
   /** @throws IllegalArgumentException where the text is too long or too deep */
   def checkText(json: String): Unit = {
     demand(json.length <= MaxLength, s"it has ${json.length} characters")
@@ -69,7 +77,7 @@ private[spec] object SpecBounds {
       .orElse(tooMany("inputs", spec.inputs.size, MaxRelations))
       .orElse(tooMany("attributes", spec.attributes.size, MaxAttributes))
       .orElse(tooMany("columns", columns(spec), MaxColumns))
-      .orElse(names.find(_.length > MaxName).map(name => s"a name has ${name.length} characters"))
+      .orElse(names.find(_.length > MaxName).map(name => s"a name or condition has ${name.length} characters"))
       .orElse(Option.when(!cellsAreFew(spec.shares))(
         s"the shares ${spec.shares.take(100).mkString(", ")} make too many cells"
       ))

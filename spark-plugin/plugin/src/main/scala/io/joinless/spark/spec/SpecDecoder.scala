@@ -103,7 +103,8 @@ sealed abstract private[spec] class SpecDecoder(val version: Int) {
     json \ "zone" match {
       case JNothing => None
       case _ => Some(text(json, "zone"))
-    }
+    },
+    optional(json, "emitted").map(_ => texts(json, "emitted"))
   )
 
   private def result(json: JValue): ResultSpec = ResultSpec(

@@ -75,7 +75,8 @@ private[spec] object SpecEncoder {
     "rows" -> array(meaning.rows)(_.fold[JValue](JNull)(rows)),
     "conditions" -> array(meaning.conditions)(JString(_)),
     "values" -> array(meaning.values)(JString(_))
-  ) ++ meaning.zone.map(zone => "zone" -> JString(zone)))
+  ) ++ meaning.zone.map(zone => "zone" -> JString(zone)) ++
+    meaning.emitted.map(columns => "emitted" -> array(columns)(JString(_))))
 
   def order(columns: IndexedSeq[IndexedSeq[String]]): JArray =
     array(columns)(names => array(names)(JString(_)))

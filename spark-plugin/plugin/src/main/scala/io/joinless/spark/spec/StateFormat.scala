@@ -37,18 +37,25 @@ object StateFormat {
   /** Our operator's name in Spark's metadata, progress and errors. */
   val OperatorName = "joinFree"
 
-  /** The spec as a text of the newest version. If the text is too long to be read, the field
+  /** The spec as a text of the newest version. If the spec is too large to be read back, the field
     * `result` is left out.
     *
-    * @throws IllegalArgumentException if the text is still too long, or nested too deep
+    * @throws IllegalArgumentException if it is still too large, which the rules have excluded
+    *   ([[tooLarge]])
     */
   def toJson(spec: BlockSpec): String = {
     val fields = SpecEncoder.encode(spec, SpecDecoder.all.last.version, EngineVersion)
     val text = compact(render(JObject(fields.obj :+ ("digest" -> JString(digest(fields))))))
-    if (text.length > SpecBounds.MaxLength && spec.shape.result.isDefined)
-      toJson(spec.shaped(_.copy(result = None)))
-    else { SpecBounds.checkText(text); text }
+    val problem = SpecBounds.problem(spec).orElse(SpecBounds.problem(text))
+    if (problem.isDefined && spec.shape.result.isDefined) toJson(spec.shaped(_.copy(result = None)))
+    else { problem.foreach(SpecBounds.demand(false, _)); text }
   }
+
+  /** Why a block cannot be recorded: its record could not be read back. It is asked before a query
+    * starts, when its cells are not chosen yet.
+    */
+  def tooLarge(shape: BlockShape): Option[String] =
+    SpecBounds.refused(toJson(BlockSpec(shape, shape.attributes.map(_ => 1))))
 
   /** @param checkpoint where the text was found, for the error */
   def fromJson(json: String, checkpoint: String = "of the query"): BlockSpec =

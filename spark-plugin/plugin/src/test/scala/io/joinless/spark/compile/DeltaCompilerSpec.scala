@@ -173,6 +173,16 @@ class DeltaCompilerSpec extends AnyFunSuite with StreamingPlans with BeforeAndAf
     withConf("spark.joinless.enabled" -> "false")(assert(reason("SELECT id FROM orders") == "DISABLED"))
   }
 
+  test("why not: a condition whose text is too long to be recorded") {
+    val long = "x" * (1 << 20)
+    val sql =
+      s"SELECT o.id FROM orders o JOIN customers c ON o.customer = c.customer AND concat(o.id, c.city) <> '$long'"
+    assert(reason(sql) == "RECORD_TOO_LARGE")
+    val said = DeltaCompilation.attempt(spark, Plans.analyzed(deltas(sql))).swap.toOption.get.sentence
+    assert(said.contains("the join of o, c") && said.contains("a name or condition has 10"), said)
+    assert(spec(sql.replace(long, long.take(1000))).residuals.size == 1)
+  }
+
   test("what a delete must meet is the same text for the same query, and another one for another filter or value") {
     def meaning(sql: String) = spec(sql).meaning.get
     val first = meaning(

@@ -56,6 +56,9 @@ class ReasonsSpec extends AnyFunSuite with StreamingPlans with BeforeAndAfterAll
     s"SELECT a.src $chain JOIN dimension k ON k.k = a.src AND k.class = c.dst"
   )
   plan_(Reason.StreamStaticJoin)(s"SELECT a.src, k.k $chain CROSS JOIN dimension k")
+  private val long = "x" * (1 << 20)
+  plan_(Reason.RecordTooLarge)(s"SELECT a.src $chain WHERE concat(a.src, c.dst) <> '$long'")
+  plan_(Reason.RecordTooLarge)(s"SELECT d.src $chain JOIN e d ON concat(c.dst, '$long') = concat(d.src, '$long')")
   private val changingBetween =
     "SELECT a.src FROM e a JOIN e b ON a.dst = b.src JOIN changing k ON k.k = b.dst JOIN e c ON b.dst = c.src"
   plan_(Reason.StaticSideAboveJoins)(changingBetween)

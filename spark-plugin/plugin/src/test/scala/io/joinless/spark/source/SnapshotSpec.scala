@@ -4,9 +4,11 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
 
-import io.joinless.spark.EdgeFiles
+import io.joinless.spark.{EdgeFiles, Specs}
 import io.joinless.spark.changes.Changes
+import io.joinless.spark.checkpoint.{OperatorMetadata, Recorded}
 import io.joinless.spark.plans.values.DeltaForm
+import io.joinless.spark.spec.{BlockSpec, InputKind}
 import org.apache.spark.SparkThrowable
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -100,6 +102,29 @@ class SnapshotSpec extends AnyFunSuite with StoredResults {
     assert(failing(full(other, Some(1L)))._1.startsWith("JOINLESS_STATE_MISMATCH"))
     val (mismatch, none) = failing(full(other))
     assert(mismatch.startsWith("JOINLESS_STATE_MISMATCH") && none.contains("None of its joins fits. 0 (a, b): "), none)
+  }
+
+  test("where one of several joins would fit if it had evicted no rows, that is said") {
+    val first = Specs.timed(InputKind.Appended)
+    def renamed(spec: BlockSpec, suffix: String) =
+      spec.shaped(s => s.copy(relations = s.relations.map(r => r.copy(name = r.name + suffix))))
+    def keeping(spec: BlockSpec) =
+      spec.shaped(s => s.copy(relations = s.relations.map(_.copy(lifetime = None))))
+    def choice(recorded: BlockSpec*)(planned: BlockSpec, position: Int): (String, String) = {
+      val blocks = recorded.zipWithIndex.map { case (spec, i) => Recorded(spec, i.toLong, spec.cells) }
+      val found = OperatorMetadata.Found(blocks, Nil, sparkOperators = false, batch = 1)
+      failing(Snapshot.fitting(found, "/cp", keeping(planned).shape, BlockPlace(position, recorded.size), None))
+    }
+    val second = renamed(first, "2")
+    for ((planned, position) <- Seq(first -> 0, second -> 1)) {
+      val (condition, sentence) = choice(first, second)(planned, position)
+      assert(condition == "JOINLESS_ROWS_FORGOTTEN", sentence)
+      val names = planned.relations.map(_.name).mkString(", ")
+      assert(sentence.contains(s"rows of $names when no later row can join them"), sentence)
+    }
+    assert(choice(Specs.threeHops, first)(first, 0)._1 == "JOINLESS_ROWS_FORGOTTEN")
+    val (other, none) = choice(first, second)(Specs.threeHops, 0)
+    assert(other.startsWith("JOINLESS_STATE_MISMATCH") && none.contains("None of its joins fits."), none)
   }
 
   test("of two joins that differ in their filters, a query fits the one with its own") {

@@ -55,6 +55,30 @@ class StateFormatSpec extends AnyFunSuite {
     }
   }
 
+  test("what could not be read back is not written, and is known before the query starts") {
+    val spec = Specs.threeHops
+    def conditions(length: Int) =
+      spec.shaped(shape => shape.copy(residuals = shape.residuals.map(_.copy(sql = "x" * length))))
+    def named(name: String) =
+      spec.shaped(_.copy(relations = spec.relations.updated(0, spec.relations.head.copy(name = name))))
+    assert(StateFormat.tooLarge(conditions(1 << 20).shape).isEmpty)
+    assert(StateFormat.read(StateFormat.toJson(conditions(1 << 20))).isRight)
+    for (large <- Seq(conditions((1 << 20) + 1), named("x" * ((1 << 20) + 1)))) {
+      assert(StateFormat.tooLarge(large.shape).contains("a name or condition has 1048577 characters"))
+      assert(intercept[IllegalArgumentException](StateFormat.toJson(large)).getMessage.contains("1048577"))
+    }
+    val constants = spec.shaped(_.copy(constants = Some(IndexedSeq("x" * (1 << 24)))))
+    assert(StateFormat.tooLarge(constants.shape).exists(_.endsWith("characters")))
+    // the result is for readers of the checkpoint alone: the query runs without it
+    val column = ColumnSpec("x" * ((1 << 20) + 1), LongType)
+    val result = ResultSpec(IndexedSeq(column), IndexedSeq(None), IndexedSeq.empty, IndexedSeq(None), Map.empty)
+    assert(StateFormat.tooLarge(spec.shape.copy(result = Some(result))).isEmpty)
+    assert(StateFormat.fromJson(StateFormat.toJson(spec.shaped(_.copy(result = Some(result))))) == spec)
+    val groups = GroupShape(IndexedSeq(ColumnSpec("x" * (1 << 24), LongType)), IndexedSeq.empty)
+    assert(GroupFormat.tooLarge(groups).isDefined)
+    assert(GroupFormat.tooLarge(groups.copy(columns = IndexedSeq(ColumnSpec("x", LongType)))).isEmpty)
+  }
+
   test("the written text is the durable format") {
     assert(StateFormat.toJson(Specs.threeHops) == StateFormatSpec.ThreeHops)
     assert(StateFormat.fromJson(StateFormatSpec.ThreeHops) == Specs.threeHops)

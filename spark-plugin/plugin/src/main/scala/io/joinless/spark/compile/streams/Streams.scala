@@ -239,6 +239,13 @@ final private[compile] class Streams private (val emission: Emission, all: Array
     RowsDigest.origin(sources, spec.values).copy(filters = StoredRows.filters(leaf, keys))
   }
 
+  /** The locations of the sources that a plan reads. */
+  def places(plan: LogicalPlan): IndexedSeq[String] =
+    plan.collect { case ref: StreamRef => RowsDigest.places(source(ref).rows) }.flatten.toIndexedSeq
+
+  /** The locations of all sources. */
+  def places: Set[String] = all.flatMap(source => RowsDigest.places(source.rows)).toSet
+
   /** The conditions below the marks of the changelogs that a plan reads, as they are recorded. */
   def filtersOfChangelogs(plan: LogicalPlan): IndexedSeq[String] = belowMarks(plan).flatMap(StoredRows.filters(_))
 

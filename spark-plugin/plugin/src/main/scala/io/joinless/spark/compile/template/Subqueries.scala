@@ -86,6 +86,8 @@ private[compile] object Subqueries extends PredicateHelper {
     * t LEFT JOIN u ON a > s        t JOIN the row, LEFT JOIN u ON a > v
     * SUM(a + s), GROUP BY s        the aggregate's child is joined
     * HAVING, SUM(a) + s            the aggregate without s, joined, below a projection that adds v
+    * ORDER BY a - s LIMIT 9        t JOIN the row, the first 9 by a - v
+    * explode(array(a, s))          t JOIN the row, explode(array(a, v))
     * }}}
     * All other operators keep their subqueries. Later steps refuse them.
     */
@@ -105,6 +107,14 @@ private[compile] object Subqueries extends PredicateHelper {
       val found = new Scalars(Seq(condition))
       val (l, r) = if (kind == RightOuter) (left, found.joinedTo(right)) else (found.joinedTo(left), right)
       Project(join.output, Join(l, r, kind, Some(found.replaced(condition)), hint))
+    case first: FirstRows =>
+      val found = new Scalars(first.order)
+      val order = first.order.map(found.replaced(_).asInstanceOf[SortOrder])
+      Project(first.output, first.copy(order = order, child = found.joinedTo(first.child)))
+    case generate: Generate =>
+      val found = new Scalars(Seq(generate.generator))
+      val generator = found.replaced(generate.generator).asInstanceOf[Generator]
+      Project(generate.output, generate.copy(generator = generator, child = found.joinedTo(generate.child)))
     case aggregate @ Aggregate(keys, results, child, hint) =>
       val inside = keys ++ results.flatMap(_.collect { case f: AggregateExpression => f })
       if (scalars(inside).nonEmpty) {

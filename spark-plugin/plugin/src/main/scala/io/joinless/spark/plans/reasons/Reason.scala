@@ -114,6 +114,11 @@ object Reason {
     "The join key <key> has the type <type>, whose equal values can differ in their bytes.",
     "Cast the key to a type of simple values, such as STRING or BIGINT."
   )
+  val RecordTooLarge: Code = Code(
+    "RECORD_TOO_LARGE",
+    "The checkpoint must record the <operator>, and its record is too large to be read again: <what>.",
+    "Make the texts of the query shorter: put a long list of constants into a table, and join that."
+  )
   val UnsupportedOutputMode: Code = Code(
     "UNSUPPORTED_OUTPUT_MODE",
     "The output mode <mode> emits more than new rows.",
@@ -222,6 +227,7 @@ object Reason {
     StaticSideAboveJoins,
     ThrowingKey,
     UnsupportedKeyType,
+    RecordTooLarge,
     UnsupportedOutputMode,
     AmbiguousColumns,
     UnsupportedOperator,
@@ -249,6 +255,13 @@ object Reason {
   /** The reason for a block of too few relations. */
   def tooFew(found: Int, minimum: Int): Reason =
     of(TooFewRelations, "found" -> found.toString, "minimum" -> minimum.toString)
+
+  /** The reason for a join whose record is too large: `what` says of which part. */
+  def joinTooLarge(relations: Seq[String], what: String): Reason =
+    of(RecordTooLarge, "operator" -> s"join of ${relations.mkString(", ")}", "what" -> what)
+
+  /** The reason for groups whose record is too large. */
+  def groupsTooLarge(what: String): Reason = of(RecordTooLarge, "operator" -> "GROUP BY", "what" -> what)
 
   /** The reason that this build of Spark cannot be used.
     *

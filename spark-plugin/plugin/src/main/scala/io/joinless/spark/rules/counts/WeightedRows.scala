@@ -5,7 +5,7 @@ import io.joinless.spark.plans.values.{SumPart, WindowFunctions}
 import io.joinless.spark.rules.blocks.OuterScope
 import io.joinless.spark.rules.meaning.{ExpressionTexts, TimeZones}
 import io.joinless.spark.rules.time.EventTimes
-import io.joinless.spark.spec.RowsSpec
+import io.joinless.spark.spec.{GroupShape, MeaningSpec, RowsSpec}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -129,19 +129,32 @@ final case class WeightedRows(
     */
   private def noted(texts: Seq[String], expressions: Seq[Expression]): WeightedRows = {
     val zone = TimeZones.ofTexts(expressions)
-
-    /** The plan in which the first stateful operators on each way down have the texts and the zone.
-      */
-    def note(below: LogicalPlan): LogicalPlan = below match {
-      case join: JoinFreeJoin =>
-        val meaning = join.shape.meaning.map(m =>
-          m.copy(conditions = (m.conditions ++ texts).sorted, zone = TimeZones.both(m.zone, zone))
-        )
-        join.copy(shape = join.shape.copy(meaning = meaning))
-      case groups: Groups =>
-        val above = groups.shape.above.getOrElse(RowsSpec(IndexedSeq.empty, IndexedSeq.empty))
+    recorded(
+      meaning =>
+        meaning.copy(conditions = (meaning.conditions ++ texts).sorted, zone = TimeZones.both(meaning.zone, zone)),
+      { groups =>
+        val above = groups.above.getOrElse(RowsSpec(IndexedSeq.empty, IndexedSeq.empty))
         val withTexts = above.copy(filters = (above.filters ++ texts).sorted)
-        groups.copy(shape = groups.shape.copy(above = Some(withTexts), zone = TimeZones.both(groups.shape.zone, zone)))
+        groups.copy(above = Some(withTexts), zone = TimeZones.both(groups.zone, zone))
+      }
+    )
+  }
+
+  /** These rows as the result of a query with these columns, which are recorded in their order: what
+    * is noted on the way has none, and would be the same for two columns that were exchanged.
+    */
+  def emitting(columns: Seq[Attribute]): WeightedRows = {
+    val texts = Some(columns.map(text).toIndexedSeq)
+    recorded(_.copy(emitted = texts), _.copy(emitted = texts))
+  }
+
+  /** These rows, where the first stateful operators on each way down record something, if rows can
+    * be deleted.
+    */
+  private def recorded(ofJoin: MeaningSpec => MeaningSpec, ofGroups: GroupShape => GroupShape): WeightedRows = {
+    def note(below: LogicalPlan): LogicalPlan = below match {
+      case join: JoinFreeJoin => join.copy(shape = join.shape.copy(meaning = join.shape.meaning.map(ofJoin)))
+      case groups: Groups => groups.copy(shape = ofGroups(groups.shape))
       case other => other.withNewChildren(other.children.map(note))
     }
     if (retractable) copy(note(plan)) else this

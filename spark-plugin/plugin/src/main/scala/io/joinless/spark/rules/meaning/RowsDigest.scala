@@ -49,8 +49,11 @@ private[spark] object RowsDigest {
   def origin(plan: LogicalPlan, more: Seq[String] = Nil): OriginSpec = {
     val all = (TimeZones.in(plan).toSeq ++ more :+ text(plan)).mkString("\n")
     val bytes = MessageDigest.getInstance("SHA-256").digest(all.getBytes(UTF_8))
-    OriginSpec(bytes.map(b => f"${b & 0xff}%02x").mkString, plan.collectLeaves().flatMap(place).toIndexedSeq)
+    OriginSpec(bytes.map(b => f"${b & 0xff}%02x").mkString, places(plan))
   }
+
+  /** The locations of a plan's sources, as far as they have one. */
+  def places(plan: LogicalPlan): IndexedSeq[String] = plan.collectLeaves().flatMap(place).toIndexedSeq
 
   /** The text of a plan's rows, of which the digest is made. */
   private def text(plan: LogicalPlan): String = {
@@ -83,7 +86,7 @@ private[spark] object RowsDigest {
 
   /** The name in the query of a source without a location. */
   private def name(plan: LogicalPlan): String = plan match {
-    case _: Project if plan.collectLeaves().flatMap(place).isEmpty => RelationNames.called(plan).fold("")(_ + ": ")
+    case _: Project if places(plan).isEmpty => RelationNames.called(plan).fold("")(_ + ": ")
     case _ => ""
   }
 

@@ -20,11 +20,16 @@ final case class BlockRoot(plan: LogicalPlan, needed: AttributeSet, groups: Opti
 /** The decision on a block. */
 sealed trait Decision
 
+/** The block is ours. */
+sealed trait Ours extends Decision {
+  def shape: BlockShape
+}
+
 /** The block is replaced; its results are enumerated. */
-final case class Rewrite(block: RewriteBlock, shape: BlockShape) extends Decision
+final case class Rewrite(block: RewriteBlock, shape: BlockShape) extends Ours
 
 /** The block's results are counted for the GROUP BY above it. */
-final case class RewriteCounted(groups: CountedGroups, block: RewriteBlock, shape: BlockShape) extends Decision
+final case class RewriteCounted(groups: CountedGroups, block: RewriteBlock, shape: BlockShape) extends Ours
 
 /** The block stays with Spark. */
 final case class Keep(reason: Reason) extends Decision
@@ -32,7 +37,7 @@ final case class Keep(reason: Reason) extends Decision
 /** The block was compiled when the query started; in a batch it only gets its position among the
   * blocks.
   */
-final case class Place(shape: BlockShape) extends Decision
+final case class Place(shape: BlockShape) extends Ours
 
 /** All blocks of a plan in preorder, including compiled ones: a block before those inside its
   * leaves. Their positions are their ordinals.

@@ -2,6 +2,7 @@ package io.joinless.spark.rules.rewrite
 
 import io.joinless.spark.rules.blocks.{JoinBlock, Leaf}
 import io.joinless.spark.spec.{BlockShape, ColumnSpec}
+import io.joinless.spark.spec.RecordedQuery.likely
 import org.apache.spark.sql.catalyst.plans.logical.{Project, Union}
 import org.apache.spark.sql.joinless.KeyBytes
 
@@ -20,12 +21,20 @@ import org.apache.spark.sql.joinless.KeyBytes
 private[spark] object RecordedOrder {
 
   /** The layout of a block, by `layoutOf`; in the order of one of the recorded blocks, where only
-    * the order differs.
+    * the order differs. Of several blocks with these columns it is one of the same sources, and of
+    * these one whose relations have the same names. A wrong choice would do no harm: the block is
+    * compared with its record.
+    *
+    * @param readsSame whether a recorded block reads the same sources
     */
-  def apply(block: JoinBlock, recorded: Seq[BlockShape])(layoutOf: JoinBlock => BlockLayout): BlockLayout = {
+  def apply(block: JoinBlock, recorded: Seq[BlockShape], readsSame: BlockShape => Boolean = _ => true)(
+      layoutOf: JoinBlock => BlockLayout
+  ): BlockLayout = {
     val layout = layoutOf(block)
     val ownColumns = layout.schemas.map(_.columns)
-    val recordedAlike = recorded.filter(shape => sameColumns(stored(shape), ownColumns))
+    val names = block.leaves.map(_.name)
+    val alike = recorded.filter(shape => sameColumns(stored(shape), ownColumns))
+    val recordedAlike = likely(likely(alike)(readsSame))(_.relations.map(_.name) == names)
     if (recordedAlike.isEmpty || recordedAlike.exists(stored(_) == ownColumns)) layout
     else {
       val leaves = block.leaves.zip(stored(recordedAlike.head)).map { case (leaf, columns) => ordered(leaf, columns) }

@@ -12,7 +12,7 @@ import io.joinless.spark.rules.counts.CountedGroups
 import io.joinless.spark.rules.extract.{ExtractJoinBlock, StaticSides}
 import io.joinless.spark.rules.scans.RevealIdleSources
 import io.joinless.spark.rules.time.LateResults
-import io.joinless.spark.spec.{BlockShape, NodeId, SqlTexts}
+import io.joinless.spark.spec.{BlockShape, NodeId, SqlTexts, StateFormat}
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -83,11 +83,7 @@ final class RewriteStreamingJoins(
       case (root, Keep(reason)) => leave(root, reason)
       case _ =>
     }
-    val ours = decisions.collect {
-      case Rewrite(_, shape) => shape
-      case RewriteCounted(_, _, shape) => shape
-      case Place(shape) => shape
-    }
+    val ours = decisions.collect { case ours: Ours => ours.shape }
     if (run != RunState.NoQuery) decide(ours.map(shape => shape.id -> shape).toMap)
     RevealIdleSources(LateResults.noted(JoinBlocks.replaced(plan, decisions)))
   }
@@ -119,7 +115,7 @@ final class RewriteStreamingJoins(
       // the checkpoint was begun with counts
       val evicts = layout.lifetimes.exists(_.isRight) && !recorded.exists(_.reduction.isDefined)
       val groups = if (evicts) None else root.groups.flatMap(CountedGroups(_))
-      groups.flatMap(counted(_, layout, tree, recorded)).fold[Decision] {
+      groups.flatMap(counted(_, layout, tree, recorded)).fold[Ours] {
         val rewrite = new RewriteBlock(layout.copy(forgets = true))
         Rewrite(rewrite, rewrite.shape(id, tree, texts))
       } { case (groups, form) => RewriteCounted(groups, form.rewrite, form.shape.copy(id = id)) }
@@ -133,6 +129,10 @@ final class RewriteStreamingJoins(
       // (`some`), that is certain only if the checkpoint has stateful operators of Spark's
       case (Right(_), decided: RunState.Decided) if recorded.isEmpty && (!decided.some || decided.sparkOperators) =>
         Keep(Reason(Reason.ExistingSparkState))
+      case (Right(rewrite), _) if recorded.isEmpty =>
+        StateFormat.tooLarge(rewrite.shape).fold[Decision](rewrite) { what =>
+          Keep(Reason.joinTooLarge(rewrite.shape.relations.map(_.name), what))
+        }
       case (Right(rewrite), _) => rewrite
     }
   }

@@ -3,6 +3,7 @@ package io.joinless.spark.rules.time
 import java.time.ZoneId
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import io.joinless.spark.spec.TimeSpec
 import org.apache.spark.sql.catalyst.expressions._
@@ -66,10 +67,8 @@ private[rules] object TimeTerm {
 
   /** How far a constant interval moves a time. */
   def distance(interval: Expression, zone: Option[String]): Option[Distance] =
-    if (!interval.foldable) None
-    else
-      (interval.eval(), interval.dataType) match {
-        case (null, _) => None
+    constant(interval).flatMap { value =>
+      (value, interval.dataType) match {
         case (micros: Long, _: DayTimeIntervalType) => Some(inDays(micros, micros / MICROS_PER_DAY != 0, zone))
         case (months: Int, _: YearMonthIntervalType) => Some(inMonths(months, zone))
         case (interval: CalendarInterval, CalendarIntervalType) =>
@@ -82,28 +81,39 @@ private[rules] object TimeTerm {
           }
         case _ => None
       }
+    }
 
   /** How far apart two times are whose difference is a constant interval: the difference is one of
     * clock times, however large it is.
     */
   def difference(interval: Expression, zone: Option[String]): Option[Distance] =
-    if (!interval.foldable) None
-    else
-      (interval.eval(), interval.dataType) match {
+    constant(interval).flatMap { value =>
+      (value, interval.dataType) match {
         case (micros: Long, _: DayTimeIntervalType) => Some(inDays(micros, wholeDays = true, zone))
         case _ => None
       }
+    }
 
   /** A constant number of seconds as a distance. */
   private def wholeSeconds(number: Expression): Option[Distance] =
-    if (!number.foldable) None
-    else
-      (number.eval(), number.dataType) match {
+    constant(number).flatMap { value =>
+      (value, number.dataType) match {
         case (n: Number, ByteType | ShortType | IntegerType | LongType) =>
           val micros = Math.multiplyExact(n.longValue, MICROS_PER_SECOND)
           Some(Distance(micros, micros))
         case _ => None
       }
+    }
+
+  /** The value of a constant; None where it is NULL or fails. Then it bounds nothing: a row that
+    * reaches it fails in its batch, as in Spark. (Spark's optimizer folds most constants, and fails
+    * itself; not those in a branch, nor those that stand in one part of a union only.)
+    */
+  private def constant(e: Expression): Option[Any] =
+    if (!e.foldable) None
+    else
+      try Option(e.eval())
+      catch { case NonFatal(_) => None }
 
   /** The term moved by a distance; None where either is not known. */
   private def moved(term: Option[TimeTerm], by: Option[Distance]): Option[TimeTerm] =

@@ -1,7 +1,12 @@
 package io.joinless.spark.rules.time
 
+import io.joinless.spark.changes.Changes
+import io.joinless.spark.compile.DeltaCompilation
 import io.joinless.spark.explain.ViewTreeFacts
+import io.joinless.spark.plans.nodes.JoinFreeJoin
+import io.joinless.spark.plans.values.DeltaForm
 import io.joinless.spark.rules.StreamingPlans
+import org.apache.spark.sql.joinless.Plans
 import org.scalatest.funsuite.AnyFunSuite
 
 /** The times until which rows are needed, by the conditions of a query. */
@@ -87,6 +92,39 @@ class LifetimesSpec extends AnyFunSuite with StreamingPlans {
       until(s"b.ts <= a.ts + INTERVAL '$months' MONTH AND b.ts >= a.ts - INTERVAL '1' MONTH").get("a")
     assert(of(80000000).isEmpty)
     assert(of(2000000).contains("a.ts + 62000000 days"))
+  }
+
+  test("a constant that fails bounds nothing: only rows that reach it make the query fail, as in Spark") {
+    val unfolded = Seq(
+      "spark.sql.optimizer.excludedRules" -> "org.apache.spark.sql.catalyst.optimizer.ConstantFolding",
+      "spark.sql.ansi.enabled" -> "true"
+    )
+    def of(distance: String) = until(s"b.ts >= a.ts AND $distance", confs = unfolded)
+    val known = "CAST(b.ts AS BIGINT) <= CAST(a.ts AS BIGINT) + CAST('60' AS BIGINT)"
+    assert(of(known).keySet == Set("a", "b"))
+    for (
+      fails <- Seq(
+        known.replace("'60'", "'x'"),
+        known.replace("CAST('60' AS BIGINT)", "(9223372036854775807 + CAST('1' AS INT))"),
+        known.replace("CAST('60' AS BIGINT)", "CAST(raise_error('no') AS BIGINT)"),
+        "b.ts <= a.ts + CAST('x' AS INTERVAL HOUR)",
+        "b.ts - a.ts <= CAST('x' AS INTERVAL HOUR)",
+        "b.ts <= a.ts + CAST('x' AS INTERVAL MONTH)"
+      )
+    ) assert(of(fails) == Map("b" -> "b.ts"), fails)
+  }
+
+  test("a constant that fails in one part of a union bounds nothing of that part") {
+    def until(seconds: String) = {
+      val sql = "SELECT p.k, p.ts FROM " +
+        s"(SELECT k, ts, '60' AS d FROM a UNION ALL SELECT k, ts, '$seconds' AS d FROM c) p JOIN b ON p.k = b.k AND b.ts >= p.ts " +
+        "AND CAST(b.ts AS BIGINT) <= CAST(p.ts AS BIGINT) + CAST(p.d AS BIGINT)"
+      DeltaCompilation.attempt(spark, Plans.analyzed(Changes.deltas(spark.sql(sql), DeltaForm.OnClose))).map(
+        _.collectFirst { case join: JoinFreeJoin => ViewTreeFacts(join.shape).neededUntil.toMap }.get
+      )
+    }
+    assert(until("60").exists(_.keySet == Set("p", "b")), until("60"))
+    assert(until("x").exists(_.keySet == Set("b")), until("x"))
   }
 
   test("windows as keys") {

@@ -1,6 +1,4 @@
-package io.joinless.engine.update
-
-import io.joinless.engine.tuples.{IntStack, PagedBytes}
+package io.joinless.engine.tuples
 
 /** Tuples of one node that a batch touches, each once. Memory: a byte per tuple of the node. */
 final private[engine] class TouchedTuples {
