@@ -76,7 +76,7 @@ final class SampleLaw(query: Case, capacity: Int, repetitions: Int) {
       val chance = capacity.toDouble / n
       val (mean, variance) = (repetitions * chance, repetitions * chance * (1 - chance))
       val chi = kept.iterator.map(c => (c - mean) * (c - mean) / variance).sum * (n - 1) / n
-      tell(
+      judged(
         Chances.chiSquare(chi, n - 1),
         s"χ² is $chi for $n copies, of which $capacity are kept: ${kept.mkString(" ")}"
       )
@@ -112,9 +112,9 @@ final class SampleLaw(query: Case, capacity: Int, repetitions: Int) {
     }
 
     private def off(seen: Double, mean: Double, variance: Double, of: Int, what: String): Option[String] =
-      tell(2 * of * Chances.normal(math.abs(seen - mean) / math.sqrt(variance)), s"$what $seen, not $mean")
+      judged(2 * of * Chances.normal(math.abs(seen - mean) / math.sqrt(variance)), s"$what $seen, not $mean")
 
-    private def tell(chance: Double, what: String): Option[String] = {
+    private def judged(chance: Double, what: String): Option[String] = {
       checks += 1
       Option.when(chance < Unlikely)(s"$what, with a chance of $chance")
     }

@@ -10,8 +10,8 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.joinless.Plans
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A query is compiled again, after one of its two sources has reordered its columns: now they stand
-  * as those of the other one. Each block continues its own record.
+/** A query is compiled again, after one of its two sources has reordered its columns: now they
+  * stand as those of the other one. Each block continues its own record.
   */
 class RecordedColumnsSpec extends AnyFunSuite with StreamingPlans {
 
