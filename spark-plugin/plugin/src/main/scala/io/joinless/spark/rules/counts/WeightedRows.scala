@@ -5,7 +5,7 @@ import io.joinless.spark.plans.values.{SumPart, WindowFunctions}
 import io.joinless.spark.rules.blocks.OuterScope
 import io.joinless.spark.rules.meaning.{ExpressionTexts, TimeZones}
 import io.joinless.spark.rules.time.EventTimes
-import io.joinless.spark.spec.RowsSpec
+import io.joinless.spark.spec.{MeaningSpec, RowsSpec}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -134,7 +134,7 @@ final case class WeightedRows(
         val meaning = join.shape.meaning.map(m =>
           m.copy(conditions = (m.conditions ++ texts).sorted, zone = TimeZones.both(m.zone, zone))
         )
-        join.copy(shape = join.shape.copy(meaning = meaning))
+        join.copy(shape = join.shape.having(MeaningSpec, meaning))
       case groups: Groups =>
         val above = groups.shape.above.getOrElse(RowsSpec(IndexedSeq.empty, IndexedSeq.empty))
         val withTexts = above.copy(filters = (above.filters ++ texts).sorted)

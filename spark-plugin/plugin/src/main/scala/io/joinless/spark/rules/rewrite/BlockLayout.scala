@@ -13,6 +13,7 @@ import io.joinless.spark.spec.{
   BlockShape,
   ColumnRef,
   ColumnSpec,
+  FixedConditions,
   InputKind,
   InputSpec,
   KeySpec,
@@ -162,9 +163,8 @@ final case class BlockLayout(
         )
       },
       output = columns.map(place).toIndexedSeq,
-      constants = Some(classes.constants),
       unboundedBy = if (hasEventTimes) lifetimes.map(_.left.toOption.map(_.leaf)) else IndexedSeq.empty
-    )
+    ).having(FixedConditions, Some(classes.constants))
 
   private def hasEventTimes: Boolean =
     forgets && (block.leaves.exists(_.plan.exists(_.isInstanceOf[EventTimeWatermark])) ||
